@@ -1,0 +1,52 @@
+"""Every exception that Isthmus raises on purpose; a leaf that any module may import.
+
+The native core reports failures as a status; the bindings turn each status into one of these classes, in one place.
+"""
+
+__all__ = [
+    "CallFailed",
+    "DeviceAbsent",
+    "FunctionAbsent",
+    "IsthmusError",
+    "LibraryAbsent",
+    "OutOfMemory",
+    "RunFileError",
+    "Unsupported",
+    "UsageError",
+]
+
+
+class IsthmusError(Exception):
+    """Base class: the message says what was found, what was expected and what to do."""
+
+
+class UsageError(IsthmusError, ValueError):
+    """The caller asked for something that does not exist or makes no sense."""
+
+
+class DeviceAbsent(IsthmusError):
+    """No such device here; the message lists what was looked for and what to install."""
+
+
+class LibraryAbsent(DeviceAbsent):
+    """A vendor library could not be opened; the message names the files that were tried."""
+
+
+class FunctionAbsent(IsthmusError):
+    """The vendor library is there but too old for one function; the message names the version that has it."""
+
+
+class Unsupported(IsthmusError):
+    """This device cannot do that (a memory kind, a method); the reason becomes a recorded skip."""
+
+
+class CallFailed(IsthmusError):
+    """A driver call failed; the message holds the operation, the driver's code and the bytes concerned."""
+
+
+class OutOfMemory(CallFailed):
+    """Host or device memory, or a limit on locked memory, did not suffice."""
+
+
+class RunFileError(IsthmusError):
+    """A run file could not be read or written; the message names the file, the place and what was expected."""

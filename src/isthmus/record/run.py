@@ -1,0 +1,93 @@
+"""One run as plain data: what was asked, where it was measured, every case with its raw samples."""
+
+from typing import Literal
+
+import msgspec
+
+from isthmus.record.fingerprint import Fingerprint, Placement
+
+__all__ = ["FORMAT", "SCHEMA_VERSION", "Case", "Direction", "End", "Metric", "Run", "Series", "Settings", "Verified"]
+
+FORMAT = "isthmus.run"
+SCHEMA_VERSION = 1
+
+Direction = Literal["h2d", "d2h", "both", "peer"]
+Metric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
+Verified = Literal["yes", "no", "n/a"]
+
+
+class Series(msgspec.Struct, frozen=True, kw_only=True):
+    """The raw samples of one metric, in seconds, in the order in which they were taken."""
+
+    metric: Metric
+    samples: list[float]
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One measured point: its parameters, its samples and whether the data arrived.
+
+    `bytes` is what one direction moves; with direction ``both`` that many bytes went each way at the same time.
+    A skipped case has no series and the reason in `note`.
+    """
+
+    experiment: str
+    method: str
+    direction: Direction
+    host_memory: str
+    bytes: int
+    threads: int | None = None
+    streams: int | None = None
+    pieces: int | None = None
+    width_bytes: int | None = None
+    rows: int | None = None
+    pitch_bytes: int | None = None
+    stride_bytes: int | None = None
+    fraction: float | None = None
+    alignment_bytes: int | None = None
+    series: list[Series] = []
+    verified: Verified = "n/a"
+    skipped: bool = False
+    note: str = ""
+
+    def samples(self, metric: Metric) -> list[float]:
+        """Raw samples of one metric in seconds; empty when it was not measured."""
+        return next((series.samples for series in self.series if series.metric == metric), [])
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes that crossed the link in one sample: twice `bytes` when both directions ran at once."""
+        return 2 * self.bytes if self.direction == "both" else self.bytes
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the run was asked to do; enough to repeat it."""
+
+    command: list[str] = []
+    mode: str = "default"
+    seed: int = 0
+    target_relative_half_width: float = 0.02
+    minimum_samples: int = 10
+    budget_seconds: float = 0.0
+    options: dict[str, str] = {}
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the run ended; written last, so a file without it was cut off while it was measured."""
+
+    status: Literal["complete", "interrupted", "failed"]
+    seconds: float = 0.0
+    placement: Placement | None = None
+    message: str = ""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run file. `run` names the run, `created` is UTC in ISO 8601."""
+
+    format: str
+    schema_version: int
+    run: str
+    created: str
+    fingerprint: Fingerprint
+    settings: Settings = Settings()
+    cases: list[Case] = []
+    end: End | None = None

@@ -1,0 +1,130 @@
+"""Run files: read with errors that name the place, written case by case so that an interrupted file stays valid."""
+
+import gzip
+import io
+import os
+import zlib
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from isthmus.errors import RunFileError
+from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
+
+__all__ = ["RunWriter", "read_run"]
+
+
+class _Header(msgspec.Struct):
+    format: str = ""
+    schema_version: int = 0
+
+
+def read_run(path: Path) -> Run:
+    """The run in a JSON file, plain or gzip.
+
+    Raises RunFileError for a file that is unreadable, truncated, not JSON, of another program, of a newer schema, or
+    whose values are not what the schema says; the message names the file, the place and what was expected.
+    """
+    data = _read_bytes(path)
+    try:
+        header = msgspec.json.decode(data, type=_Header)
+    except msgspec.ValidationError as error:
+        raise RunFileError(f"{path}: not an Isthmus run: {error}; expected an object with format {FORMAT!r}") from error
+    except msgspec.DecodeError as error:
+        raise RunFileError(
+            f"{path}: not readable as JSON after {len(data)} bytes: {error}; the file is truncated or damaged"
+        ) from error
+    if header.format != FORMAT:
+        found = f"format {header.format!r}" if header.format else "no format field"
+        raise RunFileError(f"{path}: not an Isthmus run: found {found}, expected format {FORMAT!r}")
+    if header.schema_version > SCHEMA_VERSION:
+        raise RunFileError(
+            f"{path}: written by a newer Isthmus: schema version {header.schema_version}, "
+            f"this one reads up to {SCHEMA_VERSION}; upgrade with: pip install --upgrade isthmus"
+        )
+    try:
+        return msgspec.json.decode(data, type=Run)
+    except msgspec.ValidationError as error:
+        raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RunFileError(f"{path}: damaged gzip data: {error}; copy the file again") from error
+    except OSError as error:
+        raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+class RunWriter:
+    """Writes a run file that is complete, valid JSON after every case.
+
+    Each case replaces the closing brackets of the file by itself and the same brackets, in one write, so that a run
+    that is interrupted, or whose process dies, leaves a file that `read_run` accepts. A name ending in ``.gz`` is
+    compressed when the file is closed.
+
+    Raises RunFileError when the file cannot be created or written (a full disk, say).
+    """
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self.path = path
+        self._plain = path.with_suffix("") if path.suffix == ".gz" else path
+        self._cases = 0
+        head = msgspec.json.encode(msgspec.structs.replace(run, cases=[], end=None))
+        try:
+            self._file = io.FileIO(self._plain, "w")
+        except OSError as error:
+            raise self._error("created", error) from error
+        self._tail = 0
+        self._replace_tail(head[:-1] + b',"cases":[\n', b"]}\n")
+
+    def add(self, case: Case) -> None:
+        """Append one case; the file is valid again when this returns."""
+        separator = b",\n" if self._cases else b""
+        self._replace_tail(separator + msgspec.json.encode(case), b"\n]}\n")
+        self._cases += 1
+
+    def finish(self, end: End) -> None:
+        """Write how the run ended, and compress the file if its name asks for it."""
+        self._replace_tail(b'\n],"end":' + msgspec.json.encode(end), b"}\n")
+        self.close()
+        if self._plain != self.path:
+            try:
+                # No time stamp inside, so that the same run gives the same file.
+                self.path.write_bytes(gzip.compress(self._plain.read_bytes(), mtime=0))
+                self._plain.unlink()
+            except OSError as error:
+                raise self._error("compressed", error) from error
+
+    def close(self) -> None:
+        """Close the file; what was added stays readable."""
+        self._file.close()
+
+    def __enter__(self) -> "RunWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _replace_tail(self, content: bytes, tail: bytes) -> None:
+        data = content + tail
+        try:
+            written = os.pwrite(self._file.fileno(), data, self._tail)
+            if written != len(data):
+                # A disk that fills up takes a part: cut it off again and put the old brackets back.
+                os.ftruncate(self._file.fileno(), self._tail)
+                raise OSError(28, os.strerror(28))
+        except OSError as error:
+            raise self._error("written", error) from error
+        self._tail += len(content)
+
+    def _error(self, action: str, error: OSError) -> RunFileError:
+        return RunFileError(
+            f"{self._plain}: cannot be {action}: {error.strerror or error}; "
+            "free some space or name another place with -o"
+        )

@@ -1,0 +1,70 @@
+"""The tidy table of a run: one row a case and metric, with columns in an order that others rely on."""
+
+from collections.abc import Iterable, Iterator
+
+from isthmus.record.interval import median_interval
+from isthmus.record.run import Run
+
+__all__ = ["COLUMNS", "rows"]
+
+# Only ever append: scripts read these by position.
+COLUMNS = (
+    "run",
+    "backend",
+    "device",
+    "experiment",
+    "method",
+    "direction",
+    "host_memory",
+    "bytes",
+    "threads",
+    "streams",
+    "pieces",
+    "width_bytes",
+    "rows",
+    "pitch_bytes",
+    "stride_bytes",
+    "fraction",
+    "metric",
+    "unit",
+    "median",
+    "ci_low",
+    "ci_high",
+    "samples",
+    "verified",
+    "note",
+    "alignment_bytes",
+)
+
+
+def rows(runs: Iterable[Run]) -> Iterator[dict[str, str]]:
+    """One dict a row with every column as text, empty where a column does not apply; times in seconds.
+
+    A skipped case is one row with 0 samples, metric ``host_seconds`` and the reason in ``note``.
+    """
+    for run in runs:
+        device = run.fingerprint.device
+        for case in run.cases:
+            common = {name: _text(getattr(case, name, None)) for name in COLUMNS}
+            common |= {"run": run.run, "backend": device.backend, "device": device.name, "unit": "s"}
+            if not case.series:
+                yield common | {"metric": "host_seconds", "samples": "0"}
+            for series in case.series:
+                yield common | _summary(series.metric, series.samples)
+
+
+def _summary(metric: str, samples: list[float]) -> dict[str, str]:
+    if not samples:
+        return {"metric": metric, "samples": "0"}
+    interval = median_interval(samples)
+    return {
+        "metric": metric,
+        "median": f"{interval.median:.9g}",
+        "ci_low": f"{interval.low:.9g}",
+        "ci_high": f"{interval.high:.9g}",
+        "samples": str(len(samples)),
+    }
+
+
+def _text(value: object) -> str:
+    return "" if value is None or callable(value) else str(value)

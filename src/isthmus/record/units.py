@@ -1,0 +1,106 @@
+"""Sizes and rates as people write them: KiB/MiB/GiB for sizes, GB/s (1e9) for rates."""
+
+import re
+
+from isthmus.errors import UsageError
+
+__all__ = ["GIB", "KIB", "MIB", "format_bytes", "format_rate", "format_seconds", "parse_bytes", "parse_sizes"]
+
+KIB = 1 << 10
+MIB = 1 << 20
+GIB = 1 << 30
+
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KIB": KIB,
+    "MIB": MIB,
+    "GIB": GIB,
+    "TIB": 1 << 40,
+    "K": KIB,
+    "M": MIB,
+    "G": GIB,
+    "T": 1 << 40,
+    "KB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "TB": 1000**4,
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of a size such as ``4096``, ``4KiB``, ``1.5GiB`` or ``100MB`` (decimal); K, M and G alone are binary.
+
+    Raises UsageError when the text is not a size, is negative or is not a whole number of bytes.
+    """
+    match = _SIZE.fullmatch(text)
+    factor = _UNITS.get(match[2].upper()) if match else None
+    if match is None or factor is None:
+        raise UsageError(
+            f"not a size: {text!r}; expected a number with B, KiB, MiB, GiB (or KB, MB, GB), such as 64MiB"
+        )
+    value = float(match[1]) * factor if "." in match[1] else int(match[1]) * factor
+    if value != int(value):
+        raise UsageError(f"not a whole number of bytes: {text!r}")
+    return int(value)
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Sizes in bytes, ascending and without repeats, from a comma list whose items are a size or a range.
+
+    ``FIRST:LAST:STEP`` counts in equal steps, ``FIRST:LAST`` in powers of two times FIRST; both include LAST when hit.
+
+    Raises UsageError naming the item that is wrong.
+    """
+    sizes: set[int] = set()
+    for item in text.split(","):
+        parts = [parse_bytes(part) for part in item.split(":")]
+        if any(part == 0 for part in parts):
+            raise UsageError(f"size 0 in {item!r}; the smallest transfer is 1 byte")
+        if len(parts) == 1:
+            sizes.add(parts[0])
+            continue
+        if len(parts) > 3 or parts[1] < parts[0]:
+            raise UsageError(
+                f"not a range of sizes: {item!r}; expected FIRST:LAST or FIRST:LAST:STEP, such as 160MiB:3040MiB:160MiB"
+            )
+        first, last = parts[0], parts[1]
+        if len(parts) == 3:
+            sizes.update(range(first, last + 1, parts[2]))
+        else:
+            while first <= last:
+                sizes.add(first)
+                first *= 2
+    return sorted(sizes)
+
+
+def format_bytes(count: int) -> str:
+    """The shortest exact form: ``4 KiB``, ``160 MiB``, ``1.5 GiB``; odd sizes stay in bytes (``100 B``)."""
+    for factor, unit in ((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if count >= factor and count * 100 % factor == 0:
+            return f"{count / factor:g} {unit}"
+    return f"{count} B"
+
+
+def format_rate(bytes_per_second: float) -> str:
+    """A rate with three significant digits, from ``1.23 kB/s`` to ``55.3 GB/s``."""
+    for factor, unit in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")):
+        if bytes_per_second >= factor * 0.9995:
+            return f"{_three_digits(bytes_per_second / factor)} {unit}"
+    return f"{_three_digits(bytes_per_second)} B/s"
+
+
+def format_seconds(seconds: float) -> str:
+    """A time with three significant digits, from ``850 ns`` to ``12.0 s``."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= factor * 0.9995:
+            return f"{_three_digits(seconds / factor)} {unit}"
+    return f"{_three_digits(seconds * 1e9)} ns"
+
+
+def _three_digits(value: float) -> str:
+    if value == 0:
+        return "0"
+    decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{decimals}f}"
