@@ -1,5 +1,6 @@
 """Run files: read with errors that name the place, written case by case so that an interrupted file stays valid."""
 
+import errno
 import gzip
 import io
 import os
@@ -79,6 +80,7 @@ class RunWriter:
         except OSError as error:
             raise self._error("created", error) from error
         self._tail = 0
+        self._brackets = b""
         self._replace_tail(head[:-1] + b',"cases":[\n', b"]}\n")
 
     def add(self, case: Case) -> None:
@@ -116,12 +118,14 @@ class RunWriter:
         try:
             written = os.pwrite(self._file.fileno(), data, self._tail)
             if written != len(data):
-                # A disk that fills up takes a part: cut it off again and put the old brackets back.
+                # A disk that fills up takes a part: cut it off, which makes room to put the old brackets back.
                 os.ftruncate(self._file.fileno(), self._tail)
-                raise OSError(28, os.strerror(28))
+                os.pwrite(self._file.fileno(), self._brackets, self._tail)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise self._error("written", error) from error
         self._tail += len(content)
+        self._brackets = tail
 
     def _error(self, action: str, error: OSError) -> RunFileError:
         return RunFileError(

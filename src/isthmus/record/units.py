@@ -37,9 +37,7 @@ def parse_bytes(text: str) -> int:
     match = _SIZE.fullmatch(text)
     factor = _UNITS.get(match[2].upper()) if match else None
     if match is None or factor is None:
-        raise UsageError(
-            f"not a size: {text!r}; expected a number with B, KiB, MiB, GiB (or KB, MB, GB), such as 64MiB"
-        )
+        raise UsageError(f"not a size: {text!r}; expected a number and B, KiB, MiB, GiB, KB, MB or GB, such as 64MiB")
     value = float(match[1]) * factor if "." in match[1] else int(match[1]) * factor
     if value != int(value):
         raise UsageError(f"not a whole number of bytes: {text!r}")
@@ -63,7 +61,7 @@ def parse_sizes(text: str) -> list[int]:
             continue
         if len(parts) > 3 or parts[1] < parts[0]:
             raise UsageError(
-                f"not a range of sizes: {item!r}; expected FIRST:LAST or FIRST:LAST:STEP, such as 160MiB:3040MiB:160MiB"
+                f"not a range of sizes: {item!r}; expected FIRST:LAST or FIRST:LAST:STEP, such as 1MiB:64MiB:1MiB"
             )
         first, last = parts[0], parts[1]
         if len(parts) == 3:
