@@ -1,0 +1,1 @@
+"""What is measured and where: one module per experiment, its runner, and the fingerprint of the machine."""
