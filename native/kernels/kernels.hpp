@@ -5,9 +5,8 @@
 #include <limits>
 
 // CUDA and OpenCL run one kernel source. Every pointer parameter is followed by a u64 offset in bytes, because an
-// OpenCL host binds whole cl_mem objects and can only reach inside one through such an offset; under CUDA it is usually
-// 0. A parameter list below is what is passed, in that order, with natural sizes: pointer 8 bytes (or a cl_mem), u64 8,
-// u32 4.
+// OpenCL host binds whole cl_mem objects and can only reach inside one through such an offset; CUDA may pass 0. The
+// lists give the parameters in order, at their natural sizes: a pointer (or cl_mem) 8 bytes, u64 8, u32 4.
 //
 //   isthmus_fill    u8* region, u64 region_offset, u64 bytes, u64 seed, u64 first_word
 //   isthmus_verify  const u8* region, u64 region_offset, u64 bytes, u64 seed, u64 first_word,
@@ -17,9 +16,8 @@
 //                   (CUDA only: under OpenCL a user event holds back a queue)
 //
 // Common rules
-// - One-dimensional launches. Every kernel strides over the whole grid, so any shape gives the right result;
-// block_threads
-//   and block_count() give a fast one. No dynamic shared memory.
+// - One-dimensional launches. Every kernel strides over the whole grid, so any shape gives the right result; that of
+//   block_threads and block_count() is a fast one. No dynamic shared memory.
 // - `region`, `destination` and `source` may have any alignment; `bytes` may be any number, also 0. A pointer that
 //   resolves to 8 bytes (fill, verify), or a pair that is congruent modulo 16 (copy), runs at full speed.
 // - `result`, `flag` and `timed_out`, with their offsets, are aligned to 4 bytes.
@@ -48,13 +46,13 @@ inline constexpr const char* copy = "isthmus_copy";
 inline constexpr const char* spin = "isthmus_spin";
 }  // namespace kernel_name
 
+// What isthmus_verify found. Unlike Mismatch, `first_word` counts from the start of the launch's region, as 32 bits
+// might not hold it otherwise: the host adds the parameter first_word.
 struct VerifyResult {
     static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
     std::uint32_t words = 0;  // how many 64-bit words differ; a partial last word counts as one
-    std::uint32_t first_word =
-        none;  // the first that differs, counted from the start of the launch's region (unlike
-               // Mismatch::first_word, it lacks the parameter first_word: 32 bits might not hold it)
+    std::uint32_t first_word = none;
 };
 static_assert(sizeof(VerifyResult) == 8);
 

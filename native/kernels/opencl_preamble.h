@@ -1,0 +1,16 @@
+// Spells the words of kernels.cl for OpenCL C 1.2, its core alone.
+// No include guard: this text opens a program that is compiled from one string.
+
+typedef uchar u8;
+typedef uint u32;
+typedef ulong u64;
+typedef uint4 u32x4;
+typedef uintptr_t address;
+
+#define KERNEL                     __kernel void
+#define DEVICE                     static inline
+#define GLOBAL                     __global
+#define GLOBAL_ID                  ((u64)get_global_id(0))
+#define GLOBAL_SIZE                ((u64)get_global_size(0))
+#define ATOMIC_ADD(pointer, value) ((void)atomic_add((pointer), (value)))
+#define ATOMIC_MIN(pointer, value) ((void)atomic_min((pointer), (value)))
