@@ -1,0 +1,189 @@
+"""The hand-written declarations of vendor libraries are those of the vendors' own headers: compiling is the test.
+
+For each library a program is written from our header: one assertion per function of its X-list, per constant and per
+member of a structure. It sees both headers, ours and the vendor's, so a wrong type, a wrong number or a name that the
+vendor does not know is an error of the compiler, which names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Library:
+    """What ties one of our headers to the vendor's."""
+
+    namespace: str
+    functions: str  # the name of the X-list
+    vendor: str  # the vendor's header and what must be defined before it
+    package: str  # what brings that header
+    header: str
+    prefixes: dict[str, str]  # a constant of ours that begins so is the vendor's that begins so
+    constants: dict[str, str] = field(default_factory=dict)  # those that no prefix explains
+    # Our structure, the vendor's, and its members in both.
+    structures: dict[str, tuple[str, dict[str, str]]] = field(default_factory=dict)
+
+
+CUDA = Library(
+    namespace="cuda",
+    functions="ISTHMUS_CUDA_FUNCTIONS",
+    # Declares every version of a function under its exported symbol; otherwise macros stand for the newest of each.
+    vendor="#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>",
+    package="nvidia-cuda-runtime",
+    header="cuda.h",
+    prefixes={
+        "attribute_": "CU_DEVICE_ATTRIBUTE_",
+        "device_": "CU_DEVICE_",
+        "error_": "CUDA_ERROR_",
+        "event_": "CU_EVENT_",
+        "host_alloc_": "CU_MEMHOSTALLOC_",
+        "host_register_": "CU_MEMHOSTREGISTER_",
+        "mem_": "CU_MEM_",
+        "stream_": "CU_STREAM_",
+    },
+    constants={
+        "success": "CUDA_SUCCESS",
+        "host_alloc_device_map": "CU_MEMHOSTALLOC_DEVICEMAP",
+        "host_alloc_write_combined": "CU_MEMHOSTALLOC_WRITECOMBINED",
+        "host_register_device_map": "CU_MEMHOSTREGISTER_DEVICEMAP",
+    },
+    structures={"Uuid": ("CUuuid", {"bytes": "bytes"})},
+)
+
+NVML = Library(
+    namespace="nvml",
+    functions="ISTHMUS_NVML_FUNCTIONS",
+    vendor="#define NVML_NO_UNVERSIONED_FUNC_DEFS\n#include <nvml.h>",
+    package="nvidia-nvml-dev",
+    header="nvml.h",
+    prefixes={"clock_": "NVML_CLOCK_", "error_": "NVML_ERROR_", "temperature_": "NVML_TEMPERATURE_"},
+    constants={"success": "NVML_SUCCESS", "clock_memory": "NVML_CLOCK_MEM"},
+    structures={
+        "ConfidentialState": (
+            "nvmlConfComputeSystemState_t",
+            {"environment": "environment", "feature": "ccFeature", "development_tools": "devToolsMode"},
+        )
+    },
+)
+
+OPENCL = Library(
+    namespace="opencl",
+    functions="ISTHMUS_OPENCL_FUNCTIONS",
+    vendor="#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n#include <CL/cl_ext.h>",
+    package="nvidia-cuda-opencl",
+    header="CL/cl.h",
+    prefixes={"svm_": "CL_DEVICE_SVM_", "": "CL_"},
+    constants={
+        "device_driver_version": "CL_DRIVER_VERSION",
+        "device_pci_bus_nv": "CL_DEVICE_PCI_BUS_ID_NV",
+        "device_pci_slot_nv": "CL_DEVICE_PCI_SLOT_ID_NV",
+        "device_pci_domain_nv": "CL_DEVICE_PCI_DOMAIN_ID_NV",
+        "migrate_to_host": "CL_MIGRATE_MEM_OBJECT_HOST",
+    },
+    structures={
+        "PciBusInfo": (
+            "cl_device_pci_bus_info_khr",
+            {"domain": "pci_domain", "bus": "pci_bus", "device": "pci_device", "function": "pci_function"},
+        )
+    },
+)
+
+NvidiaFile = Callable[[str, str, str], Path]
+RunCpp = Callable[..., str]
+
+
+def our_header(repository: Path, library: Library) -> str:
+    return (repository / "native" / "driver" / f"{library.namespace}_api.hpp").read_text("utf-8")
+
+
+def vendor_constant(library: Library, name: str) -> str:
+    if name in library.constants:
+        return library.constants[name]
+    prefix = next((prefix for prefix in library.prefixes if name.startswith(prefix)), None)
+    assert prefix is not None, f"say here which constant of {library.header} {library.namespace}::{name} is"
+    return library.prefixes[prefix] + name.removeprefix(prefix).upper()
+
+
+def assertions(text: str, library: Library) -> Iterator[str]:
+    """One line of C++ for each thing that our header declares."""
+    ours = f"isthmus::{library.namespace}"
+
+    functions = re.findall(r"^ *X\((\w+), (?:\"(\w+)\"|\d+),", text, re.MULTILINE)
+    yield "#define COUNT(...) +1"
+    yield f'static_assert(0 {library.functions}(COUNT) == {len(functions)}, "an entry of the X-list was overlooked");'
+    for function, symbol in functions:
+        yield f"EXPECT_CALLABLE({ours}::Api, {function}, {symbol or function});"
+
+    for name in re.findall(r"^inline constexpr [\w:]+ (\w+) =", text, re.MULTILINE):
+        yield f"EXPECT_VALUE({ours}::{name}, {vendor_constant(library, name)});"
+
+    # Tables and sources of functions are ours alone.
+    structures = set(re.findall(r"^struct (\w+) {", text, re.MULTILINE)) - {"Api", "Source"}
+    assert structures == set(library.structures), "say here which structure of the vendor each of ours is"
+    for name, (theirs, members) in library.structures.items():
+        yield f"static_assert(abi::same<{ours}::{name}, ::{theirs}>());"
+        for our_member, their_member in members.items():
+            yield f"EXPECT_MEMBER({ours}::{name}, {our_member}, ::{theirs}, {their_member});"
+
+
+def program(library: Library, lines: Iterator[str]) -> str:
+    head = [library.vendor, '#include "abi.hpp"', f'#include "driver/{library.namespace}_api.hpp"']
+    return "\n".join([*head, *lines, "int main() {}", ""])
+
+
+@pytest.mark.parametrize("library", [CUDA, NVML, OPENCL], ids=lambda library: library.namespace)
+def test_declarations_are_those_of_the_vendor(
+    library: Library, repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
+) -> None:
+    nvidia_file("nvidia.cu13", f"include/{library.header}", library.package)
+    include = nvidia_file("nvidia.cu13", "include", library.package)
+    source = tmp_path / "abi.cpp"
+    source.write_text(program(library, assertions(our_header(repository, library), library)))
+    run_cpp(source, flags=(f"-I{include}", f"-I{HERE}", "-Wno-deprecated-declarations"))
+
+
+def test_places_in_the_table_of_an_opencl_driver(repository: Path, tmp_path: Path, run_cpp: RunCpp) -> None:
+    places = re.findall(r"^ *X\((\w+), (\d+),", our_header(repository, OPENCL), re.MULTILINE)
+    assert places
+    source = tmp_path / "places.cpp"
+    lines = [
+        "#include <cstddef>",
+        "#include <cstdio>",
+        "#if __has_include(<CL/cl_icd.h>)",
+        OPENCL.vendor,
+        "#include <CL/cl_icd.h>",
+        *(f"static_assert(offsetof(cl_icd_dispatch, {name}) == {place} * sizeof(void*));" for name, place in places),
+        'int main() { std::puts("compared"); }',
+        "#else",
+        'int main() { std::puts("no header"); }',
+        "#endif",
+        "",
+    ]
+    source.write_text("\n".join(lines))
+    if run_cpp(source, flags=("-Wno-deprecated-declarations",)) == "no header\n":
+        pytest.skip("needs CL/cl_icd.h, which no package of the extra brings: apt install opencl-c-headers")
+
+
+def test_a_wrong_declaration_is_noticed(
+    repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
+) -> None:
+    include = nvidia_file("nvidia.cu13", "include/cuda.h", CUDA.package).parent
+    source = tmp_path / "wrong.cpp"
+    wrong = [
+        "struct Api { struct { using Pointer = int (*)(unsigned long long, int); } cuMemFree; };",
+        "EXPECT_CALLABLE(Api, cuMemFree, cuMemFree_v2);",
+        "EXPECT_VALUE(3, CUDA_ERROR_OUT_OF_MEMORY);",
+    ]
+    source.write_text(program(CUDA, iter(wrong)))
+    with pytest.raises(AssertionError) as failure:
+        run_cpp(source, flags=(f"-I{include}", f"-I{HERE}"))
+    assert "cuMemFree is not declared as the vendor declares cuMemFree_v2" in str(failure.value)
+    assert "3 is not CUDA_ERROR_OUT_OF_MEMORY" in str(failure.value)

@@ -1,0 +1,175 @@
+// Runs the device code on the host, thread after thread of a grid, and compares it with the host's own pattern
+// functions.
+//
+// One body serves CUDA and OpenCL, so its arithmetic can be tested where there is neither: every small size, at every
+// alignment, for launches from one thread to more threads than there is work.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <initializer_list>
+#include <numeric>
+#include <vector>
+
+#include "base/pattern.hpp"
+#include "kernels/kernels.hpp"
+
+namespace device {
+
+using u8 = std::uint8_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using address = std::uintptr_t;
+typedef u32 u32x4 __attribute__((vector_size(16)));
+
+u64 global_id = 0;
+u64 global_size = 1;
+
+#define KERNEL void
+#define DEVICE inline
+#define GLOBAL
+#define GLOBAL_ID                  global_id
+#define GLOBAL_SIZE                global_size
+#define ATOMIC_ADD(pointer, value) (*(pointer) += (value))
+#define ATOMIC_MIN(pointer, value) (*(pointer) = *(pointer) < (value) ? *(pointer) : (value))
+#include "kernels/kernels.cl"
+
+void launch(u64 threads, const std::function<void()>& kernel) {
+    global_size = threads;
+    // Backwards, so that nothing can rely on an order that a device does not keep.
+    for (global_id = threads; global_id-- > 0;) kernel();
+}
+
+}  // namespace device
+
+namespace {
+
+using isthmus::Mismatch;
+using isthmus::VerifyResult;
+
+constexpr std::uint64_t seed = 20240229;
+constexpr std::uint64_t first_word = (std::uint64_t{1} << 33) + 5;  // needs more than 32 bits
+constexpr std::size_t alignments = 17;
+constexpr std::uint64_t grids[] = {1, 3, 64, 1000};
+
+std::vector<std::size_t> small_sizes_and(std::initializer_list<std::size_t> larger) {
+    std::vector<std::size_t> sizes(101);
+    std::iota(sizes.begin(), sizes.end(), 0);
+    sizes.insert(sizes.end(), larger);
+    return sizes;
+}
+
+// `bytes` of memory that start `alignment` bytes after a 64-byte boundary, with poison before and after.
+class Region {
+  public:
+    Region(std::size_t bytes, std::size_t alignment)
+        : memory_(margin + 64 + alignment + bytes + margin, poison), bytes_(bytes), alignment_(alignment) {}
+
+    // The kernels are given the boundary and the distance from it, as an OpenCL host would give a cl_mem and an offset.
+    std::uint8_t* base() { return reinterpret_cast<std::uint8_t*>(begin()) - alignment_; }
+    std::size_t offset() const { return alignment_; }
+
+    std::byte* begin() {
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_.data() + margin);
+        return memory_.data() + margin + (64 - address % 64) + alignment_;
+    }
+    std::byte& operator[](std::size_t i) { return begin()[i]; }
+
+    bool surroundings_intact() {
+        const auto is_poison = [](std::byte b) { return b == poison; };
+        return std::all_of(memory_.data(), begin(), is_poison) &&
+               std::all_of(begin() + bytes_, memory_.data() + memory_.size(), is_poison);
+    }
+
+  private:
+    static constexpr std::size_t margin = 32;
+    static constexpr std::byte poison{0xA5};
+    std::vector<std::byte> memory_;
+    std::size_t bytes_;
+    std::size_t alignment_;
+};
+
+struct Case {
+    std::size_t bytes, alignment;
+    std::uint64_t threads;
+
+    void expect(bool condition, const char* claim) const {
+        if (condition) return;
+        std::printf("not so: %s; %zu bytes at alignment %zu, %zu threads\n", claim, bytes, alignment,
+                    static_cast<std::size_t>(threads));
+        std::exit(1);
+    }
+};
+
+void check_fill(const Case& c) {
+    Region filled(c.bytes, c.alignment);
+    Region expected(c.bytes, c.alignment);
+    device::launch(c.threads, [&] { device::isthmus_fill(filled.base(), filled.offset(), c.bytes, seed, first_word); });
+    isthmus::fill_pattern(expected.begin(), c.bytes, seed, first_word);
+    c.expect(std::equal(filled.begin(), filled.begin() + c.bytes, expected.begin()), "fill writes the host's pattern");
+    c.expect(filled.surroundings_intact(), "fill writes nothing else");
+}
+
+// Verifies on the "device" and on the host, and requires that they agree.
+Mismatch verified(const Case& c, Region& region) {
+    VerifyResult results[2];  // the first stays untouched: result_offset skips it
+    device::launch(c.threads, [&] {
+        device::isthmus_verify(region.base(), region.offset(), c.bytes, seed, first_word, &results[0].words,
+                               sizeof(VerifyResult));
+    });
+    c.expect(results[0].words == 0 && results[0].first_word == VerifyResult::none, "verify honours result_offset");
+    const VerifyResult found = results[1];
+    const Mismatch mismatch = isthmus::verify_pattern(region.begin(), c.bytes, seed, first_word);
+    c.expect(found.words == mismatch.words, "verify counts as the host does");
+    c.expect(mismatch ? found.first_word + first_word == mismatch.first_word : found.first_word == VerifyResult::none,
+             "verify finds the same first word as the host");
+    return mismatch;
+}
+
+void check_verify(const Case& c) {
+    Region region(c.bytes, c.alignment);
+    isthmus::fill_pattern(region.begin(), c.bytes, seed, first_word);
+    c.expect(!verified(c, region), "verify accepts the pattern");
+
+    const std::size_t step = c.bytes <= 100 ? 1 : c.bytes / 13;
+    for (std::size_t i = 0; i < c.bytes; i += step) {
+        region[i] ^= std::byte{1};
+        c.expect(verified(c, region) == Mismatch{1, first_word + i / 8}, "verify places a single wrong byte");
+        region[i] ^= std::byte{1};
+    }
+    for (std::size_t i = 0; i < c.bytes; ++i) region[i] ^= std::byte{0x80};
+    if (c.bytes > 0) {
+        c.expect(verified(c, region) == Mismatch{(c.bytes + 7) / 8, first_word}, "verify counts every word");
+    }
+}
+
+void check_copy(const Case& c, std::size_t source_alignment) {
+    Region destination(c.bytes, c.alignment);
+    Region source(c.bytes, source_alignment);
+    isthmus::fill_pattern(source.begin(), c.bytes, seed, first_word);
+    device::launch(c.threads, [&] {
+        device::isthmus_copy(destination.base(), destination.offset(), source.base(), source.offset(), c.bytes);
+    });
+    c.expect(std::equal(source.begin(), source.begin() + c.bytes, destination.begin()), "copy copies every byte");
+    c.expect(destination.surroundings_intact(), "copy writes nothing else");
+}
+
+}  // namespace
+
+int main() {
+    for (const std::uint64_t threads : grids) {
+        for (std::size_t alignment = 0; alignment < alignments; ++alignment) {
+            for (const std::size_t bytes : small_sizes_and({4095, 4096, 70001})) {
+                check_fill({bytes, alignment, threads});
+                check_verify({bytes, alignment, threads});
+            }
+            for (std::size_t source_alignment = 0; source_alignment < alignments; ++source_alignment) {
+                for (const std::size_t bytes : small_sizes_and({1023, 4099})) {
+                    check_copy({bytes, alignment, threads}, source_alignment);
+                }
+            }
+        }
+    }
+    std::puts("all agree");
+}
