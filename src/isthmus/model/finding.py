@@ -1,0 +1,23 @@
+"""One conclusion about a run, with what supports it, its cause and what to do."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Finding", "Severity"]
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A conclusion in sentences.
+
+    `topic` is a stable name for scripts and tests; `cause` and `fix` are empty where the data do not support one or
+    nothing needs to be done.
+    """
+
+    severity: Severity
+    topic: str
+    sentence: str
+    cause: str = ""
+    fix: str = ""

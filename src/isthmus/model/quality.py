@@ -1,0 +1,151 @@
+"""Whether a run can be believed: data that did not arrive, impossible rates, imprecise medians, an early end."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from isthmus.model.curve import Curve, case_metric, is_resolved
+from isthmus.model.finding import Finding
+from isthmus.model.phrases import link_rate, memory_name
+from isthmus.record import MIB, Case, Run, format_bytes, format_rate, median_interval
+
+__all__ = ["quality_findings"]
+
+
+def quality_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
+    """What speaks for and against trusting the run's figures."""
+    found = [
+        _not_verified(run),
+        _above_the_link(run, curves),
+        _ended_early(run),
+        _nothing_measured(run),
+        _precision(run),
+        _few_samples(run),
+        _below_the_clock(run),
+    ]
+    return [finding for finding in found if finding]
+
+
+def _not_verified(run: Run) -> Finding | None:
+    failed = [case for case in run.cases if case.verified == "no" and not case.skipped]
+    if not failed:
+        return None
+    first = failed[0]
+    note = f" ({first.note})" if first.note else ""
+    return Finding(
+        "error",
+        "verification",
+        f"In {_cases(len(failed))} the data that arrived is not the data that was sent; the first is {_where(first)}"
+        f"{note}. No conclusion here uses {'them' if len(failed) > 1 else 'it'}.",
+        cause="A copy that was elided, cut short or overtaken, or faulty memory; the run alone cannot tell which.",
+        fix="Repeat the run. If it happens again, test the device's memory and its driver before trusting any result.",
+    )
+
+
+def _above_the_link(run: Run, curves: Sequence[Curve]) -> Finding | None:
+    above = [
+        (point, curve, limit)
+        for curve in curves
+        if (limit := link_rate(run, both=curve.direction == "both"))
+        for point in curve.points
+        if point.rate.low > limit
+    ]
+    if not above:
+        return None
+    most, curve, limit = max(above, key=lambda each: each[0].rate.median)
+    return Finding(
+        "error",
+        "above_link",
+        f"{_cases(len(above))} moved data faster than the link can; the fastest is "
+        f"{memory_name(curve.host_memory)}, {_way(curve.direction)}, with {format_rate(most.rate.median)} at "
+        f"{format_bytes(most.bytes)} where the link carries {format_rate(limit)}: "
+        "a copy was elided or the link reading is wrong.",
+        fix="Compare the link's generation and width with lspci -vv under load, and do not use these rates "
+        "before they agree.",
+    )
+
+
+def _ended_early(run: Run) -> Finding | None:
+    if run.end and run.end.status == "complete":
+        return None
+    how = "was cut off while it was measured" if run.end is None else f"ended early: it {_ENDS[run.end.status]}"
+    message = f" ({run.end.message})" if run.end and run.end.message else ""
+    return Finding(
+        "warning",
+        "ended_early",
+        f"The run {how}{message}; the {_cases(len(run.cases))} measured until then are valid, the others are missing.",
+        fix="Measure again to fill the gaps: missing sizes can hide where a curve bends or settles.",
+    )
+
+
+_ENDS = {"interrupted": "was interrupted", "failed": "failed"}
+
+
+def _nothing_measured(run: Run) -> Finding | None:
+    if any(case.series for case in run.cases):
+        return None
+    if not run.cases:
+        return Finding("warning", "empty", "The run holds no case, so there is nothing to conclude.")
+    return Finding(
+        "warning",
+        "empty",
+        f"The run skipped every case ({len(run.cases)} in all), so there is nothing to conclude; the reasons follow.",
+    )
+
+
+def _precision(run: Run) -> Finding | None:
+    target = run.settings.target_relative_half_width
+    large = [case for case in run.cases if case.bytes >= MIB and is_resolved(case)]
+    if not large:
+        return None
+    wide = [case for case in large if median_interval(case.samples(case_metric(case))).relative_half_width > target]
+    within = f"within {100 * target:g} %"
+    if not wide:
+        return Finding("info", "precision", f"All {len(large)} medians of 1 MiB and above are known {within}.")
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(case.host_memory for case in wide).most_common(3))
+    return Finding(
+        "warning" if 20 * len(wide) > len(large) else "info",
+        "precision",
+        f"{len(wide)} of {len(large)} medians of 1 MiB and above are not known {within} ({kinds}); "
+        "tables and charts show their intervals.",
+        cause="The transfers themselves vary, or something else used the machine; more samples would narrow the "
+        "interval, not the variation.",
+        fix="Measure with --full on a quiet machine; what still varies then is a property of the method.",
+    )
+
+
+def _few_samples(run: Run) -> Finding | None:
+    counts = [len(case.samples(case_metric(case))) for case in run.cases if is_resolved(case)]
+    few = [count for count in counts if count < run.settings.minimum_samples]
+    if not few:
+        return None
+    return Finding(
+        "info",
+        "few_samples",
+        f"{len(few)} of {len(counts)} cases ran out of time with fewer than "
+        f"{run.settings.minimum_samples} samples (the fewest: {min(few)}); their intervals are wide or incomplete.",
+        fix="Measure with --full, which gives every case more time.",
+    )
+
+
+def _below_the_clock(run: Run) -> Finding | None:
+    measured = [case for case in run.cases if case.samples(case_metric(case))]
+    short = sum(not is_resolved(case) for case in measured)
+    if not short:
+        return None
+    return Finding(
+        "info",
+        "below_clock",
+        f"{_cases(short)} took less time than the clock can tell from zero and appear in no curve.",
+    )
+
+
+def _cases(count: int) -> str:
+    return "1 case" if count == 1 else f"{count} cases"
+
+
+def _way(direction: str) -> str:
+    return {"h2d": "H2D", "d2h": "D2H", "both": "both ways in sum"}.get(direction, direction)
+
+
+def _where(case: Case) -> str:
+    return f"{case.method} {case.direction} of {format_bytes(case.bytes)}, {memory_name(case.host_memory)}"

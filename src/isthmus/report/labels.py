@@ -1,0 +1,62 @@
+"""Names that every reporter gives to the same things: runs, directions, methods and memory kinds."""
+
+from collections.abc import Sequence
+
+from isthmus.model import MEMORY_NAMES, Curve, describe_device
+from isthmus.record import Run
+
+__all__ = ["DIRECTIONS", "direction_title", "heading", "kind_rank", "run_label", "run_title"]
+
+DIRECTIONS = ("h2d", "d2h", "both", "peer")
+
+_DIRECTION_TITLES = {
+    "h2d": "Host to device (H2D)",
+    "d2h": "Device to host (D2H)",
+    "both": "Both ways at once (rates are the sum of the two directions)",
+    "peer": "Device to device",
+}
+# Two short lines each, so that a column is no wider than its figures.
+_HEADINGS = {
+    "pageable": "page-\nable",
+    "pageable_huge": "pageable\nhuge",
+    "pinned": "pinned",
+    "write_combined": "write-\ncombined",
+    "registered": "regis-\ntered",
+    "mapped": "mapped\nkernel",
+    "managed": "managed\nprefetch",
+}
+_USUAL_METHODS = {"mapped": "kernel", "managed": "prefetch"}
+
+
+def direction_title(direction: str) -> str:
+    """The direction as a heading; for both ways it says that rates are sums."""
+    return _DIRECTION_TITLES.get(direction, direction)
+
+
+def kind_rank(kind: str) -> int:
+    """Place of a memory kind in tables and charts."""
+    order = list(MEMORY_NAMES)
+    return order.index(kind) if kind in order else len(order)
+
+
+def heading(curve: Curve) -> str:
+    """The curve as a column heading of up to three lines; the method is said where the kind does not imply it."""
+    text = _HEADINGS.get(curve.host_memory, curve.host_memory.replace("_", "\n", 1))
+    if curve.method == "duplex":
+        return f"{text}\n{curve.direction.upper()}"
+    usual = _USUAL_METHODS.get(curve.host_memory, "copy")
+    return text if curve.method == usual else f"{text}\n{curve.method}"
+
+
+def run_label(runs: Sequence[Run], index: int) -> str:
+    """A letter for one of several runs, nothing for a single one."""
+    if len(runs) == 1:
+        return ""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
+
+
+def run_title(runs: Sequence[Run], index: int) -> str:
+    """Run and device in words, led by the letter that stands for them where there are several."""
+    run = runs[index]
+    letter = run_label(runs, index)
+    return f"{letter + ': ' if letter else ''}{describe_device(run)}, run {run.run}"

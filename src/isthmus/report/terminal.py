@@ -1,0 +1,138 @@
+"""The report for a terminal or a pipe: tables no wider than the place they go to, skips, findings, verdict."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from isthmus.model import findings, verdict
+from isthmus.record import Run
+from isthmus.report.grid import Cell, Column, Grid, grids
+from isthmus.report.labels import run_label, run_title
+from isthmus.report.skips import skip_groups
+
+__all__ = ["write"]
+
+_STYLES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim"}
+_SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+_PIPE_WIDTH = 10_000
+_PROSE_WIDTH = 100
+_GAP = 1
+
+
+def write(runs: Sequence[Run], out: TextIO, *, width: int | None = None) -> None:
+    """Write the tables, skipped cases and findings of the runs to `out`.
+
+    Tables that do not fit `width` columns (the terminal's, when `out` is one) are split by columns; a pipe gets whole
+    tables, no colour and nothing cut off.
+    """
+    columns = width or (shutil.get_terminal_size().columns if out.isatty() else _PIPE_WIDTH)
+    console = Console(file=out, width=columns, highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        for part in _parts(runs, columns):
+            console.print(part, width=columns if isinstance(part, Table) else min(columns, _PROSE_WIDTH))
+    # Tables are padded to their full width, which a pipe or a copied table should not be.
+    out.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def _parts(runs: Sequence[Run], columns: int) -> Iterator[RenderableType]:
+    for index in range(len(runs)):
+        yield Text(run_title(runs, index), style="bold")
+    for grid in grids(runs):
+        yield from _tables(grid, columns)
+    yield Text(f"\n{_LEGEND}", style="dim")
+    for index, run in enumerate(runs):
+        letter = run_label(runs, index)
+        yield from _skipped(run, f" in {letter}" if letter else "")
+        yield from _findings(run, f" on {letter}" if letter else "")
+    yield Text(f"\n{verdict(runs)}", style="bold")
+
+
+_LEGEND = (
+    "Medians ± half of their 95 % interval; ~ instead of ±: wider than the run aimed at. Time is until completion, on "
+    "the host's clock. GB = 1e9 bytes. half at: size that moves at half of the rate where the column settles."
+)
+
+
+def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
+    """The grid as one table, or as several whose columns fit, each under its title."""
+    everything = range(len(grid.columns))
+    stub = max(len(row.heading) for section in grid.sections for row in section.rows)
+    compact = stub + sum(_GAP + _column_width(grid, index, compact=False) for index in everything) > width
+    widths = [_column_width(grid, index, compact=compact) for index in everything]
+    start = 0
+    while start < len(widths):
+        end, used = start + 1, stub + _GAP + widths[start]
+        while end < len(widths) and used + _GAP + widths[end] <= width:
+            used += _GAP + widths[end]
+            end += 1
+        part = f" (columns {start + 1} to {end} of {len(widths)})" if (start, end) != (0, len(widths)) else ""
+        yield Text(f"\n{grid.title}{part}", style="bold")
+        yield _table([("", [_head(grid.columns[index]) for index in range(start, end)])], stub, widths[start:end])
+        for section in grid.sections:
+            yield Text(section.title, style="italic")
+            rows = [
+                (row.heading, [_styled(cell, compact=compact) for cell in row.cells[start:end]]) for row in section.rows
+            ]
+            yield _table(rows, stub, widths[start:end])
+        start = end
+
+
+def _column_width(grid: Grid, index: int, *, compact: bool) -> int:
+    texts = [_figure(row.cells[index], compact=compact) for section in grid.sections for row in section.rows]
+    return max(map(len, [*texts, *_head(grid.columns[index]).split("\n")]))
+
+
+def _table(rows: Sequence[tuple[str, Sequence[str | Text]]], stub: int, widths: Sequence[int]) -> Table:
+    """Rows without frame or heading in columns of given widths, so that several of them line up."""
+    table = Table(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
+    for width in (stub, *widths):
+        table.add_column(justify="right", no_wrap=True, width=width, vertical="bottom")
+    for name, cells in rows:
+        table.add_row(name, *cells)
+    return table
+
+
+def _styled(cell: Cell, *, compact: bool) -> Text:
+    return Text(_figure(cell, compact=compact), _STYLES[cell.state])
+
+
+def _head(column: Column) -> str:
+    return f"{column.heading}\n{column.run}" if column.run else column.heading
+
+
+def _figure(cell: Cell, *, compact: bool) -> str:
+    if not cell.half_width:
+        return cell.text
+    half = cell.half_width
+    if compact and "." in half:
+        half = f"{float(half):.1f}" if float(half) >= 1 else half.removeprefix("0")
+    return f"{cell.text} {'~' if cell.state == 'wide' else '±'}{half}"
+
+
+def _skipped(run: Run, where: str) -> Iterator[RenderableType]:
+    groups = skip_groups(run)
+    if groups:
+        yield Text(f"\nSkipped{where}", style="bold")
+    for group in groups:
+        yield _indented(Text(f"{group.what} ({group.cases}): {group.reason}"))
+
+
+def _findings(run: Run, where: str) -> Iterator[RenderableType]:
+    found = findings(run)
+    if found:
+        yield Text(f"\nFindings{where}", style="bold")
+    for finding in found:
+        yield Text.assemble((f"{finding.severity}: ", _SEVERITY_STYLES[finding.severity]), finding.sentence)
+        if finding.cause:
+            yield _indented(Text(f"Why: {finding.cause}"))
+        if finding.fix:
+            yield _indented(Text(f"Do: {finding.fix}"))
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 2))
