@@ -48,7 +48,7 @@ def _memory(root: Path) -> Memory:
     info = read_fields(root / "proc/meminfo")
     settings = root / "sys/kernel/mm/transparent_hugepage"
     # The size that transparent pages have, which on a kernel started with default_hugepagesz=1G is not meminfo's.
-    huge_page_bytes = read_int(settings / "hpage_pmd_size") or _kibibytes(info.get("Hugepagesize", ""))
+    huge_page_bytes = _count(settings / "hpage_pmd_size") or _kibibytes(info.get("Hugepagesize", ""))
     pool = root / f"sys/kernel/mm/hugepages/hugepages-{huge_page_bytes // KIB}kB/nr_hugepages"
     return Memory(
         total_bytes=_kibibytes(info.get("MemTotal", "")),
@@ -57,8 +57,12 @@ def _memory(root: Path) -> Memory:
         transparent_huge_pages=_chosen(settings / "enabled"),
         transparent_huge_page_defrag=_chosen(settings / "defrag"),
         huge_page_bytes=huge_page_bytes,
-        reserved_huge_pages=read_int(pool) or 0,
+        reserved_huge_pages=_count(pool),
     )
+
+
+def _count(path: Path) -> int:
+    return max(read_int(path) or 0, 0)
 
 
 def _kibibytes(text: str) -> int:
