@@ -63,8 +63,11 @@ std::vector<std::size_t> small_sizes_and(std::initializer_list<std::size_t> larg
 // `bytes` of memory that start `alignment` bytes after a 64-byte boundary, with poison before and after.
 class Region {
   public:
-    Region(std::size_t bytes, std::size_t alignment)
-        : memory_(margin + 64 + alignment + bytes + margin, poison), bytes_(bytes), alignment_(alignment) {}
+    Region(std::size_t bytes, std::size_t alignment, std::byte poison = std::byte{0xA5})
+        : poison_(poison),
+          memory_(margin + 64 + alignment + bytes + margin, poison),
+          bytes_(bytes),
+          alignment_(alignment) {}
 
     // The kernels are given the boundary and the distance from it, as an OpenCL host would give a cl_mem and an offset.
     std::uint8_t* base() { return reinterpret_cast<std::uint8_t*>(begin()) - alignment_; }
@@ -77,14 +80,14 @@ class Region {
     std::byte& operator[](std::size_t i) { return begin()[i]; }
 
     bool surroundings_intact() {
-        const auto is_poison = [](std::byte b) { return b == poison; };
+        const auto is_poison = [this](std::byte b) { return b == poison_; };
         return std::all_of(memory_.data(), begin(), is_poison) &&
                std::all_of(begin() + bytes_, memory_.data() + memory_.size(), is_poison);
     }
 
   private:
     static constexpr std::size_t margin = 32;
-    static constexpr std::byte poison{0xA5};
+    std::byte poison_;
     std::vector<std::byte> memory_;
     std::size_t bytes_;
     std::size_t alignment_;
@@ -146,7 +149,7 @@ void check_verify(const Case& c) {
 
 void check_copy(const Case& c, std::size_t source_alignment) {
     Region destination(c.bytes, c.alignment);
-    Region source(c.bytes, source_alignment);
+    Region source(c.bytes, source_alignment, std::byte{0x5A});  // its own poison, so that copied poison shows
     isthmus::fill_pattern(source.begin(), c.bytes, seed, first_word);
     device::launch(c.threads, [&] {
         device::isthmus_copy(destination.base(), destination.offset(), source.base(), source.offset(), c.bytes);
