@@ -1,0 +1,154 @@
+"""Devices and absent backends in plain words: what each is, how it is attached, and what to do about what is wrong."""
+
+import re
+from collections.abc import Collection
+
+import msgspec
+
+from isthmus.commands._block import Block, Row, near_size
+from isthmus.experiment.numa import format_cpu_list, parse_cpu_list
+from isthmus.record import Backend, Device, Host, Link, NumaNode, format_rate
+
+__all__ = ["absent_block", "device_block"]
+
+
+def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Collection[int]) -> Block:
+    """One device: what it is, its link and its place, with a remark where something costs transfers their speed."""
+    block = Block(f"{device.spec}  {device.name}")
+    if device.memory_bytes:
+        shared = ", shared with the host: copies never cross a link" if device.shares_host_memory else ""
+        block.add("memory", near_size(device.memory_bytes) + shared)
+    block.add("driver", _driver(device, backend))
+    block.add("address", device.pci_address)
+    if device.link is not None:
+        block.rows += _link_rows(device.link)
+    elif device.pci_address:
+        block.add("link", "not shown by driver or kernel (a virtual machine or container may hide it)")
+    if not device.shares_host_memory and device.backend != "host":
+        block.rows += _node_rows(device, host, allowed_cpus)
+    if device.copy_engines is not None:
+        block.add("copy engines", f"{device.copy_engines}{_ENGINES.get(device.copy_engines, '')}")
+    for name, reading in device.conditions.items():
+        block.add(name, reading)
+    return block
+
+
+_ENGINES = {0: " (copies do not overlap kernels)", 1: " (copies overlap kernels, but not each other)"}
+
+
+def absent_block(backend: Backend) -> Block:
+    """A backend without devices: the reason, the files that were tried and what to install."""
+    block = Block(f"{backend.name}  not available")
+    block.add("why", backend.absent_because or "it has no device")
+    block.add("library", backend.library)
+    block.add("looked for", ", ".join(backend.looked_for))
+    block.add("to get it", backend.install)
+    return block
+
+
+def _driver(device: Device, backend: Backend) -> str:
+    capability = device.compute_capability and f"compute capability {device.compute_capability}"
+    # What drivers report ranges from "580.159" and "13.0" to "OpenCL 3.0 CUDA 13.0.97".
+    api = device.api_version
+    if api and not re.search("[A-Za-z]", api):
+        api = f"{_API_NAMES.get(device.backend, 'API')} {api}"
+    return ", ".join(filter(None, (device.driver_version, api, capability, backend.library)))
+
+
+_API_NAMES = {"cuda": "CUDA", "opencl": "OpenCL"}
+
+
+def _link_rows(link: Link) -> list[Row]:
+    now, most = _pcie(link.generation, link.width), _pcie(link.max_generation, link.max_width)
+    rows = [Row("link", f"PCIe {now} now, {most} at most")]
+    under_load = _pcie(link.generation_under_load, link.width_under_load)
+    if under_load == _UNKNOWN:
+        rows.append(Row("", "under load not measured here (isthmus measure does)"))
+    else:
+        rows.append(Row("", f"PCIe {under_load} under load"))
+    best = link if under_load != _UNKNOWN or most == _UNKNOWN else _at_most(link)
+    rate = best.theoretical_bytes_per_second
+    if rate is not None:
+        reached = _pcie(best.generation_under_load or best.generation, best.width_under_load or best.width)
+        rows.append(Row("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
+    return rows + _link_remarks(link)
+
+
+_UNKNOWN = "unknown"
+
+
+def _pcie(generation: int | None, width: int | None) -> str:
+    parts = [f"{generation}.0" if generation else "", f"x{width}" if width else ""]
+    return " ".join(filter(None, parts)) or _UNKNOWN
+
+
+def _at_most(link: Link) -> Link:
+    return msgspec.structs.replace(
+        link,
+        generation=link.max_generation or link.generation,
+        width=link.max_width or link.width,
+    )
+
+
+def _link_remarks(link: Link) -> list[Row]:
+    loaded = link.generation_under_load is not None or link.width_under_load is not None
+    slower = _below(link.generation_under_load or link.generation, link.max_generation)
+    narrower = _below(link.width_under_load or link.width, link.max_width)
+    if not slower and not narrower:
+        return []
+    cure = "reseat the card, try another slot, and look for the slot's link speed and lane split in the BIOS"
+    if loaded:
+        return [Row.remark(f"Under load the link stays below what it can do: {cure}.")]
+    if narrower:
+        return [
+            Row.remark(
+                "The link has fewer lanes than the device. Some narrow when idle: isthmus measure reads it under load. "
+                f"If it is still x{link.width} there, {cure}."
+            )
+        ]
+    return [
+        Row.remark(
+            "An idle link slows down to save power, as this one seems to: isthmus measure reads it under load. "
+            f"If it is still PCIe {link.generation}.0 there, {cure}."
+        )
+    ]
+
+
+def _below(value: int | None, most: int | None) -> bool:
+    return value is not None and most is not None and value < most
+
+
+def _node_rows(device: Device, host: Host, allowed_cpus: Collection[int]) -> list[Row]:
+    with_cpus = [node for node in host.numa_nodes if node.cpus]
+    node = next((node for node in host.numa_nodes if node.id == device.numa_node), None)
+    if device.numa_node is None and len(with_cpus) > 1:
+        return [
+            Row("NUMA node", "not told by firmware or hypervisor"),
+            Row.remark(
+                f"The host has {len(with_cpus)} nodes and the far ones copy slower. To find the near one, compare:",
+                *(_on_node(each, device) for each in with_cpus),
+            ),
+        ]
+    if device.numa_node is None:
+        return [Row("NUMA node", "not told; all CPUs of this host are equally near")] if with_cpus else []
+    if node is None or not node.cpus:
+        return [Row("NUMA node", f"{device.numa_node}, which has no CPUs that this kernel shows")]
+    rows = [Row("NUMA node", f"{node.id}, near CPUs {node.cpus}")]
+    near_cpus = parse_cpu_list(node.cpus)
+    if near_cpus and not near_cpus & set(allowed_cpus):
+        rows.append(_wrong_node(device, node, allowed_cpus))
+    return rows
+
+
+def _on_node(node: NumaNode, device: Device) -> str:
+    return f"numactl --cpunodebind={node.id} --membind={node.id} isthmus measure --device {device.spec}"
+
+
+def _wrong_node(device: Device, node: NumaNode, allowed_cpus: Collection[int]) -> Row:
+    return Row.remark(
+        f"This process may run on CPUs {format_cpu_list(allowed_cpus)} only, none of them near {device.spec}: every "
+        "copy crosses the link between the sockets as well. To run near it (if that is refused, the batch system or "
+        "the container has to grant these CPUs):",
+        _on_node(node, device),
+        f"taskset -c {node.cpus} isthmus measure --device {device.spec}",
+    )

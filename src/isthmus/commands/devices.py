@@ -1,0 +1,68 @@
+"""`isthmus devices`: what is here and what is missing, in plain words or as JSON."""
+
+import os
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from isthmus.record import Backend, Host
+
+if TYPE_CHECKING:
+    from isthmus.commands._block import Block
+
+__all__ = ["Inventory", "describe", "devices"]
+
+
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``--json`` prints; `default_device` is a name that ``--device`` takes, empty if there is no device."""
+
+    backends: list[Backend]
+    host: Host
+    default_device: str
+
+
+def devices(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
+) -> None:
+    """Show the devices, what is missing and how to get it, and the settings of this host that matter to transfers."""
+    from isthmus.experiment.default_device import default_device
+    from isthmus.experiment.devices import probe
+    from isthmus.experiment.machine import read_host
+
+    backends, host = probe(), read_host()
+    if as_json:
+        chosen = default_device(backends)
+        inventory = Inventory(backends=backends, host=host, default_device=chosen.spec if chosen else "")
+        typer.echo(msgspec.json.format(msgspec.json.encode(inventory), indent=2))
+        return
+
+    from rich.console import Console
+
+    from isthmus.commands._block import print_block
+
+    console = Console()
+    for block in describe(backends, host, os.sched_getaffinity(0)):
+        print_block(console, block)
+
+
+def describe(backends: list[Backend], host: Host, allowed_cpus: Collection[int]) -> "list[Block]":
+    """The blocks to print: the device taken by default, every device, absent backends, then the host.
+
+    `allowed_cpus` are those that the process may run on.
+    """
+    from isthmus.commands._block import Block
+    from isthmus.commands._device_words import absent_block, device_block
+    from isthmus.commands._host_words import host_block
+    from isthmus.experiment.default_device import default_device
+
+    blocks: list[Block] = []
+    chosen = default_device(backends)
+    if chosen is not None:
+        blocks.append(Block(f"isthmus measure takes {chosen.spec} by default; --device takes another."))
+    every = [(device, backend) for backend in backends for device in backend.devices]
+    blocks += [device_block(device, backend, host, allowed_cpus) for device, backend in every]
+    blocks += [absent_block(backend) for backend in backends if not backend.devices]
+    has_own_memory = any(not device.shares_host_memory and device.backend != "host" for device, _ in every)
+    return [*blocks, host_block(host, has_own_memory=has_own_memory)]
