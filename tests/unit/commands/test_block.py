@@ -20,7 +20,7 @@ def _printed(block: Block, width: int, *, terminal: bool = False) -> str:
 
 
 def _block() -> Block:
-    block = Block("cuda:0  NVIDIA H200 [NVL] :warning:")
+    block = Block("cuda:0  NVIDIA H200 [bold] :warning:")
     block.add("link", "PCIe 5.0 x16 now, " * 12)
     block.remark("A remark that is long enough to take more than a single line of any terminal in use.", _COMMAND)
     return block
@@ -38,7 +38,7 @@ def test_a_command_wider_than_the_terminal_is_neither_cut_nor_broken() -> None:
 
 
 def test_brackets_and_colons_of_a_device_are_not_markup() -> None:
-    assert _printed(_block(), 80).startswith("cuda:0  NVIDIA H200 [NVL] :warning:\n")
+    assert _printed(_block(), 80).startswith("cuda:0  NVIDIA H200 [bold] :warning:\n")
 
 
 def test_a_pipe_gets_the_words_of_the_terminal_without_colours() -> None:
