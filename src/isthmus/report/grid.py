@@ -1,4 +1,4 @@
-"""The tables of a report as plain data: sizes down, memory kinds across; the terminal, Markdown and HTML draw the same."""
+"""The tables of a report as plain data, sizes down and memory kinds across: every format draws the same."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def _grid(title: str, time: str, sources: list[_Source]) -> Grid:
     sections = [
         Section(f"{time}, us", tuple(_row(size, sources, rates=False) for size in small)),
         Section("rate, GB/s", tuple(_row(size, sources, rates=True) for size in large)),
-        Section("summary", tuple(_summary(sources))),
+        Section("summary, rate in GB/s", tuple(_summary(sources))),
     ]
     return Grid(title, columns, tuple(section for section in sections if section.rows))
 

@@ -1,0 +1,5 @@
+"""The `isthmus` command."""
+
+from isthmus.commands.main import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,81 @@
+"""The command line: its subcommands, and the only place that prints errors and picks exit codes."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import cast
+
+import typer
+
+from isthmus.commands.report import report
+from isthmus.errors import DeviceAbsent, IsthmusError, RunFileError, UsageError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="isthmus",
+    help="Measures, explains and performs the movement of data between host memory and accelerators.",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+app.command()(report)
+
+_FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
+
+# Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
+_ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
+
+
+@app.callback()
+def _group() -> None:
+    """Keeps typer from merging the group with its only command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line, by default this process's, and give its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without ± is no reason to lose a report.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        code = _run(words or ["--help"])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except _ParseError as error:
+        code = _fail(_USAGE, getattr(error, "format_message", error.__str__)())
+    except IsthmusError as error:
+        code = _fail(_code(error), str(error))
+    except OSError as error:
+        # A reader that has all it wanted, such as head, is no failure; a full disk behind standard output is.
+        closed = isinstance(error, BrokenPipeError)
+        code = 0 if closed else _fail(_FAILED, f"{error.filename or 'standard output'}: {error.strerror or error}")
+        # Python flushes once more when it ends, which must not raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _run(words: list[str]) -> int:
+    """Parse and run without click's own error handling, which prints boxes and turns a closed pipe into a failure."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("isthmus", words) as context:
+            command.invoke(context)
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except typer.Abort:
+        return _INTERRUPTED
+    return 0
+
+
+def _code(error: IsthmusError) -> int:
+    if isinstance(error, UsageError | RunFileError):
+        return _USAGE
+    return _DEVICE_ABSENT if isinstance(error, DeviceAbsent) else _FAILED
+
+
+def _fail(code: int, message: str) -> int:
+    print(f"isthmus: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,84 @@
+"""The report as Markdown, for issues, wikis and pull requests."""
+
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from isthmus.model import findings, verdict
+from isthmus.record import Run
+from isthmus.report.facts import facts
+from isthmus.report.grid import Cell, Column, Grid, Section, grids
+from isthmus.report.labels import run_title
+from isthmus.report.skips import skip_groups
+
+__all__ = ["write"]
+
+
+def write(runs: Sequence[Run], out: TextIO) -> None:
+    """Write verdict, findings, tables, skipped cases and the machines of the runs to `out`."""
+    out.writelines(f"{line}\n" for line in _lines(runs))
+
+
+def _lines(runs: Sequence[Run]) -> Iterator[str]:
+    yield "# Data movement between host and device"
+    for sentence in verdict(runs).split("\n"):
+        yield from ("", _text(sentence))
+    for index, run in enumerate(runs):
+        yield from ("", f"## Findings: {_text(run_title(runs, index))}", "")
+        for finding in findings(run):
+            parts = [f"**{finding.severity}**: {_text(finding.sentence)}"]
+            parts += [f"*Why:* {_text(finding.cause)}"] if finding.cause else []
+            parts += [f"*Do:* {_text(finding.fix)}"] if finding.fix else []
+            yield f"- {' '.join(parts)}"
+    for grid in grids(runs):
+        yield from _table(grid)
+    yield from ("", _LEGEND)
+    for index, run in enumerate(runs):
+        groups = skip_groups(run)
+        if groups:
+            yield from ("", f"## Skipped: {_text(run_title(runs, index))}", "")
+        for group in groups:
+            yield f"- {_text(group.what)} ({group.cases}): {_text(group.reason)}"
+    for index, run in enumerate(runs):
+        yield from ("", f"## Machine: {_text(run_title(runs, index))}", "", "| | |", "|---|---|")
+        for name, value in facts(run):
+            yield f"| {_text(name)} | {_text(value)} |"
+
+
+_LEGEND = (
+    "Medians ± half of their 95 % interval; `~` instead of ±: wider than the run aimed at. Time is until completion, "
+    "on the host's clock. GB = 1e9 bytes."
+)
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    for section in grid.sections:
+        yield from (
+            "",
+            f"## {_text(grid.title)}: {section.title}" if section is grid.sections[0] else f"### {section.title}",
+            "",
+        )
+        yield from _rows(grid.columns, section)
+
+
+def _rows(columns: Sequence[Column], section: Section) -> Iterator[str]:
+    yield f"| | {' | '.join(_head(column) for column in columns)} |"
+    yield f"|---:|{'---:|' * len(columns)}"
+    for row in section.rows:
+        yield f"| {row.heading} | {' | '.join(_figure(cell) for cell in row.cells)} |"
+
+
+def _head(column: Column) -> str:
+    words = column.heading.replace("-\n", "").replace("\n", " ")
+    return _text(f"{words} {column.run}".strip())
+
+
+def _figure(cell: Cell) -> str:
+    text = f"{cell.text} {'~' if cell.state == 'wide' else '±'}{cell.half_width}" if cell.half_width else cell.text
+    return f"**{text}**" if cell.state == "failed" else text
+
+
+def _text(words: str) -> str:
+    """The words with everything escaped that Markdown or the HTML inside it would take for markup."""
+    for mark in "\\`*_[]<>|#":
+        words = words.replace(mark, f"\\{mark}")
+    return " ".join(words.split())
