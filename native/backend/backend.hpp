@@ -1,0 +1,158 @@
+// The seam: what a device can do, whoever makes it. cuda/, opencl/ and host/ implement it; one contract suite
+// (tests/contract) holds them to the pre- and postconditions stated here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/memory_kind.hpp"
+#include "base/pattern.hpp"
+#include "base/status.hpp"
+
+namespace isthmus {
+
+// What a backend knows of a device without measuring. Empty or absent where it cannot tell.
+struct DeviceInfo {
+    std::string backend;
+    int index = 0;
+    std::string name;
+    std::string vendor;
+    std::string driver_version;
+    std::string api_version;
+    std::string compute_capability;
+    std::string uuid;
+    std::string pci_address;
+    std::uint64_t memory_bytes = 0;
+    bool shares_host_memory = false;
+    std::optional<int> copy_engines;
+    std::map<std::string, std::string> conditions;
+};
+
+// State of the PCI Express link as the vendor's library reads it at this moment.
+struct LinkReading {
+    std::optional<unsigned> generation, width, max_generation, max_width;
+};
+
+// Memory of one kind. It keeps its device alive; freeing waits for nothing, so the caller synchronises first.
+class Allocation {
+  public:
+    virtual ~Allocation() = default;
+    Allocation(const Allocation&) = delete;
+    Allocation& operator=(const Allocation&) = delete;
+
+    MemoryKind kind() const { return kind_; }
+    std::size_t bytes() const { return bytes_; }
+    // The host's address, at least 4096-aligned; null for memory that the host cannot address. Reading or writing
+    // through it is allowed between begin_host_access and end_host_access only.
+    std::byte* host() const { return host_; }
+
+  protected:
+    Allocation(MemoryKind kind, std::size_t bytes, std::byte* host) : kind_(kind), bytes_(bytes), host_(host) {}
+    // For memory that has a host address only while it is mapped.
+    void set_host(std::byte* host) { host_ = host; }
+
+  private:
+    MemoryKind kind_;
+    std::size_t bytes_;
+    std::byte* host_;
+};
+
+// A part of an allocation; a view that owns nothing.
+struct Region {
+    Allocation* allocation = nullptr;
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+
+    std::byte* host() const { return allocation->host() + offset; }
+};
+
+// Commands on one stream run in order; commands on different streams may overlap.
+class Stream {
+  public:
+    virtual ~Stream() = default;
+    // Returns when everything enqueued before has ended; the failure of any of it is reported here at the latest.
+    virtual Status synchronize() = 0;
+};
+
+// A moment on a stream.
+class Event {
+  public:
+    virtual ~Event() = default;
+};
+
+// Holds streams back until it is opened, so that a queue can be filled before the first command runs. Opens itself
+// when it is destroyed. No command that blocks the host (a pageable copy, an allocation) may be enqueued behind a
+// closed gate.
+class Gate {
+  public:
+    virtual ~Gate() = default;
+    virtual Status open() = 0;
+};
+
+enum class Side { host, device };
+
+// A device with one context. All functions may be called from several threads at once unless they say otherwise, each
+// thread having called bind_thread() once.
+class Device {
+  public:
+    virtual ~Device() = default;
+
+    virtual const DeviceInfo& info() const = 0;
+    virtual LinkReading read_link() = 0;
+    virtual Result<std::size_t> free_bytes() = 0;
+    // Why this device cannot have memory of this kind; nothing when it can.
+    virtual std::optional<std::string> why_not(MemoryKind kind) const = 0;
+    // Why prefetching managed memory would show nothing; nothing when it moves pages.
+    virtual std::optional<std::string> why_no_prefetch() const = 0;
+    // Whether enqueueing a copy from or to this kind of memory occupies the calling thread until the copy is nearly
+    // done. Such copies are never put behind a gate.
+    virtual bool copy_blocks(MemoryKind kind) const = 0;
+
+    // Pages of host kinds are touched, and lie where the caller's memory policy wants them. Fails with out_of_memory or
+    // unsupported; after either, everything else still works.
+    virtual Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) = 0;
+    virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
+    virtual Result<std::unique_ptr<Event>> create_event() = 0;
+    // Closes one gate on all of `streams`.
+    virtual Result<std::unique_ptr<Gate>> close_gate(std::span<Stream* const> streams) = 0;
+    virtual Status bind_thread() = 0;
+
+    // Makes host() of a host-side kind valid and up to date, or hands the memory back. For managed memory the pages may
+    // migrate. Both synchronous; streams that use the memory must be idle.
+    virtual Status begin_host_access(Allocation& memory) = 0;
+    virtual Status end_host_access(Allocation& memory) = 0;
+
+    // Enqueues. Exactly one side is `device` or both are; sizes are equal and within their allocations.
+    virtual Status copy(Stream& stream, Region destination, Region source) = 0;
+    // The same by a kernel; one side is `mapped`, the other `device`.
+    virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;
+    // Migrates the pages of managed memory to one side.
+    virtual Status prefetch(Stream& stream, Region region, Side side) = 0;
+    // For device memory.
+    virtual Status set_bytes(Stream& stream, Region region, std::uint8_t value) = 0;
+    // For device and managed memory, and for kinds that kernels reach.
+    virtual Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
+    // Synchronous. first_word counts from the start of the region.
+    virtual Result<Mismatch> verify_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
+    virtual Status record(Event& event, Stream& stream) = 0;
+    // Precondition: both were recorded and their streams synchronised. Seconds on the device's clock; the events may
+    // come from different streams.
+    virtual Result<double> seconds_between(Event& start, Event& stop) = 0;
+};
+
+// The devices of one backend, or why it has none.
+struct BackendListing {
+    std::string name;
+    std::vector<DeviceInfo> devices;
+    std::string library;
+    std::vector<std::string> looked_for;
+    std::string absent_because;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,56 @@
+// The driver, and a device's primary context, which every handle of the CUDA backend keeps alive.
+#include "backend/cuda/context.hpp"
+
+namespace isthmus::cuda {
+namespace {
+
+Result<Driver> open_driver() {
+    ISTHMUS_TRY_ASSIGN(api, Api::open());
+    ISTHMUS_TRY(api.call(api.cuInit, 0U));
+    auto nvml = nvml::Api::open();
+    return Driver{api, nvml.ok() ? std::optional(nvml.value()) : std::nullopt};
+}
+
+}  // namespace
+
+Result<const Driver*> Driver::get() {
+    static Result<Driver> driver = open_driver();
+    if (driver.ok()) return &driver.value();
+    static const Status failure = driver.take_status();
+    return Status(failure.code(), failure.message());
+}
+
+Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& driver, Device device) {
+    const Api& api = driver.api;
+    Context context = nullptr;
+    ISTHMUS_TRY(api.call(api.cuDevicePrimaryCtxRetain, &context, device));
+    std::shared_ptr<PrimaryContext> primary(new PrimaryContext(driver, device, context));
+    ISTHMUS_TRY(primary->make_current());
+    return primary;
+}
+
+PrimaryContext::~PrimaryContext() {
+    const Api& cu = api();
+    if (module_ != nullptr && make_current().ok()) (void)cu.call(cu.cuModuleUnload, module_);
+    (void)cu.call(cu.cuDevicePrimaryCtxRelease, device_);
+}
+
+Result<int> PrimaryContext::attribute(int attribute) const {
+    int value = 0;
+    ISTHMUS_TRY(api().call(api().cuDeviceGetAttribute, &value, attribute, device_));
+    return value;
+}
+
+Result<Kernels> PrimaryContext::kernels() {
+    const std::lock_guard lock(mutex_);
+    if (module_ != nullptr) return kernels_;
+    const Api& cu = api();
+    ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.fill, module_, kernel_name::fill));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.verify, module_, kernel_name::verify));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.copy, module_, kernel_name::copy));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.spin, module_, kernel_name::spin));
+    return kernels_;
+}
+
+}  // namespace isthmus::cuda

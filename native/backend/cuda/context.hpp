@@ -1,0 +1,52 @@
+// The driver, and a device's primary context, which every handle of the CUDA backend keeps alive.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "driver/cuda_api.hpp"
+#include "driver/nvml_api.hpp"
+#include "kernels/kernels.hpp"
+
+namespace isthmus::cuda {
+
+// Opened once a process and never closed.
+struct Driver {
+    Api api;
+    std::optional<nvml::Api> nvml;  // absent on Jetson, in some containers, or when it does not start
+
+    // Fails with library_absent, or with what cuInit said.
+    static Result<const Driver*> get();
+};
+
+struct Kernels {
+    Kernel fill = nullptr, verify = nullptr, copy = nullptr, spin = nullptr;
+};
+
+// Holds a reference to the primary context, the one that the runtime API and all libraries on it use too.
+class PrimaryContext {
+  public:
+    static Result<std::shared_ptr<PrimaryContext>> retain(const Driver& driver, Device device);
+    ~PrimaryContext();
+    PrimaryContext(const PrimaryContext&) = delete;
+    PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+    const Api& api() const { return driver_.api; }
+    Status make_current() const { return api().call(api().cuCtxSetCurrent, context_); }
+    Result<int> attribute(int attribute) const;
+    // Loads the device code on first use; the driver compiles it then.
+    Result<Kernels> kernels();
+
+  private:
+    PrimaryContext(const Driver& driver, Device device, Context context)
+        : driver_(driver), device_(device), context_(context) {}
+    const Driver& driver_;
+    Device device_;
+    Context context_;
+    std::mutex mutex_;  // guards the two below
+    Module module_ = nullptr;
+    Kernels kernels_;
+};
+
+}  // namespace isthmus::cuda

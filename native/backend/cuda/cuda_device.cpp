@@ -1,0 +1,293 @@
+// The CUDA backend: NVIDIA's driver API, opened at run time.
+#include "backend/cuda/cuda_device.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backend/cuda/context.hpp"
+#include "backend/cuda/describe.hpp"
+#include "backend/cuda/gate.hpp"
+#include "backend/cuda/memory.hpp"
+
+namespace isthmus::cuda {
+namespace {
+
+using ContextPointer = std::shared_ptr<PrimaryContext>;
+
+// A gate opens by itself after this long: a host that died must not leave the GPU spinning.
+constexpr std::uint64_t gate_limit_nanoseconds = 2'000'000'000;
+
+DevicePointer address_of(const Region& region) {
+    return static_cast<const CudaAllocation&>(*region.allocation).address() + region.offset;
+}
+
+class CudaStream final : public isthmus::Stream {
+  public:
+    CudaStream(ContextPointer context, cuda::Stream stream, std::unique_ptr<Allocation> result)
+        : context_(std::move(context)), stream_(stream), result_(std::move(result)) {}
+    ~CudaStream() override {
+        const Api& cu = context_->api();
+        if (context_->make_current().ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
+    }
+    Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
+    cuda::Stream get() const { return stream_; }
+    // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
+    DevicePointer result() const { return static_cast<const CudaAllocation&>(*result_).address(); }
+
+  private:
+    ContextPointer context_;
+    cuda::Stream stream_;
+    std::unique_ptr<Allocation> result_;
+};
+
+class CudaEvent final : public isthmus::Event {
+  public:
+    CudaEvent(ContextPointer context, cuda::Event event) : context_(std::move(context)), event_(event) {}
+    ~CudaEvent() override {
+        const Api& cu = context_->api();
+        if (context_->make_current().ok()) (void)cu.call(cu.cuEventDestroy, event_);
+    }
+    cuda::Event get() const { return event_; }
+
+  private:
+    ContextPointer context_;
+    cuda::Event event_;
+};
+
+cuda::Stream raw(isthmus::Stream& stream) {
+    return static_cast<CudaStream&>(stream).get();
+}
+cuda::Event raw(isthmus::Event& event) {
+    return static_cast<CudaEvent&>(event).get();
+}
+
+struct Features {
+    int multiprocessors = 1;
+    bool maps_host_memory = false;
+    bool registers_host_memory = false;
+    bool managed = false;
+    bool concurrent_managed = false;
+};
+
+class CudaDevice final : public isthmus::Device {
+  public:
+    CudaDevice(const Driver& driver, ContextPointer context, std::shared_ptr<GateWords> gate_words, DeviceInfo info,
+               Features features, cuda::Device ordinal)
+        : driver_(driver),
+          context_(std::move(context)),
+          gate_words_(std::move(gate_words)),
+          info_(std::move(info)),
+          features_(features),
+          ordinal_(ordinal) {}
+
+    const DeviceInfo& info() const override { return info_; }
+    LinkReading read_link() override { return cuda::read_link(driver_, info_.pci_address); }
+
+    Result<std::size_t> free_bytes() override {
+        std::size_t free = 0;
+        std::size_t total = 0;
+        ISTHMUS_TRY(cu().call(cu().cuMemGetInfo, &free, &total));
+        return free;
+    }
+
+    std::optional<std::string> why_not(MemoryKind kind) const override {
+        if (kind == MemoryKind::mapped && !features_.maps_host_memory) return "the device cannot map host memory";
+        if (kind == MemoryKind::registered && !features_.registers_host_memory) {
+            return "the device cannot register host memory";
+        }
+        if (kind == MemoryKind::managed && !features_.managed) return "the device has no managed memory";
+        return std::nullopt;
+    }
+
+    std::optional<std::string> why_no_prefetch() const override {
+        if (!features_.concurrent_managed) {
+            return "the device cannot migrate managed memory on demand (concurrentManagedAccess is 0), so it cannot "
+                   "prefetch";
+        }
+        if (!cu().cuMemPrefetchAsync) return cu().cuMemPrefetchAsync.absent().message();
+        return std::nullopt;
+    }
+
+    bool copy_blocks(MemoryKind kind) const override {
+        return kind == MemoryKind::pageable || kind == MemoryKind::pageable_huge;
+    }
+
+    Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) override {
+        if (auto reason = why_not(kind)) return Status(Code::unsupported, *reason);
+        return cuda::allocate(context_, kind, bytes);
+    }
+
+    Result<std::unique_ptr<isthmus::Stream>> create_stream() override {
+        ISTHMUS_TRY_ASSIGN(result, cuda::allocate(context_, MemoryKind::device, sizeof(VerifyResult)));
+        cuda::Stream stream = nullptr;
+        ISTHMUS_TRY(cu().call(cu().cuStreamCreate, &stream, stream_non_blocking));
+        return std::unique_ptr<isthmus::Stream>(std::make_unique<CudaStream>(context_, stream, std::move(result)));
+    }
+
+    Result<std::unique_ptr<isthmus::Event>> create_event() override {
+        cuda::Event event = nullptr;
+        ISTHMUS_TRY(cu().call(cu().cuEventCreate, &event, 0U));
+        return std::unique_ptr<isthmus::Event>(std::make_unique<CudaEvent>(context_, event));
+    }
+
+    Result<std::unique_ptr<Gate>> close_gate(std::span<isthmus::Stream* const> streams) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        const GateWords::Slot slot = gate_words_->next();
+        auto gate = std::make_unique<CudaGate>(gate_words_, slot);
+        for (isthmus::Stream* stream : streams) {
+            ISTHMUS_TRY(launch(kernels.spin, 1, 1, raw(*stream), slot.flag_address, std::uint64_t{0},
+                               gate_limit_nanoseconds, slot.timed_out_address, std::uint64_t{0}));
+        }
+        return std::unique_ptr<Gate>(std::move(gate));
+    }
+
+    Status bind_thread() override { return context_->make_current(); }
+    // Unified addresses: pinned memory is the host's at any time, and managed memory migrates when it is touched.
+    Status begin_host_access(Allocation&) override { return {}; }
+    Status end_host_access(Allocation&) override { return {}; }
+
+    Status copy(isthmus::Stream& stream, Region destination, Region source) override {
+        const bool to_device = destination.allocation->kind() == MemoryKind::device;
+        const bool from_device = source.allocation->kind() == MemoryKind::device;
+        if (to_device && from_device) {
+            return cu().call(cu().cuMemcpyDtoDAsync, address_of(destination), address_of(source), source.bytes,
+                             raw(stream));
+        }
+        if (to_device) {
+            return cu().call(cu().cuMemcpyHtoDAsync, address_of(destination), static_cast<const void*>(source.host()),
+                             source.bytes, raw(stream));
+        }
+        return cu().call(cu().cuMemcpyDtoHAsync, static_cast<void*>(destination.host()), address_of(source),
+                         source.bytes, raw(stream));
+    }
+
+    Status copy_by_kernel(isthmus::Stream& stream, Region destination, Region source) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        return launch(kernels.copy, blocks(source.bytes), block_threads, raw(stream), address_of(destination),
+                      std::uint64_t{0}, address_of(source), std::uint64_t{0}, std::uint64_t{source.bytes});
+    }
+
+    Status prefetch(isthmus::Stream& stream, Region region, Side side) override {
+        return cu().call(cu().cuMemPrefetchAsync, address_of(region), region.bytes,
+                         side == Side::host ? device_cpu : ordinal_, raw(stream));
+    }
+
+    Status set_bytes(isthmus::Stream& stream, Region region, std::uint8_t value) override {
+        return cu().call(cu().cuMemsetD8Async, address_of(region), value, region.bytes, raw(stream));
+    }
+
+    Status fill_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
+            const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
+            ISTHMUS_TRY(launch(kernels.fill, blocks(bytes), block_threads, raw(stream), address_of(region), at, bytes,
+                               seed, at / 8));
+        }
+        return {};
+    }
+
+    Result<Mismatch> verify_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
+        if (static_cast<const CudaAllocation&>(*region.allocation).address() == 0) {
+            return Status(Code::unsupported, "kernels cannot reach " + std::string(name_of(region.allocation->kind())) +
+                                                 " memory on this device");
+        }
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        const DevicePointer result = static_cast<CudaStream&>(stream).result();
+        Mismatch total;
+        for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
+            const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
+            VerifyResult found;
+            ISTHMUS_TRY(
+                cu().call(cu().cuMemcpyHtoDAsync, result, static_cast<const void*>(&found), sizeof found, raw(stream)));
+            ISTHMUS_TRY(launch(kernels.verify, blocks(bytes), block_threads, raw(stream), address_of(region), at, bytes,
+                               seed, at / 8, result, std::uint64_t{0}));
+            ISTHMUS_TRY(
+                cu().call(cu().cuMemcpyDtoHAsync, static_cast<void*>(&found), result, sizeof found, raw(stream)));
+            ISTHMUS_TRY(stream.synchronize());
+            if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
+        }
+        return total;
+    }
+
+    Status record(isthmus::Event& event, isthmus::Stream& stream) override {
+        return cu().call(cu().cuEventRecord, raw(event), raw(stream));
+    }
+
+    Result<double> seconds_between(isthmus::Event& start, isthmus::Event& stop) override {
+        float milliseconds = 0;
+        ISTHMUS_TRY(cu().call(cu().cuEventElapsedTime, &milliseconds, raw(start), raw(stop)));
+        return static_cast<double>(milliseconds) * 1e-3;
+    }
+
+  private:
+    const Api& cu() const { return context_->api(); }
+
+    std::uint32_t blocks(std::uint64_t bytes) const {
+        return block_count(bytes, static_cast<std::uint32_t>(features_.multiprocessors));
+    }
+
+    template <typename... Arguments>
+    Status launch(Kernel kernel, unsigned grid, unsigned block, cuda::Stream stream, Arguments... arguments) {
+        std::array<void*, sizeof...(Arguments)> pointers{static_cast<void*>(&arguments)...};
+        return cu().call(cu().cuLaunchKernel, kernel, grid, 1U, 1U, block, 1U, 1U, 0U, stream, pointers.data(),
+                         static_cast<void**>(nullptr));
+    }
+
+    const Driver& driver_;
+    ContextPointer context_;
+    std::shared_ptr<GateWords> gate_words_;
+    DeviceInfo info_;
+    Features features_;
+    cuda::Device ordinal_;
+};
+
+Result<Features> read_features(const PrimaryContext& context) {
+    Features features;
+    ISTHMUS_TRY_ASSIGN(multiprocessors, context.attribute(attribute_multiprocessor_count));
+    features.multiprocessors = multiprocessors;
+    // An attribute that an old driver does not know means that the feature is not there.
+    const auto has = [&context](int attribute) {
+        auto value = context.attribute(attribute);
+        return value.ok() && value.value() != 0;
+    };
+    features.maps_host_memory = has(attribute_can_map_host_memory);
+    features.registers_host_memory = has(attribute_host_register_supported);
+    features.managed = has(attribute_managed_memory);
+    features.concurrent_managed = has(attribute_concurrent_managed_access);
+    return features;
+}
+
+}  // namespace
+
+BackendListing list_devices() {
+    BackendListing listing{"cuda", {}, "", {"libcuda.so.1"}, ""};
+    auto driver = Driver::get();
+    if (!driver.ok()) {
+        listing.absent_because = driver.take_status().message();
+        return listing;
+    }
+    listing.library = driver.value()->api.library;
+    int count = 0;
+    const Api& cu = driver.value()->api;
+    if (Status status = cu.call(cu.cuDeviceGetCount, &count); !status.ok()) listing.absent_because = status.message();
+    for (int index = 0; index < count; ++index) {
+        auto info = describe(*driver.value(), index);
+        if (info.ok()) listing.devices.push_back(info.value());
+    }
+    return listing;
+}
+
+Result<std::shared_ptr<isthmus::Device>> open_device(int index) {
+    ISTHMUS_TRY_ASSIGN(driver, Driver::get());
+    ISTHMUS_TRY_ASSIGN(info, describe(*driver, index));
+    cuda::Device ordinal = 0;
+    ISTHMUS_TRY(driver->api.call(driver->api.cuDeviceGet, &ordinal, index));
+    ISTHMUS_TRY_ASSIGN(context, PrimaryContext::retain(*driver, ordinal));
+    ISTHMUS_TRY_ASSIGN(features, read_features(*context));
+    ISTHMUS_TRY_ASSIGN(gate_words, GateWords::create(context));
+    return std::shared_ptr<isthmus::Device>(
+        std::make_shared<CudaDevice>(*driver, context, gate_words, info, features, ordinal));
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,145 @@
+// What CUDA and NVML say about a device without a context.
+#include "backend/cuda/describe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+
+namespace isthmus::cuda {
+namespace {
+
+std::string version_text(int version) {
+    return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string uuid_text(const Uuid& uuid) {
+    std::string text = "GPU-";
+    for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+        std::array<char, 3> hex{};
+        std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += hex.data();
+    }
+    return text;
+}
+
+nvml::Device nvml_device(const Driver& driver, const std::string& pci_address) {
+    nvml::Device device = nullptr;
+    if (!driver.nvml || !driver.nvml->nvmlDeviceGetHandleByPciBusId || pci_address.empty()) return nullptr;
+    return driver.nvml->nvmlDeviceGetHandleByPciBusId(pci_address.c_str(), &device) == nvml::success ? device : nullptr;
+}
+
+// What is set in nvmlClocksThrottleReasons; idle (bit 0) and application clocks (bit 1) are no trouble.
+std::string throttle_text(unsigned long long reasons) {
+    static constexpr std::array<std::pair<unsigned long long, const char*>, 6> names{{
+        {0x4, "power cap"},
+        {0x8, "hardware slowdown"},
+        {0x20, "software thermal"},
+        {0x40, "hardware thermal"},
+        {0x80, "power brake"},
+        {0x10, "sync boost"},
+    }};
+    std::string text;
+    for (const auto& [bit, name] : names) {
+        if ((reasons & bit) != 0) text += (text.empty() ? "" : ", ") + std::string(name);
+    }
+    return text.empty() ? "none" : text;
+}
+
+template <typename Function, typename... Arguments>
+std::optional<unsigned> reading(const Function& function, Arguments... arguments) {
+    unsigned value = 0;
+    if (!function || function(arguments..., &value) != nvml::success) return std::nullopt;
+    return value;
+}
+
+void add_conditions(const Driver& driver, DeviceInfo& info) {
+    if (!driver.nvml) {
+        info.conditions["nvml"] = "absent or not started: link, temperature and clocks unknown";
+        return;
+    }
+    const nvml::Api& nvml = *driver.nvml;
+    std::array<char, 96> version{};
+    if (nvml.nvmlSystemGetDriverVersion &&
+        nvml.nvmlSystemGetDriverVersion(version.data(), static_cast<unsigned>(version.size())) == nvml::success) {
+        info.driver_version = version.data();
+    }
+    nvml::ConfidentialState confidential{};
+    if (nvml.nvmlSystemGetConfComputeState && nvml.nvmlSystemGetConfComputeState(&confidential) == nvml::success) {
+        info.conditions["confidential_computing"] = confidential.feature != 0 ? "on" : "off";
+    }
+    nvml::Device device = nvml_device(driver, info.pci_address);
+    if (device == nullptr) return;
+    if (const auto value = reading(nvml.nvmlDeviceGetTemperature, device, nvml::temperature_gpu)) {
+        info.conditions["temperature"] = std::to_string(*value) + " C";
+    }
+    if (const auto value = reading(nvml.nvmlDeviceGetClockInfo, device, nvml::clock_sm)) {
+        info.conditions["sm_clock"] = std::to_string(*value) + " MHz";
+    }
+    if (const auto value = reading(nvml.nvmlDeviceGetClockInfo, device, nvml::clock_memory)) {
+        info.conditions["memory_clock"] = std::to_string(*value) + " MHz";
+    }
+    unsigned long long reasons = 0;
+    if (nvml.nvmlDeviceGetCurrentClocksThrottleReasons &&
+        nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device, &reasons) == nvml::success) {
+        info.conditions["throttling"] = throttle_text(reasons);
+    }
+    unsigned current = 0;
+    unsigned pending = 0;
+    if (nvml.nvmlDeviceGetMigMode && nvml.nvmlDeviceGetMigMode(device, &current, &pending) == nvml::success) {
+        info.conditions["mig"] = current != 0 ? "on" : "off";
+    }
+}
+
+}  // namespace
+
+Result<DeviceInfo> describe(const Driver& driver, int index) {
+    const Api& cu = driver.api;
+    Device device = 0;
+    ISTHMUS_TRY(cu.call(cu.cuDeviceGet, &device, index));
+    DeviceInfo info;
+    info.backend = "cuda";
+    info.index = index;
+    info.vendor = "NVIDIA";
+    std::array<char, 256> text{};
+    ISTHMUS_TRY(cu.call(cu.cuDeviceGetName, text.data(), static_cast<int>(text.size()), device));
+    info.name = text.data();
+    std::size_t bytes = 0;
+    ISTHMUS_TRY(cu.call(cu.cuDeviceTotalMem, &bytes, device));
+    info.memory_bytes = bytes;
+    int major = 0;
+    int minor = 0;
+    ISTHMUS_TRY(cu.call(cu.cuDeviceGetAttribute, &major, attribute_compute_capability_major, device));
+    ISTHMUS_TRY(cu.call(cu.cuDeviceGetAttribute, &minor, attribute_compute_capability_minor, device));
+    info.compute_capability = std::to_string(major) + "." + std::to_string(minor);
+    // From here on a failure costs one field, not the device.
+    int value = 0;
+    if (cu.call(cu.cuDriverGetVersion, &value).ok()) info.api_version = version_text(value);
+    if (cu.call(cu.cuDeviceGetAttribute, &value, attribute_integrated, device).ok())
+        info.shares_host_memory = value != 0;
+    if (cu.call(cu.cuDeviceGetAttribute, &value, attribute_async_engine_count, device).ok()) info.copy_engines = value;
+    Uuid uuid{};
+    if (cu.call(cu.cuDeviceGetUuid, &uuid, device).ok()) info.uuid = uuid_text(uuid);
+    if (cu.call(cu.cuDeviceGetPCIBusId, text.data(), static_cast<int>(text.size()), device).ok()) {
+        info.pci_address = text.data();
+        std::ranges::transform(info.pci_address, info.pci_address.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    }
+    add_conditions(driver, info);
+    return info;
+}
+
+LinkReading read_link(const Driver& driver, const std::string& pci_address) {
+    LinkReading link;
+    nvml::Device device = nvml_device(driver, pci_address);
+    if (device == nullptr) return link;
+    const nvml::Api& nvml = *driver.nvml;
+    link.generation = reading(nvml.nvmlDeviceGetCurrPcieLinkGeneration, device);
+    link.width = reading(nvml.nvmlDeviceGetCurrPcieLinkWidth, device);
+    link.max_generation = reading(nvml.nvmlDeviceGetMaxPcieLinkGeneration, device);
+    link.max_width = reading(nvml.nvmlDeviceGetMaxPcieLinkWidth, device);
+    return link;
+}
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,14 @@
+// What CUDA and NVML say about a device without a context.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/cuda/context.hpp"
+
+namespace isthmus::cuda {
+
+Result<DeviceInfo> describe(const Driver& driver, int index);
+
+// Each field stays empty where NVML is absent or does not know it (Jetson, MIG, some virtual machines).
+LinkReading read_link(const Driver& driver, const std::string& pci_address);
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,47 @@
+// Holds CUDA streams back with a kernel that spins on a word of mapped host memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "backend/cuda/memory.hpp"
+
+namespace isthmus::cuda {
+
+// The words that gates use, pinned once: pinning memory for each gate would cost more than most copies.
+class GateWords {
+  public:
+    // Precondition: the context is current.
+    static Result<std::shared_ptr<GateWords>> create(const std::shared_ptr<PrimaryContext>& context);
+
+    struct Slot {
+        std::atomic_ref<std::uint32_t> flag;
+        DevicePointer flag_address;
+        DevicePointer timed_out_address;
+    };
+    // A closed slot. Slots are handed out in turn, so one is used again only after a thousand others: long after the
+    // kernels that watched it have ended.
+    Slot next();
+
+  private:
+    explicit GateWords(std::unique_ptr<Allocation> memory) : memory_(std::move(memory)) {}
+    std::unique_ptr<Allocation> memory_;
+    std::atomic<std::size_t> next_ = 0;
+};
+
+class CudaGate final : public Gate {
+  public:
+    CudaGate(std::shared_ptr<GateWords> words, GateWords::Slot slot) : words_(std::move(words)), slot_(slot) {}
+    ~CudaGate() override { slot_.flag.store(1, std::memory_order_release); }
+    Status open() override {
+        slot_.flag.store(1, std::memory_order_release);
+        return {};
+    }
+
+  private:
+    std::shared_ptr<GateWords> words_;
+    GateWords::Slot slot_;
+};
+
+}  // namespace isthmus::cuda

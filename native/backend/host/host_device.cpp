@@ -1,0 +1,261 @@
+// The host backend: device memory is host memory, copies are real and asynchronous, and a model adds what is missing.
+#include "backend/host/host_device.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "backend/host/worker.hpp"
+#include "base/clock.hpp"
+#include "base/pages.hpp"
+
+namespace isthmus::host {
+namespace {
+
+// What the device's parts share and keep alive.
+struct Core {
+    explicit Core(Model m) : model(std::move(m)) {
+        for (const auto& [operation, fault] : model.faults) calls[operation] = 0;
+    }
+
+    Model model;
+    std::unordered_map<std::string, std::atomic<std::uint64_t>> calls;  // filled by the constructor only
+    std::atomic<std::size_t> device_bytes_used = 0;
+    // One copy at a time in each direction, as on a link; taken only when a rate is modelled.
+    std::array<std::mutex, 2> engines;
+
+    // The fault that this call of `operation` meets, if any.
+    std::optional<FaultKind> meet(const std::string& operation) {
+        const auto fault = model.faults.find(operation);
+        if (fault == model.faults.end()) return std::nullopt;
+        const std::uint64_t call = ++calls.at(operation);
+        return call >= fault->second.first ? std::optional(fault->second.kind) : std::nullopt;
+    }
+};
+
+Status injected(FaultKind kind, const std::string& operation, std::size_t bytes) {
+    const Code code = kind == FaultKind::out_of_memory ? Code::out_of_memory : Code::call_failed;
+    return {code, operation + " failed for " + std::to_string(bytes) + " bytes: fault injected into the host backend"};
+}
+
+bool fails(const std::optional<FaultKind>& fault) {
+    return fault == FaultKind::fail || fault == FaultKind::out_of_memory;
+}
+
+// Sleeping is too coarse for microseconds and spinning wastes a core for seconds: sleep first, then spin.
+void wait_until(TimePoint deadline) {
+    constexpr auto margin = std::chrono::microseconds(200);
+    if (deadline - now() > 2 * margin) std::this_thread::sleep_until(deadline - margin);
+    while (now() < deadline) {
+    }
+}
+
+class HostAllocation final : public Allocation {
+  public:
+    HostAllocation(std::shared_ptr<Core> core, MemoryKind kind, PageMemory pages, std::size_t bytes)
+        : Allocation(kind, bytes, pages.data()), core_(std::move(core)), pages_(std::move(pages)) {}
+    ~HostAllocation() override {
+        if (kind() == MemoryKind::device) core_->device_bytes_used -= bytes();
+    }
+
+  private:
+    std::shared_ptr<Core> core_;
+    PageMemory pages_;
+};
+
+class HostStream final : public Stream {
+  public:
+    explicit HostStream(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+    Status synchronize() override {
+        const auto fault = core_->meet("synchronize");
+        Status status = worker_.drain();
+        if (status.ok() && fails(fault)) return injected(*fault, "synchronize", 0);
+        return status;
+    }
+    Worker& worker() { return worker_; }
+
+  private:
+    std::shared_ptr<Core> core_;
+    Worker worker_;
+};
+
+class HostEvent final : public Event {
+  public:
+    std::shared_ptr<std::atomic<TimePoint>> time = std::make_shared<std::atomic<TimePoint>>();
+};
+
+class HostGate final : public Gate {
+  public:
+    HostGate() : opened_(std::make_shared<std::atomic<bool>>(false)) {}
+    ~HostGate() override { release(); }
+    Status open() override {
+        release();
+        return {};
+    }
+    void close(Worker& worker) const {
+        worker.enqueue([opened = opened_] {
+            opened->wait(false);
+            return Status();
+        });
+    }
+
+  private:
+    void release() const {
+        *opened_ = true;
+        opened_->notify_all();
+    }
+    std::shared_ptr<std::atomic<bool>> opened_;
+};
+
+class HostDevice final : public Device {
+  public:
+    explicit HostDevice(Model model) : core_(std::make_shared<Core>(std::move(model))) {
+        info_ = list_devices().devices.front();
+        info_.memory_bytes = core_->model.device_bytes;
+    }
+
+    const DeviceInfo& info() const override { return info_; }
+    LinkReading read_link() override { return {}; }
+    Result<std::size_t> free_bytes() override {
+        const std::size_t used = core_->device_bytes_used;
+        return core_->model.device_bytes - std::min(used, core_->model.device_bytes);
+    }
+    std::optional<std::string> why_not(MemoryKind) const override { return std::nullopt; }
+    std::optional<std::string> why_no_prefetch() const override {
+        return "device memory is host memory: prefetching moves no pages";
+    }
+    bool copy_blocks(MemoryKind) const override { return false; }
+
+    Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) override {
+        if (const auto fault = core_->meet("allocate"); fails(fault)) return injected(*fault, "allocate", bytes);
+        if (kind == MemoryKind::device) {
+            const std::size_t used = core_->device_bytes_used += bytes;
+            if (used > core_->model.device_bytes) {
+                core_->device_bytes_used -= bytes;
+                return Status(Code::out_of_memory,
+                              std::to_string(bytes) + " bytes of device memory: the modelled device has " +
+                                  std::to_string(core_->model.device_bytes - (used - bytes)) + " bytes free");
+            }
+        }
+        auto pages =
+            PageMemory::allocate(bytes, kind == MemoryKind::pageable_huge ? PageSize::huge : PageSize::ordinary);
+        if (!pages.ok()) {
+            if (kind == MemoryKind::device) core_->device_bytes_used -= bytes;
+            return pages.take_status();
+        }
+        pages.value().touch();
+        return std::unique_ptr<Allocation>(
+            std::make_unique<HostAllocation>(core_, kind, std::move(pages.value()), bytes));
+    }
+
+    Result<std::unique_ptr<Stream>> create_stream() override {
+        if (const auto fault = core_->meet("stream"); fails(fault)) return injected(*fault, "stream", 0);
+        return std::unique_ptr<Stream>(std::make_unique<HostStream>(core_));
+    }
+    Result<std::unique_ptr<Event>> create_event() override {
+        if (const auto fault = core_->meet("event"); fails(fault)) return injected(*fault, "event", 0);
+        return std::unique_ptr<Event>(std::make_unique<HostEvent>());
+    }
+    Result<std::unique_ptr<Gate>> close_gate(std::span<Stream* const> streams) override {
+        if (const auto fault = core_->meet("gate"); fails(fault)) return injected(*fault, "gate", 0);
+        auto gate = std::make_unique<HostGate>();
+        for (Stream* stream : streams) gate->close(worker_of(*stream));
+        return std::unique_ptr<Gate>(std::move(gate));
+    }
+    Status bind_thread() override { return {}; }
+    Status begin_host_access(Allocation&) override { return {}; }
+    Status end_host_access(Allocation&) override { return {}; }
+
+    Status copy(Stream& stream, Region destination, Region source) override {
+        return transfer(stream, destination, source, "copy");
+    }
+    Status copy_by_kernel(Stream& stream, Region destination, Region source) override {
+        return transfer(stream, destination, source, "kernel");
+    }
+    Status prefetch(Stream&, Region, Side) override { return {Code::unsupported, *why_no_prefetch()}; }
+
+    Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
+        return enqueue(stream, "set", region.bytes,
+                       [at = region.host(), value](std::size_t bytes) { std::memset(at, value, bytes); });
+    }
+    Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
+        return enqueue(stream, "fill", region.bytes,
+                       [at = region.host(), seed](std::size_t bytes) { isthmus::fill_pattern(at, bytes, seed); });
+    }
+    Result<Mismatch> verify_pattern(Stream& stream, Region region, std::uint64_t seed) override {
+        auto found = std::make_shared<Mismatch>();
+        ISTHMUS_TRY(enqueue(stream, "verify", region.bytes, [at = region.host(), seed, found](std::size_t bytes) {
+            *found = isthmus::verify_pattern(at, bytes, seed);
+        }));
+        ISTHMUS_TRY(stream.synchronize());
+        return *found;
+    }
+    Status record(Event& event, Stream& stream) override {
+        worker_of(stream).enqueue([time = static_cast<HostEvent&>(event).time] {
+            *time = now();
+            return Status();
+        });
+        return {};
+    }
+    Result<double> seconds_between(Event& start, Event& stop) override {
+        return isthmus::seconds_between(*static_cast<HostEvent&>(start).time, *static_cast<HostEvent&>(stop).time);
+    }
+
+  private:
+    static Worker& worker_of(Stream& stream) { return static_cast<HostStream&>(stream).worker(); }
+
+    // Enqueues `work` on the bytes that the operation's fault leaves.
+    Status enqueue(Stream& stream, const std::string& operation, std::size_t bytes,
+                   std::function<void(std::size_t)> work) {
+        const auto fault = core_->meet(operation);
+        if (fails(fault)) return injected(*fault, operation, bytes);
+        worker_of(stream).enqueue([work = std::move(work), bytes, fault] {
+            work(fault == FaultKind::partial ? bytes / 2 : bytes);
+            if (fault == FaultKind::slow) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            return Status();
+        });
+        return {};
+    }
+
+    Status transfer(Stream& stream, Region destination, Region source, const std::string& operation) {
+        const bool to_device = destination.allocation->kind() == MemoryKind::device;
+        const double rate = to_device ? core_->model.h2d_bytes_per_second : core_->model.d2h_bytes_per_second;
+        return enqueue(
+            stream, operation, destination.bytes,
+            [core = core_, to = destination.host(), from = source.host(), rate, to_device](std::size_t bytes) {
+                std::unique_lock lock(core->engines[to_device ? 0 : 1], std::defer_lock);
+                if (rate > 0) lock.lock();
+                const TimePoint start = now();
+                std::memcpy(to, from, bytes);
+                const double seconds = core->model.latency_seconds + (rate > 0 ? static_cast<double>(bytes) / rate : 0);
+                if (seconds > 0) {
+                    wait_until(start +
+                               std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds)));
+                }
+            });
+    }
+
+    std::shared_ptr<Core> core_;
+    DeviceInfo info_;
+};
+
+}  // namespace
+
+BackendListing list_devices() {
+    DeviceInfo info;
+    info.backend = "host";
+    info.name = "this machine's memory";
+    info.vendor = "Isthmus";
+    info.shares_host_memory = true;
+    return {"host", {info}, "", {}, ""};
+}
+
+std::shared_ptr<Device> open_device(Model model) {
+    return std::make_shared<HostDevice>(std::move(model));
+}
+
+}  // namespace isthmus::host

@@ -1,0 +1,16 @@
+// The host backend: device memory is host memory, copies are real and asynchronous, and a model adds what is missing.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "backend/host/model.hpp"
+
+namespace isthmus::host {
+
+BackendListing list_devices();
+
+std::shared_ptr<Device> open_device(Model model);
+
+}  // namespace isthmus::host

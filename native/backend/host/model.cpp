@@ -1,0 +1,111 @@
+// Reads the host backend's model from the device name that the user gives.
+#include "backend/host/model.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace isthmus::host {
+namespace {
+
+using Units = std::initializer_list<std::pair<std::string_view, double>>;
+
+std::optional<double> parse_number(std::string_view text, Units units) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || value < 0) return std::nullopt;
+    const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+    for (const auto& [unit, factor] : units) {
+        if (suffix == unit) return value * factor;
+    }
+    return std::nullopt;
+}
+
+const Units rate_units{{"", 1}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}};
+const Units time_units{{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+const Units size_units{{"", 1}, {"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
+
+constexpr std::array operations{"allocate", "copy",   "kernel", "prefetch", "set",        "fill",
+                                "verify",   "stream", "event",  "gate",     "synchronize"};
+
+Status wrong(std::string_view part, const char* expected) {
+    return {Code::invalid_argument, "host device: cannot read '" + std::string(part) + "'; expected " + expected};
+}
+
+Status parse_fault(std::string_view part, std::string_view text, Model& model) {
+    constexpr const char* expected =
+        "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, kernel, prefetch, set, fill, verify, stream, "
+        "event, gate or synchronize, and KIND is fail, out_of_memory, partial or slow";
+    const auto colon = text.find(':');
+    if (colon == std::string_view::npos) return wrong(part, expected);
+    const std::string operation(text.substr(0, colon));
+    std::string_view kind = text.substr(colon + 1);
+    Fault fault;
+    if (const auto at = kind.find('@'); at != std::string_view::npos) {
+        const std::string_view number = kind.substr(at + 1);
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), fault.first);
+        if (error != std::errc() || end != number.data() + number.size() || fault.first == 0)
+            return wrong(part, expected);
+        kind = kind.substr(0, at);
+    }
+    bool known = false;
+    for (const char* name : operations) known = known || operation == name;
+    if (kind == "fail") {
+        fault.kind = FaultKind::fail;
+    } else if (kind == "out_of_memory") {
+        fault.kind = FaultKind::out_of_memory;
+    } else if (kind == "partial") {
+        fault.kind = FaultKind::partial;
+    } else if (kind == "slow") {
+        fault.kind = FaultKind::slow;
+    } else {
+        known = false;
+    }
+    if (!known) return wrong(part, expected);
+    model.faults[operation] = fault;
+    return {};
+}
+
+Status parse_part(std::string_view part, Model& model) {
+    const auto equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    const std::string_view text = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+    if (key == "fault") return parse_fault(part, text, model);
+    if (key == "rate" || key == "h2d" || key == "d2h") {
+        const auto rate = parse_number(text, rate_units);
+        if (!rate) return wrong(part, "a rate such as rate=25GB/s");
+        if (key != "d2h") model.h2d_bytes_per_second = *rate;
+        if (key != "h2d") model.d2h_bytes_per_second = *rate;
+        return {};
+    }
+    if (key == "latency") {
+        const auto latency = parse_number(text, time_units);
+        if (!latency) return wrong(part, "a time such as latency=8us");
+        model.latency_seconds = *latency;
+        return {};
+    }
+    if (key == "memory") {
+        const auto bytes = parse_number(text, size_units);
+        if (!bytes) return wrong(part, "a size such as memory=2GiB");
+        model.device_bytes = static_cast<std::size_t>(*bytes);
+        return {};
+    }
+    return wrong(part, "rate=, h2d=, d2h=, latency=, memory= or fault=");
+}
+
+}  // namespace
+
+Result<Model> Model::parse(const std::string& text) {
+    Model model;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const auto comma = rest.find(',');
+        ISTHMUS_TRY(parse_part(rest.substr(0, comma), model));
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    return model;
+}
+
+}  // namespace isthmus::host

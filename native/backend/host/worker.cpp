@@ -1,0 +1,46 @@
+// A stream of the host backend: one thread that runs commands in order.
+#include "backend/host/worker.hpp"
+
+#include <utility>
+
+namespace isthmus::host {
+
+Worker::Worker() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Worker::~Worker() {
+    thread_.request_stop();
+    changed_.notify_all();
+}
+
+void Worker::enqueue(Command command) {
+    {
+        const std::lock_guard lock(mutex_);
+        queue_.push_back(std::move(command));
+    }
+    changed_.notify_all();
+}
+
+Status Worker::drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+    return std::exchange(failure_, Status());
+}
+
+void Worker::run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, stop, [this] { return !queue_.empty(); });
+        if (queue_.empty()) return;
+        const Command command = std::move(queue_.front());
+        queue_.pop_front();
+        busy_ = true;
+        lock.unlock();
+        Status status = command();
+        lock.lock();
+        busy_ = false;
+        if (!status.ok() && failure_.ok()) failure_ = std::move(status);
+        changed_.notify_all();
+    }
+}
+
+}  // namespace isthmus::host

@@ -1,0 +1,36 @@
+// An OpenCL context with its program, which every handle of the backend keeps alive.
+#pragma once
+
+#include <memory>
+
+#include "backend/opencl/registry.hpp"
+
+namespace isthmus::opencl {
+
+class SharedContext {
+  public:
+    // Builds the device code.
+    static Result<std::shared_ptr<SharedContext>> create(const Entry& entry);
+    ~SharedContext();
+    SharedContext(const SharedContext&) = delete;
+    SharedContext& operator=(const SharedContext&) = delete;
+
+    const Api& api() const { return entry_.api; }
+    const Entry& entry() const { return entry_; }
+    Context get() const { return context_; }
+    // For maps and unmaps, which belong to no caller's stream.
+    Queue service_queue() const { return service_queue_; }
+    Result<Queue> create_queue() const;
+    Result<Kernel> create_kernel(const char* name) const;
+
+  private:
+    explicit SharedContext(const Entry& entry) : entry_(entry) {}
+    Status build();
+
+    Entry entry_;
+    Context context_ = nullptr;
+    Queue service_queue_ = nullptr;
+    Program program_ = nullptr;
+};
+
+}  // namespace isthmus::opencl

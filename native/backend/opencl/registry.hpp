@@ -1,0 +1,32 @@
+// The OpenCL devices of this process, from the loader and from drivers opened without it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "driver/opencl_api.hpp"
+
+namespace isthmus::opencl {
+
+struct Entry {
+    Platform platform;
+    Device device;
+    Api api;
+    std::string library;
+    bool is_cpu = false;
+    bool is_pocl = false;
+    DeviceInfo info;
+};
+
+struct Registry {
+    std::vector<Entry> entries;  // GPUs and accelerators first, then CPUs; the index is the device's number
+    std::vector<std::string> looked_for;
+    std::string absent_because;
+};
+
+// `drivers` are paths of OpenCL drivers to open without a loader, such as PoCL's library in its Python package; one
+// whose platform the loader offers already is left out. Libraries are opened once a process.
+Registry find_devices(const std::vector<std::string>& drivers);
+
+}  // namespace isthmus::opencl

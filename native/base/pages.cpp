@@ -1,0 +1,78 @@
+// Anonymous host memory in ordinary or huge pages, released with its owner.
+#include "base/pages.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "base/slices.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr std::size_t page = 4096;
+
+}  // namespace
+
+Result<PageMemory> PageMemory::allocate(std::size_t bytes, PageSize size) {
+    if (bytes > SIZE_MAX - 2 * huge_page) {
+        return Status(Code::invalid_argument, std::to_string(bytes) + " bytes exceed the address space");
+    }
+    const std::size_t mapped = bytes + huge_page;
+    void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) {
+        return Status(Code::out_of_memory,
+                      "mmap of " + std::to_string(mapped) + " bytes failed: " + std::strerror(errno));
+    }
+    auto* begin = static_cast<std::byte*>(mapping);
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    auto* data = begin + (huge_page - address % huge_page) % huge_page;
+    // Advice may be refused (a kernel without transparent huge pages); the memory is usable all the same.
+    madvise(data, bytes, size == PageSize::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    return PageMemory(data, bytes, begin, mapped);
+}
+
+PageMemory::PageMemory(PageMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      mapping_(std::exchange(other.mapping_, nullptr)),
+      mapped_(std::exchange(other.mapped_, 0)) {}
+
+PageMemory& PageMemory::operator=(PageMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(mapping_, other.mapping_);
+    std::swap(mapped_, other.mapped_);
+    return *this;
+}
+
+PageMemory::~PageMemory() {
+    if (mapping_ != nullptr) munmap(mapping_, mapped_);
+}
+
+void PageMemory::touch() const {
+    for_each_slice(bytes_, [this](std::size_t begin, std::size_t end) {
+        for (std::size_t at = begin; at < end; at += page) *static_cast<volatile std::byte*>(data_ + at) = std::byte{1};
+    });
+}
+
+std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::size_t count) {
+    const std::size_t pages = std::max(bytes / page, std::size_t{1});
+    count = std::min(count, pages);
+    std::vector<const void*> addresses(count);
+    for (std::size_t i = 0; i < count; ++i) addresses[i] = data + i * pages / count * page;
+    std::vector<int> nodes(count, -1);
+    // With no target nodes this only asks; numa(7) describes the call, which glibc does not wrap.
+    if (syscall(SYS_move_pages, 0, count, addresses.data(), nullptr, nodes.data(), 0) != 0) nodes.assign(count, -1);
+    for (int& node : nodes) node = std::max(node, -1);
+    return nodes;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,36 @@
+// Splits work over a range of bytes among the processors that this process may use.
+#include "base/slices.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t smallest_slice = std::size_t{1} << 20;
+constexpr std::size_t most_threads = 16;
+
+std::size_t allowed_processors() {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+    return static_cast<std::size_t>(CPU_COUNT(&allowed));
+}
+
+}  // namespace
+
+void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work) {
+    const std::size_t threads = std::clamp(bytes / smallest_slice, std::size_t{1},
+                                           std::min(most_threads, std::max(allowed_processors(), std::size_t{1})));
+    const std::size_t slice = (bytes / threads + page - 1) / page * page;
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads && i * slice < bytes; ++i) {
+        others.emplace_back([&work, begin = i * slice, end = std::min(bytes, (i + 1) * slice)] { work(begin, end); });
+    }
+    work(0, std::min(bytes, slice));
+}
+
+}  // namespace isthmus

@@ -1,0 +1,15 @@
+// Splits work over a range of bytes among the processors that this process may use.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace isthmus {
+
+// Calls work(begin, end) for consecutive slices of [0, bytes) from several threads and returns when all are done.
+// Slices begin at multiples of 4096, so that no two threads touch one page of a page-aligned buffer. Small ranges run
+// on the calling thread alone: starting threads costs more than filling a mebibyte. New threads inherit the caller's
+// processor and memory binding.
+void for_each_slice(std::size_t bytes, const std::function<void(std::size_t begin, std::size_t end)>& work);
+
+}  // namespace isthmus

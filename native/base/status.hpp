@@ -1,0 +1,80 @@
+// Success or a described failure; what every fallible function of the core returns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace isthmus {
+
+enum class Code {
+    ok,
+    library_absent,    // the vendor library could not be opened
+    function_absent,   // the library is there, but too old for the function
+    device_absent,     // no device with this name
+    call_failed,       // a vendor or system call said no
+    out_of_memory,     // host memory, device memory or the limit on locked memory
+    unsupported,       // this device cannot do that; becomes a recorded skip
+    invalid_argument,  // the caller's mistake
+};
+
+// One pointer wide and null on success, so that returning it costs nothing inside a timed region.
+class [[nodiscard]] Status {
+  public:
+    Status() = default;
+    Status(Code code, std::string message) : failure_(std::make_unique<Failure>(Failure{code, std::move(message)})) {}
+
+    bool ok() const { return failure_ == nullptr; }
+    Code code() const { return failure_ ? failure_->code : Code::ok; }
+    const std::string& message() const {
+        static const std::string none;
+        return failure_ ? failure_->message : none;
+    }
+
+    // Says what was being attempted: "1 GiB of pinned memory: cuMemHostAlloc failed: ...".
+    Status in(const std::string& attempt) && {
+        if (failure_) failure_->message = attempt + ": " + failure_->message;
+        return std::move(*this);
+    }
+
+  private:
+    struct Failure {
+        Code code;
+        std::string message;
+    };
+    std::unique_ptr<Failure> failure_;
+};
+
+// A value or the reason why there is none.
+template <typename T>
+class [[nodiscard]] Result {
+  public:
+    Result(T value) : content_(std::move(value)) {}           // NOLINT(google-explicit-constructor): reads as a return
+    Result(Status failure) : content_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+
+    bool ok() const { return std::holds_alternative<T>(content_); }
+    T& value() { return std::get<T>(content_); }
+    const T& value() const { return std::get<T>(content_); }
+    // Precondition: !ok().
+    Status take_status() { return std::move(std::get<Status>(content_)); }
+
+  private:
+    std::variant<Status, T> content_;
+};
+
+}  // namespace isthmus
+
+// Leaves the enclosing function with the failure, if there is one.
+#define ISTHMUS_TRY(expression)                                              \
+    do {                                                                     \
+        if (::isthmus::Status try_status = (expression); !try_status.ok()) { \
+            return try_status;                                               \
+        }                                                                    \
+    } while (false)
+
+// Declares `name` with the value of a Result, or leaves the enclosing function with its failure.
+#define ISTHMUS_TRY_ASSIGN(name, expression)                     \
+    auto name##_result = (expression);                           \
+    if (!name##_result.ok()) return name##_result.take_status(); \
+    auto& name = name##_result.value()

@@ -1,0 +1,185 @@
+// Python's view of backends, devices and buffers.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "backend/cuda/cuda_device.hpp"
+#include "backend/host/host_device.hpp"
+#include "backend/opencl/opencl_device.hpp"
+#include "base/numa.hpp"
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "experiment/transfer.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+
+nb::dict dict_of(const DeviceInfo& info) {
+    nb::dict dict;
+    dict["backend"] = info.backend;
+    dict["index"] = info.index;
+    dict["name"] = info.name;
+    dict["vendor"] = info.vendor;
+    dict["driver_version"] = info.driver_version;
+    dict["api_version"] = info.api_version;
+    dict["compute_capability"] = info.compute_capability;
+    dict["uuid"] = info.uuid;
+    dict["pci_address"] = info.pci_address;
+    dict["memory_bytes"] = info.memory_bytes;
+    dict["shares_host_memory"] = info.shares_host_memory;
+    dict["copy_engines"] = info.copy_engines;
+    nb::dict conditions;
+    for (const auto& [name, value] : info.conditions) conditions[name.c_str()] = value;
+    dict["conditions"] = conditions;
+    return dict;
+}
+
+nb::dict dict_of(const LinkReading& link) {
+    nb::dict dict;
+    dict["generation"] = link.generation;
+    dict["width"] = link.width;
+    dict["max_generation"] = link.max_generation;
+    dict["max_width"] = link.max_width;
+    return dict;
+}
+
+nb::dict dict_of(const BackendListing& listing) {
+    nb::dict dict;
+    dict["name"] = listing.name;
+    nb::list devices;
+    for (const DeviceInfo& info : listing.devices) devices.append(dict_of(info));
+    dict["devices"] = devices;
+    dict["library"] = listing.library;
+    dict["looked_for"] = listing.looked_for;
+    dict["absent_because"] = listing.absent_because;
+    return dict;
+}
+
+nb::list list_devices(const std::vector<std::string>& opencl_drivers) {
+    std::vector<BackendListing> listings;
+    {
+        const nb::gil_scoped_release release;
+        listings = {cuda::list_devices(), opencl::list_devices(opencl_drivers), host::list_devices()};
+    }
+    nb::list result;
+    for (const BackendListing& listing : listings) result.append(dict_of(listing));
+    return result;
+}
+
+Result<std::shared_ptr<Device>> open_backend(const std::string& backend, int index, const std::string& model,
+                                             const std::vector<std::string>& opencl_drivers) {
+    if (backend == "cuda") return cuda::open_device(index);
+    if (backend == "opencl") return opencl::open_device(index, opencl_drivers);
+    if (backend == "host") {
+        ISTHMUS_TRY_ASSIGN(parsed, host::Model::parse(model));
+        return host::open_device(std::move(parsed));
+    }
+    return Status(Code::invalid_argument, "no backend '" + backend + "'; there are cuda, opencl and host");
+}
+
+std::shared_ptr<Session> open_device(const std::string& backend, int index, const std::string& model,
+                                     const std::vector<std::string>& opencl_drivers) {
+    return unwrap(Session::create(unwrap(open_backend(backend, index, model, opencl_drivers))));
+}
+
+MemoryKind kind_of(const std::string& name) {
+    const auto kind = memory_kind_of(name);
+    if (!kind) raise({Code::invalid_argument, "no memory kind '" + name + "'"});
+    return *kind;
+}
+
+Side side_of(const std::string& name) {
+    return name == "device" ? Side::device : Side::host;
+}
+
+void bind(Session& session) {
+    check(session.device().bind_thread());
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& module) {
+    module.def("list_devices", &list_devices, nb::arg("opencl_drivers"));
+    module.def("open_device", &open_device, nb::arg("backend"), nb::arg("index"), nb::arg("model"),
+               nb::arg("opencl_drivers"), ReleaseGil());
+    module.def(
+        "bind_to_node", [](int node, const std::vector<int>& cpus) { check(bind_to_node(node, cpus)); },
+        nb::arg("node"), nb::arg("cpus"));
+
+    nb::class_<Session>(module, "Device")
+        .def_prop_ro("info", [](Session& self) { return dict_of(self.device().info()); })
+        .def(
+            "why_not", [](Session& self, const std::string& kind) { return self.device().why_not(kind_of(kind)); },
+            nb::arg("kind"))
+        .def("why_no_prefetch", [](Session& self) { return self.device().why_no_prefetch(); })
+        .def(
+            "copy_blocks",
+            [](Session& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
+            nb::arg("kind"))
+        .def("read_link", [](Session& self) { return dict_of(self.device().read_link()); })
+        .def("free_bytes",
+             [](Session& self) {
+                 bind(self);
+                 return unwrap(self.device().free_bytes());
+             })
+        .def(
+            "allocate",
+            [](const std::shared_ptr<Session>& self, const std::string& kind, std::size_t bytes) {
+                bind(*self);
+                return unwrap(Buffer::allocate(self, kind_of(kind), bytes));
+            },
+            nb::arg("kind"), nb::arg("bytes"), ReleaseGil());
+
+    nb::class_<Buffer>(module, "Buffer")
+        .def_prop_ro("kind", [](Buffer& self) { return std::string(name_of(self.kind())); })
+        .def_prop_ro("bytes", &Buffer::bytes)
+        .def(
+            "fill_pattern",
+            [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint64_t seed, const std::string& side) {
+                bind(self.session());
+                check(self.fill_pattern(unwrap(self.region(offset, bytes)), seed, side_of(side)));
+            },
+            nb::arg("offset"), nb::arg("bytes"), nb::arg("seed"), nb::arg("side") = "host", ReleaseGil())
+        .def(
+            "verify_pattern",
+            [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint64_t seed, const std::string& side) {
+                bind(self.session());
+                const Mismatch found =
+                    unwrap(self.verify_pattern(unwrap(self.region(offset, bytes)), seed, side_of(side)));
+                return std::pair(found.words, found.first_word);
+            },
+            nb::arg("offset"), nb::arg("bytes"), nb::arg("seed"), nb::arg("side") = "host", ReleaseGil())
+        .def(
+            "set_bytes",
+            [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint8_t value) {
+                bind(self.session());
+                check(self.set_bytes(unwrap(self.region(offset, bytes)), value));
+            },
+            nb::arg("offset"), nb::arg("bytes"), nb::arg("value"), ReleaseGil())
+        .def(
+            "read",
+            [](Buffer& self, std::size_t offset, std::size_t bytes) {
+                bind(self.session());
+                std::vector<std::byte> data(bytes);
+                check(self.read(unwrap(self.region(offset, bytes)), data.data()));
+                return nb::bytes(data.data(), data.size());
+            },
+            nb::arg("offset"), nb::arg("bytes"))
+        .def(
+            "write",
+            [](Buffer& self, std::size_t offset, const nb::bytes& data) {
+                bind(self.session());
+                check(self.write(unwrap(self.region(offset, data.size())), static_cast<const std::byte*>(data.data())));
+            },
+            nb::arg("offset"), nb::arg("data"))
+        .def("nodes", &Buffer::nodes, nb::arg("count"), ReleaseGil());
+}
+
+}  // namespace isthmus::bindings

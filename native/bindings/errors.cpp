@@ -1,0 +1,34 @@
+// The one place where a failed status becomes a Python exception.
+#include "bindings/errors.hpp"
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+const char* class_of(Code code) {
+    switch (code) {
+        case Code::library_absent: return "LibraryAbsent";
+        case Code::function_absent: return "FunctionAbsent";
+        case Code::device_absent: return "DeviceAbsent";
+        case Code::out_of_memory: return "OutOfMemory";
+        case Code::unsupported: return "Unsupported";
+        case Code::invalid_argument: return "UsageError";
+        case Code::call_failed:
+        case Code::ok: break;
+    }
+    return "CallFailed";
+}
+
+}  // namespace
+
+void raise(const Status& status) {
+    const nb::gil_scoped_acquire gil;
+    const nb::object type = nb::module_::import_("isthmus.errors").attr(class_of(status.code()));
+    PyErr_SetString(type.ptr(), status.message().c_str());
+    throw nb::python_error();
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,21 @@
+// The one place where a failed status becomes a Python exception.
+#pragma once
+
+#include "base/status.hpp"
+
+namespace isthmus::bindings {
+
+// Throws the class of isthmus.errors that belongs to the code. Precondition: !status.ok().
+[[noreturn]] void raise(const Status& status);
+
+inline void check(const Status& status) {
+    if (!status.ok()) raise(status);
+}
+
+template <typename T>
+T unwrap(Result<T> result) {
+    if (!result.ok()) raise(result.take_status());
+    return std::move(result.value());
+}
+
+}  // namespace isthmus::bindings

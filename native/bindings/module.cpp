@@ -1,0 +1,9 @@
+// The extension module isthmus._native; src/isthmus/_native.pyi documents it.
+#include "bindings/module.hpp"
+
+NB_MODULE(_native, module) {
+    module.doc() = "The native core of Isthmus: devices, buffers and timed transfers.";
+    isthmus::bindings::bind_devices(module);
+    isthmus::bindings::bind_streams(module);
+    isthmus::bindings::bind_transfer(module);
+}

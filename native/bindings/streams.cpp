@@ -1,0 +1,112 @@
+// Python's view of the seam's commands: streams, events and gates. The contract suite works on these.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "experiment/buffer.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+
+// Each of these holds the session, so that Python may drop them in any order; the member order destroys the handle
+// first.
+struct PyStream {
+    std::shared_ptr<Session> session;
+    std::unique_ptr<Stream> handle;
+};
+struct PyEvent {
+    std::shared_ptr<Session> session;
+    std::unique_ptr<Event> handle;
+};
+struct PyGate {
+    std::shared_ptr<Session> session;
+    std::unique_ptr<Gate> handle;
+};
+
+Device& bound(const std::shared_ptr<Session>& session) {
+    check(session->device().bind_thread());
+    return session->device();
+}
+
+struct Regions {
+    Region to;
+    Region from;
+};
+
+Regions regions(Buffer& to, std::size_t to_offset, Buffer& from, std::size_t from_offset, std::size_t bytes) {
+    return {unwrap(to.region(to_offset, bytes)), unwrap(from.region(from_offset, bytes))};
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& module) {
+    nb::class_<PyEvent>(module, "Event")
+        .def(
+            "__init__",
+            [](PyEvent* self, const std::shared_ptr<Session>& device) {
+                new (self) PyEvent{device, unwrap(bound(device).create_event())};
+            },
+            nb::arg("device"))
+        .def(
+            "seconds_until",
+            [](PyEvent& self, PyEvent& stop) {
+                return unwrap(bound(self.session).seconds_between(*self.handle, *stop.handle));
+            },
+            nb::arg("stop"));
+
+    nb::class_<PyGate>(module, "Gate").def("open", [](PyGate& self) { check(self.handle->open()); });
+
+    nb::class_<PyStream>(module, "Stream")
+        .def(
+            "__init__",
+            [](PyStream* self, const std::shared_ptr<Session>& device) {
+                new (self) PyStream{device, unwrap(bound(device).create_stream())};
+            },
+            nb::arg("device"))
+        .def(
+            "synchronize",
+            [](PyStream& self) {
+                (void)bound(self.session);
+                check(self.handle->synchronize());
+            },
+            ReleaseGil())
+        .def(
+            "copy",
+            [](PyStream& self, Buffer& to, std::size_t to_offset, Buffer& from, std::size_t from_offset,
+               std::size_t bytes) {
+                const Regions r = regions(to, to_offset, from, from_offset, bytes);
+                check(bound(self.session).copy(*self.handle, r.to, r.from));
+            },
+            nb::arg("to"), nb::arg("to_offset"), nb::arg("from_"), nb::arg("from_offset"), nb::arg("bytes"),
+            ReleaseGil())
+        .def(
+            "copy_by_kernel",
+            [](PyStream& self, Buffer& to, std::size_t to_offset, Buffer& from, std::size_t from_offset,
+               std::size_t bytes) {
+                const Regions r = regions(to, to_offset, from, from_offset, bytes);
+                check(bound(self.session).copy_by_kernel(*self.handle, r.to, r.from));
+            },
+            nb::arg("to"), nb::arg("to_offset"), nb::arg("from_"), nb::arg("from_offset"), nb::arg("bytes"),
+            ReleaseGil())
+        .def(
+            "record",
+            [](PyStream& self, PyEvent& event) { check(bound(self.session).record(*event.handle, *self.handle)); },
+            nb::arg("event"))
+        .def("close_gate", [](PyStream& self) {
+            Stream* const streams[] = {self.handle.get()};
+            return std::make_unique<PyGate>(self.session, unwrap(bound(self.session).close_gate(streams)));
+        });
+}
+
+}  // namespace isthmus::bindings

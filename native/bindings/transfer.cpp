@@ -1,0 +1,86 @@
+// Python's view of timed transfers.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "experiment/transfer.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+Method method_of(const std::string& name) {
+    if (name == "copy") return Method::copy;
+    if (name == "kernel") return Method::kernel;
+    if (name == "prefetch") return Method::prefetch;
+    raise({Code::invalid_argument, "no method '" + name + "'; there are copy, kernel and prefetch"});
+}
+
+std::unique_ptr<Transfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
+                                 std::size_t bytes, std::uint64_t seed) {
+    std::vector<Lane> converted;
+    for (nb::handle lane : lanes) {
+        const auto parts = nb::cast<nb::tuple>(lane);
+        converted.push_back({nb::cast<std::string>(parts[0]) == "h2d" ? Direction::h2d : Direction::d2h,
+                             nb::cast<std::shared_ptr<Buffer>>(parts[1]),
+                             parts[2].is_none() ? nullptr : nb::cast<std::shared_ptr<Buffer>>(parts[2])});
+    }
+    return unwrap(Transfer::create(method_of(method), std::move(converted), offset, bytes, seed));
+}
+
+nb::dict run(Transfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+    Samples samples;
+    {
+        const nb::gil_scoped_release release;
+        samples = unwrap(self.run(warmups, {least, most, seconds}));
+    }
+    nb::dict dict;
+    dict["host_seconds"] = samples.host;
+    dict["enqueue_seconds"] = samples.enqueue;
+    dict["device_seconds"] = samples.device;
+    dict["lanes"] = samples.lanes;
+    return dict;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(Transfer& self) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
+    for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
+    return result;
+}
+
+}  // namespace
+
+void bind_transfer(nb::module_& module) {
+    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<Transfer>(module, "Transfer")
+        .def(
+            "poison", [](Transfer& self) { check(self.poison()); }, ReleaseGil())
+        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
+        .def("verify", &verify, ReleaseGil());
+    module.def("create_transfer", &create, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"), nb::arg("bytes"),
+               nb::arg("seed"));
+    module.def(
+        "read_link_under_load",
+        [](Buffer& memory, Buffer& device) {
+            LinkReading link;
+            {
+                const nb::gil_scoped_release release;
+                check(memory.session().device().bind_thread());
+                link = unwrap(read_link_under_load(memory, device));
+            }
+            nb::dict dict;
+            dict["generation"] = link.generation;
+            dict["width"] = link.width;
+            return dict;
+        },
+        nb::arg("memory"), nb::arg("device"));
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,116 @@
+// The CUDA driver API, opened at run time: the types, constants and functions that Isthmus uses.
+//
+// Declared here by hand, so that building needs no CUDA toolkit; a test compares them with NVIDIA's cuda.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "driver/library.hpp"
+
+namespace isthmus::cuda {
+
+using Device = int;
+using DevicePointer = unsigned long long;
+using Context = struct ContextTag*;
+using Stream = struct StreamTag*;
+using Event = struct EventTag*;
+using Module = struct ModuleTag*;
+using Kernel = struct KernelTag*;
+using ReturnCode = int;
+
+struct Uuid {
+    char bytes[16];
+};
+
+inline constexpr ReturnCode success = 0;
+inline constexpr ReturnCode error_out_of_memory = 2;
+inline constexpr ReturnCode error_no_device = 100;
+inline constexpr ReturnCode error_not_supported = 801;
+
+inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned host_alloc_portable = 1;
+inline constexpr unsigned host_alloc_device_map = 2;
+inline constexpr unsigned host_alloc_write_combined = 4;
+inline constexpr unsigned host_register_portable = 1;
+inline constexpr unsigned host_register_device_map = 2;
+inline constexpr unsigned mem_attach_global = 1;
+inline constexpr Device device_cpu = -1;
+
+inline constexpr int attribute_multiprocessor_count = 16;
+inline constexpr int attribute_can_map_host_memory = 19;
+inline constexpr int attribute_integrated = 18;
+inline constexpr int attribute_async_engine_count = 40;
+inline constexpr int attribute_compute_capability_major = 75;
+inline constexpr int attribute_compute_capability_minor = 76;
+inline constexpr int attribute_managed_memory = 83;
+inline constexpr int attribute_concurrent_managed_access = 89;
+inline constexpr int attribute_host_register_supported = 99;
+
+// X(function, exported symbol, first CUDA version, parameters)
+#define ISTHMUS_CUDA_FUNCTIONS(X)                                                                                 \
+    X(cuInit, "cuInit", "CUDA 2.0", (unsigned))                                                                   \
+    X(cuDriverGetVersion, "cuDriverGetVersion", "CUDA 2.2", (int*))                                               \
+    X(cuGetErrorName, "cuGetErrorName", "CUDA 6.0", (ReturnCode, const char**))                                   \
+    X(cuGetErrorString, "cuGetErrorString", "CUDA 6.0", (ReturnCode, const char**))                               \
+    X(cuDeviceGetCount, "cuDeviceGetCount", "CUDA 2.0", (int*))                                                   \
+    X(cuDeviceGet, "cuDeviceGet", "CUDA 2.0", (Device*, int))                                                     \
+    X(cuDeviceGetName, "cuDeviceGetName", "CUDA 2.0", (char*, int, Device))                                       \
+    X(cuDeviceGetUuid, "cuDeviceGetUuid", "CUDA 9.2", (Uuid*, Device))                                            \
+    X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", "CUDA 3.2", (std::size_t*, Device))                                \
+    X(cuDeviceGetAttribute, "cuDeviceGetAttribute", "CUDA 2.0", (int*, int, Device))                              \
+    X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", "CUDA 4.1", (char*, int, Device))                               \
+    X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", "CUDA 7.0", (Context*, Device))                       \
+    X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                           \
+    X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                  \
+    X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                  \
+    X(cuMemAlloc, "cuMemAlloc_v2", "CUDA 3.2", (DevicePointer*, std::size_t))                                     \
+    X(cuMemFree, "cuMemFree_v2", "CUDA 3.2", (DevicePointer))                                                     \
+    X(cuMemAllocManaged, "cuMemAllocManaged", "CUDA 6.0", (DevicePointer*, std::size_t, unsigned))                \
+    X(cuMemHostAlloc, "cuMemHostAlloc", "CUDA 2.2", (void**, std::size_t, unsigned))                              \
+    X(cuMemFreeHost, "cuMemFreeHost", "CUDA 2.0", (void*))                                                        \
+    X(cuMemHostRegister, "cuMemHostRegister_v2", "CUDA 6.5", (void*, std::size_t, unsigned))                      \
+    X(cuMemHostUnregister, "cuMemHostUnregister", "CUDA 4.0", (void*))                                            \
+    X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", "CUDA 3.2", (DevicePointer*, void*, unsigned))   \
+    X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t, Stream))   \
+    X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t, Stream))         \
+    X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", "CUDA 3.2", (DevicePointer, DevicePointer, std::size_t, Stream)) \
+    X(cuMemsetD8Async, "cuMemsetD8Async", "CUDA 3.2", (DevicePointer, unsigned char, std::size_t, Stream))        \
+    X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))         \
+    X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                          \
+    X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                \
+    X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                           \
+    X(cuEventCreate, "cuEventCreate", "CUDA 2.0", (Event*, unsigned))                                             \
+    X(cuEventDestroy, "cuEventDestroy_v2", "CUDA 4.0", (Event))                                                   \
+    X(cuEventRecord, "cuEventRecord", "CUDA 2.0", (Event, Stream))                                                \
+    X(cuEventElapsedTime, "cuEventElapsedTime", "CUDA 2.0", (float*, Event, Event))                               \
+    X(cuModuleLoadData, "cuModuleLoadData", "CUDA 2.0", (Module*, const void*))                                   \
+    X(cuModuleUnload, "cuModuleUnload", "CUDA 2.0", (Module))                                                     \
+    X(cuModuleGetFunction, "cuModuleGetFunction", "CUDA 2.0", (Kernel*, Module, const char*))                     \
+    X(cuLaunchKernel, "cuLaunchKernel", "CUDA 4.0",                                                               \
+      (Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))
+
+struct Api {
+#define ISTHMUS_DECLARE(function, symbol, since, parameters) \
+    Function<ReturnCode parameters> function{symbol, since, nullptr};
+    ISTHMUS_CUDA_FUNCTIONS(ISTHMUS_DECLARE)
+#undef ISTHMUS_DECLARE
+
+    std::string library;
+
+    // Fails with library_absent. A function that the driver lacks stays null and fails only when it is called.
+    static Result<Api> open();
+
+    // Calls `function`, naming it in the failure: "cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+    template <typename... Parameters, typename... Arguments>
+    Status call(const Function<ReturnCode(Parameters...)>& function, Arguments... arguments) const {
+        if (!function) return function.absent();
+        const ReturnCode code = function(arguments...);
+        return code == success ? Status() : failure(function.name, code);
+    }
+
+  private:
+    Status failure(const char* function, ReturnCode code) const;
+};
+
+}  // namespace isthmus::cuda

@@ -1,0 +1,49 @@
+// NVML, opened at run time: readings of a device's link and condition. Optional: its absence never fails anything.
+#pragma once
+
+#include "driver/library.hpp"
+
+namespace isthmus::nvml {
+
+using Device = struct DeviceTag*;
+using ReturnCode = int;
+
+inline constexpr ReturnCode success = 0;
+inline constexpr int temperature_gpu = 0;
+inline constexpr int clock_sm = 1;
+inline constexpr int clock_memory = 2;
+
+// struct nvmlConfComputeSystemState_t
+struct ConfidentialState {
+    unsigned environment;
+    unsigned feature;
+    unsigned development_tools;
+};
+
+// X(function, exported symbol, first driver branch, parameters)
+#define ISTHMUS_NVML_FUNCTIONS(X)                                                                                     \
+    X(nvmlInit, "nvmlInit_v2", "driver R304", ())                                                                     \
+    X(nvmlSystemGetDriverVersion, "nvmlSystemGetDriverVersion", "driver R304", (char*, unsigned))                     \
+    X(nvmlDeviceGetHandleByPciBusId, "nvmlDeviceGetHandleByPciBusId_v2", "driver R340", (const char*, Device*))       \
+    X(nvmlDeviceGetCurrPcieLinkGeneration, "nvmlDeviceGetCurrPcieLinkGeneration", "driver R304", (Device, unsigned*)) \
+    X(nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth", "driver R304", (Device, unsigned*))           \
+    X(nvmlDeviceGetMaxPcieLinkGeneration, "nvmlDeviceGetMaxPcieLinkGeneration", "driver R304", (Device, unsigned*))   \
+    X(nvmlDeviceGetMaxPcieLinkWidth, "nvmlDeviceGetMaxPcieLinkWidth", "driver R304", (Device, unsigned*))             \
+    X(nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature", "driver R304", (Device, int, unsigned*))                  \
+    X(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", "driver R304", (Device, int, unsigned*))                      \
+    X(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", "driver R340",          \
+      (Device, unsigned long long*))                                                                                  \
+    X(nvmlDeviceGetMigMode, "nvmlDeviceGetMigMode", "driver R450", (Device, unsigned*, unsigned*))                    \
+    X(nvmlSystemGetConfComputeState, "nvmlSystemGetConfComputeState", "driver R535", (ConfidentialState*))
+
+struct Api {
+#define ISTHMUS_DECLARE(function, symbol, since, parameters) \
+    Function<ReturnCode parameters> function{symbol, since, nullptr};
+    ISTHMUS_NVML_FUNCTIONS(ISTHMUS_DECLARE)
+#undef ISTHMUS_DECLARE
+
+    // Fails with library_absent, or call_failed when NVML does not start.
+    static Result<Api> open();
+};
+
+}  // namespace isthmus::nvml

@@ -1,0 +1,97 @@
+// An allocation together with its device, and the synchronous work that prepares and checks its contents.
+#include "experiment/buffer.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "base/pages.hpp"
+#include "base/slices.hpp"
+
+namespace isthmus {
+
+Result<std::shared_ptr<Session>> Session::create(std::shared_ptr<Device> device) {
+    ISTHMUS_TRY(device->bind_thread());
+    ISTHMUS_TRY_ASSIGN(stream, device->create_stream());
+    return std::shared_ptr<Session>(new Session(std::move(device), std::move(stream)));
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes) {
+    auto memory = session->device().allocate(kind, bytes);
+    if (!memory.ok()) {
+        return memory.take_status().in(std::to_string(bytes) + " bytes of " + std::string(name_of(kind)) + " memory");
+    }
+    return std::shared_ptr<Buffer>(new Buffer(std::move(session), std::move(memory.value())));
+}
+
+Result<Region> Buffer::region(std::size_t offset, std::size_t bytes) {
+    if (offset > this->bytes() || bytes > this->bytes() - offset) {
+        return Status(Code::invalid_argument, std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                                                  " do not lie in a buffer of " + std::to_string(this->bytes()));
+    }
+    return Region{memory_.get(), offset, bytes};
+}
+
+template <typename Work>
+Status Buffer::on_host(Region region, Work work) {
+    ISTHMUS_TRY(session_->device().begin_host_access(*memory_));
+    for_each_slice(region.bytes,
+                   [&, host = region.host()](std::size_t begin, std::size_t end) { work(host + begin, begin, end); });
+    return session_->device().end_host_access(*memory_);
+}
+
+Status Buffer::fill_pattern(Region region, std::uint64_t seed, Side side) {
+    if (lives_on_device(side)) {
+        return session_->run([&](Stream& stream) { return session_->device().fill_pattern(stream, region, seed); });
+    }
+    return on_host(region, [seed](std::byte* to, std::size_t begin, std::size_t end) {
+        isthmus::fill_pattern(to, end - begin, seed, begin / 8);
+    });
+}
+
+Status Buffer::set_bytes(Region region, std::uint8_t value) {
+    if (kind() == MemoryKind::device) {
+        return session_->run([&](Stream& stream) { return session_->device().set_bytes(stream, region, value); });
+    }
+    return on_host(region,
+                   [value](std::byte* to, std::size_t begin, std::size_t end) { std::memset(to, value, end - begin); });
+}
+
+Result<Mismatch> Buffer::verify_pattern(Region region, std::uint64_t seed, Side side) {
+    Mismatch found;
+    if (lives_on_device(side) || kind() == MemoryKind::write_combined) {
+        ISTHMUS_TRY(session_->run([&](Stream& stream) {
+            auto result = session_->device().verify_pattern(stream, region, seed);
+            if (!result.ok()) return result.take_status();
+            found = result.value();
+            return Status();
+        }));
+        return found;
+    }
+    std::mutex mutex;
+    ISTHMUS_TRY(on_host(region, [&](const std::byte* from, std::size_t begin, std::size_t end) {
+        const Mismatch part = isthmus::verify_pattern(from, end - begin, seed, begin / 8);
+        const std::lock_guard lock(mutex);
+        found = found + part;
+    }));
+    return found;
+}
+
+Status Buffer::read(Region region, std::byte* to) {
+    return on_host(region, [to](const std::byte* from, std::size_t begin, std::size_t end) {
+        std::memcpy(to + begin, from, end - begin);
+    });
+}
+
+Status Buffer::write(Region region, const std::byte* from) {
+    return on_host(region, [from](std::byte* to, std::size_t begin, std::size_t end) {
+        std::memcpy(to, from + begin, end - begin);
+    });
+}
+
+std::vector<int> Buffer::nodes(std::size_t count) {
+    if (kind() == MemoryKind::device || !session_->device().begin_host_access(*memory_).ok()) return {};
+    std::vector<int> nodes = nodes_of_pages(memory_->host(), bytes(), count);
+    return session_->device().end_host_access(*memory_).ok() ? nodes : std::vector<int>{};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,73 @@
+// An allocation together with its device, and the synchronous work that prepares and checks its contents.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace isthmus {
+
+// A device that is open for an experiment, with one stream for work that is not timed.
+class Session {
+  public:
+    static Result<std::shared_ptr<Session>> create(std::shared_ptr<Device> device);
+
+    Device& device() { return *device_; }
+    // Runs `work` on the untimed stream and waits for it; one caller at a time.
+    template <typename Work>
+    Status run(Work work) {
+        const std::lock_guard lock(mutex_);
+        ISTHMUS_TRY(work(*stream_));
+        return stream_->synchronize();
+    }
+
+  private:
+    Session(std::shared_ptr<Device> device, std::unique_ptr<Stream> stream)
+        : device_(std::move(device)), stream_(std::move(stream)) {}
+    std::shared_ptr<Device> device_;
+    std::mutex mutex_;
+    std::unique_ptr<Stream> stream_;
+};
+
+class Buffer {
+  public:
+    static Result<std::shared_ptr<Buffer>> allocate(std::shared_ptr<Session> session, MemoryKind kind,
+                                                    std::size_t bytes);
+
+    MemoryKind kind() const { return memory_->kind(); }
+    std::size_t bytes() const { return memory_->bytes(); }
+    Session& session() { return *session_; }
+    const std::shared_ptr<Session>& session_handle() const { return session_; }
+    // Fails with invalid_argument when the region leaves the buffer.
+    Result<Region> region(std::size_t offset, std::size_t bytes);
+
+    // Of a region of this buffer. Managed memory is filled and checked by the side it is wanted on; other kinds where
+    // they are. Write-combined memory is checked by the device, since the CPU reads it at a hundredth of the rate.
+    Status fill_pattern(Region region, std::uint64_t seed, Side side = Side::host);
+    Status set_bytes(Region region, std::uint8_t value);
+    Result<Mismatch> verify_pattern(Region region, std::uint64_t seed, Side side = Side::host);
+
+    Status read(Region region, std::byte* to);
+    Status write(Region region, const std::byte* from);
+
+    // NUMA nodes of some of its pages; empty for memory that the host cannot address.
+    std::vector<int> nodes(std::size_t count);
+
+  private:
+    Buffer(std::shared_ptr<Session> session, std::unique_ptr<Allocation> memory)
+        : session_(std::move(session)), memory_(std::move(memory)) {}
+    bool lives_on_device(Side side) const {
+        return kind() == MemoryKind::device || (kind() == MemoryKind::managed && side == Side::device);
+    }
+    // Runs `work(bytes of the host, begin, end)` over slices of the region while the host has access.
+    template <typename Work>
+    Status on_host(Region region, Work work);
+
+    std::shared_ptr<Session> session_;
+    std::unique_ptr<Allocation> memory_;
+};
+
+}  // namespace isthmus

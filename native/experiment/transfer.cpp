@@ -1,0 +1,261 @@
+// One timed case: bytes that go one way, or both ways at once, again and again.
+#include "experiment/transfer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+namespace isthmus {
+namespace {
+
+// From here on the events' cost (1 to 2 us) is below 0.2 % of what is timed.
+constexpr double long_seconds = 1e-3;
+// A gate costs more than a small copy, so the device's clock gets fewer samples of those.
+constexpr std::size_t most_gated = 64;
+constexpr std::uint8_t poison_byte = 0xA5;
+
+Side destination_side(Direction direction) {
+    return direction == Direction::h2d ? Side::device : Side::host;
+}
+Side opposite(Side side) {
+    return side == Side::host ? Side::device : Side::host;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transfer>> Transfer::create(Method method, std::vector<Lane> lanes, std::size_t offset,
+                                                   std::size_t bytes, std::uint64_t seed) {
+    const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
+    if (lanes.size() != 1 && !opposite_ways) {
+        return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
+    }
+    auto session = lanes.front().memory->session_handle();
+    std::unique_ptr<Transfer> transfer(new Transfer(method, std::move(session)));
+    ISTHMUS_TRY(transfer->device().bind_thread());
+    for (Lane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
+    return transfer;
+}
+
+Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed) {
+    if ((method_ == Method::prefetch) != (lane.device == nullptr)) {
+        return {Code::invalid_argument, "copies need a device buffer, prefetches none"};
+    }
+    Track track;
+    ISTHMUS_TRY_ASSIGN(memory, lane.memory->region(offset, bytes));
+    track.memory = memory;
+    if (lane.device != nullptr) {
+        ISTHMUS_TRY_ASSIGN(on_device, lane.device->region(offset, bytes));
+        track.device = on_device;
+    }
+    track.seed = seed;
+    ISTHMUS_TRY_ASSIGN(stream, device().create_stream());
+    track.stream = std::move(stream);
+    ISTHMUS_TRY_ASSIGN(start, device().create_event());
+    track.start = std::move(start);
+    ISTHMUS_TRY_ASSIGN(stop, device().create_event());
+    track.stop = std::move(stop);
+    blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
+    track.lane = std::move(lane);
+    tracks_.push_back(std::move(track));
+    return {};
+}
+
+Status Transfer::enqueue(Track& track) {
+    const bool to_device = track.lane.direction == Direction::h2d;
+    switch (method_) {
+        case Method::copy:
+            return to_device ? device().copy(*track.stream, track.device, track.memory)
+                             : device().copy(*track.stream, track.memory, track.device);
+        case Method::kernel:
+            return to_device ? device().copy_by_kernel(*track.stream, track.device, track.memory)
+                             : device().copy_by_kernel(*track.stream, track.memory, track.device);
+        case Method::prefetch:
+            track.side = opposite(track.side);
+            return device().prefetch(*track.stream, track.memory, track.side);
+    }
+    return {};
+}
+
+// Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
+// lanes change places with each sample.
+Status Transfer::go_back() {
+    if (method_ != Method::prefetch || tracks_.size() != 1) return {};
+    Track& track = tracks_.front();
+    if (track.side != destination_side(track.lane.direction)) return {};
+    ISTHMUS_TRY(enqueue(track));
+    return track.stream->synchronize();
+}
+
+Status Transfer::poison() {
+    ISTHMUS_TRY(device().bind_thread());
+    for (Track& track : tracks_) {
+        if (method_ == Method::prefetch) {
+            // Filled by the side that the pages start from, which also brings them there.
+            track.side = opposite(destination_side(track.lane.direction));
+            track.seed += 0x9E3779B97F4A7C15U;
+            ISTHMUS_TRY(track.lane.memory->fill_pattern(track.memory, track.seed, track.side));
+            ISTHMUS_TRY(device().prefetch(*track.stream, track.memory, track.side));
+            ISTHMUS_TRY(track.stream->synchronize());
+        } else if (track.lane.direction == Direction::h2d) {
+            ISTHMUS_TRY(track.lane.device->set_bytes(track.device, poison_byte));
+        } else {
+            ISTHMUS_TRY(track.lane.memory->set_bytes(track.memory, poison_byte));
+        }
+    }
+    return {};
+}
+
+Result<std::vector<Mismatch>> Transfer::verify() {
+    ISTHMUS_TRY(device().bind_thread());
+    std::vector<Mismatch> found;
+    for (Track& track : tracks_) {
+        const bool in_memory = method_ == Method::prefetch || track.lane.direction == Direction::d2h;
+        Buffer& buffer = in_memory ? *track.lane.memory : *track.lane.device;
+        ISTHMUS_TRY_ASSIGN(mismatch,
+                           buffer.verify_pattern(in_memory ? track.memory : track.device, track.seed, track.side));
+        found.push_back(mismatch);
+    }
+    return found;
+}
+
+Result<Samples> Transfer::run(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(device().bind_thread());
+    const auto pass = [this](Quota q, bool host, bool device_time) {
+        return blocks_ && tracks_.size() == 2 ? run_threads(q, device_time) : run_tracks(q, host, device_time);
+    };
+    if (warmups > 0) {
+        ISTHMUS_TRY_ASSIGN(warm, pass({warmups, warmups, 0}, true, false));
+        last_seconds_ = warm.host.back();
+    }
+    if (last_seconds_ >= long_seconds) return pass(quota, true, true);
+    quota.seconds /= 2;
+    ISTHMUS_TRY_ASSIGN(samples, pass(quota, true, false));
+    quota.most = std::min(quota.most, std::max(quota.least, most_gated));
+    ISTHMUS_TRY_ASSIGN(timed, pass(quota, false, true));
+    samples.device = std::move(timed.device);
+    samples.lanes = std::move(timed.lanes);
+    return std::move(samples);
+}
+
+// One thread feeds all tracks. `host`: keep the host's times; `device_time`: record events.
+Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
+    Samples samples;
+    samples.host.reserve(quota.most);
+    samples.enqueue.reserve(quota.most);
+    const bool gated = device_time && !host && !blocks_ && method_ != Method::prefetch;
+    std::vector<Stream*> streams;
+    for (Track& track : tracks_) streams.push_back(track.stream.get());
+    const TimePoint begin = now();
+    for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
+        ISTHMUS_TRY(go_back());
+        std::unique_ptr<Gate> gate;
+        if (gated) {
+            ISTHMUS_TRY_ASSIGN(closed, device().close_gate(streams));
+            gate = std::move(closed);
+        }
+        if (device_time) {
+            for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.start, *track.stream));
+        }
+        const TimePoint start = now();
+        for (Track& track : tracks_) ISTHMUS_TRY(enqueue(track));
+        const TimePoint queued = now();
+        if (device_time) {
+            for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.stop, *track.stream));
+        }
+        if (gate) ISTHMUS_TRY(gate->open());
+        for (Track& track : tracks_) ISTHMUS_TRY(track.stream->synchronize());
+        const TimePoint end = now();
+        if (host) {
+            samples.host.push_back(seconds_between(start, end));
+            samples.enqueue.push_back(seconds_between(start, queued));
+        }
+        if (device_time) ISTHMUS_TRY(add_device_times(samples));
+    }
+    return samples;
+}
+
+// Each of two directions has a thread of its own, started together for every sample.
+Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
+    Samples samples;
+    samples.host.reserve(quota.most);
+    std::atomic<std::size_t> go = 0;    // number of the sample that the other thread may run
+    std::atomic<std::size_t> done = 0;  // number of the last one that it has run
+    std::atomic<bool> stop = false;
+    Status other_failed;
+    const auto transfer = [&](Track& track) -> Status {
+        if (device_time) ISTHMUS_TRY(device().record(*track.start, *track.stream));
+        ISTHMUS_TRY(enqueue(track));
+        if (device_time) ISTHMUS_TRY(device().record(*track.stop, *track.stream));
+        return track.stream->synchronize();
+    };
+    std::jthread other([&] {
+        Status status = device().bind_thread();
+        for (std::size_t sample = 1; true; ++sample) {
+            // Spinning, since waking a sleeping thread takes longer than a small copy; it yields, for machines on
+            // which both threads share a processor.
+            while (go.load(std::memory_order_acquire) < sample) {
+                if (stop.load(std::memory_order_relaxed)) return;
+                std::this_thread::yield();
+            }
+            if (status.ok()) status = transfer(tracks_[1]);
+            if (!status.ok() && other_failed.ok()) other_failed = Status(status.code(), status.message());
+            done.store(sample, std::memory_order_release);
+        }
+    });
+    Status failed;
+    const TimePoint begin = now();
+    for (std::size_t i = 1; i <= quota.most && (i <= quota.least || seconds_between(begin, now()) < quota.seconds);
+         ++i) {
+        const TimePoint start = now();
+        go.store(i, std::memory_order_release);
+        failed = transfer(tracks_[0]);
+        while (done.load(std::memory_order_acquire) < i) std::this_thread::yield();
+        samples.host.push_back(seconds_between(start, now()));
+        if (failed.ok() && !other_failed.ok()) failed = Status(other_failed.code(), other_failed.message());
+        if (failed.ok() && device_time) failed = add_device_times(samples);
+        if (!failed.ok()) break;
+    }
+    stop = true;
+    other.join();
+    ISTHMUS_TRY(std::move(failed));
+    return samples;
+}
+
+Status Transfer::add_device_times(Samples& samples) {
+    double longest = 0;
+    samples.lanes.resize(tracks_.size() == 2 ? 2 : 0);
+    for (Track& from : tracks_) {
+        for (std::size_t i = 0; i < tracks_.size(); ++i) {
+            ISTHMUS_TRY_ASSIGN(seconds, device().seconds_between(*from.start, *tracks_[i].stop));
+            longest = std::max(longest, seconds);
+            // The lanes of a prefetch change places: the one that came from the host is the h2d one.
+            const bool swapped = method_ == Method::prefetch && tracks_[0].side == Side::host;
+            if (&from == &tracks_[i] && tracks_.size() == 2) samples.lanes[swapped ? 1 - i : i].push_back(seconds);
+        }
+    }
+    samples.device.push_back(longest);
+    return {};
+}
+
+Result<LinkReading> read_link_under_load(Buffer& memory, Buffer& on_device) {
+    constexpr std::size_t most_bytes = std::size_t{256} << 20;
+    constexpr int copies = 8;
+    constexpr double least_seconds = 0.1;
+    const std::size_t bytes = std::min({memory.bytes(), on_device.bytes(), most_bytes});
+    Session& session = memory.session();
+    LinkReading link;
+    const TimePoint begin = now();
+    do {
+        ISTHMUS_TRY_ASSIGN(from, memory.region(0, bytes));
+        ISTHMUS_TRY_ASSIGN(to, on_device.region(0, bytes));
+        ISTHMUS_TRY(session.run([&](Stream& stream) -> Status {
+            for (int i = 0; i < copies; ++i) ISTHMUS_TRY(session.device().copy(stream, to, from));
+            link = session.device().read_link();
+            return {};
+        }));
+    } while (seconds_between(begin, now()) < least_seconds);
+    return link;
+}
+
+}  // namespace isthmus

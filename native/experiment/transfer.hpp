@@ -1,0 +1,91 @@
+// One timed case: bytes that go one way, or both ways at once, again and again.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "experiment/buffer.hpp"
+
+namespace isthmus {
+
+enum class Method {
+    copy,      // the driver's copy between a host kind and device memory
+    kernel,    // a kernel that reads or writes mapped memory
+    prefetch,  // migration of managed memory
+};
+
+enum class Direction { h2d, d2h };
+
+// One way of a transfer. For prefetch `memory` is the managed buffer and `device` is empty.
+struct Lane {
+    Direction direction;
+    std::shared_ptr<Buffer> memory;
+    std::shared_ptr<Buffer> device;
+};
+
+// Seconds, in the order in which they were taken. Empty where a metric does not apply.
+struct Samples {
+    std::vector<double> host;                // from before the call to the end of the last byte, on the host's clock
+    std::vector<double> enqueue;             // until the call returned
+    std::vector<double> device;              // between events around the transfer, on the device's clock
+    std::vector<std::vector<double>> lanes;  // the same for each direction, when there are two
+};
+
+// How many samples to take: until `seconds` have passed, but at least `least` and at most `most`.
+struct Quota {
+    std::size_t least = 1;
+    std::size_t most = 1;
+    double seconds = 0;
+};
+
+class Transfer {
+  public:
+    Transfer(const Transfer&) = delete;
+    Transfer& operator=(const Transfer&) = delete;
+
+    // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane.
+    static Result<std::unique_ptr<Transfer>> create(Method method, std::vector<Lane> lanes, std::size_t offset,
+                                                    std::size_t bytes, std::uint64_t seed);
+
+    // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
+    Status poison();
+    // `warmups` transfers that are not kept, then samples. Long transfers (at least a millisecond) yield host and
+    // device times in one pass; short ones in two, as the events would be part of the host's time, and with a gate that
+    // holds the stream back until all is queued, as the queueing would be part of the device's.
+    Result<Samples> run(std::size_t warmups, Quota quota);
+    // What arrived, lane by lane. first_word counts from the start of the transfer.
+    Result<std::vector<Mismatch>> verify();
+
+  private:
+    struct Track {
+        Lane lane;
+        Region memory;
+        Region device;
+        std::uint64_t seed = 0;
+        Side side = Side::host;  // prefetch: where the pages are now
+        std::unique_ptr<Stream> stream;
+        std::unique_ptr<Event> start;
+        std::unique_ptr<Event> stop;
+    };
+
+    Transfer(Method method, std::shared_ptr<Session> session) : method_(method), session_(std::move(session)) {}
+    Device& device() { return session_->device(); }
+    Status add(Lane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed);
+    Status enqueue(Track& track);
+    Status go_back();
+    Result<Samples> run_tracks(Quota quota, bool host, bool device_time);
+    Result<Samples> run_threads(Quota quota, bool device_time);
+    Status add_device_times(Samples& samples);
+
+    Method method_;
+    std::shared_ptr<Session> session_;
+    std::vector<Track> tracks_;
+    bool blocks_ = false;  // enqueueing occupies the calling thread, so that two directions need two threads
+    double last_seconds_ = 0;
+};
+
+// Keeps the link busy for a moment and reads its state meanwhile; idle links train down to save power.
+Result<LinkReading> read_link_under_load(Buffer& memory, Buffer& device);
+
+}  // namespace isthmus
