@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import sys
 import types
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from isthmus.commands import main
 from isthmus.commands.devices import Inventory, devices
 from isthmus.record import Backend, Device, Link
 
@@ -36,15 +38,25 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+def found(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Backend]], None]:
+    """Makes the probe find these backends, whatever is on this machine."""
+
+    def find(backends: list[Backend]) -> None:
+        module = types.ModuleType("isthmus.experiment.devices")
+        monkeypatch.setattr(module, "probe", lambda: backends, raising=False)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    return find
+
+
+@pytest.fixture
+def run(found: Callable[[list[Backend]], None]) -> Run:
     """Runs the command on made-up backends, as a pipe of 80 columns."""
     app = typer.Typer()
     app.command()(devices)
 
     def invoke(backends: list[Backend], *arguments: str) -> Result:
-        probed = types.ModuleType("isthmus.experiment.devices")
-        monkeypatch.setattr(probed, "probe", lambda: backends, raising=False)
-        monkeypatch.setitem(sys.modules, "isthmus.experiment.devices", probed)
+        found(backends)
         return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80", "FORCE_COLOR": None})
 
     return invoke
@@ -87,13 +99,21 @@ def test_json_without_any_device(run: Run) -> None:
     assert json.loads(result.stdout)["default_device"] == ""
 
 
+def test_a_reader_that_has_gone_is_no_failure(
+    found: Callable[[list[Backend]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found([_HOST])
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stdout:
+        monkeypatch.setattr("sys.stdout", stdout)
+        assert main(["devices"]) == 0
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("isthmus.experiment.devices") is None, reason="needs isthmus.experiment.devices"
 )
-def test_this_machine_has_its_host_backend() -> None:
-    app = typer.Typer()
-    app.command()(devices)
-    result = CliRunner().invoke(app, ["--json"])
-    assert result.exit_code == 0
-    names = {backend.name for backend in msgspec.json.decode(result.stdout, type=Inventory).backends}
+def test_this_machine_has_its_host_backend(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices", "--json"]) == 0
+    names = {backend.name for backend in msgspec.json.decode(capsys.readouterr().out, type=Inventory).backends}
     assert "host" in names

@@ -77,9 +77,10 @@ def print_block(console: "Console", block: Block) -> None:
         )
         for line in lines:
             _line(console, line, "yellow" if row.is_remark else "")
+        # Under the remark if there is room, else as far left as it takes to keep the longest command whole.
+        room = width - max(map(len, row.commands), default=0)
+        indent = min(len(margin) + len(mark), max(room, 2 * _INDENT))
         for command in row.commands:
-            # Under the remark if there is room, else as far left as it takes to keep the command whole.
-            indent = min(len(margin) + len(mark), max(width - len(command), 2 * _INDENT))
             _line(console, " " * indent + command, "cyan")
     _line(console, "", "")
 

@@ -1,6 +1,7 @@
 """`isthmus devices`: what is here and what is missing, in plain words or as JSON."""
 
 import os
+import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,8 +44,11 @@ def devices(
     from isthmus.commands._block import print_block
 
     console = Console()
-    for block in describe(backends, host, os.sched_getaffinity(0)):
-        print_block(console, block)
+    # Captured, because rich ends the process when the reader of a pipe has gone; that is for main to judge.
+    with console.capture() as captured:
+        for block in describe(backends, host, os.sched_getaffinity(0)):
+            print_block(console, block)
+    sys.stdout.write(captured.get())
 
 
 def describe(backends: list[Backend], host: Host, allowed_cpus: Collection[int]) -> "list[Block]":

@@ -7,6 +7,7 @@ from typing import cast
 
 import typer
 
+from isthmus.commands.devices import devices
 from isthmus.commands.report import report
 from isthmus.errors import DeviceAbsent, IsthmusError, RunFileError, UsageError
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
+app.command()(devices)
 app.command()(report)
 
 _FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130

@@ -68,3 +68,10 @@ def test_rows_with_nothing_to_say_are_left_out() -> None:
 )
 def test_sizes_to_one_decimal(count: int, words: str) -> None:
     assert near_size(count) == words
+
+
+def test_commands_of_one_remark_are_aligned() -> None:
+    block = Block("host")
+    block.remark("Either of these:", _COMMAND, "ulimit -l unlimited")
+    lines = _printed(block, 80).splitlines()[2:4]
+    assert [len(line) - len(line.lstrip()) for line in lines] == [80 - len(_COMMAND)] * 2
