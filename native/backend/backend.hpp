@@ -17,6 +17,11 @@
 
 namespace isthmus {
 
+// State of the PCI Express link as the vendor's library reads it at this moment.
+struct LinkReading {
+    std::optional<unsigned> generation, width, max_generation, max_width;
+};
+
 // What a backend knows of a device without measuring. Empty or absent where it cannot tell.
 struct DeviceInfo {
     std::string backend;
@@ -31,12 +36,8 @@ struct DeviceInfo {
     std::uint64_t memory_bytes = 0;
     bool shares_host_memory = false;
     std::optional<int> copy_engines;
+    LinkReading link;
     std::map<std::string, std::string> conditions;
-};
-
-// State of the PCI Express link as the vendor's library reads it at this moment.
-struct LinkReading {
-    std::optional<unsigned> generation, width, max_generation, max_width;
 };
 
 // Memory of one kind. It keeps its device alive; freeing waits for nothing, so the caller synchronises first.

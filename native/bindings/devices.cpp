@@ -21,6 +21,15 @@ namespace {
 
 using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
+nb::dict dict_of(const LinkReading& link) {
+    nb::dict dict;
+    dict["generation"] = link.generation;
+    dict["width"] = link.width;
+    dict["max_generation"] = link.max_generation;
+    dict["max_width"] = link.max_width;
+    return dict;
+}
+
 nb::dict dict_of(const DeviceInfo& info) {
     nb::dict dict;
     dict["backend"] = info.backend;
@@ -35,18 +44,10 @@ nb::dict dict_of(const DeviceInfo& info) {
     dict["memory_bytes"] = info.memory_bytes;
     dict["shares_host_memory"] = info.shares_host_memory;
     dict["copy_engines"] = info.copy_engines;
+    dict["link"] = dict_of(info.link);
     nb::dict conditions;
     for (const auto& [name, value] : info.conditions) conditions[name.c_str()] = value;
     dict["conditions"] = conditions;
-    return dict;
-}
-
-nb::dict dict_of(const LinkReading& link) {
-    nb::dict dict;
-    dict["generation"] = link.generation;
-    dict["width"] = link.width;
-    dict["max_generation"] = link.max_generation;
-    dict["max_width"] = link.max_width;
     return dict;
 }
 
@@ -123,7 +124,6 @@ void bind_devices(nb::module_& module) {
             "copy_blocks",
             [](Session& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
             nb::arg("kind"))
-        .def("read_link", [](Session& self) { return dict_of(self.device().read_link()); })
         .def("free_bytes",
              [](Session& self) {
                  bind(self);

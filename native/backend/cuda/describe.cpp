@@ -127,6 +127,7 @@ Result<DeviceInfo> describe(const Driver& driver, int index) {
                                [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     }
     add_conditions(driver, info);
+    info.link = read_link(driver, info.pci_address);
     return info;
 }
 

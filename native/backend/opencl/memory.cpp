@@ -12,6 +12,7 @@ namespace {
 using ContextPointer = std::shared_ptr<SharedContext>;
 
 constexpr Bool blocking = 1;
+constexpr std::size_t page = 4096;
 
 class PageableMemory final : public ClAllocation {
   public:
@@ -65,11 +66,13 @@ class BufferMemory final : public ClAllocation {
     std::optional<PageMemory> pages_;
 };
 
+// `block` is what clSVMAlloc returned; the memory begins at the first page boundary in it, since drivers refuse
+// alignments above that of their largest type.
 class SvmMemory final : public ClAllocation {
   public:
-    SvmMemory(ContextPointer context, std::size_t bytes, void* address)
-        : ClAllocation(std::move(context), MemoryKind::managed, bytes, static_cast<std::byte*>(address)) {}
-    ~SvmMemory() override { context_->api().clSVMFree(context_->get(), host()); }
+    SvmMemory(ContextPointer context, std::size_t bytes, void* block)
+        : ClAllocation(std::move(context), MemoryKind::managed, bytes, first_page(block)), block_(block) {}
+    ~SvmMemory() override { context_->api().clSVMFree(context_->get(), block_); }
 
     void* svm() const override { return host(); }
     Status begin_host_access() override {
@@ -83,6 +86,13 @@ class SvmMemory final : public ClAllocation {
                             static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr)));
         return cl.call(cl.clFinish, context_->service_queue());
     }
+
+  private:
+    static std::byte* first_page(void* block) {
+        std::size_t space = 2 * page;
+        return static_cast<std::byte*>(std::align(page, page, block, space));
+    }
+    void* block_;
 };
 
 Result<std::unique_ptr<Allocation>> allocate_buffer(const ContextPointer& context, MemoryKind kind, std::size_t bytes) {
@@ -124,12 +134,11 @@ Result<std::unique_ptr<Allocation>> allocate(const ContextPointer& context, Memo
     }
     if (kind == MemoryKind::managed) {
         const Api& cl = context->api();
-        constexpr std::uint32_t page = 4096;
-        void* address = cl.clSVMAlloc(context->get(), mem_read_write, bytes, page);
-        if (address == nullptr) {
+        void* block = cl.clSVMAlloc(context->get(), mem_read_write, bytes + page, 0);
+        if (block == nullptr) {
             return Status(Code::out_of_memory, "clSVMAlloc failed for " + std::to_string(bytes) + " bytes");
         }
-        return std::unique_ptr<Allocation>(std::make_unique<SvmMemory>(context, bytes, address));
+        return std::unique_ptr<Allocation>(std::make_unique<SvmMemory>(context, bytes, block));
     }
     return allocate_buffer(context, kind, bytes);
 }

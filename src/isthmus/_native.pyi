@@ -1,0 +1,101 @@
+"""The native core: devices, buffers and timed transfers.
+
+Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`.
+"""
+
+from typing import Any, TypedDict
+
+class LinkDict(TypedDict):
+    generation: int | None
+    width: int | None
+    max_generation: int | None
+    max_width: int | None
+
+class SamplesDict(TypedDict):
+    host_seconds: list[float]
+    enqueue_seconds: list[float]
+    device_seconds: list[float]
+    lanes: list[list[float]]
+
+class BackendDict(TypedDict):
+    name: str
+    devices: list[dict[str, Any]]
+    library: str
+    looked_for: list[str]
+    absent_because: str
+
+class Device:
+    """A device that is open: a context and a stream for work that is not timed."""
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What the backend knows of the device without measuring."""
+    def why_not(self, kind: str) -> str | None:
+        """Why the device cannot have memory of this kind; None when it can."""
+    def why_no_prefetch(self) -> str | None:
+        """Why prefetching managed memory would show nothing; None when it moves pages."""
+    def copy_blocks(self, kind: str) -> bool:
+        """Whether enqueueing a copy from or to this kind occupies the calling thread."""
+    def free_bytes(self) -> int:
+        """Free device memory now; for OpenCL, which does not tell, all of it."""
+    def allocate(self, kind: str, bytes: int) -> Buffer:
+        """Memory of one kind; host kinds are touched."""
+
+class Buffer:
+    """Memory of one kind. `side` says where managed memory is wanted: ``host`` or ``device``."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    def fill_pattern(self, offset: int, bytes: int, seed: int, side: str = "host") -> None:
+        """Fill a region with the incompressible pattern of this seed, which starts at the region's first byte."""
+    def verify_pattern(self, offset: int, bytes: int, seed: int, side: str = "host") -> tuple[int, int]:
+        """How many 8-byte words differ from the pattern, and the index of the first (2**64 - 1 for none)."""
+    def set_bytes(self, offset: int, bytes: int, value: int) -> None: ...
+    def read(self, offset: int, bytes: int) -> bytes: ...
+    def write(self, offset: int, data: bytes) -> None: ...
+    def nodes(self, count: int) -> list[int]:
+        """NUMA nodes of up to `count` of its pages, -1 where the kernel cannot say; empty for device memory."""
+
+class Event:
+    """A moment on a stream."""
+
+    def __init__(self, device: Device) -> None: ...
+    def seconds_until(self, stop: Event) -> float: ...
+
+class Gate:
+    """Holds a stream back until it is opened."""
+
+    def open(self) -> None: ...
+
+class Stream:
+    """Commands run in order; nothing has ended before `synchronize` returns."""
+
+    def __init__(self, device: Device) -> None: ...
+    def synchronize(self) -> None: ...
+    def copy(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
+    def copy_by_kernel(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
+    def record(self, event: Event) -> None: ...
+    def close_gate(self) -> Gate: ...
+
+class Transfer:
+    """One timed case."""
+
+    def poison(self) -> None:
+        """Overwrite the destinations, so that what is found there afterwards was transferred."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> SamplesDict:
+        """Between `least` and `most` samples, until `seconds` have passed, after `warmups` that are not kept."""
+    def verify(self) -> list[tuple[int, int]]:
+        """For each lane: 8-byte words that differ, and the index of the first."""
+
+def list_devices(opencl_drivers: list[str]) -> list[BackendDict]: ...
+def open_device(backend: str, index: int, model: str, opencl_drivers: list[str]) -> Device: ...
+def bind_to_node(node: int, cpus: list[int]) -> None: ...
+def create_transfer(
+    method: str, lanes: list[tuple[str, Buffer, Buffer | None]], offset: int, bytes: int, seed: int
+) -> Transfer:
+    """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host memory, device memory)."""
+
+def read_link_under_load(memory: Buffer, device: Buffer) -> dict[str, int | None]:
+    """Generation and width of the link, read while copies keep it busy."""

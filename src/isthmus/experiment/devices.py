@@ -1,0 +1,119 @@
+"""The devices of this machine: what is here, what is missing, and opening one by the name the user gives."""
+
+import difflib
+import shutil
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from isthmus import _native
+from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.experiment.default_device import default_device
+from isthmus.experiment.pci import pci_link, pci_numa_node
+from isthmus.record import Backend, Device, Link
+
+__all__ = ["OpenDevice", "open_device", "probe"]
+
+_INSTALL = {
+    "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
+    "opencl": "pip install 'isthmus[cpu]' measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
+}
+_POCL = "Portable Computing Language"
+
+
+class OpenDevice(NamedTuple):
+    """A device that is open, and its description."""
+
+    native: _native.Device
+    description: Device
+
+
+def probe() -> list[Backend]:
+    """Every backend with its devices, or with what was looked for, why it is absent and what to install."""
+    return [_backend(found) for found in _native.list_devices(_pocl_drivers())]
+
+
+def open_device(spec: str | None) -> OpenDevice:
+    """Open the device named ``cuda``, ``cuda:1``, ``opencl:0``, ``host`` or ``host:rate=25GB/s,...``; None: the best.
+
+    Raises UsageError for a name that makes no sense and DeviceAbsent for a device that is not here.
+    """
+    backends = {backend.name: backend for backend in probe()}
+    if spec is None:
+        device = default_device(backends.values())
+        if device is None:
+            raise DeviceAbsent("no device at all")
+        return _open(device, "")
+    name, _, rest = spec.partition(":")
+    if name not in backends:
+        near = difflib.get_close_matches(name, backends, n=1)
+        hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
+        raise UsageError(f"no backend {name!r} in --device {spec}; {hint}")
+    if name == "host":
+        return _open(backends[name].devices[0], rest)
+    if rest and not rest.isdecimal():
+        raise UsageError(f"not a device: {spec!r}; expected {name}:NUMBER, such as {name}:0")
+    return _open(_device(backends[name], int(rest or 0)), "")
+
+
+def _device(backend: Backend, index: int) -> Device:
+    if not backend.devices:
+        looked_for = ", ".join(backend.looked_for)
+        raise DeviceAbsent(
+            f"no {backend.name} device here; looked for {looked_for}: {backend.absent_because}; {backend.install}"
+        )
+    if index >= len(backend.devices):
+        known = ", ".join(device.spec for device in backend.devices)
+        raise DeviceAbsent(f"no device {backend.name}:{index} here; found {known}")
+    return backend.devices[index]
+
+
+def _open(device: Device, model: str) -> OpenDevice:
+    native = _native.open_device(device.backend, device.index, model, _pocl_drivers())
+    return OpenDevice(native, _describe(native.info))
+
+
+def _backend(found: "_native.BackendDict") -> Backend:
+    devices = [_describe(info) for info in found["devices"]]
+    absent_because = found["absent_because"]
+    if shutil.which("ld") is None and any(map(_is_pocl, devices)):
+        # PoCL links each kernel with `ld`, and aborts the whole process where there is none.
+        devices = [device for device in devices if not _is_pocl(device)]
+        if not devices:
+            absent_because = "PoCL is installed, but it links kernels with `ld`, which is not on PATH"
+    install = "" if devices else _INSTALL.get(found["name"], "")
+    if "`ld`" in absent_because:
+        install = "install binutils (apt-get install binutils), which any C compiler brings too"
+    return Backend(
+        name=found["name"],
+        devices=devices,
+        library=found["library"],
+        looked_for=found["looked_for"],
+        absent_because="" if devices else absent_because,
+        install=install,
+    )
+
+
+def _describe(info: dict[str, Any]) -> Device:
+    fields = {name: value for name, value in info.items() if name != "link"}
+    address = info["pci_address"]
+    return Device(**fields, link=_link(info["link"], address), numa_node=pci_numa_node(address) if address else None)
+
+
+def _link(reading: "_native.LinkDict", address: str) -> Link | None:
+    """What the vendor's library reads, else what the kernel knows of the slot."""
+    if reading["generation"] is not None and reading["width"] is not None:
+        return Link(**reading, source="NVML")
+    return pci_link(address) if address else None
+
+
+def _is_pocl(device: Device) -> bool:
+    return device.conditions.get("platform", "").startswith(_POCL)
+
+
+def _pocl_drivers() -> list[str]:
+    """Paths of PoCL's library in its Python package; empty where that is not installed."""
+    try:
+        files = metadata.files("pocl-binary-distribution") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [str(file.locate()) for file in files if file.name.startswith("libpocl")]
