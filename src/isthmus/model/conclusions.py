@@ -23,11 +23,11 @@ def findings(run: Run) -> list[Finding]:
     """Every conclusion that the run supports: errors, then warnings, then facts, each group in a fixed order."""
     curves = bandwidth_curves(run)
     found = [
-        *quality_findings(run, curves),
-        *memory_findings(run, curves),
         *pageable_findings(run, curves),
+        *memory_findings(run, curves),
         *both_ways_findings(run, curves),
         *surroundings_findings(run),
+        *quality_findings(run, curves),
     ]
     return sorted(found, key=lambda finding: _GRAVITY.index(finding.severity))
 

@@ -45,7 +45,8 @@ class Point:
 class Curve:
     """The points of one method, direction and memory kind, by size; `failed` are those whose data did not arrive.
 
-    Failed points are kept apart because no conclusion may rest on them.
+    Failed points are kept apart because no conclusion may rest on them. `alignment_bytes` is None unless the run
+    varied it.
     """
 
     method: str
@@ -73,11 +74,12 @@ def bandwidth_curves(run: Run) -> list[Curve]:
     Skipped cases make no point, nor do cases too short for the clock; a curve without any point does not appear.
     """
     target = run.settings.target_relative_half_width
+    measured = [case for case in run.cases if case.experiment == "bandwidth" and is_resolved(case)]
+    aligned = len({case.alignment_bytes for case in measured}) > 1
     groups: dict[tuple[str, Direction, str, int | None], list[Case]] = {}
-    for case in run.cases:
-        if case.experiment == "bandwidth" and is_resolved(case):
-            key = (case.method, case.direction, case.host_memory, case.alignment_bytes)
-            groups.setdefault(key, []).append(case)
+    for case in measured:
+        key = (case.method, case.direction, case.host_memory, case.alignment_bytes if aligned else None)
+        groups.setdefault(key, []).append(case)
     curves = []
     for (method, direction, memory, alignment), cases in groups.items():
         points = [_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]

@@ -25,7 +25,8 @@ def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    sentences, halves = [], []
+    sentences: list[str] = []
+    halves: list[float] = []
     for direction in ONE_WAY:
         curve = find(curves, direction, "pinned")
         if curve is None:
@@ -101,7 +102,7 @@ def _managed(run: Run, curves: Sequence[Curve]) -> Finding | None:
 def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:
     """A sentence for each way: how the kind settles and how that compares with pinned memory; empty if not measured."""
     gaps = contrasts(curves, kind, "pinned", LARGE_BYTES)
-    sentences = []
+    sentences: list[str] = []
     for direction in ONE_WAY:
         curve = find(curves, direction, kind)
         if curve is None:

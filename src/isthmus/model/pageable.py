@@ -6,7 +6,7 @@ from isthmus.model.contrast import contrast, contrasts
 from isthmus.model.curve import ONE_WAY, Curve, find
 from isthmus.model.finding import Finding, Severity
 from isthmus.model.phrases import settles, times
-from isthmus.model.shape import steadiness
+from isthmus.model.shape import LARGE_BYTES, steadiness
 from isthmus.record import MIB, Direction, Run, format_bytes
 
 __all__ = ["pageable_findings"]
@@ -19,7 +19,7 @@ def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 
 def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    sentences = []
+    sentences: list[str] = []
     behind = erratic = False
     for direction in ONE_WAY:
         curve, pinned = find(curves, direction, "pageable"), find(curves, direction, "pinned")
@@ -27,9 +27,10 @@ def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
             continue
         text = f"{'It' if sentences else 'Pageable memory'} {settles(run, curve)}"
         gap = contrast(pinned, curve) if pinned else None
+        large = contrast(pinned, curve, minimum_bytes=LARGE_BYTES) if pinned else None
+        behind = behind or bool(large and large.told_apart and large.ratio >= 1.25)
         if gap and gap.faster_from is not None:
             low, high = gap.span(gap.faster_from)
-            behind = behind or high >= 1.25
             text += f"; from {format_bytes(gap.faster_from)} on pinned memory is {times(low, high)} as fast"
         elif gap:
             text += "; pinned memory is not faster at the largest size"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from isthmus.model import Curve, Point, about_bytes, bandwidth_curves, half_size, link_rate, plateau
-from isthmus.record import KIB, Direction, Run, format_bytes, format_seconds
-from isthmus.report.labels import DIRECTIONS, direction_title, heading, kind_rank, run_label
+from isthmus.record import KIB, Case, Run, format_bytes, format_seconds
+from isthmus.report.labels import DIRECTIONS, curve_name, direction_title, heading, kind_rank, run_label
 
 __all__ = ["Cell", "Column", "Grid", "Row", "Section", "grids"]
 
@@ -26,10 +26,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A memory kind (with its method where that is not implied) of one run."""
+    """A curve of one run: `heading` in short lines for narrow tables, `name` in full."""
 
     heading: str
-    kind: str
+    name: str
     run: str = ""
 
 
@@ -88,26 +88,21 @@ def _on_host_clock(source: _Source) -> bool:
 
 
 def _sources(run: Run, label: str) -> Iterator[_Source]:
-    skipped: dict[tuple[str, Direction, str, int | None], dict[int, str]] = {}
-    for case in run.cases:
-        if case.skipped:
-            key = (case.method, case.direction, case.host_memory, case.alignment_bytes)
-            skipped.setdefault(key, {})[case.bytes] = case.note
+    skipped = [case for case in run.cases if case.skipped]
     for curve in bandwidth_curves(run):
-        key = (curve.method, curve.direction, curve.host_memory, curve.alignment_bytes)
-        yield _Source(run, label, curve, skipped.get(key, {}))
+        yield _Source(run, label, curve, {case.bytes: case.note for case in skipped if _belongs(case, curve)})
+
+
+def _belongs(case: Case, curve: Curve) -> bool:
+    return (case.method, case.direction, case.host_memory) == (
+        curve.method,
+        curve.direction,
+        curve.host_memory,
+    ) and curve.alignment_bytes in (None, case.alignment_bytes)
 
 
 def _grid(title: str, time: str, sources: list[_Source]) -> Grid:
-    alignments = {source.curve.alignment_bytes for source in sources}
-    columns = tuple(
-        Column(
-            heading(source.curve) + (f"\nat {source.curve.alignment_bytes or 0} B" if len(alignments) > 1 else ""),
-            source.curve.host_memory,
-            source.label,
-        )
-        for source in sources
-    )
+    columns = tuple(Column(heading(source.curve), curve_name(source.curve), source.label) for source in sources)
     sizes = sorted({size for source in sources for size in (*_measured_sizes(source.curve), *source.skipped)})
     small = [size for size in sizes if size < _TIMES_BELOW]
     large = [size for size in sizes if size >= _TIMES_BELOW]

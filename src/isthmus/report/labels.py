@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from isthmus.model import MEMORY_NAMES, Curve, describe_device
 from isthmus.record import Run
 
-__all__ = ["DIRECTIONS", "direction_title", "heading", "kind_rank", "run_label", "run_title"]
+__all__ = ["DIRECTIONS", "curve_name", "direction_title", "heading", "kind_rank", "run_label", "run_title"]
 
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
 _DIRECTION_TITLES = {
     "h2d": "Host to device (H2D)",
     "d2h": "Device to host (D2H)",
-    "both": "Both ways at once (rates are the sum of the two directions)",
+    "both": "Both ways at once (rates are sums)",
     "peer": "Device to device",
 }
 # Two short lines each, so that a column is no wider than its figures.
@@ -24,6 +24,12 @@ _HEADINGS = {
     "registered": "regis-\ntered",
     "mapped": "mapped\nkernel",
     "managed": "managed\nprefetch",
+}
+_NAMES = {
+    "pageable_huge": "pageable, huge pages",
+    "write_combined": "write-combined",
+    "mapped": "mapped, by kernel",
+    "managed": "managed, prefetched",
 }
 _USUAL_METHODS = {"mapped": "kernel", "managed": "prefetch"}
 
@@ -44,8 +50,19 @@ def heading(curve: Curve) -> str:
     text = _HEADINGS.get(curve.host_memory, curve.host_memory.replace("_", "\n", 1))
     if curve.method == "duplex":
         return f"{text}\n{curve.direction.upper()}"
-    usual = _USUAL_METHODS.get(curve.host_memory, "copy")
-    return text if curve.method == usual else f"{text}\n{curve.method}"
+    if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
+        text += f"\n{curve.method}"
+    return text if curve.alignment_bytes is None else f"{text}\nat {curve.alignment_bytes} B"
+
+
+def curve_name(curve: Curve) -> str:
+    """The curve in a legend or a cell of a table."""
+    text = _NAMES.get(curve.host_memory, curve.host_memory.replace("_", " "))
+    if curve.method == "duplex":
+        return f"{text}, {curve.direction.upper()}"
+    if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
+        text += f", {curve.method}"
+    return text if curve.alignment_bytes is None else f"{text}, at {curve.alignment_bytes} B"
 
 
 def run_label(runs: Sequence[Run], index: int) -> str:

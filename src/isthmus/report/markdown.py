@@ -68,8 +68,7 @@ def _rows(columns: Sequence[Column], section: Section) -> Iterator[str]:
 
 
 def _head(column: Column) -> str:
-    words = column.heading.replace("-\n", "").replace("\n", " ")
-    return _text(f"{words} {column.run}".strip())
+    return _text(f"{column.name} {column.run}".strip())
 
 
 def _figure(cell: Cell) -> str:
