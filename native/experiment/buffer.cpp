@@ -15,6 +15,17 @@ Result<std::shared_ptr<Session>> Session::create(std::shared_ptr<Device> device)
     return std::shared_ptr<Session>(new Session(std::move(device), std::move(stream)));
 }
 
+Result<Session::Track*> Session::track(std::size_t index) {
+    std::unique_ptr<Track>& track = tracks_.at(index);
+    if (track == nullptr) {
+        ISTHMUS_TRY_ASSIGN(stream, device_->create_stream());
+        ISTHMUS_TRY_ASSIGN(start, device_->create_event());
+        ISTHMUS_TRY_ASSIGN(stop, device_->create_event());
+        track = std::make_unique<Track>(Track{std::move(stream), std::move(start), std::move(stop)});
+    }
+    return track.get();
+}
+
 Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes) {
     auto memory = session->device().allocate(kind, bytes);
     if (!memory.ok()) {

@@ -1,6 +1,7 @@
 // An allocation together with its device, and the synchronous work that prepares and checks its contents.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,12 +25,22 @@ class Session {
         return stream_->synchronize();
     }
 
+    // A stream with the events around what is timed on it. There are two, shared by all transfers of the session, of
+    // which one runs at a time: hundreds of cases would otherwise hold hundreds of streams.
+    struct Track {
+        std::unique_ptr<Stream> stream;
+        std::unique_ptr<Event> start;
+        std::unique_ptr<Event> stop;
+    };
+    Result<Track*> track(std::size_t index);
+
   private:
     Session(std::shared_ptr<Device> device, std::unique_ptr<Stream> stream)
         : device_(std::move(device)), stream_(std::move(stream)) {}
     std::shared_ptr<Device> device_;
     std::mutex mutex_;
     std::unique_ptr<Stream> stream_;
+    std::array<std::unique_ptr<Track>, 2> tracks_;
 };
 
 class Buffer {

@@ -49,12 +49,10 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
         track.device = on_device;
     }
     track.seed = seed;
-    ISTHMUS_TRY_ASSIGN(stream, device().create_stream());
-    track.stream = std::move(stream);
-    ISTHMUS_TRY_ASSIGN(start, device().create_event());
-    track.start = std::move(start);
-    ISTHMUS_TRY_ASSIGN(stop, device().create_event());
-    track.stop = std::move(stop);
+    ISTHMUS_TRY_ASSIGN(shared, session_->track(tracks_.size()));
+    track.stream = shared->stream.get();
+    track.start = shared->start.get();
+    track.stop = shared->stop.get();
     blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
     track.lane = std::move(lane);
     tracks_.push_back(std::move(track));
@@ -145,7 +143,7 @@ Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
     samples.enqueue.reserve(quota.most);
     const bool gated = device_time && !host && !blocks_ && method_ != Method::prefetch;
     std::vector<Stream*> streams;
-    for (Track& track : tracks_) streams.push_back(track.stream.get());
+    for (Track& track : tracks_) streams.push_back(track.stream);
     const TimePoint begin = now();
     for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
         ISTHMUS_TRY(go_back());

@@ -64,9 +64,9 @@ class Transfer {
         Region device;
         std::uint64_t seed = 0;
         Side side = Side::host;  // prefetch: where the pages are now
-        std::unique_ptr<Stream> stream;
-        std::unique_ptr<Event> start;
-        std::unique_ptr<Event> stop;
+        Stream* stream = nullptr;
+        Event* start = nullptr;
+        Event* stop = nullptr;
     };
 
     Transfer(Method method, std::shared_ptr<Session> session) : method_(method), session_(std::move(session)) {}

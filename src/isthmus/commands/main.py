@@ -8,6 +8,7 @@ from typing import cast
 import typer
 
 from isthmus.commands.devices import devices
+from isthmus.commands.measure import measure
 from isthmus.commands.report import report
 from isthmus.errors import DeviceAbsent, IsthmusError, RunFileError, UsageError
 
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(devices)
+app.command()(measure)
 app.command()(report)
 
 _FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130

@@ -1,0 +1,174 @@
+"""`isthmus measure`: run experiments on a device; ends with the table, a verdict and the path of the page."""
+
+import signal
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.experiment.options import ModeName, Options
+    from isthmus.record import Run
+
+__all__ = ["measure"]
+
+
+def measure(
+    experiments: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="bandwidth; all of them by default.")
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="More sizes and narrower intervals, minutes.")] = False,
+    sizes: Annotated[
+        str, typer.Option(metavar="SIZES", help="4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.", show_default=False)
+    ] = "",
+    memory: Annotated[
+        str, typer.Option(metavar="KINDS", help="Kinds of host memory, by commas: pageable,pinned.", show_default=False)
+    ] = "",
+    direction: Annotated[str, typer.Option(metavar="WAYS", help="h2d, d2h, both; by commas.", show_default=False)] = "",
+    alignment: Annotated[
+        str, typer.Option(metavar="SIZE", help="Addresses that are multiples of this and no more.", show_default=False)
+    ] = "",
+    time: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Time for one experiment.", show_default=False)
+    ] = None,
+    memory_budget: Annotated[
+        str, typer.Option(metavar="SIZE", help="Host memory that the run may take.", show_default=False)
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Of the order of the cases and of the data.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The run file (.json, .json.gz); the page goes beside it."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
+) -> None:
+    """Measure how fast data moves between this host and a device, with every kind of memory."""
+    from isthmus.experiment.devices import open_device
+    from isthmus.experiment.measure import check_experiments
+    from isthmus.experiment.measure import measure as run_experiments
+
+    check_experiments(experiments or [])
+    options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+    path = output or Path(f"isthmus-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
+    opened = open_device(device)
+    signal.signal(signal.SIGTERM, _interrupt)
+    description = opened.description
+    print(f"measuring {description.spec}, {description.name}; run file {path}", file=sys.stderr)
+    command = ["isthmus", *sys.argv[1:]]
+    try:
+        with _ProgressBar() as progress:
+            run_experiments(opened, options, path, command, progress.update)
+    except KeyboardInterrupt:
+        print(f"isthmus: interrupted; what was measured is in {path}", file=sys.stderr)
+        raise
+    _show(path, as_json)
+
+
+def _mode(quick: bool, full: bool) -> "ModeName":
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other")
+    return "quick" if quick else "full" if full else "default"
+
+
+def _options(
+    mode: "ModeName",
+    sizes: str,
+    memory: str,
+    direction: str,
+    alignment: str,
+    time: float | None,
+    memory_budget: str,
+    seed: int,
+) -> "Options":
+    from isthmus.experiment.bandwidth import plan
+    from isthmus.experiment.options import Options
+    from isthmus.record import parse_bytes, parse_sizes
+
+    options = Options(
+        mode=mode,
+        sizes=parse_sizes(sizes) if sizes else (),
+        memory=_names(memory),
+        directions=_names(direction),
+        alignment_bytes=parse_bytes(alignment) if alignment else None,
+        budget_seconds=time,
+        memory_budget_bytes=parse_bytes(memory_budget) if memory_budget else None,
+        seed=seed,
+    )
+    if options.alignment_bytes is not None and options.alignment_bytes not in {1 << power for power in range(13)}:
+        raise UsageError(f"not an alignment: {alignment!r}; expected a power of two from 1 to 4096 bytes")
+    if time is not None and time <= 0:
+        raise UsageError(f"not a time: --time {time:g}; expected a number of seconds above 0")
+    if seed < 0:
+        raise UsageError(f"not a seed: {seed}; expected a number from 0 on")
+    plan(options)  # Finds wrong names before a device is opened.
+    return options
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _show(path: Path, as_json: bool) -> None:
+    """Table, verdict and page of a finished run. Raises typer.Exit with 1 if a case failed."""
+    from isthmus import report
+    from isthmus.model import verdict
+    from isthmus.record import read_run
+
+    run = read_run(path)
+    page = report.page_path(path)
+    with page.open("w", encoding="utf-8") as out:
+        report.write([run], "html", out)
+    if as_json:
+        import msgspec
+
+        sys.stdout.write(msgspec.json.encode(run).decode())
+    else:
+        report.write([run], "terminal", sys.stdout)
+        print(f"\n{verdict([run])}\n\nreport {page}\nrun    {path}")
+    raise typer.Exit(_exit_code(run))
+
+
+def _exit_code(run: "Run") -> int:
+    wrong = sum(case.verified == "no" for case in run.cases)
+    failed = sum(case.skipped and case.note.startswith("failed:") for case in run.cases)
+    for count, what in ((wrong, "moved wrong data"), (failed, "failed")):
+        if count:
+            print(f"isthmus: {count} of {len(run.cases)} cases {what}; the notes say where", file=sys.stderr)
+    return 1 if wrong or failed else 0
+
+
+class _ProgressBar:
+    """How many cases have ended, on stderr; nothing where stderr is no terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._progress.add_task("cases")
+
+    def __enter__(self) -> "_ProgressBar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def update(self, ended: int, total: int) -> None:
+        """Show `ended` of `total`."""
+        self._progress.update(self._task, completed=ended, total=total)

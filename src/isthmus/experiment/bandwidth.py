@@ -1,0 +1,194 @@
+"""Rates and latencies of every kind of host memory, each way and both ways at once, from 1 B to 1 GiB.
+
+It answers what bandwidthTest answered, and why pageable memory falls behind (seeds of the field: bandwidthTest in the
+CUDA samples until 12.8; M. Harris, "How to Optimize Data Transfers in CUDA C/C++", 2012).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from isthmus import _native
+from isthmus.experiment.arena import PAGE_BYTES, Arena, allocate_largest
+from isthmus.experiment.devices import OpenDevice
+from isthmus.experiment.options import DIRECTIONS, MEMORY_KINDS, Options, check_names
+from isthmus.experiment.rounds import Quota, Subject
+from isthmus.experiment.sampling import Collected
+from isthmus.record import Case, Direction, Metric, format_bytes
+
+__all__ = ["NAME", "Point", "Prepared", "plan", "prepare"]
+
+NAME = "bandwidth"
+_METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
+# Spread evenly over each buffer; a policy that did not hold shows in far fewer.
+_PAGES_CHECKED = 64
+_METHODS = {"mapped": "kernel", "managed": "prefetch"}
+
+
+class Point(NamedTuple):
+    """One case to be measured."""
+
+    memory: str
+    direction: Direction
+    bytes: int
+
+    def ways(self) -> list[Direction]:
+        """The directions that run at once."""
+        return ["h2d", "d2h"] if self.direction == "both" else [self.direction]
+
+
+def plan(options: Options) -> list[Point]:
+    """Every combination of the chosen kinds, directions and sizes.
+
+    Raises UsageError for a name that does not exist.
+    """
+    kinds = check_names("memory kind", options.memory or MEMORY_KINDS, MEMORY_KINDS)
+    directions = check_names("direction", options.directions or DIRECTIONS, DIRECTIONS)
+    return [
+        Point(kind, direction, size)  # type: ignore[arg-type]
+        for kind in kinds
+        for direction in directions
+        for size in options.chosen_sizes
+    ]
+
+
+class Prepared(NamedTuple):
+    """Subjects that can be measured now, the points that cannot, with reasons, and where host memory lies.
+
+    `placement` gives for each kind the share of its pages on each NUMA node, ``unknown`` where the kernel cannot say.
+    """
+
+    subjects: Sequence[Subject]
+    skipped: Sequence[Case]
+    placement: Mapping[str, Mapping[str, float]]
+
+
+def template(point: Point, options: Options) -> Case:
+    """The case of a point, without results."""
+    return Case(
+        experiment=NAME,
+        method=_METHODS.get(point.memory, "copy"),
+        direction=point.direction,
+        host_memory=point.memory,
+        bytes=point.bytes,
+        alignment_bytes=options.alignment_bytes,
+    )
+
+
+def why_not(point: Point, device: OpenDevice) -> str | None:
+    """Why the device cannot measure this point, whatever the memory at hand; None when it can."""
+    reason = device.native.why_not(point.memory)
+    if reason is None and point.memory == "managed":
+        reason = device.native.why_no_prefetch()
+        # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU.
+        limit = device.native.free_bytes() // 2
+        needed = 2 * point.bytes if point.direction == "both" else point.bytes
+        if reason is None and needed > limit:
+            reason = (
+                f"{format_bytes(needed)} of managed memory exceed half of the free device memory "
+                f"({format_bytes(limit >> 20 << 20)})"
+            )
+    return reason
+
+
+def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Prepared:
+    """Allocate and fill what the points need. The memory lives as long as the subjects.
+
+    Raises CallFailed when the device fails at more than the lack of memory.
+    """
+    offset = (options.alignment_bytes or 0) % PAGE_BYTES
+    buffers = _Buffers(points, device.native, offset, options.seed)
+    subjects: list[Subject] = []
+    skipped: list[Case] = []
+    for point in points:
+        reason = buffers.why_not(point)
+        case = template(point, options)
+        if reason is None:
+            subjects.append(_TransferSubject(case, buffers.lanes(point), offset, options.seed))
+        else:
+            skipped.append(msgspec.structs.replace(case, skipped=True, note=reason))
+    return Prepared(subjects, skipped, buffers.placement())
+
+
+class _Buffers:
+    """Per kind one buffer that h2d starts from and one that d2h ends in; on the device the counterparts, for all."""
+
+    def __init__(self, points: Sequence[Point], device: _native.Device, offset: int, seed: int) -> None:
+        self._offset = offset
+        self._arenas: dict[tuple[str, str], Arena] = {}
+        for way in ("h2d", "d2h"):
+            moved = [point for point in points if way in point.ways()]
+            for kind in dict.fromkeys(point.memory for point in moved):
+                sizes = [point.bytes for point in moved if point.memory == kind]
+                self._add(kind, way, allocate_largest(device, kind, sizes, offset), way == "h2d", seed)
+            sizes = [point.bytes for point in moved if point.memory != "managed"]
+            if sizes:
+                self._add("device", way, allocate_largest(device, "device", sizes, offset), way == "d2h", seed)
+
+    def _add(self, kind: str, way: str, arena: Arena, is_source: bool, seed: int) -> None:
+        # Managed memory is filled for every case anew, being source and destination in one.
+        if is_source and arena.buffer is not None and kind != "managed":
+            arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed)
+        self._arenas[kind, way] = arena
+
+    def _of(self, point: Point, way: str) -> Iterable[Arena]:
+        yield self._arenas[point.memory, way]
+        if point.memory != "managed":
+            yield self._arenas["device", way]
+
+    def why_not(self, point: Point) -> str | None:
+        reasons = (arena.too_large.get(point.bytes) for way in point.ways() for arena in self._of(point, way))
+        return next((reason for reason in reasons if reason), None)
+
+    def placement(self) -> dict[str, dict[str, float]]:
+        nodes: dict[str, list[int]] = {}
+        for (kind, _), arena in self._arenas.items():
+            if kind != "device" and arena.buffer is not None:
+                nodes.setdefault(kind, []).extend(arena.buffer.nodes(_PAGES_CHECKED))
+        return {kind: _shares(of_kind) for kind, of_kind in nodes.items()}
+
+    def lanes(self, point: Point) -> list[tuple[str, _native.Buffer, _native.Buffer | None]]:
+        lanes: list[tuple[str, _native.Buffer, _native.Buffer | None]] = []
+        for way in point.ways():
+            memory, *on_device = (arena.buffer for arena in self._of(point, way))
+            assert memory is not None, "why_not finds what could not be allocated"
+            lanes.append((way, memory, on_device[0] if on_device else None))
+        return lanes
+
+
+def _shares(nodes: Sequence[int]) -> dict[str, float]:
+    return {"unknown" if node < 0 else str(node): count / len(nodes) for node, count in Counter(nodes).items()}
+
+
+class _TransferSubject:
+    """A transfer that can be visited again and again; every visit checks what arrived."""
+
+    def __init__(
+        self, template: Case, lanes: list[tuple[str, _native.Buffer, _native.Buffer | None]], offset: int, seed: int
+    ) -> None:
+        self.template = template
+        self._ways = [way for way, _, _ in lanes]
+        self._make: Callable[[], _native.Transfer] = lambda: _native.create_transfer(
+            template.method, lanes, offset, template.bytes, seed
+        )
+        self._transfer: _native.Transfer | None = None
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        if self._transfer is None:
+            self._transfer = self._make()
+        self._transfer.poison()
+        samples = self._transfer.run(*quota)
+        mismatches = self._transfer.verify()
+        for metric in _METRICS:
+            collected.samples.setdefault(metric, []).extend(samples[metric])
+        for lane, values in zip(collected.lanes, samples["lanes"], strict=False):
+            lane.extend(values)
+        collected.verified = True
+        for way, (words, first) in zip(self._ways, mismatches, strict=True):
+            if words and not collected.wrong:
+                collected.wrong = (
+                    f"wrong data {way}: {words} of {-(-self.template.bytes // 8)} 8-byte words differ, "
+                    f"the first at byte {8 * first}"
+                )

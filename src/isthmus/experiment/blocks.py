@@ -1,0 +1,65 @@
+"""Groups of cases whose buffers fit into memory together, so that as many as possible are measured interleaved."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from isthmus.experiment.bandwidth import Point
+
+__all__ = ["Blocks", "bytes_needed", "split_by_memory"]
+
+
+class Blocks(NamedTuple):
+    """Groups to measure one after the other, and the points that fit into none."""
+
+    groups: Sequence[Sequence[Point]]
+    too_large: Sequence[Point]
+
+
+def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
+    """Host memory for the buffers of all points; with the device's buffers where device memory is host memory."""
+    total = 0
+    for way in ("h2d", "d2h"):
+        largest: dict[str, int] = {}
+        for point in points:
+            if way in point.ways():
+                largest[point.memory] = max(largest.get(point.memory, 0), point.bytes)
+        total += sum(largest.values())
+        if shares_host_memory:
+            total += max(largest.values(), default=0)
+    return total
+
+
+def split_by_memory(points: Sequence[Point], budget_bytes: int, shares_host_memory: bool) -> Blocks:
+    """All points together if they fit; else the small sizes together, and the large ones kind by kind.
+
+    A kind whose large sizes do not fit is split by direction, and what still does not fit is left out.
+    """
+
+    def fits(group: Sequence[Point]) -> bool:
+        return bytes_needed(group, shares_host_memory) <= budget_bytes
+
+    together = _largest_prefix(points, fits)
+    groups: list[Sequence[Point]] = [together] if together else []
+    too_large: list[Point] = []
+    rest = sorted(set(points) - set(together), key=lambda point: (point.memory, point.direction, point.bytes))
+    for _, kind in groupby(rest, key=lambda point: point.memory):
+        of_kind = list(kind)
+        if fits(of_kind):
+            groups.append(of_kind)
+            continue
+        for _, way in groupby(of_kind, key=lambda point: point.direction):
+            one_way = list(way)
+            fitting = _largest_prefix(one_way, fits)
+            groups.extend([fitting] if fitting else [])
+            too_large.extend(point for point in one_way if point not in fitting)
+    return Blocks(groups, too_large)
+
+
+def _largest_prefix(points: Sequence[Point], fits: Callable[[Sequence[Point]], bool]) -> list[Point]:
+    """The points up to the largest size with which all of them fit."""
+    for size in sorted({point.bytes for point in points}, reverse=True):
+        group = [point for point in points if point.bytes <= size]
+        if fits(group):
+            return group
+    return []

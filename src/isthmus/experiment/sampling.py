@@ -1,0 +1,79 @@
+"""When a case has been measured well enough: the samples of one case, and the rule that ends it."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from isthmus.record import Case, Interval, Metric, Series, median_interval
+
+__all__ = ["Collected", "Rules"]
+
+
+class Rules(NamedTuple):
+    """A case ends when the interval of its host time is narrow enough, or its time is spent.
+
+    Before `least_samples` it ends only when the hard limit of the whole experiment is reached.
+    """
+
+    target_relative_half_width: float = 0.02
+    least_samples: int = 10
+    # Samples of one visit; a case is visited at least twice, so that compared methods alternate.
+    visit_samples: int = 5
+    most_samples: int = 1000
+    case_seconds: float = 1.0
+
+
+@dataclass
+class Collected:
+    """What has been measured of one case so far."""
+
+    template: Case
+    samples: dict[Metric, list[float]] = field(default_factory=dict)
+    # Of each direction's own device time, when both run at once: h2d, then d2h.
+    lanes: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
+    seconds: float = 0.0
+    verified: bool = False
+    wrong: str = ""
+    failed: str = ""
+
+    @property
+    def count(self) -> int:
+        """Samples of the host time."""
+        return len(self.samples.get("host_seconds", ()))
+
+    @property
+    def interval(self) -> Interval:
+        """Interval of the host time. Precondition: count > 0."""
+        return median_interval(self.samples["host_seconds"])
+
+    def is_done(self, rules: Rules) -> bool:
+        """Whether more samples would not help or are not allowed."""
+        if self.wrong or self.failed:
+            return True
+        if self.count < rules.least_samples:
+            return False
+        if self.count >= rules.most_samples or self.seconds >= rules.case_seconds:
+            return True
+        return self.interval.relative_half_width <= rules.target_relative_half_width
+
+    def cases(self, rules: Rules, why_few: str = "the time was up; --time allows more") -> list[Case]:
+        """The finished case; with both directions at once, also each direction's own time while the other was busy."""
+        if self.failed:
+            return [_with(self.template, skipped=True, note=self.failed)]
+        note = self.wrong
+        if not note and self.count < rules.least_samples:
+            note = f"only {self.count} samples: {why_few}"
+        verified = "no" if self.wrong else "yes" if self.verified else "n/a"
+        series = [Series(metric=metric, samples=values) for metric, values in self.samples.items() if values]
+        cases = [_with(self.template, series=series, verified=verified, note=note)]
+        for direction, values in zip(("h2d", "d2h"), self.lanes, strict=True):
+            if values:
+                series = [Series(metric="device_seconds", samples=values)]
+                lane = _with(self.template, method="duplex", direction=direction, series=series)
+                cases.append(_with(lane, verified=verified, note=note))
+        return cases
+
+
+def _with(case: Case, **changes: object) -> Case:
+    return msgspec.structs.replace(case, **changes)
