@@ -27,7 +27,9 @@ _SIZE_LABEL = (
     "datum.value >= 1048576 ? datum.value / 1048576 + ' MiB' : "
     "datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
 )
-_TOOLTIP = ["kind:N", "size:N", "rate:N", "interval:N", "time:N", "samples:N", "verified:N"]
+# All of a row, out of which the page picks what to show: with a list of fields, pointing near a point, and not at it,
+# shows "undefined" (Vega-Lite 6).
+_TOOLTIP = {"content": "data"}
 
 
 def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -> Spec:
@@ -69,6 +71,7 @@ def samples_chart(curves: Sequence[Curve]) -> Spec | None:
             "x": point.bytes * step ** ((index - (len(large) - 1) / 2) / (3 * len(large))),
             "y": round(point.bytes_moved / time / 1e9, 4),
             "size": format_bytes(point.bytes),
+            "rate": format_rate(point.bytes_moved / time),
             "time": format_seconds(time),
         }
         for index, curve in enumerate(large)
@@ -77,13 +80,12 @@ def samples_chart(curves: Sequence[Curve]) -> Spec | None:
     ]
     chart = (
         alt.Chart(alt.NamedData("points"), height=_HEIGHT, width="container")
-        .mark_point(filled=True, size=16, opacity=0.55)
+        .mark_point(filled=True, size=16, opacity=0.55, tooltip=_TOOLTIP)
         .encode(
             x=_size_axis(sizes),
             y=alt.Y("y:Q", title="GB/s", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=6)),
             color=alt.Color("kind:N", scale=_scale(large, "color"), legend=None),
             shape=alt.Shape("kind:N", scale=_scale(large, "shape"), legend=None),
-            tooltip=["kind:N", "size:N", alt.Tooltip("y:Q", title="GB/s", format=".3~g"), "time:N"],
         )
     )
     return _finished(chart, {"points": rows})
@@ -109,20 +111,19 @@ def _chart(
         base.mark_line(strokeWidth=1.8).encode(
             y=y("y:Q"), strokeDash=alt.StrokeDash("kind:N", scale=_scale(curves, "dash"), legend=None)
         ),
-        base.mark_point(filled=True, opacity=1)
+        base.mark_point(filled=True, opacity=1, tooltip=_TOOLTIP)
         .encode(
             y=y("y:Q"),
             shape=alt.Shape("kind:N", scale=_scale(curves, "shape"), legend=None),
             size=alt.condition(hover, alt.value(130), alt.value(22)),
-            tooltip=_TOOLTIP,
         )
         .add_params(hover),
     ]
     if data["failed"]:
         layers.append(
             alt.Chart(alt.NamedData("failed"))
-            .mark_point(shape="M-1,-1L1,1M1,-1L-1,1", size=90, strokeWidth=2.5, color="var(--error)")
-            .encode(x=_size_axis(sizes), y=y("y:Q"), tooltip=_TOOLTIP)
+            .mark_point(shape="M-1,-1L1,1M1,-1L-1,1", size=90, strokeWidth=2.5, color="var(--error)", tooltip=_TOOLTIP)
+            .encode(x=_size_axis(sizes), y=y("y:Q"))
         )
     if rule:
         line = alt.Chart(alt.NamedData("rule")).encode(y=y("y:Q"))

@@ -1,4 +1,12 @@
 "use strict";
+const shown = ["kind", "size", "rate", "interval", "time", "samples", "verified"];
+
+function formatTooltip(row, sanitize) {
+  const lines = shown.filter(name => name in row).map(name =>
+    `<tr><td class="key">${name}</td><td class="value">${sanitize(row[name])}</td></tr>`);
+  return `<table>${lines.join("")}</table>`;
+}
+
 // Colours in the charts are CSS variables, so light, dark and print need no second drawing; that takes SVG.
 for (const figure of document.querySelectorAll("figure")) {
   const spec = JSON.parse(figure.querySelector(".spec").textContent);
@@ -6,6 +14,6 @@ for (const figure of document.querySelectorAll("figure")) {
     spec.datasets[name] = rows.map(row => Object.fromEntries(row.map((value, index) => [names[index], value])));
   }
   const place = figure.querySelector(".chart");
-  vegaEmbed(place, spec, {mode: "vega-lite", renderer: "svg", actions: false, tooltip: {theme: "custom"}})
+  vegaEmbed(place, spec, {mode: "vega-lite", renderer: "svg", actions: false, tooltip: {theme: "custom", formatTooltip}})
     .catch(error => { place.textContent = "This chart could not be drawn: " + error.message; });
 }
