@@ -28,7 +28,7 @@ _SIZE_LABEL = (
     "datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
 )
 # All of a row, out of which the page picks what to show: with a list of fields, pointing near a point, and not at it,
-# shows "undefined" (Vega-Lite 6).
+# shows "undefined" (vega/vega-lite#9707).
 _TOOLTIP = {"content": "data"}
 
 
