@@ -1,0 +1,213 @@
+"""`isthmus report` as a user runs it: another process, real files, exit codes and messages."""
+
+import gzip
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+Isthmus = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    cache = tmp_path_factory.mktemp("cache")
+    return os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path, environment: dict[str, str]) -> Isthmus:
+    """Runs `python -m isthmus` in an empty folder."""
+
+    def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "isthmus", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+
+    return run
+
+
+@pytest.fixture
+def run_file(tmp_path: Path, synthetic: ModuleType) -> Path:
+    truths = {
+        ("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9),
+        ("copy", "h2d", "pageable"): synthetic.Truth(8e-6, 8e9, 0.1),
+    }
+    path = tmp_path / "node17.json"
+    path.write_bytes(msgspec.json.encode(synthetic.run(synthetic.cases(truths), name="node17")))
+    return path
+
+
+def test_terminal_is_the_default(isthmus: Isthmus, run_file: Path) -> None:
+    done = isthmus("report", run_file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Host to device (H2D)" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("format_name", "start"), [("csv", "run,backend,"), ("markdown", "# "), ("terminal", "NVIDIA H200")]
+)
+def test_formats_go_to_standard_output(isthmus: Isthmus, run_file: Path, format_name: str, start: str) -> None:
+    done = isthmus("report", run_file, "--format", format_name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(start)
+
+
+def test_a_page_goes_beside_the_run_and_its_path_to_standard_output(isthmus: Isthmus, run_file: Path) -> None:
+    packed = run_file.with_suffix(".json.gz")
+    packed.write_bytes(gzip.compress(run_file.read_bytes()))
+    done = isthmus("report", packed, "--format", "html")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{run_file.with_suffix('.html')}\n"
+    assert run_file.with_suffix(".html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.html", "<!doctype"), ("a.md", "# "), ("a.csv", "run,"), ("a.txt", "NVIDIA")]
+)
+def test_the_suffix_of_the_output_names_the_format(isthmus: Isthmus, run_file: Path, name: str, start: str) -> None:
+    done = isthmus("report", run_file, "-o", name)
+    assert (done.returncode, done.stdout) == (0, f"{name}\n")
+    assert (run_file.parent / name).read_text().startswith(start)
+
+
+def test_several_runs_in_one_report(isthmus: Isthmus, run_file: Path) -> None:
+    done = isthmus("report", run_file, run_file)
+    assert done.returncode == 0
+    assert "A: NVIDIA H200 (cuda:0), run node17" in done.stdout
+    assert "B: NVIDIA H200 (cuda:0), run node17" in done.stdout
+
+
+def test_failed_verification_is_reported_and_no_failure_of_the_report(
+    isthmus: Isthmus, run_file: Path, synthetic: ModuleType
+) -> None:
+    cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, verified="no")
+    run_file.write_bytes(msgspec.json.encode(synthetic.run(cases)))
+    done = isthmus("report", run_file)
+    assert done.returncode == 0
+    assert "not the data that was sent" in done.stdout
+
+
+VALID = b'{"format":"isthmus.run","schema_version":1,"run":"r","created":"","fingerprint":%s,"cases":%s}'
+FINGERPRINT = b'{"isthmus_version":"0.1.0","device":{"backend":"cuda","index":0,"name":"GPU"}}'
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "truncated or damaged"),
+        (b'{"format": "isthmus.run", "schema_ver', "truncated or damaged"),
+        (b"\x00\x01\x02 not json", "truncated or damaged"),
+        (b"[1, 2]", "expected an object with format 'isthmus.run'"),
+        (b'{"nvbandwidth": {}}', "found no format field, expected format 'isthmus.run'"),
+        (b'{"format": "other", "schema_version": 1}', "found format 'other', expected format 'isthmus.run'"),
+        (b'{"format": "isthmus.run", "schema_version": 99}', "schema version 99, this one reads up to 1"),
+        (VALID % (b"{}", b"[]"), "missing required field `isthmus_version` - at `$.fingerprint`"),
+        (VALID % (FINGERPRINT, b'[{"experiment":7}]'), "Expected `str`, got `int` - at `$.cases[0].experiment`"),
+        (gzip.compress(b'{"format": "isthmus.run"}' * 99)[:-20], "damaged gzip data"),
+        (b"\x1f\x8b\x08 no gzip", "damaged gzip data"),
+    ],
+)
+def test_a_bad_file_is_named_with_place_and_expectation(
+    isthmus: Isthmus, run_file: Path, content: bytes, expected: str
+) -> None:
+    bad = run_file.with_name("bad.json")
+    bad.write_bytes(content)
+    done = isthmus("report", run_file, bad)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"isthmus: {bad}: ")
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "reason"), [("nowhere.json", "No such file"), (".", "Is a directory")])
+def test_a_file_that_cannot_be_read(isthmus: Isthmus, name: str, reason: str) -> None:
+    done = isthmus("report", name)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"isthmus: {name}: cannot be read: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--format", "htlm"], "no such format: 'htlm'; did you mean 'html'?"),
+        (["--format", "xyz"], "expected one of terminal, csv, markdown, html"),
+        (["--formt", "csv"], "--format"),
+        (["-o", "nowhere/page.html"], "nowhere/page.html: cannot be written: No such file or directory"),
+        (["-o", "node17.json"], "would be overwritten"),
+    ],
+)
+def test_usage_errors_are_one_line_and_offer_a_way_out(
+    isthmus: Isthmus, run_file: Path, words: list[str], expected: str
+) -> None:
+    before = run_file.read_bytes()
+    done = isthmus("report", run_file, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("isthmus: ")
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert run_file.read_bytes() == before
+
+
+def test_report_without_a_run_and_an_unknown_command(isthmus: Isthmus) -> None:
+    assert (isthmus("report").returncode, isthmus("reprot").returncode) == (2, 2)
+    assert "'report'" in isthmus("reprot").stderr
+
+
+def test_help_without_words_and_with_one(isthmus: Isthmus) -> None:
+    for words in ([], ["--help"], ["-h"]):
+        done = isthmus(*words)
+        assert done.returncode == 0
+        assert "report" in done.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_failure(run_file: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "isthmus", "report", str(run_file), "--format", "csv"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
+def test_a_full_disk_behind_standard_output_is_said(run_file: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "isthmus", "report", str(run_file)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    assert done.returncode == 1
+    assert done.stderr == "isthmus: standard output: No space left on device\n"
+
+
+def test_a_terminal_without_the_sign_still_gets_its_report(run_file: Path, environment: dict[str, str]) -> None:
+    ascii_only = environment | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "isthmus", "report", str(run_file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ascii_only)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "settles" in done.stdout
+
+
+def test_it_loads_neither_the_native_module_nor_anything_that_measures(
+    run_file: Path, environment: dict[str, str]
+) -> None:
+    code = (
+        "import sys; from isthmus.commands import main; "
+        f"main(['report', {str(run_file)!r}, '--format', 'html', '-o', {str(run_file.with_suffix('.html'))!r}]); "
+        "print([name for name in sys.modules if name.startswith(('isthmus.experiment', 'isthmus._'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_loads_no_library_for_charts_or_statistics(environment: dict[str, str]) -> None:
+    code = (
+        "import sys; from isthmus.commands import main; main(['--help']); "
+        "print({'altair', 'jinja2', 'scipy', 'vl_convert'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines()[-1] == "set()"

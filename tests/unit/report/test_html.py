@@ -1,0 +1,203 @@
+"""The page: complete in itself, safe whatever a run file says, and graceful with little to show."""
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from isthmus.record import Run
+
+HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>&amp;'
+VOID = {"meta", "br", "img", "path", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements, their attributes and texts; complains about tags that do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and data.strip():
+            self.texts.append((self._open[-1], data))
+
+    def specs(self) -> list[Any]:
+        return [json.loads(text) for tag, text in self.texts if tag == "script" and text.startswith("{")]
+
+
+@pytest.fixture(scope="module")
+def page_of() -> Callable[..., str]:
+    import io
+
+    from isthmus.report import html
+
+    def render(*runs: Run) -> str:
+        out = io.StringIO()
+        html.write(runs, out)
+        return out.getvalue()
+
+    return render
+
+
+@pytest.fixture(scope="module")
+def full_page(synthetic: ModuleType, page_of: Callable[..., str]) -> str:
+    return page_of(synthetic.h200())
+
+
+def test_nothing_is_asked_of_the_network(full_page: str) -> None:
+    page = Page(full_page)
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "action", "data", "poster", "srcset"):
+            assert (attributes.get(name) or "#").startswith("#"), (tag, name)
+    styles = " ".join(text for tag, text in page.texts if tag == "style")
+    assert "@import" not in styles
+    assert "url(" not in styles
+    policies = [attributes["content"] or "" for tag, attributes in page.tags if "http-equiv" in attributes]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none';")
+    own = full_page[: full_page.index("<script>(()=>{")]
+    assert not re.search(r"https?://", own)
+
+
+def test_the_drawing_script_is_there_once_and_the_page_is_small(full_page: str) -> None:
+    assert full_page.count("window.vegaEmbed=") == 1
+    assert len(full_page.encode()) < 1_500_000
+
+
+def test_charts_hold_every_point_and_the_link(synthetic: ModuleType, full_page: str) -> None:
+    specs = Page(full_page).specs()
+    sets = [{name: data["rows"] for name, data in spec["datasets"].items()} for spec in specs]
+    # Both directions and both at once; small transfers each way; samples each way.
+    assert len(specs) == 7
+    assert [len(each["points"]) for each in sets[:3]] == [31 * 7, 31 * 7, 31 * 4]
+    assert sets[0]["rule"][0][1] == "link 63.0 GB/s"
+    assert sets[2]["rule"][0][1] == "both links 126 GB/s"
+    assert not any("$schema" in spec for spec in specs)
+
+
+def test_the_raw_samples_drawn_include_fastest_and_slowest(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    cases = synthetic.cases({("copy", "h2d", "pageable"): synthetic.Truth(8e-6, 9e9, 0.2)}, [1 << 20], samples=500)
+    data = Page(page_of(synthetic.run(cases))).specs()[-1]["datasets"]["points"]
+    rates = [row[data["names"].index("y")] for row in data["rows"]]
+    times = cases[0].samples("host_seconds")
+    assert len(rates) == 40
+    assert max(rates) == pytest.approx((1 << 20) / min(times) / 1e9, rel=1e-3)
+    assert min(rates) == pytest.approx((1 << 20) / max(times) / 1e9, rel=1e-3)
+
+
+def test_failed_points_are_drawn_apart(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [1 << 20, 2 << 20, 4 << 20])
+    cases[1] = msgspec.structs.replace(cases[1], verified="no")
+    text = page_of(synthetic.run(cases))
+    datasets = Page(text).specs()[0]["datasets"]
+    assert (len(datasets["points"]["rows"]), len(datasets["failed"]["rows"])) == (2, 1)
+    assert 'class="verdict error"' in text
+
+
+def test_what_a_run_file_says_is_text(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    key = ("copy", "h2d", HOSTILE)
+    cases = synthetic.cases({key: synthetic.Truth(8e-6, 50e9), ("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)})
+    cases += synthetic.skips(("copy", "d2h", "pinned"), [1], HOSTILE)
+    cases[0] = msgspec.structs.replace(cases[0], verified="no", note=HOSTILE)
+    run = synthetic.run(cases, name=HOSTILE, device=synthetic.gpu(name=HOSTILE, conditions={HOSTILE: HOSTILE}))
+    settings = msgspec.structs.replace(run.settings, command=["/opt/bin/isthmus", HOSTILE], mode=HOSTILE)
+    page = Page(page_of(msgspec.structs.replace(run, settings=settings), run))
+    kinds = {tag for tag, _ in page.tags}
+    assert "img" not in kinds
+    assert not any("alert" in text for tag, text in page.texts if tag == "script" and not text.startswith("{"))
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    assert any(HOSTILE.replace("&amp;", "") in text for tag, text in page.texts if tag == "h1")
+
+
+def test_findings_stand_before_curves_and_headings_descend_in_order(full_page: str) -> None:
+    page = Page(full_page)
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert full_page.index('id="findings"') < full_page.index('id="curves"')
+    identifiers = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+    targets = {(attributes["href"] or "")[1:] for tag, attributes in page.tags if tag == "a"}
+    assert targets <= set(identifiers)
+
+
+def test_charts_and_tables_have_names_for_those_who_cannot_see_them(full_page: str) -> None:
+    page = Page(full_page)
+    charts = [attributes for _, attributes in page.tags if attributes.get("class") == "chart"]
+    assert len(charts) == 7
+    assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in charts)
+    assert all(attributes.get("scope") for tag, attributes in page.tags if tag == "th")
+    assert ("html", {"lang": "en"}) in page.tags
+
+
+def test_every_kind_has_a_colour_for_light_and_for_dark(full_page: str) -> None:
+    used = set(re.findall(r"var\((--[\w-]+)\)", full_page[: full_page.index("<script>(()=>{")]))
+    for variable in used:
+        assert f"{variable}:" in full_page, variable
+    kinds = [variable for variable in used if variable.startswith("--kind")]
+    assert len(kinds) == 7
+    assert all(full_page.count(f"{variable}:") == 2 for variable in kinds)
+
+
+def test_several_runs_stand_side_by_side_on_one_scale(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    slow = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 5e9)})
+    text = page_of(synthetic.h200(), synthetic.run(slow, name="slow", device=synthetic.cpu_device()))
+    page = Page(text)
+    captions = [words for tag, words in page.texts if tag == "figcaption"]
+    assert captions[:2] == [
+        "Host to device (H2D): A: NVIDIA H200 (cuda:0), run h200",
+        "Host to device (H2D): B: cpu-haswell (opencl:0), run slow",
+    ]
+    first, second = (spec["layer"][1]["encoding"]["y"]["scale"]["domain"] for spec in page.specs()[:2])
+    assert first == second
+
+
+@pytest.mark.parametrize("skipped", [True, False])
+def test_a_run_without_measurements_is_a_page_without_charts(
+    synthetic: ModuleType, page_of: Callable[..., str], skipped: bool
+) -> None:
+    cases = synthetic.skips(("copy", "h2d", "pinned"), [1, 2], "no memory left") if skipped else []
+    text = page_of(synthetic.run(cases, end=None))
+    page = Page(text)
+    assert "nothing to conclude" in text
+    assert ("no memory left" in text) == skipped
+    assert not [tag for tag, _ in page.tags if tag in ("script", "figure")]
+
+
+def test_one_size_and_one_sample_make_a_page(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 5e9)}, [100_000_000], samples=1)
+    spec = Page(page_of(synthetic.run(cases))).specs()[0]
+    low, high = spec["layer"][1]["encoding"]["x"]["scale"]["domain"]
+    assert low < 100_000_000 < high
+
+
+def test_the_command_to_repeat_it_names_no_folder(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
+    run = synthetic.run([])
+    settings = msgspec.structs.replace(run.settings, command=["/opt/venv/bin/isthmus", "measure", "--sizes", "1 B"])
+    text = page_of(msgspec.structs.replace(run, settings=settings))
+    assert "<code>isthmus measure --sizes &#39;1 B&#39;</code>" in text
+    assert "/opt/venv" not in text

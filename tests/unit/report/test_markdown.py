@@ -1,0 +1,31 @@
+"""The Markdown report: tables that parse, and nothing of a run taken for markup."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+
+def test_tables_have_as_many_cells_as_headings(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    run = synthetic.run(synthetic.h200().cases, device=synthetic.gpu(name="a|b"))
+    blocks = [block.splitlines() for block in rendered("markdown", run).split("\n\n") if block.startswith("|")]
+    assert len(blocks) > 4
+    for block in blocks:
+        assert len({line.replace("\\|", "").count("|") for line in block}) == 1
+        assert set(block[1]) <= set("|-:")
+
+
+def test_it_holds_verdict_findings_skips_and_machine(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    text = rendered("markdown", synthetic.h200())
+    assert text.startswith("# ")
+    assert "NVIDIA H200 (cuda:0): pinned memory moves" in text
+    assert "- **warning**: Pageable memory" in text
+    assert "one kernel moves one direction" in text
+    assert "| Processor | Intel Xeon Platinum 8480C, x86\\_64 |" in text
+
+
+def test_names_cannot_become_markup(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    run = synthetic.run([], name="*run*", device=synthetic.gpu(name="<img src=x> [link](there)\n# heading"))
+    text = rendered("markdown", run)
+    assert "<img" not in text.replace("\\<img", "")
+    assert "\n# heading" not in text
+    assert "\\[link\\]" in text
+    assert "\\*run\\*" in text

@@ -1,0 +1,86 @@
+"""The report for terminals and pipes: nothing cut off, no wider than asked, marks explained."""
+
+import io
+from collections.abc import Callable
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.report import terminal
+
+
+def shown(width: int | None, *runs: object) -> str:
+    out = io.StringIO()
+    terminal.write(runs, out, width=width)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_no_line_is_wider_than_the_terminal_and_none_is_cut(synthetic: ModuleType, width: int) -> None:
+    text = shown(width, synthetic.h200())
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+
+
+def test_seven_kinds_fit_eighty_columns(synthetic: ModuleType) -> None:
+    lines = shown(80, synthetic.h200()).splitlines()
+    first = lines.index("Host to device (H2D)")
+    assert lines[first + 1].split() == ["page-", "pageable", "write-", "regis-", "mapped", "managed"]
+    (row,) = [line for line in lines[first : first + 40] if line.startswith("  1 GiB")]
+    assert len(row.split()) == 2 + 2 * 7
+
+
+def test_tables_that_do_not_fit_are_split_by_columns(synthetic: ModuleType) -> None:
+    text = shown(48, synthetic.h200())
+    assert "Host to device (H2D) (columns 1 to 4 of 7)" in text
+    assert "Host to device (H2D) (columns 5 to 7 of 7)" in text
+
+
+def test_a_pipe_gets_whole_tables_and_no_control_codes(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    text = rendered("terminal", synthetic.h200())
+    assert "\x1b" not in text
+    assert "columns 1 to" not in text
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_a_terminal_gets_colour(synthetic: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = Screen()
+    terminal.write([synthetic.h200()], out, width=100)
+    assert "\x1b[" in out.getvalue()
+
+
+def test_marks_for_failed_wide_and_skipped(synthetic: ModuleType) -> None:
+    key = ("copy", "h2d", "pinned")
+    cases = synthetic.cases({key: synthetic.Truth(8e-6, 50e9, noise=0.3)}, [1 << 20, 2 << 20, 4 << 20])
+    cases[1] = msgspec.structs.replace(cases[1], verified="no")
+    text = shown(80, synthetic.run([*cases, *synthetic.skips(key, [8 << 20], "no memory left")]))
+    rows = {" ".join(line.split()[:2]): line for line in text.splitlines() if "MiB" in line[:8]}
+    assert "~" in rows["1 MiB"]
+    assert "failed" in rows["2 MiB"]
+    assert "skipped" in rows["8 MiB"]
+    assert "no memory left" in text
+    assert "~ instead of ±" in text
+
+
+def test_it_ends_with_the_verdict(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    text = rendered("terminal", synthetic.h200())
+    assert text.split("\n\n")[-1].startswith("NVIDIA H200 (cuda:0): pinned memory moves")
+
+
+def test_runs_are_told_apart_by_letters(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    text = rendered("terminal", synthetic.h200(), synthetic.h200(name="again"))
+    assert "A: NVIDIA H200 (cuda:0), run h200" in text
+    assert "B: NVIDIA H200 (cuda:0), run again" in text
+    assert "Findings on B" in text
+
+
+def test_brackets_in_names_are_text_and_no_markup(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+    run = synthetic.run([], device=synthetic.gpu(name="[bold]GPU[/bold] [/]"))
+    assert "[bold]GPU[/bold] [/]" in rendered("terminal", run)

@@ -1,0 +1,57 @@
+"""The drawing script: kept between runs, made again when damaged, made anyway when it cannot be kept."""
+
+from pathlib import Path
+
+import pytest
+import vl_convert
+
+from isthmus.report import vega
+
+
+@pytest.fixture
+def bundles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What was asked of vl-convert, which here gives a short script at once."""
+    asked: list[str] = []
+
+    def bundle(snippet: str) -> str:
+        asked.append(snippet)
+        return "const a = 1;"
+
+    monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return asked
+
+
+def test_it_is_made_once(bundles: list[str]) -> None:
+    first, second = vega.script(), vega.script()
+    assert first == second
+    assert first.startswith("(()=>{const a = 1;")
+    assert len(bundles) == 1
+
+
+def test_a_damaged_copy_is_made_again(bundles: list[str], tmp_path: Path) -> None:
+    whole = vega.script()
+    (kept,) = (tmp_path / "isthmus").iterdir()
+    kept.write_text(kept.read_text()[:-5])
+    assert vega.script() == whole
+    assert len(bundles) == 2
+    kept.write_bytes(b"\xff\xfe")
+    assert vega.script() == whole
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(
+    bundles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert vega.script() == vega.script()
+    assert len(bundles) == 2
+
+
+def test_a_relative_cache_is_ignored(bundles: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    vega.script()
+    assert not (tmp_path / "here").exists()
+    assert list((tmp_path / "home/.cache/isthmus").iterdir())
