@@ -69,10 +69,11 @@ def _ended_early(run: Run) -> Finding | None:
         return None
     how = "was cut off while it was measured" if run.end is None else f"ended early: it {_ENDS[run.end.status]}"
     message = f" ({run.end.message})" if run.end and run.end.message else ""
+    valid = f"what was measured until then ({_cases(len(run.cases))}) is valid, the rest is missing"
     return Finding(
         "warning",
         "ended_early",
-        f"The run {how}{message}; the {_cases(len(run.cases))} measured until then are valid, the others are missing.",
+        f"The run {how}{message}; {valid if run.cases else 'no case was finished'}.",
         fix="Measure again to fill the gaps: missing sizes can hide where a curve bends or settles.",
     )
 
@@ -88,7 +89,7 @@ def _nothing_measured(run: Run) -> Finding | None:
     return Finding(
         "warning",
         "empty",
-        f"The run skipped every case ({len(run.cases)} in all), so there is nothing to conclude; the reasons follow.",
+        f"The run skipped every case ({len(run.cases)} in all), so there is nothing to conclude; each has its reason.",
     )
 
 

@@ -8,7 +8,7 @@ from isthmus.model import Curve, Point, about_bytes, bandwidth_curves, half_size
 from isthmus.record import KIB, Case, Run, format_bytes, format_seconds
 from isthmus.report.labels import DIRECTIONS, curve_name, direction_title, heading, kind_rank, run_label
 
-__all__ = ["Cell", "Column", "Grid", "Row", "Section", "grids"]
+__all__ = ["Cell", "Column", "Grid", "Row", "Section", "decimals", "grids"]
 
 # Below this a rate says nothing and the time says everything.
 _TIMES_BELOW = 64 * KIB
@@ -132,17 +132,17 @@ def _cell(source: _Source, size: int, *, rates: bool) -> Cell:
         return Cell("-", state="missing", detail="not measured")
     interval, scale = (point.rate, 1e-9) if rates else (point.seconds, 1e6)
     median, half = interval.median * scale, (interval.high - interval.low) / 2 * scale
-    decimals = _decimals(median)
+    digits = decimals(median)
     return Cell(
-        f"{median:.{decimals}f}",
-        f"{half:.{decimals}f}",
+        f"{median:.{digits}f}",
+        f"{half:.{digits}f}",
         state="ok" if point.converged else "wide",
         detail=_detail(point),
     )
 
 
-def _decimals(value: float) -> int:
-    """Three digits from 0.1 on, and never so few that a slow rate reads as zero."""
+def decimals(value: float) -> int:
+    """How many to show: three digits in all from 0.1 on, and never so few that a slow rate reads as zero."""
     if value >= 99.95:
         return 0
     if value >= 9.995:
@@ -163,7 +163,7 @@ def _summary(sources: list[_Source]) -> Iterator[Row]:
         yield Row(
             "settles",
             tuple(
-                Cell(f"{found.rate.median / 1e9:.{_decimals(found.rate.median / 1e9)}f}") if found else _NONE
+                Cell(f"{found.rate.median / 1e9:.{decimals(found.rate.median / 1e9)}f}") if found else _NONE
                 for found in settled
             ),
         )

@@ -29,9 +29,11 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
             parts += [f"*Why:* {_text(finding.cause)}"] if finding.cause else []
             parts += [f"*Do:* {_text(finding.fix)}"] if finding.fix else []
             yield f"- {' '.join(parts)}"
-    for grid in grids(runs):
+    tables = grids(runs)
+    for grid in tables:
         yield from _table(grid)
-    yield from ("", _LEGEND)
+    if tables:
+        yield from ("", _LEGEND)
     for index, run in enumerate(runs):
         groups = skip_groups(run)
         if groups:

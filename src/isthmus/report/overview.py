@@ -15,6 +15,7 @@ from isthmus.model import (
     trend,
 )
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.report.grid import decimals
 from isthmus.report.labels import DIRECTIONS, curve_name, kind_rank, run_label
 
 __all__ = ["Line", "overview"]
@@ -70,7 +71,7 @@ def _line(run: Run, label: str, curve: Curve) -> Line:
         settles=f"{format_rate(rate.median)} from {format_bytes(settled.from_bytes)}"
         if settled
         else _ENDS[trend(curve)].format(rate=format_rate(rate.median), size=format_bytes(last.bytes)),
-        interval=f"{rate.low / 1e9:.3g} to {rate.high / 1e9:.3g}",
+        interval=" to ".join(f"{end / 1e9:.{decimals(end / 1e9)}f}" for end in (rate.low, rate.high)),
         share=f"{100 * rate.median / limit:.0f} %" if limit else "",
         half=f"{'at most ' if half.at_most else ''}{about_bytes(half.bytes)}" if half else "",
         latency=format_seconds(small.median) if small else "",

@@ -42,9 +42,11 @@ def write(runs: Sequence[Run], out: TextIO, *, width: int | None = None) -> None
 def _parts(runs: Sequence[Run], columns: int) -> Iterator[RenderableType]:
     for index in range(len(runs)):
         yield Text(run_title(runs, index), style="bold")
-    for grid in grids(runs):
+    tables = grids(runs)
+    for grid in tables:
         yield from _tables(grid, columns)
-    yield Text(f"\n{_LEGEND}", style="dim")
+    if tables:
+        yield Text(f"\n{_LEGEND}", style="dim")
     for index, run in enumerate(runs):
         letter = run_label(runs, index)
         yield from _skipped(run, f" in {letter}" if letter else "")
