@@ -16,6 +16,7 @@ def quality_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     found = [
         _not_verified(run),
         _above_the_link(run, curves),
+        _calls_failed(run),
         _ended_early(run),
         _nothing_measured(run),
         _precision(run),
@@ -61,6 +62,20 @@ def _above_the_link(run: Run, curves: Sequence[Curve]) -> Finding | None:
         "a copy was elided or the link reading is wrong.",
         fix="Compare the link's generation and width with lspci -vv under load, and do not use these rates "
         "before they agree.",
+    )
+
+
+def _calls_failed(run: Run) -> Finding | None:
+    """Cases that the device should have been able to run: the runner marks their notes, unlike those of other skips."""
+    failed = [case for case in run.cases if case.skipped and case.note.startswith("failed:")]
+    if not failed:
+        return None
+    return Finding(
+        "warning",
+        "calls_failed",
+        f"{_cases(len(failed))} could not be measured because a call failed; the first is {_where(failed[0])} "
+        f"({failed[0].note.removeprefix('failed:').strip()}).",
+        fix="See the notes of these cases; a device that fails once can give wrong figures afterwards.",
     )
 
 

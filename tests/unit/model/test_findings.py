@@ -172,6 +172,18 @@ def test_unverified_cases_are_an_error_and_left_out_of_conclusions(synthetic: Mo
     assert re.search(r"settles at (49\.9|50\.\d) GB/s", found["pinned"].sentence)
 
 
+def test_calls_that_failed_are_no_ordinary_skips(synthetic: ModuleType) -> None:
+    run = pinned_only(synthetic)
+    refused = synthetic.skips(("copy", "h2d", "managed"), [MIB], "this device has no managed memory")
+    assert "calls_failed" not in by_topic(msgspec.structs.replace(run, cases=[*run.cases, *refused]))
+    failed = synthetic.skips(("copy", "h2d", "registered"), [MIB, 2 * MIB], "failed: cuMemHostRegister gave 719")
+    finding = by_topic(msgspec.structs.replace(run, cases=[*run.cases, *failed]))["calls_failed"]
+    assert finding.severity == "warning"
+    assert finding.sentence.startswith("2 cases could not be measured")
+    assert "1 MiB" in finding.sentence
+    assert "cuMemHostRegister gave 719" in finding.sentence
+
+
 @pytest.mark.parametrize(
     ("end", "words"),
     [
