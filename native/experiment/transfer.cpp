@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/cache.hpp"
+
 namespace isthmus {
 namespace {
 
@@ -13,6 +15,8 @@ namespace {
 constexpr double long_seconds = 1e-3;
 // A gate costs more than a small copy, so the device's clock gets fewer samples of those.
 constexpr std::size_t most_gated = 64;
+// Faster than any link yet: what takes a millisecond at this rate is long without asking.
+constexpr double fastest_bytes_per_second = 200e9;
 constexpr std::uint8_t poison_byte = 0xA5;
 
 Side destination_side(Direction direction) {
@@ -24,6 +28,11 @@ Side opposite(Side side) {
 
 }  // namespace
 
+Transfer::Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes)
+    : method_(method),
+      session_(std::move(session)),
+      last_seconds_(static_cast<double>(bytes) / fastest_bytes_per_second) {}
+
 Result<std::unique_ptr<Transfer>> Transfer::create(Method method, std::vector<Lane> lanes, std::size_t offset,
                                                    std::size_t bytes, std::uint64_t seed) {
     const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
@@ -31,7 +40,7 @@ Result<std::unique_ptr<Transfer>> Transfer::create(Method method, std::vector<La
         return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
     }
     auto session = lanes.front().memory->session_handle();
-    std::unique_ptr<Transfer> transfer(new Transfer(method, std::move(session)));
+    std::unique_ptr<Transfer> transfer(new Transfer(method, std::move(session), bytes));
     ISTHMUS_TRY(transfer->device().bind_thread());
     for (Lane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
     return transfer;
@@ -54,6 +63,7 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
     track.start = shared->start.get();
     track.stop = shared->stop.get();
     blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
+    evicts_ = evicts_ || blocks_ || device().info().shares_host_memory;
     track.lane = std::move(lane);
     tracks_.push_back(std::move(track));
     return {};
@@ -75,9 +85,14 @@ Status Transfer::enqueue(Track& track) {
     return {};
 }
 
-// Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
-// lanes change places with each sample.
-Status Transfer::go_back() {
+Status Transfer::prepare_sample() {
+    if (evicts_) {
+        for (const Track& track : tracks_) {
+            if (track.memory.allocation->host() != nullptr) evict_from_caches(track.memory.host(), track.memory.bytes);
+        }
+    }
+    // Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
+    // lanes change places with each sample.
     if (method_ != Method::prefetch || tracks_.size() != 1) return {};
     Track& track = tracks_.front();
     if (track.side != destination_side(track.lane.direction)) return {};
@@ -89,12 +104,12 @@ Status Transfer::poison() {
     ISTHMUS_TRY(device().bind_thread());
     for (Track& track : tracks_) {
         if (method_ == Method::prefetch) {
-            // Filled by the side that the pages start from, which also brings them there.
+            // Filled by the side that the pages start from, once they are there: faults would bring them more slowly.
             track.side = opposite(destination_side(track.lane.direction));
             track.seed += 0x9E3779B97F4A7C15U;
-            ISTHMUS_TRY(track.lane.memory->fill_pattern(track.memory, track.seed, track.side));
             ISTHMUS_TRY(device().prefetch(*track.stream, track.memory, track.side));
             ISTHMUS_TRY(track.stream->synchronize());
+            ISTHMUS_TRY(track.lane.memory->fill_pattern(track.memory, track.seed, track.side));
         } else if (track.lane.direction == Direction::h2d) {
             ISTHMUS_TRY(track.lane.device->set_bytes(track.device, poison_byte));
         } else {
@@ -146,7 +161,7 @@ Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
     for (Track& track : tracks_) streams.push_back(track.stream);
     const TimePoint begin = now();
     for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
-        ISTHMUS_TRY(go_back());
+        ISTHMUS_TRY(prepare_sample());
         std::unique_ptr<Gate> gate;
         if (gated) {
             ISTHMUS_TRY_ASSIGN(closed, device().close_gate(streams));
@@ -205,6 +220,8 @@ Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
     const TimePoint begin = now();
     for (std::size_t i = 1; i <= quota.most && (i <= quota.least || seconds_between(begin, now()) < quota.seconds);
          ++i) {
+        failed = prepare_sample();
+        if (!failed.ok()) break;
         const TimePoint start = now();
         go.store(i, std::memory_order_release);
         failed = transfer(tracks_[0]);

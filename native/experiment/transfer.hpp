@@ -50,7 +50,8 @@ class Transfer {
 
     // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
     Status poison();
-    // `warmups` transfers that are not kept, then samples. Long transfers (at least a millisecond) yield host and
+    // `warmups` transfers that are not kept, then samples. Where the CPU takes part in the copy, the host's side is
+    // evicted from its caches before each. Long transfers (at least a millisecond) yield host and
     // device times in one pass; short ones in two, as the events would be part of the host's time, and with a gate that
     // holds the stream back until all is queued, as the queueing would be part of the device's.
     Result<Samples> run(std::size_t warmups, Quota quota);
@@ -69,11 +70,11 @@ class Transfer {
         Event* stop = nullptr;
     };
 
-    Transfer(Method method, std::shared_ptr<Session> session) : method_(method), session_(std::move(session)) {}
+    Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes);
     Device& device() { return session_->device(); }
     Status add(Lane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed);
     Status enqueue(Track& track);
-    Status go_back();
+    Status prepare_sample();
     Result<Samples> run_tracks(Quota quota, bool host, bool device_time);
     Result<Samples> run_threads(Quota quota, bool device_time);
     Status add_device_times(Samples& samples);
@@ -82,7 +83,8 @@ class Transfer {
     std::shared_ptr<Session> session_;
     std::vector<Track> tracks_;
     bool blocks_ = false;  // enqueueing occupies the calling thread, so that two directions need two threads
-    double last_seconds_ = 0;
+    bool evicts_ = false;  // the CPU takes part in the copy, so that its caches must not hold the host's side
+    double last_seconds_;  // of the latest warm-up
 };
 
 // Keeps the link busy for a moment and reads its state meanwhile; idle links train down to save power.

@@ -298,7 +298,8 @@ class ClDevice final : public isthmus::Device {
         // A GPU wants many work-items a group; a CPU runs a group on one core, where more of them only scatter its
         // accesses.
         const std::size_t local = context_->entry().is_cpu ? 1 : block_threads;
-        const std::size_t global = context_->entry().is_cpu ? compute_units_ : local * block_count(bytes, compute_units_);
+        const std::size_t global =
+            context_->entry().is_cpu ? compute_units_ : local * block_count(bytes, compute_units_);
         return cl().call(cl().clEnqueueNDRangeKernel, stream.get(), kernel, 1U,
                          static_cast<const std::size_t*>(nullptr), &global, &local, 0U, no_wait, no_event);
     }

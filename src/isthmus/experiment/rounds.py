@@ -2,18 +2,20 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.sampling import Collected, Rules
-from isthmus.record import Case
+from isthmus.record import MIB, Case
 
 __all__ = ["Clock", "Quota", "Subject", "run_rounds"]
 
 # The hard limit, as a multiple of the time that an experiment should take: what is reached only by links so slow that
 # the least number of samples takes longer.
 _HARD_LIMIT = 3
+# So that a case which needs many samples takes them over several rounds, and an interruption need not wait.
+_LONGEST_VISIT_SECONDS = 0.25
 
 
 class Quota(NamedTuple):
@@ -58,26 +60,24 @@ def run_rounds(
 ) -> None:
     """Measure all subjects and hand each over to `finish` as it ends.
 
-    Every subject is visited once a round, in an order drawn anew each time: drift (heat, other tenants) then spreads
-    over all of them, and methods that are compared alternate. When the caller interrupts, what has samples is finished
-    before the interruption goes on.
+    A round visits subjects in an order drawn anew each time: drift (heat, other tenants) then spreads over all of them,
+    and methods that are compared alternate. The first rounds visit all until each has its least number of samples;
+    later ones those that can still settle in the time that is left, the cheapest first in line for it. When the caller
+    interrupts, what has samples is finished before the interruption goes on.
     """
     open_cases = {index: Collected(subject.template) for index, subject in enumerate(subjects)}
     try:
-        for round_number in _rounds():
-            order = list(open_cases)
-            rng.shuffle(order)
-            visited = 0
-            for index in order:
+        while chosen := _choose(open_cases, rules, clock):
+            rng.shuffle(chosen)
+            for index in chosen:
                 collected = open_cases[index]
-                if not _may_visit(collected, rules, clock):
+                if time.monotonic() >= (
+                    clock.deadline if collected.count >= rules.least_samples else clock.hard_deadline
+                ):
                     continue
-                visited += 1
-                _visit(subjects[index], collected, rules, round_number)
+                _visit(subjects[index], collected, rules)
                 if collected.is_done(rules):
                     finish(open_cases.pop(index).cases(rules))
-            if not visited:
-                break
     except KeyboardInterrupt:
         for collected in open_cases.values():
             if collected.count:
@@ -89,28 +89,31 @@ def run_rounds(
         finish(collected.cases(rules))
 
 
-def _rounds() -> Iterator[int]:
-    number = 0
-    while True:
-        yield number
-        number += 1
-
-
-def _may_visit(collected: Collected, rules: Rules, clock: Clock) -> bool:
+def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> list[int]:
+    """The cases to visit in the next round; none when the time is up or nothing is left that fits into it."""
     now = time.monotonic()
-    if collected.count < rules.least_samples:
-        return now < clock.hard_deadline
-    return now + rules.visit_samples * collected.interval.median < clock.deadline
+    unfinished = [index for index, collected in open_cases.items() if collected.count < rules.least_samples]
+    if unfinished:
+        return unfinished if now < clock.hard_deadline else []
+    chosen: list[int] = []
+    left = clock.deadline - now
+    costs = {index: case.missing(rules) * case.seconds_per_sample for index, case in open_cases.items()}
+    for index in sorted(costs, key=costs.__getitem__):
+        left -= costs[index]
+        if left < 0:
+            break
+        chosen.append(index)
+    return chosen
 
 
-def _visit(subject: Subject, collected: Collected, rules: Rules, round_number: int) -> None:
+def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
+    missing = collected.missing(rules)
     quota = Quota(
-        # A first visit warms up what is slow only once; later ones refill the caches of small cases.
         warmups=_warmups(collected),
         least=rules.visit_samples,
         most=max(rules.most_samples - collected.count, rules.visit_samples),
-        # Short at first, since most cases settle at once; each further round doubles it.
-        seconds=min(0.004 * 2**round_number, rules.case_seconds),
+        # The first visits are short, since most small cases settle at once.
+        seconds=min(missing * collected.seconds_per_sample, _LONGEST_VISIT_SECONDS) if collected.count else 0.004,
     )
     begin = time.monotonic()
     try:
@@ -123,6 +126,7 @@ def _visit(subject: Subject, collected: Collected, rules: Rules, round_number: i
 
 
 def _warmups(collected: Collected) -> int:
-    if not collected.count:
-        return 2
-    return 1 if collected.interval.median < 1e-3 else 0
+    """A first visit warms up what is slow only once, later ones the caches of short cases; long ones need neither."""
+    if collected.count:
+        return 1 if collected.interval.median < 1e-3 else 0
+    return 2 if collected.template.bytes <= 32 * MIB else 0

@@ -47,6 +47,18 @@ class Collected:
         """Interval of the host time. Precondition: count > 0."""
         return median_interval(self.samples["host_seconds"])
 
+    def missing(self, rules: Rules) -> int:
+        """How many more samples the interval should need, as it shrinks with the root of their number; at least 1."""
+        if self.count < rules.least_samples:
+            return rules.visit_samples
+        excess = self.interval.relative_half_width / rules.target_relative_half_width
+        return max(int(self.count * (excess**2 - 1)), 1)
+
+    @property
+    def seconds_per_sample(self) -> float:
+        """What a sample has cost so far, preparation and checks included. Precondition: count > 0."""
+        return self.seconds / self.count
+
     def is_done(self, rules: Rules) -> bool:
         """Whether more samples would not help or are not allowed."""
         if self.wrong or self.failed:

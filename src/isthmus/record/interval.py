@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-
 __all__ = ["Interval", "median_interval"]
+
+# numpy and scipy are imported where they are used: they take a third of a second, which only commands that summarise
+# should pay.
 
 
 class Interval(NamedTuple):
@@ -32,6 +33,8 @@ def median_interval(samples: Sequence[float]) -> Interval:
     """
     if len(samples) == 0:
         raise ValueError("a median needs at least one sample")
+    import numpy as np
+
     ordered = np.sort(np.asarray(samples, dtype=np.float64))
     rank = _lower_rank(len(ordered))
     return Interval(float(np.median(ordered)), float(ordered[rank]), float(ordered[-1 - rank]))
@@ -40,7 +43,7 @@ def median_interval(samples: Sequence[float]) -> Interval:
 @cache
 def _lower_rank(count: int) -> int:
     """Zero-based rank of the lower end: the largest r with P(Binomial(count, 1/2) <= r) <= 2.5 %."""
-    # Here and not above: scipy takes a quarter of a second to import, which only commands that summarise should pay.
+    import numpy as np
     from scipy.special import bdtr
 
     ranks = np.arange(count // 2 + 1)

@@ -1,0 +1,58 @@
+// Empties the processor's caches of a range of memory.
+#include "base/cache.hpp"
+
+#include "base/slices.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t line = 64;
+
+#if defined(__x86_64__)
+
+__attribute__((target("clflushopt"))) void evict_lines(const std::byte* data, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += line) {
+        _mm_clflushopt(const_cast<std::byte*>(data + at));  // the intrinsic's type lacks const; it writes nothing
+    }
+    if (bytes > 0) _mm_clflushopt(const_cast<std::byte*>(data + bytes - 1));
+    _mm_sfence();
+}
+
+bool can_evict() {
+    static const bool can = __builtin_cpu_supports("clflushopt");
+    return can;
+}
+
+#elif defined(__aarch64__)
+
+void evict_lines(const std::byte* data, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += line) asm volatile("dc civac, %0" ::"r"(data + at) : "memory");
+    if (bytes > 0) asm volatile("dc civac, %0" ::"r"(data + bytes - 1) : "memory");
+    asm volatile("dsb ish" ::: "memory");
+}
+
+bool can_evict() {
+    return true;
+}
+
+#else
+
+void evict_lines(const std::byte*, std::size_t) {}
+bool can_evict() {
+    return false;
+}
+
+#endif
+
+}  // namespace
+
+void evict_from_caches(const std::byte* data, std::size_t bytes) {
+    if (!can_evict()) return;
+    for_each_slice(bytes, [data](std::size_t begin, std::size_t end) { evict_lines(data + begin, end - begin); });
+}
+
+}  // namespace isthmus

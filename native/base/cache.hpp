@@ -1,0 +1,13 @@
+// Empties the processor's caches of a range of memory.
+#pragma once
+
+#include <cstddef>
+
+namespace isthmus {
+
+// Writes back and drops every cache line of the range, so that the next access goes to memory. A copy that the CPU
+// takes part in would otherwise be timed from a cache that happens to be hundreds of megabytes large, which a program
+// that has just read or received its data does not see. Does nothing on processors without such an instruction.
+void evict_from_caches(const std::byte* data, std::size_t bytes);
+
+}  // namespace isthmus
