@@ -25,7 +25,8 @@ std::size_t allowed_processors() {
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work) {
     const std::size_t threads = std::clamp(bytes / smallest_slice, std::size_t{1},
                                            std::min(most_threads, std::max(allowed_processors(), std::size_t{1})));
-    const std::size_t slice = (bytes / threads + page - 1) / page * page;
+    // Rounded up twice: what does not divide evenly must not be left over at the end.
+    const std::size_t slice = ((bytes + threads - 1) / threads + page - 1) / page * page;
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads && i * slice < bytes; ++i) {
         others.emplace_back([&work, begin = i * slice, end = std::min(bytes, (i + 1) * slice)] { work(begin, end); });
