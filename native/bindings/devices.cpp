@@ -97,7 +97,9 @@ MemoryKind kind_of(const std::string& name) {
 }
 
 Side side_of(const std::string& name) {
-    return name == "device" ? Side::device : Side::host;
+    if (name == "host") return Side::host;
+    if (name == "device") return Side::device;
+    raise({Code::invalid_argument, "no side '" + name + "'; there are host and device"});
 }
 
 void bind(Session& session) {
@@ -167,8 +169,9 @@ void bind_devices(nb::module_& module) {
             "read",
             [](Buffer& self, std::size_t offset, std::size_t bytes) {
                 bind(self.session());
+                const Region region = unwrap(self.region(offset, bytes));
                 std::vector<std::byte> data(bytes);
-                check(self.read(unwrap(self.region(offset, bytes)), data.data()));
+                check(self.read(region, data.data()));
                 return nb::bytes(data.data(), data.size());
             },
             nb::arg("offset"), nb::arg("bytes"))

@@ -23,13 +23,18 @@ Method method_of(const std::string& name) {
     raise({Code::invalid_argument, "no method '" + name + "'; there are copy, kernel and prefetch"});
 }
 
+Direction direction_of(const std::string& name) {
+    if (name == "h2d") return Direction::h2d;
+    if (name == "d2h") return Direction::d2h;
+    raise({Code::invalid_argument, "no direction '" + name + "'; there are h2d and d2h"});
+}
+
 std::unique_ptr<Transfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
                                  std::size_t bytes, std::uint64_t seed) {
     std::vector<Lane> converted;
     for (nb::handle lane : lanes) {
         const auto parts = nb::cast<nb::tuple>(lane);
-        converted.push_back({nb::cast<std::string>(parts[0]) == "h2d" ? Direction::h2d : Direction::d2h,
-                             nb::cast<std::shared_ptr<Buffer>>(parts[1]),
+        converted.push_back({direction_of(nb::cast<std::string>(parts[0])), nb::cast<std::shared_ptr<Buffer>>(parts[1]),
                              parts[2].is_none() ? nullptr : nb::cast<std::shared_ptr<Buffer>>(parts[2])});
     }
     return unwrap(Transfer::create(method_of(method), std::move(converted), offset, bytes, seed));

@@ -45,6 +45,9 @@ Result<Region> Buffer::region(std::size_t offset, std::size_t bytes) {
 template <typename Work>
 Status Buffer::on_host(Region region, Work work) {
     ISTHMUS_TRY(session_->device().begin_host_access(*memory_));
+    if (memory_->host() == nullptr) {
+        return {Code::unsupported, "the host cannot address " + std::string(name_of(kind())) + " memory"};
+    }
     for_each_slice(region.bytes,
                    [&, host = region.host()](std::size_t begin, std::size_t end) { work(host + begin, begin, end); });
     return session_->device().end_host_access(*memory_);
