@@ -111,6 +111,8 @@ class Device {
     virtual std::optional<std::string> why_not(MemoryKind kind) const = 0;
     // Why prefetching managed memory would show nothing; nothing when it moves pages.
     virtual std::optional<std::string> why_no_prefetch() const = 0;
+    // Whether kernels can read and write memory of this kind where it is.
+    virtual bool kernels_reach(MemoryKind kind) const = 0;
     // Whether enqueueing a copy from or to this kind of memory occupies the calling thread until the copy is nearly
     // done. Such copies are never put behind a gate.
     virtual bool copy_blocks(MemoryKind kind) const = 0;
@@ -131,7 +133,7 @@ class Device {
 
     // Enqueues. Exactly one side is `device` or both are; sizes are equal and within their allocations.
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
-    // The same by a kernel; one side is `mapped`, the other `device`.
+    // The same by a kernel; one side is `device`, the other of a kind that kernels reach.
     virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;
     // Migrates the pages of managed memory to one side.
     virtual Status prefetch(Stream& stream, Region region, Side side) = 0;

@@ -1,6 +1,10 @@
 // Empties the processor's caches of a range of memory.
 #include "base/cache.hpp"
 
+#include <unistd.h>
+
+#include <cstdint>
+
 #include "base/slices.hpp"
 
 #if defined(__x86_64__)
@@ -53,6 +57,11 @@ bool can_evict() {
 void evict_from_caches(const std::byte* data, std::size_t bytes) {
     if (!can_evict()) return;
     for_each_slice(bytes, [data](std::size_t begin, std::size_t end) { evict_lines(data + begin, end - begin); });
+}
+
+std::size_t last_level_cache_bytes() {
+    const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return bytes > 0 ? static_cast<std::size_t>(bytes) : SIZE_MAX / 4;
 }
 
 }  // namespace isthmus

@@ -10,4 +10,7 @@ namespace isthmus {
 // that has just read or received its data does not see. Does nothing on processors without such an instruction.
 void evict_from_caches(const std::byte* data, std::size_t bytes);
 
+// Bytes of the last-level cache; where the system does not tell, more than any buffer.
+std::size_t last_level_cache_bytes();
+
 }  // namespace isthmus

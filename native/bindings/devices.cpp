@@ -123,6 +123,10 @@ void bind_devices(nb::module_& module) {
             nb::arg("kind"))
         .def("why_no_prefetch", [](Session& self) { return self.device().why_no_prefetch(); })
         .def(
+            "kernels_reach",
+            [](Session& self, const std::string& kind) { return self.device().kernels_reach(kind_of(kind)); },
+            nb::arg("kind"))
+        .def(
             "copy_blocks",
             [](Session& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
             nb::arg("kind"))

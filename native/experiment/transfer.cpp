@@ -63,7 +63,8 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
     track.start = shared->start.get();
     track.stop = shared->stop.get();
     blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
-    evicts_ = evicts_ || blocks_ || device().info().shares_host_memory;
+    const bool cpu_copies = blocks_ || device().info().shares_host_memory;
+    evicts_ = evicts_ || (cpu_copies && bytes < 2 * last_level_cache_bytes());
     track.lane = std::move(lane);
     tracks_.push_back(std::move(track));
     return {};

@@ -3,6 +3,7 @@
 Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`.
 """
 
+import builtins
 from typing import Any, TypedDict
 
 class LinkDict(TypedDict):
@@ -34,6 +35,8 @@ class Device:
         """Why the device cannot have memory of this kind; None when it can."""
     def why_no_prefetch(self) -> str | None:
         """Why prefetching managed memory would show nothing; None when it moves pages."""
+    def kernels_reach(self, kind: str) -> bool:
+        """Whether kernels can read and write memory of this kind where it is."""
     def copy_blocks(self, kind: str) -> bool:
         """Whether enqueueing a copy from or to this kind occupies the calling thread."""
     def free_bytes(self) -> int:
@@ -53,8 +56,8 @@ class Buffer:
     def verify_pattern(self, offset: int, bytes: int, seed: int, side: str = "host") -> tuple[int, int]:
         """How many 8-byte words differ from the pattern, and the index of the first (2**64 - 1 for none)."""
     def set_bytes(self, offset: int, bytes: int, value: int) -> None: ...
-    def read(self, offset: int, bytes: int) -> bytes: ...
-    def write(self, offset: int, data: bytes) -> None: ...
+    def read(self, offset: int, bytes: int) -> builtins.bytes: ...
+    def write(self, offset: int, data: builtins.bytes) -> None: ...
     def nodes(self, count: int) -> list[int]:
         """NUMA nodes of up to `count` of its pages, -1 where the kernel cannot say; empty for device memory."""
 
@@ -95,7 +98,7 @@ def bind_to_node(node: int, cpus: list[int]) -> None: ...
 def create_transfer(
     method: str, lanes: list[tuple[str, Buffer, Buffer | None]], offset: int, bytes: int, seed: int
 ) -> Transfer:
-    """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host memory, device memory)."""
+    """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory)."""
 
 def read_link_under_load(memory: Buffer, device: Buffer) -> dict[str, int | None]:
     """Generation and width of the link, read while copies keep it busy."""

@@ -109,6 +109,7 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    bool kernels_reach(MemoryKind kind) const override { return !copy_blocks(kind); }
     bool copy_blocks(MemoryKind kind) const override {
         return kind == MemoryKind::pageable || kind == MemoryKind::pageable_huge;
     }

@@ -128,6 +128,7 @@ class HostDevice final : public Device {
     std::optional<std::string> why_no_prefetch() const override {
         return "device memory is host memory: prefetching moves no pages";
     }
+    bool kernels_reach(MemoryKind) const override { return true; }
     bool copy_blocks(MemoryKind) const override { return false; }
 
     Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) override {

@@ -119,6 +119,11 @@ class ClDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    // Host kinds are addresses that stay mapped, but for `mapped`, which is handed back for kernels.
+    bool kernels_reach(MemoryKind kind) const override {
+        return kind == MemoryKind::mapped || kind == MemoryKind::managed || kind == MemoryKind::device;
+    }
+
     // GPU drivers stage what they have not locked themselves, on the calling thread.
     bool copy_blocks(MemoryKind kind) const override {
         return !context_->entry().is_cpu && kind != MemoryKind::pinned && kind != MemoryKind::mapped &&

@@ -1,5 +1,6 @@
 """`isthmus measure`: run experiments on a device; ends with the table, a verdict and the path of the page."""
 
+import io
 import signal
 import sys
 from datetime import datetime, timezone
@@ -24,27 +25,39 @@ def measure(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
+        typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
     full: Annotated[bool, typer.Option("--full", help="More sizes and narrower intervals, minutes.")] = False,
     sizes: Annotated[
-        str, typer.Option(metavar="SIZES", help="4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.", show_default=False)
+        str,
+        typer.Option(
+            "--sizes", metavar="SIZES", help="4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.", show_default=False
+        ),
     ] = "",
     memory: Annotated[
-        str, typer.Option(metavar="KINDS", help="Kinds of host memory, by commas: pageable,pinned.", show_default=False)
+        str,
+        typer.Option(
+            "--memory", metavar="KINDS", help="Kinds of host memory, by commas: pageable,pinned.", show_default=False
+        ),
     ] = "",
-    direction: Annotated[str, typer.Option(metavar="WAYS", help="h2d, d2h, both; by commas.", show_default=False)] = "",
+    direction: Annotated[
+        str, typer.Option("--direction", metavar="WAYS", help="h2d, d2h, both; by commas.", show_default=False)
+    ] = "",
     alignment: Annotated[
-        str, typer.Option(metavar="SIZE", help="Addresses that are multiples of this and no more.", show_default=False)
+        str,
+        typer.Option(
+            "--alignment", metavar="SIZE", help="Addresses that are multiples of this and no more.", show_default=False
+        ),
     ] = "",
     time: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for one experiment.", show_default=False)
+        float | None, typer.Option("--time", metavar="SECONDS", help="Time for one experiment.", show_default=False)
     ] = None,
     memory_budget: Annotated[
-        str, typer.Option(metavar="SIZE", help="Host memory that the run may take.", show_default=False)
+        str,
+        typer.Option("--memory-budget", metavar="SIZE", help="Host memory that the run may take.", show_default=False),
     ] = "",
-    seed: Annotated[int, typer.Option(help="Of the order of the cases and of the data.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Of the order of the cases and of the data.")] = 0,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="The run file (.json, .json.gz); the page goes beside it."),
@@ -124,20 +137,20 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _show(path: Path, as_json: bool) -> None:
     """Table, verdict and page of a finished run. Raises typer.Exit with 1 if a case failed."""
     from isthmus import report
-    from isthmus.model import verdict
     from isthmus.record import read_run
 
     run = read_run(path)
     page = report.page_path(path)
-    with page.open("w", encoding="utf-8") as out:
-        report.write([run], "html", out)
+    rendered = io.StringIO()
+    report.write([run], "html", rendered)
+    page.write_text(rendered.getvalue(), encoding="utf-8")
     if as_json:
         import msgspec
 
         sys.stdout.write(msgspec.json.encode(run).decode())
     else:
         report.write([run], "terminal", sys.stdout)
-        print(f"\n{verdict([run])}\n\nreport {page}\nrun    {path}")
+        print(f"\nreport {page}\nrun    {path}")
     raise typer.Exit(_exit_code(run))
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.sampling import Collected, Rules
-from isthmus.record import MIB, Case
+from isthmus.record import LEAST_SAMPLES, MIB, Case
 
 __all__ = ["Clock", "Quota", "Subject", "run_rounds"]
 
@@ -16,6 +16,10 @@ __all__ = ["Clock", "Quota", "Subject", "run_rounds"]
 _HARD_LIMIT = 3
 # So that a case which needs many samples takes them over several rounds, and an interruption need not wait.
 _LONGEST_VISIT_SECONDS = 0.25
+# Most small cases settle within their first visit.
+_FIRST_VISIT_SECONDS = 0.002
+# Likely to be long, see Rules.long_seconds, before it is known.
+_LARGE_BYTES = 256 * MIB
 
 
 class Quota(NamedTuple):
@@ -72,7 +76,7 @@ def run_rounds(
             for index in chosen:
                 collected = open_cases[index]
                 if time.monotonic() >= (
-                    clock.deadline if collected.count >= rules.least_samples else clock.hard_deadline
+                    clock.deadline if collected.count >= collected.least(rules) else clock.hard_deadline
                 ):
                     continue
                 _visit(subjects[index], collected, rules)
@@ -92,7 +96,7 @@ def run_rounds(
 def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> list[int]:
     """The cases to visit in the next round; none when the time is up or nothing is left that fits into it."""
     now = time.monotonic()
-    unfinished = [index for index, collected in open_cases.items() if collected.count < rules.least_samples]
+    unfinished = [index for index, collected in open_cases.items() if collected.count < collected.least(rules)]
     if unfinished:
         return unfinished if now < clock.hard_deadline else []
     chosen: list[int] = []
@@ -108,12 +112,17 @@ def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> lis
 
 def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
     missing = collected.missing(rules)
+    if collected.count:
+        least = missing if collected.count < collected.least(rules) else min(missing, rules.visit_samples)
+        seconds = min(missing * collected.seconds_per_sample, _LONGEST_VISIT_SECONDS)
+    else:
+        least = rules.visit_samples if collected.template.bytes < _LARGE_BYTES else -(-LEAST_SAMPLES // 2)
+        seconds = _FIRST_VISIT_SECONDS
     quota = Quota(
         warmups=_warmups(collected),
-        least=rules.visit_samples,
-        most=max(rules.most_samples - collected.count, rules.visit_samples),
-        # The first visits are short, since most small cases settle at once.
-        seconds=min(missing * collected.seconds_per_sample, _LONGEST_VISIT_SECONDS) if collected.count else 0.004,
+        least=least,
+        most=max(rules.most_samples - collected.count, least),
+        seconds=seconds,
     )
     begin = time.monotonic()
     try:
@@ -129,4 +138,4 @@ def _warmups(collected: Collected) -> int:
     """A first visit warms up what is slow only once, later ones the caches of short cases; long ones need neither."""
     if collected.count:
         return 1 if collected.interval.median < 1e-3 else 0
-    return 2 if collected.template.bytes <= 32 * MIB else 0
+    return 2 if collected.template.bytes < _LARGE_BYTES else 0

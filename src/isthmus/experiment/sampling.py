@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from isthmus.record import Case, Interval, Metric, Series, median_interval
+from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
 
 __all__ = ["Collected", "Rules"]
 
@@ -13,12 +13,15 @@ __all__ = ["Collected", "Rules"]
 class Rules(NamedTuple):
     """A case ends when the interval of its host time is narrow enough, or its time is spent.
 
-    Before `least_samples` it ends only when the hard limit of the whole experiment is reached.
+    Before its least number of samples it ends only when the hard limit of the whole experiment is reached.
     """
 
     target_relative_half_width: float = 0.02
     least_samples: int = 10
-    # Samples of one visit; a case is visited at least twice, so that compared methods alternate.
+    # Transfers from `long_seconds` on get by with the fewest samples that an interval can be given for: ten of each of
+    # the largest would take most of the time that all other cases need.
+    long_seconds: float = 0.025
+    # Samples of a first visit; the second completes the least number, so that compared methods alternate at least once.
     visit_samples: int = 5
     most_samples: int = 1000
     case_seconds: float = 1.0
@@ -47,10 +50,15 @@ class Collected:
         """Interval of the host time. Precondition: count > 0."""
         return median_interval(self.samples["host_seconds"])
 
+    def least(self, rules: Rules) -> int:
+        """The least number of samples of this case."""
+        is_long = self.count > 0 and self.interval.median >= rules.long_seconds
+        return LEAST_SAMPLES if is_long else rules.least_samples
+
     def missing(self, rules: Rules) -> int:
-        """How many more samples the interval should need, as it shrinks with the root of their number; at least 1."""
-        if self.count < rules.least_samples:
-            return rules.visit_samples
+        """How many more samples the case should need, as the interval shrinks with the root of their number."""
+        if self.count < self.least(rules):
+            return self.least(rules) - self.count
         excess = self.interval.relative_half_width / rules.target_relative_half_width
         return max(int(self.count * (excess**2 - 1)), 1)
 
@@ -63,7 +71,7 @@ class Collected:
         """Whether more samples would not help or are not allowed."""
         if self.wrong or self.failed:
             return True
-        if self.count < rules.least_samples:
+        if self.count < self.least(rules):
             return False
         if self.count >= rules.most_samples or self.seconds >= rules.case_seconds:
             return True
@@ -74,7 +82,7 @@ class Collected:
         if self.failed:
             return [_with(self.template, skipped=True, note=self.failed)]
         note = self.wrong
-        if not note and self.count < rules.least_samples:
+        if not note and self.count < self.least(rules):
             note = f"only {self.count} samples: {why_few}"
         verified = "no" if self.wrong else "yes" if self.verified else "n/a"
         series = [Series(metric=metric, samples=values) for metric, values in self.samples.items() if values]

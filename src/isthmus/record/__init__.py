@@ -12,7 +12,7 @@ from isthmus.record.fingerprint import (
     NumaNode,
     Placement,
 )
-from isthmus.record.interval import Interval, median_interval
+from isthmus.record.interval import LEAST_SAMPLES, Interval, median_interval
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, Direction, End, Metric, Run, Series, Settings, Verified
 from isthmus.record.store import RunWriter, read_run
 from isthmus.record.table import COLUMNS, rows
@@ -23,6 +23,7 @@ __all__ = [
     "FORMAT",
     "GIB",
     "KIB",
+    "LEAST_SAMPLES",
     "MIB",
     "SCHEMA_VERSION",
     "Backend",
