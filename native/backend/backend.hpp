@@ -131,7 +131,8 @@ class Device {
     virtual Status begin_host_access(Allocation& memory) = 0;
     virtual Status end_host_access(Allocation& memory) = 0;
 
-    // Enqueues. Exactly one side is `device` or both are; sizes are equal and within their allocations.
+    // Enqueues. Exactly one side is `device` or both are; sizes are equal and within their allocations. Fails with
+    // unsupported for `mapped` memory that only kernels reach.
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
     // The same by a kernel; one side is `device`, the other of a kind that kernels reach.
     virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;

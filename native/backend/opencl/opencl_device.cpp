@@ -173,6 +173,12 @@ class ClDevice final : public isthmus::Device {
         const Queue queue = stream_of(stream).get();
         const bool to_device = destination.allocation->kind() == MemoryKind::device;
         const bool from_device = source.allocation->kind() == MemoryKind::device;
+        for (const Allocation* memory : {destination.allocation, source.allocation}) {
+            if (memory->kind() != MemoryKind::device && memory->host() == nullptr) {
+                return {Code::unsupported, std::string(name_of(memory->kind())) +
+                                               " memory has no host address to copy from or to; a kernel reaches it"};
+            }
+        }
         Status status;
         if (to_device && from_device) {
             status = cl().call(cl().clEnqueueCopyBuffer, queue, allocation_of(source).buffer(),
