@@ -103,10 +103,14 @@ void bind_streams(nb::module_& module) {
             "record",
             [](PyStream& self, PyEvent& event) { check(bound(self.session).record(*event.handle, *self.handle)); },
             nb::arg("event"))
-        .def("close_gate", [](PyStream& self) {
-            Stream* const streams[] = {self.handle.get()};
-            return std::make_unique<PyGate>(self.session, unwrap(bound(self.session).close_gate(streams)));
-        });
+        // The gate keeps its stream: dropped first, the stream would wait for work that only the gate lets go on.
+        .def(
+            "close_gate",
+            [](PyStream& self) {
+                Stream* const streams[] = {self.handle.get()};
+                return std::make_unique<PyGate>(self.session, unwrap(bound(self.session).close_gate(streams)));
+            },
+            nb::keep_alive<0, 1>());
 }
 
 }  // namespace isthmus::bindings
