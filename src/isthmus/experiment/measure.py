@@ -16,11 +16,12 @@ from isthmus.experiment.blocks import split_by_memory
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
 from isthmus.experiment.options import MODES, Options, check_names
-from isthmus.experiment.rounds import Clock, run_rounds
+from isthmus.experiment.rounds import HARD_LIMIT, Clock, run_rounds
 from isthmus.experiment.sampling import Rules
 from isthmus.record import (
     FORMAT,
     GIB,
+    LEAST_SAMPLES,
     SCHEMA_VERSION,
     Case,
     End,
@@ -74,6 +75,8 @@ def measure(device: OpenDevice, options: Options, path: Path, command: Sequence[
         seed=options.seed,
         target_relative_half_width=rules.target_relative_half_width,
         minimum_samples=rules.least_samples,
+        minimum_long_samples=LEAST_SAMPLES,
+        long_seconds=rules.long_seconds,
         budget_seconds=options.chosen_budget_seconds,
         options=options.as_text,
     )
@@ -139,13 +142,15 @@ class _Session:
                 "--memory-budget allows more",
             )
         placement: dict[str, dict[str, float]] = {}
+        hard_deadline = time.monotonic() + HARD_LIMIT * self._options.chosen_budget_seconds
         for group in self._with_time(blocks.groups):
-            clock = Clock.starting_now(group.seconds)
+            clock = Clock(time.monotonic() + group.seconds, hard_deadline)
             prepared = bandwidth.prepare(group.points, self._device, self._options)
             for case in prepared.skipped:
                 self._finish([case])
             placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
             run_rounds(prepared.subjects, self._rules, clock, self._finish, self._rng)
+            del prepared  # Or its buffers would still be there when the next group's are allocated.
         return placement
 
     def _with_time(self, groups: Sequence[Sequence[bandwidth.Point]]) -> list[_Group]:

@@ -9,17 +9,17 @@ from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import LEAST_SAMPLES, MIB, Case
 
-__all__ = ["Clock", "Quota", "Subject", "run_rounds"]
+__all__ = ["HARD_LIMIT", "Clock", "Quota", "Subject", "run_rounds"]
 
 # The hard limit, as a multiple of the time that an experiment should take: what is reached only by links so slow that
 # the least number of samples takes longer.
-_HARD_LIMIT = 3
+HARD_LIMIT = 3
 # So that a case which needs many samples takes them over several rounds, and an interruption need not wait.
 _LONGEST_VISIT_SECONDS = 0.25
 # Most small cases settle within their first visit.
 _FIRST_VISIT_SECONDS = 0.002
 # Likely to be long, see Rules.long_seconds, before it is known.
-_LARGE_BYTES = 256 * MIB
+_LARGE_BYTES = 128 * MIB
 
 
 class Quota(NamedTuple):
@@ -47,12 +47,6 @@ class Clock(NamedTuple):
 
     deadline: float
     hard_deadline: float
-
-    @classmethod
-    def starting_now(cls, seconds: float) -> "Clock":
-        """A deadline after `seconds`, and the hard one after a multiple of them."""
-        now = time.monotonic()
-        return cls(now + seconds, now + _HARD_LIMIT * seconds)
 
 
 def run_rounds(

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import median
 
 from isthmus.model.curve import Curve, case_metric, is_resolved
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate, memory_name
-from isthmus.record import MIB, Case, Run, format_bytes, format_rate, median_interval
+from isthmus.record import MIB, Case, Run, Settings, format_bytes, format_rate, median_interval
 
 __all__ = ["quality_findings"]
 
@@ -130,17 +131,22 @@ def _precision(run: Run) -> Finding | None:
 
 
 def _few_samples(run: Run) -> Finding | None:
-    counts = [len(case.samples(case_metric(case))) for case in run.cases if is_resolved(case)]
-    few = [count for count in counts if count < run.settings.minimum_samples]
+    samples = [case.samples(case_metric(case)) for case in run.cases if is_resolved(case)]
+    few = [len(of_case) for of_case in samples if len(of_case) < _least_samples(run.settings, of_case)]
     if not few:
         return None
     return Finding(
         "info",
         "few_samples",
-        f"{len(few)} of {len(counts)} cases ran out of time with fewer than "
-        f"{run.settings.minimum_samples} samples (the fewest: {min(few)}); their intervals are wide or incomplete.",
+        f"{len(few)} of {len(samples)} cases ran out of time with fewer samples than the run aimed at "
+        f"(the fewest: {min(few)}); their intervals are wide or incomplete.",
         fix="Measure with --full, which gives every case more time.",
     )
+
+
+def _least_samples(settings: Settings, samples: Sequence[float]) -> int:
+    is_long = settings.long_seconds > 0 and median(samples) >= settings.long_seconds
+    return settings.minimum_long_samples if is_long else settings.minimum_samples
 
 
 def _below_the_clock(run: Run) -> Finding | None:

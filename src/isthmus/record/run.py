@@ -67,6 +67,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int = 0
     target_relative_half_width: float = 0.02
     minimum_samples: int = 10
+    # Of transfers whose median is `long_seconds` or more.
+    minimum_long_samples: int = 10
+    long_seconds: float = 0.0
     budget_seconds: float = 0.0
     options: dict[str, str] = {}
 
