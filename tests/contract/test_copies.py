@@ -25,7 +25,7 @@ each_span = pytest.mark.parametrize(("size", "source_offset", "offset"), SPANS)
 
 @pytest.mark.parametrize("kind", [*COPIED, "device"])
 @each_span
-def test_copy_to_the_device(  # noqa: PLR0917
+def test_copy_to_the_device(
     stream: _native.Stream,
     allocate: Allocate,
     contents: Contents,
