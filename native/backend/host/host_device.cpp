@@ -177,7 +177,10 @@ class HostDevice final : public Device {
     Status copy_by_kernel(Stream& stream, Region destination, Region source) override {
         return transfer(stream, destination, source, "kernel");
     }
-    Status prefetch(Stream&, Region, Side) override { return {Code::unsupported, *why_no_prefetch()}; }
+    Status prefetch(Stream&, Region region, Side) override {
+        if (const auto fault = core_->meet("prefetch"); fails(fault)) return injected(*fault, "prefetch", region.bytes);
+        return {Code::unsupported, *why_no_prefetch()};
+    }
 
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return enqueue(stream, "set", region.bytes,

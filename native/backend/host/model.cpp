@@ -12,13 +12,16 @@ namespace {
 
 using Units = std::initializer_list<std::pair<std::string_view, double>>;
 
-std::optional<double> parse_number(std::string_view text, Units units) {
+// A number from 0 to `most`, in the units' base.
+std::optional<double> parse_number(std::string_view text, Units units, double most) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || value < 0) return std::nullopt;
+    if (error != std::errc()) return std::nullopt;
     const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
     for (const auto& [unit, factor] : units) {
-        if (suffix == unit) return value * factor;
+        const double number = value * factor;
+        // Written so that it refuses NaN too, which from_chars reads.
+        if (suffix == unit) return number >= 0 && number <= most ? std::optional(number) : std::nullopt;
     }
     return std::nullopt;
 }
@@ -26,6 +29,10 @@ std::optional<double> parse_number(std::string_view text, Units units) {
 const Units rate_units{{"", 1}, {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}};
 const Units time_units{{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
 const Units size_units{{"", 1}, {"B", 1}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}};
+
+constexpr double most_rate = 1e18;
+constexpr double most_seconds = 3600;
+constexpr double most_bytes = 0x1p62;
 
 constexpr std::array operations{"allocate", "copy",   "kernel", "prefetch", "set",        "fill",
                                 "verify",   "stream", "event",  "gate",     "synchronize"};
@@ -74,20 +81,20 @@ Status parse_part(std::string_view part, Model& model) {
     const std::string_view text = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
     if (key == "fault") return parse_fault(part, text, model);
     if (key == "rate" || key == "h2d" || key == "d2h") {
-        const auto rate = parse_number(text, rate_units);
+        const auto rate = parse_number(text, rate_units, most_rate);
         if (!rate) return wrong(part, "a rate such as rate=25GB/s");
         if (key != "d2h") model.h2d_bytes_per_second = *rate;
         if (key != "h2d") model.d2h_bytes_per_second = *rate;
         return {};
     }
     if (key == "latency") {
-        const auto latency = parse_number(text, time_units);
+        const auto latency = parse_number(text, time_units, most_seconds);
         if (!latency) return wrong(part, "a time such as latency=8us");
         model.latency_seconds = *latency;
         return {};
     }
     if (key == "memory") {
-        const auto bytes = parse_number(text, size_units);
+        const auto bytes = parse_number(text, size_units, most_bytes);
         if (!bytes) return wrong(part, "a size such as memory=2GiB");
         model.device_bytes = static_cast<std::size_t>(*bytes);
         return {};
