@@ -90,6 +90,7 @@ def pattern() -> Pattern:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z = z ^ (z >> np.uint64(31))
-        return z.astype("<u8").tobytes()[:count]
+        filled: bytes = z.astype("<u8").tobytes()
+        return filled[:count]
 
     return words
