@@ -62,7 +62,6 @@ inline constexpr Flags mem_use_host_ptr = 1 << 3;
 inline constexpr Flags mem_alloc_host_ptr = 1 << 4;
 inline constexpr Flags map_read = 1 << 0;
 inline constexpr Flags map_write = 1 << 1;
-inline constexpr Flags migrate_to_host = 1 << 0;
 inline constexpr Flags queue_profiling_enable = 1 << 1;
 inline constexpr std::uint32_t program_build_log = 0x1183;
 inline constexpr std::uint32_t profiling_command_end = 0x1283;
@@ -123,9 +122,7 @@ struct PciBusInfo {
     X(clEnqueueSVMMap, 131, "OpenCL 2.0", ReturnCode,                                                                  \
       (Queue, Bool, Flags, void*, std::size_t, std::uint32_t, const Event*, Event*))                                   \
     X(clEnqueueSVMUnmap, 132, "OpenCL 2.0", ReturnCode, (Queue, void*, std::uint32_t, const Event*, Event*))           \
-    X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*))                   \
-    X(clEnqueueSVMMigrateMem, 139, "OpenCL 2.1", ReturnCode,                                                           \
-      (Queue, std::uint32_t, const void**, const std::size_t*, Flags, std::uint32_t, const Event*, Event*))
+    X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*))
 
 struct Api {
 #define ISTHMUS_DECLARE(function, place, since, result, parameters) \

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "backend/opencl/context.hpp"
+#include "backend/opencl/launch.hpp"
 #include "backend/opencl/memory.hpp"
+#include "backend/opencl/stream.hpp"
 #include "kernels/kernels.hpp"
 
 namespace isthmus::opencl {
@@ -21,79 +23,9 @@ ClAllocation& allocation_of(const Region& region) {
     return static_cast<ClAllocation&>(*region.allocation);
 }
 
-// An in-order queue, with kernels of its own: setting the arguments of one kernel object from two threads is a race.
-class ClStream final : public Stream {
-  public:
-    ClStream(ContextPointer context, Queue queue) : context_(std::move(context)), queue_(queue) {}
-    ~ClStream() override {
-        const Api& cl = context_->api();
-        (void)cl.call(cl.clFinish, queue_);
-        for (Kernel kernel : {fill, verify, copy}) {
-            if (kernel != nullptr) (void)cl.call(cl.clReleaseKernel, kernel);
-        }
-        if (result != nullptr) (void)cl.call(cl.clReleaseMemObject, result);
-        (void)cl.call(cl.clReleaseCommandQueue, queue_);
-    }
-    Status synchronize() override { return context_->api().call(context_->api().clFinish, queue_); }
-    Queue get() const { return queue_; }
-
-    Status create_parts() {
-        ISTHMUS_TRY_ASSIGN(fill_kernel, context_->create_kernel(kernel_name::fill));
-        fill = fill_kernel;
-        ISTHMUS_TRY_ASSIGN(verify_kernel, context_->create_kernel(kernel_name::verify));
-        verify = verify_kernel;
-        ISTHMUS_TRY_ASSIGN(copy_kernel, context_->create_kernel(kernel_name::copy));
-        copy = copy_kernel;
-        ReturnCode code = success;
-        result = context_->api().clCreateBuffer(context_->get(), mem_read_write, sizeof(VerifyResult), nullptr, &code);
-        return Api::check("clCreateBuffer", code);
-    }
-
-    Kernel fill = nullptr, verify = nullptr, copy = nullptr;
-    Buffer result = nullptr;
-
-  private:
-    ContextPointer context_;
-    Queue queue_;
-};
-
 ClStream& stream_of(Stream& stream) {
     return static_cast<ClStream&>(stream);
 }
-
-class ClEvent final : public isthmus::Event {
-  public:
-    explicit ClEvent(ContextPointer context) : context_(std::move(context)) {}
-    ~ClEvent() override { replace(nullptr); }
-    void replace(opencl::Event event) {
-        if (event_ != nullptr) (void)context_->api().call(context_->api().clReleaseEvent, event_);
-        event_ = event;
-    }
-    opencl::Event get() const { return event_; }
-
-  private:
-    ContextPointer context_;
-    opencl::Event event_ = nullptr;
-};
-
-class ClGate final : public Gate {
-  public:
-    ClGate(ContextPointer context, Event event) : context_(std::move(context)), event_(event) {}
-    ~ClGate() override {
-        (void)open();
-        (void)context_->api().call(context_->api().clReleaseEvent, event_);
-    }
-    Status open() override {
-        if (std::exchange(opened_, true)) return {};
-        constexpr std::int32_t complete = 0;
-        return context_->api().call(context_->api().clSetUserEventStatus, event_, complete);
-    }
-
-  private:
-    ContextPointer context_;
-    Event event_;
-    bool opened_ = false;
-};
 
 class ClDevice final : public isthmus::Device {
   public:
@@ -110,13 +42,15 @@ class ClDevice final : public isthmus::Device {
         if (kind == MemoryKind::managed && ((svm_ & svm_coarse_grain_buffer) == 0 || !cl().clSVMAlloc)) {
             return "the device has no shared virtual memory (OpenCL 2.0)";
         }
+        if (kind == MemoryKind::mapped && !info().shares_host_memory && info().vendor.starts_with("NVIDIA")) {
+            return "NVIDIA's OpenCL keeps such buffers on the device, so that kernels do not reach across the link";
+        }
         return std::nullopt;
     }
 
     std::optional<std::string> why_no_prefetch() const override {
         if (info().shares_host_memory) return "device memory is host memory: prefetching moves no pages";
-        if (!cl().clEnqueueSVMMigrateMem) return cl().clEnqueueSVMMigrateMem.absent().message();
-        return std::nullopt;
+        return "OpenCL cannot ask for it: clEnqueueSVMMigrateMem is a hint, which drivers put off until a kernel runs";
     }
 
     // Host kinds are addresses that stay mapped, but for `mapped`, which is handed back for kernels.
@@ -142,9 +76,7 @@ class ClDevice final : public isthmus::Device {
     }
 
     Result<std::unique_ptr<Stream>> create_stream() override {
-        ISTHMUS_TRY_ASSIGN(queue, context_->create_queue());
-        auto stream = std::make_unique<ClStream>(context_, queue);
-        ISTHMUS_TRY(stream->create_parts());
+        ISTHMUS_TRY_ASSIGN(stream, ClStream::create(context_));
         return std::unique_ptr<Stream>(std::move(stream));
     }
     Result<std::unique_ptr<isthmus::Event>> create_event() override {
@@ -198,23 +130,16 @@ class ClDevice final : public isthmus::Device {
     }
 
     Status copy_by_kernel(Stream& stream, Region destination, Region source) override {
-        ClStream& queue = stream_of(stream);
-        Arguments arguments{cl(), queue.copy};
-        ISTHMUS_TRY(arguments.add(destination));
-        ISTHMUS_TRY(arguments.add(source));
-        ISTHMUS_TRY(arguments.add(std::uint64_t{source.bytes}));
-        ISTHMUS_TRY(launch(queue, queue.copy, source.bytes));
-        return flush(queue.get());
-    }
-
-    Status prefetch(Stream& stream, Region region, Side side) override {
-        const void* address = static_cast<const std::byte*>(allocation_of(region).svm()) + region.offset;
         const Queue queue = stream_of(stream).get();
-        ISTHMUS_TRY(cl().call(cl().clEnqueueSVMMigrateMem, queue, 1U, &address,
-                              static_cast<const std::size_t*>(&region.bytes), side == Side::host ? migrate_to_host : 0,
-                              0U, no_wait, no_event));
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::copy));
+        ISTHMUS_TRY(launch.add(destination));
+        ISTHMUS_TRY(launch.add(source));
+        ISTHMUS_TRY(launch.add(std::uint64_t{source.bytes}));
+        ISTHMUS_TRY(launch.start(queue, source.bytes, compute_units_));
         return flush(queue);
     }
+
+    Status prefetch(Stream&, Region, Side) override { return {Code::unsupported, *why_no_prefetch()}; }
 
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return cl().call(cl().clEnqueueFillBuffer, stream_of(stream).get(), allocation_of(region).buffer(),
@@ -223,13 +148,12 @@ class ClDevice final : public isthmus::Device {
     }
 
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
-        ClStream& queue = stream_of(stream);
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
-            Arguments arguments{cl(), queue.fill};
-            ISTHMUS_TRY(arguments.add(Region{region.allocation, region.offset + at, bytes}));
-            for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(arguments.add(value));
-            ISTHMUS_TRY(launch(queue, queue.fill, bytes));
+            ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::fill));
+            ISTHMUS_TRY(launch.add(Region{region.allocation, region.offset + at, bytes}));
+            for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(launch.add(value));
+            ISTHMUS_TRY(launch.start(stream_of(stream).get(), bytes, compute_units_));
         }
         return {};
     }
@@ -244,15 +168,15 @@ class ClDevice final : public isthmus::Device {
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
             VerifyResult found;
-            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), queue.result, non_blocking, std::size_t{0},
+            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), queue.result(), non_blocking, std::size_t{0},
                                   sizeof found, static_cast<const void*>(&found), 0U, no_wait, no_event));
-            Arguments arguments{cl(), queue.verify};
-            ISTHMUS_TRY(arguments.add(Region{region.allocation, region.offset + at, bytes}));
-            for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(arguments.add(value));
-            ISTHMUS_TRY(arguments.add(queue.result));
-            ISTHMUS_TRY(arguments.add(std::uint64_t{0}));
-            ISTHMUS_TRY(launch(queue, queue.verify, bytes));
-            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), queue.result, non_blocking, std::size_t{0},
+            ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::verify));
+            ISTHMUS_TRY(launch.add(Region{region.allocation, region.offset + at, bytes}));
+            for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(launch.add(value));
+            ISTHMUS_TRY(launch.add(queue.result()));
+            ISTHMUS_TRY(launch.add(std::uint64_t{0}));
+            ISTHMUS_TRY(launch.start(queue.get(), bytes, compute_units_));
+            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), queue.result(), non_blocking, std::size_t{0},
                                   sizeof found, static_cast<void*>(&found), 0U, no_wait, no_event));
             ISTHMUS_TRY(stream.synchronize());
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
@@ -283,37 +207,6 @@ class ClDevice final : public isthmus::Device {
 
     // Without it some drivers keep a command back until the host waits.
     Status flush(Queue queue) const { return cl().call(cl().clFlush, queue); }
-
-    // Sets a kernel's arguments one after the other; a region takes two, the memory and the offset in it.
-    struct Arguments {
-        const Api& cl;
-        Kernel kernel;
-        std::uint32_t index = 0;
-
-        template <typename T>
-        Status add(const T& value) {
-            return cl.call(cl.clSetKernelArg, kernel, index++, sizeof value, static_cast<const void*>(&value));
-        }
-        Status add(const Region& region) {
-            ClAllocation& memory = allocation_of(region);
-            if (void* svm = memory.svm()) {
-                ISTHMUS_TRY(cl.call(cl.clSetKernelArgSVMPointer, kernel, index++, static_cast<const void*>(svm)));
-            } else {
-                ISTHMUS_TRY(add(memory.buffer()));
-            }
-            return add(std::uint64_t{region.offset});
-        }
-    };
-
-    Status launch(ClStream& stream, Kernel kernel, std::uint64_t bytes) const {
-        // A GPU wants many work-items a group; a CPU runs a group on one core, where more of them only scatter its
-        // accesses.
-        const std::size_t local = context_->entry().is_cpu ? 1 : block_threads;
-        const std::size_t global =
-            context_->entry().is_cpu ? compute_units_ : local * block_count(bytes, compute_units_);
-        return cl().call(cl().clEnqueueNDRangeKernel, stream.get(), kernel, 1U,
-                         static_cast<const std::size_t*>(nullptr), &global, &local, 0U, no_wait, no_event);
-    }
 
     ContextPointer context_;
     std::uint32_t compute_units_;
