@@ -73,7 +73,6 @@ class RunWriter:
     def __init__(self, path: Path, run: Run) -> None:
         self.path = path
         self._plain = path.with_suffix("") if path.suffix == ".gz" else path
-        self._cases = 0
         head = msgspec.json.encode(msgspec.structs.replace(run, cases=[], end=None))
         try:
             self._file = io.FileIO(self._plain, "w")
@@ -81,13 +80,17 @@ class RunWriter:
             raise self._error("created", error) from error
         self._tail = 0
         self._brackets = b""
-        self._replace_tail(head[:-1] + b',"cases":[\n', b"]}\n")
+        try:
+            self._replace_tail(head[:-1] + b',"cases":[\n', b"]}\n")
+        except RunFileError:
+            self.close()
+            raise
+        self._first_case = self._tail
 
     def add(self, case: Case) -> None:
         """Append one case; the file is valid again when this returns."""
-        separator = b",\n" if self._cases else b""
+        separator = b"" if self._tail == self._first_case else b",\n"
         self._replace_tail(separator + msgspec.json.encode(case), b"\n]}\n")
-        self._cases += 1
 
     def finish(self, end: End) -> None:
         """Write how the run ended, and compress the file if its name asks for it."""
@@ -122,6 +125,10 @@ class RunWriter:
                 os.ftruncate(self._file.fileno(), self._tail)
                 os.pwrite(self._file.fileno(), self._brackets, self._tail)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            end = self._tail + len(data)
+            # Longer only if an interruption came before the case written last was noted below; it is given up.
+            if os.fstat(self._file.fileno()).st_size > end:
+                os.ftruncate(self._file.fileno(), end)
         except OSError as error:
             raise self._error("written", error) from error
         self._tail += len(content)
