@@ -76,8 +76,10 @@ def parse_sizes(text: str) -> list[int]:
 def format_bytes(count: int) -> str:
     """The shortest exact form: ``4 KiB``, ``160 MiB``, ``1.5 GiB``; odd sizes stay in bytes (``100 B``)."""
     for factor, unit in ((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        if count >= factor and count * 100 % factor == 0:
-            return f"{count / factor:g} {unit}"
+        hundredths, rest = divmod(count * 100, factor)
+        if count >= factor and rest == 0:
+            number = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
+            return f"{number} {unit}"
     return f"{count} B"
 
 
