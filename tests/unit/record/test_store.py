@@ -1,0 +1,196 @@
+"""Run files: valid after every case, whatever ends the process, and refused with the place when they are not."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.errors import RunFileError
+from isthmus.record import Case, End, Run, RunWriter, Series, read_run
+
+Write = Callable[[int, bytes, int], int]
+
+
+def case(number: int, note: str = "") -> Case:
+    return Case(
+        experiment="bandwidth",
+        method="copy",
+        direction="h2d",
+        host_memory="pinned",
+        bytes=1 << number,
+        series=[Series(metric="host_seconds", samples=[1e-6 * number, 2e-6])],
+        note=note,
+    )
+
+
+@pytest.fixture
+def run(synthetic: ModuleType) -> Run:
+    made: Run = synthetic.run([], end=None)
+    return made
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.json"
+
+
+def test_the_file_is_valid_after_every_case(path: Path, run: Run) -> None:
+    cases: list[Case] = []
+    with RunWriter(path, run) as writer:
+        assert read_run(path) == run
+        for number in range(1, 20):
+            # Notes that grow and shrink: what is written must cover what was there.
+            cases.append(case(number, note='"{[\n' * (40 // number)))
+            writer.add(cases[-1])
+            assert read_run(path) == msgspec.structs.replace(run, cases=cases)
+            json.loads(path.read_text("utf-8"))
+        end = End(status="complete", seconds=1.5)
+        writer.finish(end)
+    assert read_run(path) == msgspec.structs.replace(run, cases=cases, end=end)
+
+
+def test_a_run_without_cases_is_valid(path: Path, run: Run) -> None:
+    with RunWriter(path, run) as writer:
+        writer.finish(End(status="interrupted"))
+    assert read_run(path) == msgspec.structs.replace(run, end=End(status="interrupted"))
+
+
+def test_a_writer_that_is_left_without_an_end_leaves_a_valid_file(path: Path, run: Run) -> None:
+    with pytest.raises(KeyboardInterrupt), RunWriter(path, run) as writer:
+        writer.add(case(1))
+        raise KeyboardInterrupt
+    assert read_run(path) == msgspec.structs.replace(run, cases=[case(1)])
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_an_interruption_in_the_middle_of_writing_leaves_a_valid_file(
+    path: Path, run: Run, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal may arrive when the bytes are in the file, and before the writer has taken note of it."""
+    pwrite: Write = os.pwrite
+    calls = 0
+
+    def interrupted(file: int, data: bytes, offset: int) -> int:
+        nonlocal calls
+        calls += 1
+        written = pwrite(file, data, offset)
+        if calls == moment:
+            raise KeyboardInterrupt
+        return written
+
+    with RunWriter(path, run) as writer:
+        monkeypatch.setattr(os, "pwrite", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            for number in range(1, 5):
+                writer.add(case(number, note="x" * 2000))
+        end = End(status="interrupted")
+        writer.finish(end)
+    found = read_run(path)
+    assert found.end == end
+    assert [item.bytes for item in found.cases] == [2 << number for number in range(moment - 1)]
+
+
+@pytest.mark.parametrize("taken", [0, 1, 25])
+def test_a_disk_that_fills_up_keeps_what_was_there(
+    path: Path, run: Run, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pwrite: Write = os.pwrite
+    with RunWriter(path, run) as writer:
+        writer.add(case(1))
+        before = read_run(path)
+        full = True
+
+        def short(file: int, data: bytes, offset: int) -> int:
+            """Takes a few bytes of a new case, and the old brackets, for which there is room again."""
+            return pwrite(file, data[:taken] if full and len(data) > 25 else data, offset)
+
+        monkeypatch.setattr(os, "pwrite", short)
+        with pytest.raises(RunFileError) as failure:
+            writer.add(case(2))
+        assert str(failure.value).startswith(f"{path}: cannot be written: {os.strerror(errno.ENOSPC)}")
+        assert "name another place with -o" in str(failure.value)
+        assert read_run(path) == before
+
+        full = False
+        writer.add(case(3))
+        writer.finish(End(status="failed"))
+    assert [item.bytes for item in read_run(path).cases] == [2, 8]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
+def test_a_disk_that_is_full_from_the_start(run: Run) -> None:
+    with pytest.raises(RunFileError, match="/dev/full: cannot be written: No space left on device; free some space"):
+        RunWriter(Path("/dev/full"), run)
+
+
+def test_a_file_that_cannot_be_made(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "nowhere" / "run.json"
+    with pytest.raises(RunFileError, match="cannot be created: No such file or directory; .* -o"):
+        RunWriter(path, run)
+
+
+def test_a_compressed_run_is_plain_until_it_is_finished(tmp_path: Path, run: Run) -> None:
+    packed, plain = tmp_path / "run.json.gz", tmp_path / "run.json"
+    with RunWriter(packed, run) as writer:
+        writer.add(case(1))
+        assert read_run(plain).cases == [case(1)]
+        assert not packed.exists()
+        writer.finish(End(status="complete"))
+    assert not plain.exists()
+    assert gzip.decompress(packed.read_bytes()).startswith(b"{")
+    assert read_run(packed) == msgspec.structs.replace(run, cases=[case(1)], end=End(status="complete"))
+
+
+def test_the_same_run_gives_the_same_compressed_file(tmp_path: Path, run: Run) -> None:
+    for name in ("a.json.gz", "b.json.gz"):
+        with RunWriter(tmp_path / name, run) as writer:
+            writer.finish(End(status="complete"))
+    assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
+
+
+def test_an_older_file_of_that_name_is_replaced_whole(path: Path, run: Run) -> None:
+    path.write_text("x" * 1_000_000)
+    with RunWriter(path, run) as writer:
+        writer.finish(End(status="complete"))
+    assert read_run(path).end == End(status="complete")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_file_is_refused(path: Path, run: Run, share: float) -> None:
+    with RunWriter(path, run) as writer:
+        writer.add(case(1))
+        writer.finish(End(status="complete"))
+    data = path.read_bytes()
+    for content, expected in (
+        (data, "truncated or damaged"),
+        (gzip.compress(data), "damaged gzip data"),
+    ):
+        path.write_bytes(content[: int(len(content) * share)])
+        with pytest.raises(RunFileError, match=expected) as failure:
+            read_run(path)
+        assert str(failure.value).startswith(f"{path}: ")
+
+
+def test_fields_of_later_versions_are_ignored(path: Path, run: Run) -> None:
+    with RunWriter(path, run) as writer:
+        writer.finish(End(status="complete"))
+    content = json.loads(path.read_text("utf-8"))
+    content["unheard_of"] = {"a": [1]}
+    path.write_text(json.dumps(content), "utf-8")
+    assert read_run(path).run == run.run
+
+
+def test_values_that_the_schema_does_not_allow_are_named_with_their_place(path: Path, run: Run) -> None:
+    with RunWriter(path, run) as writer:
+        writer.add(case(1))
+    path.write_text(path.read_text("utf-8").replace('"direction":"h2d"', '"direction":"up"'), "utf-8")
+    with pytest.raises(RunFileError, match=r"Invalid enum value 'up' - at `\$.cases\[0\].direction`"):
+        read_run(path)
