@@ -64,7 +64,7 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
     track.stop = shared->stop.get();
     blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
     const bool cpu_copies = blocks_ || device().info().shares_host_memory;
-    evicts_ = evicts_ || (cpu_copies && bytes < 2 * last_level_cache_bytes());
+    evicts_ = evicts_ || (cpu_copies && bytes <= last_level_cache_bytes());
     track.lane = std::move(lane);
     tracks_.push_back(std::move(track));
     return {};

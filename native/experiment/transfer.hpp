@@ -83,7 +83,7 @@ class Transfer {
     std::shared_ptr<Session> session_;
     std::vector<Track> tracks_;
     bool blocks_ = false;  // enqueueing occupies the calling thread, so that two directions need two threads
-    // The CPU takes part in the copy, so its caches must not hold the host's side; what is far larger evicts itself.
+    // The CPU takes part in the copy, so its caches must not hold the host's side; what is larger evicts itself.
     bool evicts_ = false;
     double last_seconds_;  // of the latest warm-up
 };
