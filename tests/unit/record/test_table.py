@@ -7,7 +7,10 @@ from types import ModuleType
 from isthmus.record import COLUMNS, Case, Series, rows
 
 # As DESIGN and the documentation promise them to scripts that read by position; new ones only after these.
-PROMISED = ["run", "backend", "device", "experiment", "method", "direction", "host_memory", "bytes", "threads", "streams", "pieces", "width_bytes", "rows", "pitch_bytes", "stride_bytes", "fraction", "metric", "unit", "median", "ci_low", "ci_high", "samples", "verified", "note"]
+PROMISED = (
+    "run,backend,device,experiment,method,direction,host_memory,bytes,threads,streams,pieces,width_bytes,rows,"
+    "pitch_bytes,stride_bytes,fraction,metric,unit,median,ci_low,ci_high,samples,verified,note"
+)
 
 
 def case(**changes: object) -> Case:
@@ -16,7 +19,7 @@ def case(**changes: object) -> Case:
 
 
 def test_columns_are_in_the_promised_order() -> None:
-    assert list(COLUMNS[: len(PROMISED)]) == PROMISED
+    assert f"{','.join(COLUMNS)},".startswith(f"{PROMISED},")
     assert len(set(COLUMNS)) == len(COLUMNS)
 
 

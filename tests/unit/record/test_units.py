@@ -39,7 +39,7 @@ def test_sizes_are_read(text: str, size: int) -> None:
     "text", ["", " ", "MiB", "-1", "1e6", "4 Ki B", "4KiB2", "4XiB", "4Mb/s", "1,5MiB", "0x10", ".5KiB", "nan"]
 )
 def test_what_is_no_size_is_named_with_what_was_expected(text: str) -> None:
-    with pytest.raises(UsageError, match="not a size: .* expected a number and B, KiB, MiB") as refusal:
+    with pytest.raises(UsageError, match=r"not a size: .* expected a number and B, KiB, MiB") as refusal:
         parse_bytes(text)
     assert repr(text) in str(refusal.value)
 
