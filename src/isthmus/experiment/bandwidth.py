@@ -121,20 +121,18 @@ class _Buffers:
         self._arenas: dict[tuple[str, str], Arena] = {}
         # Where kernels reach what the driver pinned, it serves for both, and for a fair comparison.
         self._stands_in = {"mapped": "pinned"} if device.kernels_reach("pinned") else {}
-        for way in ("h2d", "d2h"):
-            moved = [point for point in points if way in point.ways()]
-            for kind in dict.fromkeys(self._kind(point) for point in moved):
-                sizes = [point.bytes for point in moved if self._kind(point) == kind]
-                self._add(kind, way, allocate_largest(device, kind, sizes, offset), way == "h2d", seed)
-            sizes = [point.bytes for point in moved if point.memory != "managed"]
-            if sizes:
-                self._add("device", way, allocate_largest(device, "device", sizes, offset), way == "d2h", seed)
+        for kind in dict.fromkeys(self._kind(point) for point in points):
+            self._allocate(device, kind, [point for point in points if self._kind(point) == kind], "h2d", seed)
+        self._allocate(device, "device", [point for point in points if point.memory != "managed"], "d2h", seed)
 
-    def _add(self, kind: str, way: str, arena: Arena, is_source: bool, seed: int) -> None:
-        # Managed memory is filled for every case anew, being source and destination in one.
-        if is_source and arena.buffer is not None and kind != "managed":
-            arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed)
-        self._arenas[kind, way] = arena
+    def _allocate(self, device: _native.Device, kind: str, points: Sequence[Point], source_way: str, seed: int) -> None:
+        sizes = {way: {point.bytes for point in points if way in point.ways()} for way in ("h2d", "d2h")}
+        wanted = {way: of_way for way, of_way in sizes.items() if of_way}
+        for way, arena in allocate_largest(device, kind, wanted, self._offset).items():
+            # Managed memory is filled for every case anew, being source and destination in one.
+            if way == source_way and arena.buffer is not None and kind != "managed":
+                arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed)
+            self._arenas[kind, way] = arena
 
     def _kind(self, point: Point) -> str:
         return self._stands_in.get(point.memory, point.memory)
