@@ -3,6 +3,7 @@
 import io
 import signal
 import sys
+import threading
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
@@ -68,6 +69,7 @@ def measure(
     from isthmus.experiment.devices import open_device
     from isthmus.experiment.measure import check_experiments
     from isthmus.experiment.measure import measure as run_experiments
+    from isthmus.report.vega import script
 
     check_experiments(experiments or [])
     options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
@@ -77,9 +79,12 @@ def measure(
     description = opened.description
     print(f"measuring {description.spec}, {description.name}; run file {path}", file=sys.stderr)
     command = ["isthmus", *sys.argv[1:]]
+    # A second of work for the page when it is made for the first time; done while buffers are allocated.
+    warm_up = threading.Thread(target=script, daemon=True)
+    warm_up.start()
     try:
         with _ProgressBar() as progress:
-            run_experiments(opened, options, path, command, progress.update)
+            run_experiments(opened, options, path, command, progress.update, warm_up.join)
     except KeyboardInterrupt:
         print(f"isthmus: interrupted; what was measured is in {path}", file=sys.stderr)
         raise

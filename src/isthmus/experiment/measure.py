@@ -56,8 +56,17 @@ def check_experiments(names: Sequence[str]) -> list[str]:
     return check_names("experiment", names or EXPERIMENTS, EXPERIMENTS)
 
 
-def measure(device: OpenDevice, options: Options, path: Path, command: Sequence[str], progress: Progress) -> Path:
+def measure(
+    device: OpenDevice,
+    options: Options,
+    path: Path,
+    command: Sequence[str],
+    progress: Progress,
+    ready: Callable[[], object],
+) -> Path:
     """Measure, and write the run to `path`; returns it. `progress` is called with cases ended and cases in all.
+
+    `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb.
 
     The file is valid after every case. On KeyboardInterrupt it is completed with what was measured, and the exception
     goes on.
@@ -90,7 +99,7 @@ def measure(device: OpenDevice, options: Options, path: Path, command: Sequence[
         settings=settings,
     )
     with RunWriter(path, run) as writer:
-        session = _Session(device, options, rules, writer, progress, len(points))
+        session = _Session(device, options, rules, writer, progress, ready, len(points))
         try:
             pages = session.run_bandwidth(points, fingerprint.host.memory.available_bytes)
         except KeyboardInterrupt:
@@ -110,13 +119,21 @@ class _Session:
     """One run: where its cases go, and how many have ended."""
 
     def __init__(
-        self, device: OpenDevice, options: Options, rules: Rules, writer: RunWriter, progress: Progress, total: int
+        self,
+        device: OpenDevice,
+        options: Options,
+        rules: Rules,
+        writer: RunWriter,
+        progress: Progress,
+        ready: Callable[[], object],
+        total: int,
     ) -> None:
         self._device = device
         self._options = options
         self._rules = rules
         self._writer = writer
         self._progress = progress
+        self._ready = ready
         self._total = total
         self._rng = random.Random(options.seed)
         self.ended = 0
@@ -149,6 +166,7 @@ class _Session:
             for case in prepared.skipped:
                 self._finish([case])
             placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
+            self._ready()
             run_rounds(prepared.subjects, self._rules, clock, self._finish, self._rng)
             del prepared  # Or its buffers would still be there when the next group's are allocated.
         return placement
