@@ -1,0 +1,172 @@
+"""Opening a device by name, and what is said when it is not here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from isthmus import _native
+from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.experiment import devices
+from isthmus.experiment.devices import open_device, probe
+
+PoclOnly = Callable[[], None]
+
+
+def info(backend: str, index: int, **changes: object) -> dict[str, object]:
+    """What the core tells of a device."""
+    link = dict.fromkeys(("generation", "width", "max_generation", "max_width"))
+    return {"backend": backend, "index": index, "name": "GPU", "pci_address": "", "link": link} | changes
+
+
+def listing(name: str, *found: dict[str, object], absent_because: str = "") -> dict[str, object]:
+    return {
+        "name": name,
+        "devices": list(found),
+        "library": "",
+        "looked_for": [f"lib{name}.so.1"],
+        "absent_because": absent_because,
+    }
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes the core find these backends, whatever is on this machine."""
+
+    def find(*listings: dict[str, object]) -> None:
+        monkeypatch.setattr(_native, "list_devices", lambda _: list(listings))
+
+    return find
+
+
+NO_CUDA = listing("cuda", absent_because="libcuda.so.1: cannot open shared object file")
+HOST = listing("host", info("host", 0))
+
+
+def test_every_backend_is_listed_whether_it_has_devices_or_not() -> None:
+    backends = {backend.name: backend for backend in probe()}
+    assert list(backends) == ["cuda", "opencl", "host"]
+    assert [device.spec for device in backends["host"].devices] == ["host"]
+    for backend in backends.values():
+        assert bool(backend.devices) != bool(backend.absent_because)
+        assert bool(backend.devices) != bool(backend.install)
+
+
+def test_the_host_is_always_there() -> None:
+    opened = open_device("host")
+    assert opened.description.spec == "host"
+    assert opened.native.info["backend"] == "host"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("cudda:0", "no backend 'cudda' in --device cudda:0; did you mean cuda?"),
+        ("opncl", "no backend 'opncl' in --device opncl; did you mean opencl?"),
+        ("xyz:1", "no backend 'xyz' in --device xyz:1; there are cuda, opencl, host"),
+        ("", "no backend '' in --device ; there are cuda, opencl, host"),
+        ("cuda:one", "not a device: 'cuda:one'; expected cuda:NUMBER, such as cuda:0"),
+        ("opencl:-1", "not a device: 'opencl:-1'; expected opencl:NUMBER, such as opencl:0"),
+        ("opencl:0:1", "not a device: 'opencl:0:1'"),
+        ("host:speed=3", "host device: cannot read 'speed=3'; expected rate="),
+    ],
+)
+def test_a_name_that_makes_no_sense_is_a_usage_error(spec: str, message: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        open_device(spec)
+    assert str(refusal.value).startswith(message)
+
+
+def test_a_number_too_high_lists_what_is_there(found: Callable[..., None]) -> None:
+    found(listing("cuda", info("cuda", 0), info("cuda", 1)), HOST)
+    with pytest.raises(DeviceAbsent) as absent:
+        open_device("cuda:2")
+    assert str(absent.value) == "no device cuda:2 here; found cuda:0, cuda:1"
+
+
+@pytest.mark.parametrize("spec", ["cuda", "cuda:0", "cuda:7"])
+def test_a_backend_without_devices_says_what_was_looked_for_and_what_to_do(
+    found: Callable[..., None], spec: str
+) -> None:
+    found(NO_CUDA, HOST)
+    with pytest.raises(DeviceAbsent) as absent:
+        open_device(spec)
+    message = str(absent.value)
+    assert message.startswith("no cuda device here; looked for libcuda.so.1: libcuda.so.1: cannot open")
+    assert "install NVIDIA's driver until nvidia-smi works" in message
+
+
+def test_no_device_at_all(found: Callable[..., None]) -> None:
+    found(NO_CUDA)
+    with pytest.raises(DeviceAbsent, match="no device at all"):
+        open_device(None)
+
+
+def test_without_a_name_the_best_device_is_opened(found: Callable[..., None]) -> None:
+    found(NO_CUDA, HOST)
+    assert open_device(None).description.spec == "host"
+
+
+def test_cuda_on_this_machine() -> None:
+    cuda = next(backend for backend in probe() if backend.name == "cuda")
+    if cuda.devices:
+        pytest.skip("a GPU is present: nothing is missing")
+    assert "libcuda.so.1" in cuda.looked_for
+    assert "libcuda.so.1" in cuda.absent_because
+    assert "nvidia-smi" in cuda.install
+    with pytest.raises(DeviceAbsent, match=r"looked for libcuda\.so\.1"):
+        open_device("cuda:0")
+
+
+def test_the_link_the_vendor_reads_is_taken(found: Callable[..., None]) -> None:
+    reading = {"generation": 4, "width": 16, "max_generation": 5, "max_width": 16}
+    found(listing("cuda", info("cuda", 0, link=reading)), HOST)
+    link = probe()[0].devices[0].link
+    assert link
+    assert (link.generation, link.width, link.max_generation, link.max_width) == (4, 16, 5, 16)
+    assert link.source == "NVML"
+
+
+def pocl(index: int = 0) -> dict[str, object]:
+    return info("opencl", index, conditions={"platform": "Portable Computing Language, OpenCL 3.0"})
+
+
+def test_pocl_is_not_offered_where_it_could_not_link(
+    found: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    found(listing("opencl", pocl()), HOST)
+    opencl = probe()[0]
+    assert opencl.devices == []
+    assert "`ld`, which is not on PATH" in opencl.absent_because
+    assert "apt-get install binutils" in opencl.install
+    with pytest.raises(DeviceAbsent, match="apt-get install binutils"):
+        open_device("opencl:0")
+
+
+def test_a_gpu_beside_such_a_pocl_is_still_offered(found: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    found(listing("opencl", info("opencl", 0), pocl(1)), HOST)
+    opencl = probe()[0]
+    assert [device.spec for device in opencl.devices] == ["opencl:0"]
+    assert (opencl.absent_because, opencl.install) == ("", "")
+
+
+def test_this_machines_pocl_without_a_linker() -> None:
+    """In a process of its own: were it offered all the same, using it would end the process."""
+    if not any(map(devices._is_pocl, (device for backend in probe() for device in backend.devices))):
+        pytest.skip("needs PoCL: pip install 'isthmus[cpu]', and binutils")
+    code = (
+        "from isthmus.experiment.devices import probe\n"
+        "opencl = next(backend for backend in probe() if backend.name == 'opencl')\n"
+        "print([device.name for device in opencl.devices], opencl.absent_because, opencl.install)"
+    )
+    environment = os.environ | {"PATH": "", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert "binutils" in done.stdout
+    assert "pthread" not in done.stdout
