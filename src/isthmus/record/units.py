@@ -74,12 +74,10 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def format_bytes(count: int) -> str:
-    """The shortest exact form: ``4 KiB``, ``160 MiB``, ``1.5 GiB``; odd sizes stay in bytes (``100 B``)."""
+    """Whole numbers of the largest unit that gives one: ``4 KiB``, ``1280 MiB``, ``1 GiB``, ``1025 B``."""
     for factor, unit in ((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        hundredths, rest = divmod(count * 100, factor)
-        if count >= factor and rest == 0:
-            number = f"{hundredths // 100}.{hundredths % 100:02d}".rstrip("0").rstrip(".")
-            return f"{number} {unit}"
+        if count >= factor and count % factor == 0:
+            return f"{count // factor} {unit}"
     return f"{count} B"
 
 
