@@ -84,6 +84,26 @@ def test_copy_by_a_kernel(
     assert contents(destination) == bytes([GUARD]) * offset + pattern(5, size) + bytes([GUARD]) * 64
 
 
+@pytest.mark.parametrize("kind", MEMORY_KINDS)
+def test_kernels_copy_every_kind_that_they_are_said_to_reach(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate, pattern: Pattern, kind: str
+) -> None:
+    source, destination = allocate(kind, 1003), allocate(kind, 1003, GUARD)
+    if not device.kernels_reach(kind):
+        pytest.skip(f"kernels of this device do not reach {kind} memory")
+    on_device = allocate("device", 1003)
+    source.fill_pattern(0, 1003, 5)
+    stream.copy_by_kernel(on_device, 0, source, 0, 1003)
+    stream.copy_by_kernel(destination, 3, on_device, 0, 1000)
+    stream.synchronize()
+    assert destination.read(0, 1003) == bytes([GUARD]) * 3 + pattern(5, 1000)
+
+
+def test_kernels_reach_mapped_memory(device: _native.Device, allocate: Allocate) -> None:
+    allocate("mapped", 1)
+    assert device.kernels_reach("mapped")
+
+
 @pytest.mark.parametrize("kind", ["mapped", "managed"])
 def test_kinds_that_no_experiment_copies_are_copied_right_or_refused(
     stream: _native.Stream, allocate: Allocate, contents: Contents, pattern: Pattern, kind: str
