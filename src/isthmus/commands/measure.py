@@ -78,7 +78,8 @@ def measure(
     signal.signal(signal.SIGTERM, _interrupt)
     description = opened.description
     print(f"measuring {description.spec}, {description.name}; run file {path}", file=sys.stderr)
-    command = ["isthmus", *sys.argv[1:]]
+    # Without the folder, which says nothing about the run and much about the machine.
+    command = ["isthmus", *(word.replace(str(path), path.name) for word in sys.argv[1:])]
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
     warm_up = threading.Thread(target=script, daemon=True)
     warm_up.start()
@@ -123,7 +124,7 @@ def _options(
     )
     if options.alignment_bytes is not None and options.alignment_bytes not in {1 << power for power in range(13)}:
         raise UsageError(f"not an alignment: {alignment!r}; expected a power of two from 1 to 4096 bytes")
-    if time is not None and time <= 0:
+    if time is not None and not 0 < time < float("inf"):
         raise UsageError(f"not a time: --time {time:g}; expected a number of seconds above 0")
     if seed < 0:
         raise UsageError(f"not a seed: {seed}; expected a number from 0 on")
