@@ -26,6 +26,8 @@ _UNITS = {
     "GB": 1000**3,
     "TB": 1000**4,
 }
+# More than anyone measures; keeps a step that was forgotten or mistyped from asking for all memory.
+_MOST_SIZES = 10_000
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -65,6 +67,9 @@ def parse_sizes(text: str) -> list[int]:
             )
         first, last = parts[0], parts[1]
         if len(parts) == 3:
+            count = (last - first) // parts[2] + 1
+            if count > _MOST_SIZES:
+                raise UsageError(f"{item!r} is a range of {count} sizes; at most {_MOST_SIZES} can be measured")
             sizes.update(range(first, last + 1, parts[2]))
         else:
             while first <= last:

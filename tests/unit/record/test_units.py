@@ -88,6 +88,8 @@ def test_lists_and_ranges(text: str, sizes: list[int]) -> None:
         ("1KiB,", "not a size: ''"),
         ("1KiB;2KiB", "not a size: '1KiB;2KiB'"),
         ("small", "not a size: 'small'"),
+        ("1:1GiB:1", "'1:1GiB:1' is a range of 1073741824 sizes; at most 10000 can be measured"),
+        ("1:99999999TiB:1", "is a range of 109951161678088372224 sizes"),
     ],
 )
 def test_the_wrong_item_of_a_list_is_named(text: str, message: str) -> None:
