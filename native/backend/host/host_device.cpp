@@ -137,9 +137,9 @@ class HostDevice final : public Device {
             const std::size_t used = core_->device_bytes_used += bytes;
             if (used > core_->model.device_bytes) {
                 core_->device_bytes_used -= bytes;
-                return Status(Code::out_of_memory,
-                              std::to_string(bytes) + " bytes of device memory: the modelled device has " +
-                                  std::to_string(core_->model.device_bytes - (used - bytes)) + " bytes free");
+                return Status(Code::out_of_memory, "the modelled device has " +
+                                                       std::to_string(core_->model.device_bytes - (used - bytes)) +
+                                                       " bytes free");
             }
         }
         auto pages =

@@ -68,9 +68,8 @@ class ClDevice final : public isthmus::Device {
         if (auto reason = why_not(kind)) return Status(Code::unsupported, *reason);
         const bool is_buffer = kind != MemoryKind::pageable && kind != MemoryKind::pageable_huge;
         if (is_buffer && bytes > largest_allocation_) {
-            return Status(Code::out_of_memory, std::to_string(bytes) + " bytes of " + std::string(name_of(kind)) +
-                                                   " memory: the device allows at most " +
-                                                   std::to_string(largest_allocation_) + " in one piece");
+            return Status(Code::out_of_memory,
+                          "the device allows at most " + std::to_string(largest_allocation_) + " bytes in one piece");
         }
         return opencl::allocate(context_, kind, bytes);
     }
