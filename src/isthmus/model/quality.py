@@ -111,8 +111,7 @@ def _nothing_measured(run: Run) -> Finding | None:
 
 def _precision(run: Run) -> Finding | None:
     target = run.settings.target_relative_half_width
-    # The lanes of a duplex case have no samples of their own to take: the pair decides when it is known well enough.
-    large = [case for case in run.cases if case.bytes >= MIB and case.method != "duplex" and is_resolved(case)]
+    large = [case for case in _decided(run) if case.bytes >= MIB]
     if not large:
         return None
     wide = [case for case in large if median_interval(case.samples(case_metric(case))).relative_half_width > target]
@@ -131,8 +130,13 @@ def _precision(run: Run) -> Finding | None:
     )
 
 
+def _decided(run: Run) -> list[Case]:
+    """Cases whose samples decide when they end; the lanes of two directions at once end with the pair."""
+    return [case for case in run.cases if case.method != "duplex" and is_resolved(case)]
+
+
 def _few_samples(run: Run) -> Finding | None:
-    samples = [case.samples(case_metric(case)) for case in run.cases if is_resolved(case)]
+    samples = [case.samples(case_metric(case)) for case in _decided(run)]
     few = [len(of_case) for of_case in samples if len(of_case) < _least_samples(run.settings, of_case)]
     if not few:
         return None
