@@ -69,7 +69,7 @@ def measure(
     from isthmus.experiment.devices import open_device
     from isthmus.experiment.measure import check_experiments
     from isthmus.experiment.measure import measure as run_experiments
-    from isthmus.report.vega import script
+    from isthmus.report import prepare_page
 
     check_experiments(experiments or [])
     options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
@@ -81,7 +81,7 @@ def measure(
     # Without the folder, which says nothing about the run and much about the machine.
     command = ["isthmus", *(word.replace(str(path), path.name) for word in sys.argv[1:])]
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
-    warm_up = threading.Thread(target=script, daemon=True)
+    warm_up = threading.Thread(target=prepare_page, daemon=True)
     warm_up.start()
     try:
         with _ProgressBar() as progress:

@@ -7,7 +7,7 @@ from typing import TextIO
 from isthmus.errors import UsageError
 from isthmus.record import Run
 
-__all__ = ["FORMATS", "page_path", "write"]
+__all__ = ["FORMATS", "page_path", "prepare_page", "write"]
 
 FORMATS = ("terminal", "csv", "markdown", "html")
 
@@ -43,3 +43,10 @@ def page_path(run_path: Path) -> Path:
     """Where the HTML page of a run file goes unless told otherwise: beside it, with the suffix ``.html``."""
     plain = run_path.with_suffix("") if run_path.suffix == ".gz" else run_path
     return plain.with_suffix(".html")
+
+
+def prepare_page() -> None:
+    """Make what every HTML page needs and the user's cache keeps: a second of work the first time, none later."""
+    from isthmus.report.vega import script
+
+    script()
