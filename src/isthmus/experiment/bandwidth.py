@@ -83,9 +83,10 @@ def why_not(point: Point, device: OpenDevice) -> str | None:
     reason = device.native.why_not(point.memory)
     if reason is None and point.memory == "managed":
         reason = device.native.why_no_prefetch()
-        # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU.
+        # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU. There is a
+        # buffer for each way, whether both are in use or not.
         limit = device.native.free_bytes() // 2
-        needed = 2 * point.bytes if point.direction == "both" else point.bytes
+        needed = 2 * point.bytes
         if reason is None and needed > limit:
             reason = (
                 f"{format_bytes(needed)} of managed memory exceed half of the free device memory "

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from isthmus.errors import IsthmusError, RunFileError
 from isthmus.experiment import bandwidth
 from isthmus.experiment.binding import bind_near
 from isthmus.experiment.blocks import split_by_memory
@@ -105,6 +106,11 @@ def measure(
         except KeyboardInterrupt:
             message = f"interrupted with {session.ended} of {len(points)} cases measured"
             writer.finish(_end("interrupted", started, placement, message))
+            raise
+        except RunFileError:
+            raise  # There is nowhere to note it.
+        except IsthmusError as error:
+            writer.finish(_end("failed", started, placement, str(error)))
             raise
         writer.finish(_end("complete", started, msgspec.structs.replace(placement, pages=pages), ""))
     return path

@@ -1,0 +1,213 @@
+// A CUDA driver made of host memory, for what no real one does on demand: being old, failing, having little memory.
+//
+// It does everything at once and in order. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the
+// device's bytes. A function named in OMIT_<function> is not there at all, as in a driver that is too old for it.
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/pattern.hpp"
+
+namespace {
+
+using Address = unsigned long long;
+constexpr int success = 0;
+constexpr int out_of_memory = 2;
+constexpr int no_device = 100;
+
+std::size_t used = 0;
+
+std::size_t memory() {
+    const char* text = std::getenv("FAKE_CUDA_MEMORY");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 30;
+}
+
+// Sizes are kept in front of what is handed out.
+void* take(std::size_t bytes) {
+    constexpr std::size_t page = 4096;
+    auto* block = static_cast<std::byte*>(std::aligned_alloc(page, (bytes / page + 2) * page));
+    std::memcpy(block, &bytes, sizeof bytes);
+    return block + page;
+}
+
+std::size_t give(void* memory) {
+    auto* block = static_cast<std::byte*>(memory) - 4096;
+    std::size_t bytes = 0;
+    std::memcpy(&bytes, block, sizeof bytes);
+    std::free(block);
+    return bytes;
+}
+
+int take_device(Address* address, std::size_t bytes) {
+    if (used + bytes > memory()) return out_of_memory;
+    used += bytes;
+    *address = reinterpret_cast<Address>(take(bytes));
+    return success;
+}
+
+template <typename T>
+T argument(void** arguments, int index) {
+    return *static_cast<T*>(arguments[index]);
+}
+
+std::byte* region(void** arguments, int index) {
+    return reinterpret_cast<std::byte*>(argument<Address>(arguments, index) +
+                                        argument<std::uint64_t>(arguments, index + 1));
+}
+
+void run(const std::string& kernel, void** arguments) {
+    if (kernel == "isthmus_fill") {
+        isthmus::fill_pattern(region(arguments, 0), argument<std::uint64_t>(arguments, 2),
+                              argument<std::uint64_t>(arguments, 3), argument<std::uint64_t>(arguments, 4));
+    } else if (kernel == "isthmus_verify") {
+        const auto first = argument<std::uint64_t>(arguments, 4);
+        const isthmus::Mismatch found = isthmus::verify_pattern(
+            region(arguments, 0), argument<std::uint64_t>(arguments, 2), argument<std::uint64_t>(arguments, 3), first);
+        auto* result = reinterpret_cast<std::uint32_t*>(region(arguments, 5));
+        result[0] += static_cast<std::uint32_t>(found.words);
+        if (found) result[1] = std::min(result[1], static_cast<std::uint32_t>(found.first_word - first));
+    } else if (kernel == "isthmus_copy") {
+        std::memcpy(region(arguments, 0), region(arguments, 2), argument<std::uint64_t>(arguments, 4));
+    }
+    // isthmus_spin would wait for a host that waits for it: nothing is ever queued here.
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) {
+    const char* code = std::getenv("FAKE_CUDA_INIT");
+    return code != nullptr ? std::atoi(code) : success;
+}
+int cuDriverGetVersion(int* version) {
+    return *version = 11040, success;
+}
+int cuGetErrorName(int code, const char** name) {
+    *name = code == out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == no_device   ? "CUDA_ERROR_NO_DEVICE"
+                                  : "CUDA_ERROR";
+    return success;
+}
+int cuGetErrorString(int, const char** text) {
+    return *text = "says the fake driver", success;
+}
+int cuDeviceGetCount(int* count) {
+    return *count = 1, success;
+}
+int cuDeviceGet(int* device, int index) {
+    return *device = index, index == 0 ? success : 101;
+}
+int cuDeviceGetName(char* name, int bytes, int) {
+    return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes)), success;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+    return *bytes = memory(), success;
+}
+// Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers.
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+    return *value = attribute == 75 ? 6 : attribute == 18 || attribute == 76 ? 0 : 1, success;
+}
+#ifndef OMIT_cuDeviceGetUuid
+int cuDeviceGetUuid(char* uuid, int) {
+    return std::memset(uuid, 7, 16), success;
+}
+#endif
+int cuDeviceGetPCIBusId(char* text, int bytes, int) {
+    return std::strncpy(text, "0000:AF:00.0", static_cast<std::size_t>(bytes)), success;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+    return *context = &used, success;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+    return success;
+}
+int cuCtxSetCurrent(void*) {
+    return success;
+}
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+    return *total = memory(), *free = memory() - used, success;
+}
+int cuMemAlloc_v2(Address* address, std::size_t bytes) {
+    return take_device(address, bytes);
+}
+int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
+    return take_device(address, bytes);
+}
+int cuMemFree_v2(Address address) {
+    return used -= give(reinterpret_cast<void*>(address)), success;
+}
+int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
+    return *host = take(bytes), success;
+}
+int cuMemFreeHost(void* host) {
+    return give(host), success;
+}
+int cuMemHostRegister_v2(void*, std::size_t, unsigned) {
+    return success;
+}
+int cuMemHostUnregister(void*) {
+    return success;
+}
+int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) {
+    return *address = reinterpret_cast<Address>(host), success;
+}
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void*) {
+    return std::memcpy(reinterpret_cast<void*>(to), from, bytes), success;
+}
+int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void*) {
+    return std::memcpy(to, reinterpret_cast<void*>(from), bytes), success;
+}
+int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void*) {
+    return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), success;
+}
+int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void*) {
+    return std::memset(reinterpret_cast<void*>(to), value, bytes), success;
+}
+#ifndef OMIT_cuMemPrefetchAsync
+int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
+    return success;
+}
+#endif
+int cuStreamCreate(void** stream, unsigned) {
+    return *stream = &used, success;
+}
+int cuStreamDestroy_v2(void*) {
+    return success;
+}
+int cuStreamSynchronize(void*) {
+    return success;
+}
+int cuEventCreate(void** event, unsigned) {
+    return *event = new std::chrono::steady_clock::time_point, success;
+}
+int cuEventDestroy_v2(void* event) {
+    return delete static_cast<std::chrono::steady_clock::time_point*>(event), success;
+}
+int cuEventRecord(void* event, void*) {
+    return *static_cast<std::chrono::steady_clock::time_point*>(event) = std::chrono::steady_clock::now(), success;
+}
+int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
+    const auto time = [](void* event) { return *static_cast<std::chrono::steady_clock::time_point*>(event); };
+    *milliseconds = std::chrono::duration<float, std::milli>(time(stop) - time(start)).count();
+    return success;
+}
+int cuModuleLoadData(void** module, const void*) {
+    return *module = &used, success;
+}
+int cuModuleUnload(void*) {
+    return success;
+}
+int cuModuleGetFunction(void** function, void*, const char* name) {
+    return *function = new std::string(name), success;
+}
+#ifndef OMIT_cuLaunchKernel
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                   void** arguments, void**) {
+    return run(*static_cast<std::string*>(function), arguments), success;
+}
+#endif
+
+}  // extern "C"

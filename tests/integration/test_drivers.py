@@ -1,0 +1,159 @@
+"""NVIDIA's drivers as they are in the field: too old, without devices, out of memory, NVML missing or broken."""
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_HERE = Path(__file__).parent
+_REPOSITORY = _HERE.parent.parent
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Build = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A fake library, without the functions that are named; each is compiled once."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs g++ to build the fake drivers")
+
+    @functools.cache
+    def compiled(source: str, *omitted: str) -> Path:
+        library = tmp_path_factory.mktemp("fake") / "fake.so"
+        sources = [_HERE / source, *([_REPOSITORY / "native/base/pattern.cpp"] if source == "fake_cuda.cpp" else [])]
+        options = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
+        options += [f"-DOMIT_{name}" for name in omitted]
+        subprocess.run([compiler, *options, *sources, "-o", library], check=True)
+        return library
+
+    return compiled
+
+
+@pytest.fixture
+def build(tmp_path: Path, compiled: Callable[..., Path]) -> Build:
+    """Puts a fake library into the folder that `isthmus` looks for drivers in."""
+
+    def build(library: str, source: str, *omitted: str) -> None:
+        shutil.copy(compiled(source, *omitted), tmp_path / library)
+
+    return build
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path) -> Run:
+    """Runs a command line with the fake libraries before any real ones."""
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "isthmus", *words],
+            env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)} | environment,
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+
+    return run
+
+
+def _measure(isthmus: Run, *words: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    done = isthmus(
+        *("measure", "--device", "cuda:0", "--sizes", "4KiB,1MiB", "--time", "0.3", "-o", "run.json", "--json"),
+        *words,
+        **environment,
+    )
+    return done, json.loads(done.stdout) if done.stdout else {}
+
+
+def _notes(run: dict[str, Any], memory: str) -> set[str]:
+    return {case.get("note", "") for case in run["cases"] if case["host_memory"] == memory}
+
+
+def test_a_whole_driver_is_measured_with_every_kind_of_memory(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    done, run = _measure(isthmus)
+    assert done.returncode == 0, done.stderr
+    assert {case["verified"] for case in run["cases"]} == {"yes"}
+    assert len({case["host_memory"] for case in run["cases"]}) == 7
+    assert run["fingerprint"]["device"]["compute_capability"] == "6.0"
+
+
+def test_a_driver_too_old_for_prefetching_loses_managed_memory_and_nothing_else(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp", "cuMemPrefetchAsync", "cuDeviceGetUuid")
+    done, run = _measure(isthmus)
+    assert done.returncode == 0, done.stderr
+    assert _notes(run, "managed") == {"cuMemPrefetchAsync is absent: the driver is too old; it needs CUDA 8.0"}
+    assert _notes(run, "pinned") == {""}
+    assert run["fingerprint"]["device"].get("uuid", "") == ""
+
+
+def test_a_driver_too_old_to_launch_kernels_is_told_with_the_version_it_needs(
+    build: Build, isthmus: Run, tmp_path: Path
+) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp", "cuLaunchKernel")
+    done, _ = _measure(isthmus)
+    assert done.returncode == 1
+    assert "cuLaunchKernel is absent: the driver is too old; it needs CUDA 4.0" in done.stderr
+    assert "Traceback" not in done.stderr
+    end = json.loads((tmp_path / "run.json").read_text())["end"]
+    assert end["status"] == "failed"
+    assert "cuLaunchKernel" in end["message"]
+
+
+@pytest.mark.parametrize(("code", "name"), [("100", "CUDA_ERROR_NO_DEVICE"), ("803", "CUDA_ERROR")])
+def test_a_driver_that_does_not_start_is_an_absent_device(build: Build, isthmus: Run, code: str, name: str) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    done, _ = _measure(isthmus, FAKE_CUDA_INIT=code)
+    assert done.returncode == 3
+    assert f"cuInit failed: {name} ({code}): says the fake driver" in done.stderr
+    assert isthmus("devices", FAKE_CUDA_INIT=code).returncode == 0
+
+
+def test_sizes_beyond_the_device_are_skipped_with_the_reason_and_the_rest_is_measured(
+    build: Build, isthmus: Run
+) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    done, run = _measure(isthmus, "--memory", "pinned", FAKE_CUDA_MEMORY=str(1 << 20))
+    assert done.returncode == 0, done.stderr
+    by_size = {size: [case for case in run["cases"] if case["bytes"] == size] for size in (4096, 1 << 20)}
+    assert not any(case.get("skipped") for case in by_size[4096])
+    assert all("cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY" in case["note"] for case in by_size[1 << 20])
+
+
+def test_managed_memory_stays_within_half_of_what_the_device_has_free(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    _, run = _measure(isthmus, "--memory", "managed", FAKE_CUDA_MEMORY=str(3 << 20))
+    notes = {case["bytes"]: case.get("note", "") for case in run["cases"] if case["direction"] == "h2d"}
+    assert notes[4096] == ""
+    assert "exceed half of the free device memory" in notes[1 << 20]
+
+
+def test_no_nvml_costs_readings_only(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    done = isthmus("devices", "--json", FAKE_NVML_INIT="999")
+    device = json.loads(done.stdout)["backends"][0]["devices"][0]
+    assert device["name"] == "Fake GPU"
+    assert "not started" in device["conditions"]["nvml"]
+
+
+def test_an_nvml_that_knows_little_gives_what_it_knows(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    done, run = _measure(isthmus, "--memory", "pinned")
+    assert done.returncode == 0, done.stderr
+    device = run["fingerprint"]["device"]
+    assert device["driver_version"] == "525.60.13"
+    assert device["conditions"]["temperature"] == "41 C"
+    assert "sm_clock" not in device["conditions"]
+    # Half a reading of the link is none.
+    assert device.get("link") is None
