@@ -8,6 +8,7 @@
 #include "base/slices.hpp"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -26,8 +27,14 @@ __attribute__((target("clflushopt"))) void evict_lines(const std::byte* data, st
     _mm_sfence();
 }
 
+// Asked of the processor itself, as clang's __builtin_cpu_supports does not know the name.
 bool can_evict() {
-    static const bool can = __builtin_cpu_supports("clflushopt");
+    static const bool can = [] {
+        constexpr unsigned features_leaf = 7;
+        constexpr unsigned clflushopt_bit = 1U << 23;
+        unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+        return __get_cpuid_count(features_leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & clflushopt_bit) != 0;
+    }();
     return can;
 }
 

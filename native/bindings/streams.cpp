@@ -108,7 +108,7 @@ void bind_streams(nb::module_& module) {
             "close_gate",
             [](PyStream& self) {
                 Stream* const streams[] = {self.handle.get()};
-                return std::make_unique<PyGate>(self.session, unwrap(bound(self.session).close_gate(streams)));
+                return std::make_unique<PyGate>(PyGate{self.session, unwrap(bound(self.session).close_gate(streams))});
             },
             nb::keep_alive<0, 1>());
 }

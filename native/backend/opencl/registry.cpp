@@ -118,7 +118,8 @@ Registry find_devices(const std::vector<std::string>& drivers) {
     };
     add(open_loader(), "libOpenCL.so.1");
     for (const std::string& driver : drivers) add(open_driver(driver), driver);
-    std::ranges::stable_partition(registry.entries, [](const Entry& entry) { return !entry.is_cpu; });
+    std::stable_partition(registry.entries.begin(), registry.entries.end(),
+                          [](const Entry& entry) { return !entry.is_cpu; });
     int index = 0;
     for (Entry& entry : registry.entries) entry.info.index = index++;
     if (!registry.entries.empty()) {
