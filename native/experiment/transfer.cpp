@@ -159,7 +159,8 @@ Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
     samples.enqueue.reserve(quota.most);
     const bool gated = device_time && !host && !blocks_ && method_ != Method::prefetch;
     std::vector<Stream*> streams;
-    for (Track& track : tracks_) streams.push_back(track.stream);
+    streams.reserve(tracks_.size());
+    for (const Track& track : tracks_) streams.push_back(track.stream);
     const TimePoint begin = now();
     for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
         ISTHMUS_TRY(prepare_sample());
