@@ -23,6 +23,7 @@ std::size_t allowed_processors() {
 }  // namespace
 
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work) {
+    if (bytes == 0) return;
     const std::size_t threads = std::clamp(bytes / smallest_slice, std::size_t{1},
                                            std::min(most_threads, std::max(allowed_processors(), std::size_t{1})));
     // Rounded up twice: what does not divide evenly must not be left over at the end.
