@@ -94,6 +94,8 @@ class Gate {
   public:
     virtual ~Gate() = default;
     virtual Status open() = 0;
+    // Whether it opened by itself because the host took too long; known once its streams were synchronised.
+    virtual bool gave_up() const { return false; }
 };
 
 enum class Side { host, device };

@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <thread>
+#include <utility>
 #include <vector>
+
+#include "base/threads.hpp"
 
 namespace isthmus {
 namespace {
@@ -30,7 +32,13 @@ void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std
     const std::size_t slice = ((bytes + threads - 1) / threads + page - 1) / page * page;
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads && i * slice < bytes; ++i) {
-        others.emplace_back([&work, begin = i * slice, end = std::min(bytes, (i + 1) * slice)] { work(begin, end); });
+        const std::size_t begin = i * slice;
+        const std::size_t end = std::min(bytes, begin + slice);
+        if (auto thread = start_thread([&work, begin, end] { work(begin, end); })) {
+            others.push_back(std::move(*thread));
+        } else {
+            work(begin, end);
+        }
     }
     work(0, std::min(bytes, slice));
 }

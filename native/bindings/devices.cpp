@@ -21,15 +21,6 @@ namespace {
 
 using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
-nb::dict dict_of(const LinkReading& link) {
-    nb::dict dict;
-    dict["generation"] = link.generation;
-    dict["width"] = link.width;
-    dict["max_generation"] = link.max_generation;
-    dict["max_width"] = link.max_width;
-    return dict;
-}
-
 nb::dict dict_of(const DeviceInfo& info) {
     nb::dict dict;
     dict["backend"] = info.backend;
@@ -44,7 +35,7 @@ nb::dict dict_of(const DeviceInfo& info) {
     dict["memory_bytes"] = info.memory_bytes;
     dict["shares_host_memory"] = info.shares_host_memory;
     dict["copy_engines"] = info.copy_engines;
-    dict["link"] = dict_of(info.link);
+    dict["link"] = link_dict(info.link);
     nb::dict conditions;
     for (const auto& [name, value] : info.conditions) conditions[name.c_str()] = value;
     dict["conditions"] = conditions;
@@ -107,6 +98,15 @@ void bind(Session& session) {
 }
 
 }  // namespace
+
+nb::dict link_dict(const LinkReading& link) {
+    nb::dict dict;
+    dict["generation"] = link.generation;
+    dict["width"] = link.width;
+    dict["max_generation"] = link.max_generation;
+    dict["max_width"] = link.max_width;
+    return dict;
+}
 
 void bind_devices(nb::module_& module) {
     module.def("list_devices", &list_devices, nb::arg("opencl_drivers"));

@@ -3,7 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include "backend/backend.hpp"
+
 namespace isthmus::bindings {
+
+nanobind::dict link_dict(const LinkReading& link);
 
 void bind_devices(nanobind::module_& module);
 void bind_streams(nanobind::module_& module);

@@ -80,10 +80,7 @@ void bind_transfer(nb::module_& module) {
                 check(memory.session().device().bind_thread());
                 link = unwrap(read_link_under_load(memory, device));
             }
-            nb::dict dict;
-            dict["generation"] = link.generation;
-            dict["width"] = link.width;
-            return dict;
+            return link_dict(link);
         },
         nb::arg("memory"), nb::arg("device"));
 }

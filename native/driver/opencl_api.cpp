@@ -1,6 +1,8 @@
 // OpenCL, opened at run time through a loader or as one vendor's driver.
 #include "driver/opencl_api.hpp"
 
+#include <string_view>
+
 namespace isthmus::opencl {
 namespace {
 
@@ -54,6 +56,14 @@ Status Api::check(const char* function, ReturnCode code) {
         case invalid_buffer_size: return {Code::out_of_memory, message};
         default: return {Code::call_failed, message};
     }
+}
+
+Status Api::complete() const {
+#define ISTHMUS_CHECK(function, place, since, result, parameters) \
+    if (!function && std::string_view(since) < "OpenCL 2") return function.absent();
+    ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_CHECK)
+#undef ISTHMUS_CHECK
+    return {};
 }
 
 Result<Source> open_loader() {

@@ -37,7 +37,6 @@ inline constexpr ReturnCode invalid_buffer_size = -61;
 inline constexpr std::uint32_t platform_name = 0x0902;
 inline constexpr std::uint32_t platform_version = 0x0901;
 inline constexpr std::uint32_t device_type = 0x1000;
-inline constexpr std::uint32_t device_vendor_id = 0x1001;
 inline constexpr std::uint32_t device_max_compute_units = 0x1002;
 inline constexpr std::uint32_t device_max_mem_alloc_size = 0x1010;
 inline constexpr std::uint32_t device_global_mem_size = 0x101F;
@@ -53,7 +52,6 @@ inline constexpr std::uint32_t device_pci_domain_nv = 0x400A;
 inline constexpr std::uint32_t device_topology_amd = 0x4037;
 inline constexpr std::uint32_t device_pci_bus_info_khr = 0x410F;
 inline constexpr Flags device_type_cpu = 1 << 1;
-inline constexpr Flags device_type_gpu = 1 << 2;
 inline constexpr Flags device_type_all = 0xFFFFFFFF;
 inline constexpr Flags svm_coarse_grain_buffer = 1 << 0;
 
@@ -93,7 +91,6 @@ struct PciBusInfo {
     X(clCreateKernel, 34, "OpenCL 1.0", Kernel, (Program, const char*, ReturnCode*))                                   \
     X(clReleaseKernel, 37, "OpenCL 1.0", ReturnCode, (Kernel))                                                         \
     X(clSetKernelArg, 38, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, const void*))                 \
-    X(clWaitForEvents, 41, "OpenCL 1.0", ReturnCode, (std::uint32_t, const Event*))                                    \
     X(clReleaseEvent, 44, "OpenCL 1.0", ReturnCode, (Event))                                                           \
     X(clGetEventProfilingInfo, 45, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*)) \
     X(clFlush, 46, "OpenCL 1.0", ReturnCode, (Queue))                                                                  \
@@ -136,6 +133,8 @@ struct Api {
         if (!function) return function.absent();
         return check(function.name, function(arguments...));
     }
+    // The first function of OpenCL 1.x that is absent; later ones are asked for where they are used.
+    Status complete() const;
     // The status of a function that returns an object and its code through a pointer.
     static Status check(const char* function, ReturnCode code);
 };

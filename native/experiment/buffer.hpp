@@ -21,8 +21,10 @@ class Session {
     template <typename Work>
     Status run(Work work) {
         const std::lock_guard lock(mutex_);
-        ISTHMUS_TRY(work(*stream_));
-        return stream_->synchronize();
+        Status status = work(*stream_);
+        // Also after a failure: what was enqueued before it still uses the caller's memory.
+        Status ended = stream_->synchronize();
+        return status.ok() ? std::move(ended) : std::move(status);
     }
 
     // A stream with the events around what is timed on it. There are two, shared by all transfers of the session, of

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/cache.hpp"
+#include "base/threads.hpp"
 
 namespace isthmus {
 namespace {
@@ -57,7 +59,8 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
         ISTHMUS_TRY_ASSIGN(on_device, lane.device->region(offset, bytes));
         track.device = on_device;
     }
-    track.seed = seed;
+    // Each way has its own contents, so that one cannot pass for the other.
+    track.seed = lane.direction == Direction::h2d ? seed : seed + 1;
     ISTHMUS_TRY_ASSIGN(shared, session_->track(tracks_.size()));
     track.stream = shared->stream.get();
     track.start = shared->start.get();
@@ -89,7 +92,10 @@ Status Transfer::enqueue(Track& track) {
 Status Transfer::prepare_sample() {
     if (evicts_) {
         for (const Track& track : tracks_) {
-            if (track.memory.allocation->host() != nullptr) evict_from_caches(track.memory.host(), track.memory.bytes);
+            // Mapped memory of OpenCL has an address only while the host has access.
+            ISTHMUS_TRY(device().begin_host_access(*track.memory.allocation));
+            evict_from_caches(track.memory.host(), track.memory.bytes);
+            ISTHMUS_TRY(device().end_host_access(*track.memory.allocation));
         }
     }
     // Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
@@ -145,6 +151,7 @@ Result<Samples> Transfer::run(std::size_t warmups, Quota quota) {
     if (last_seconds_ >= long_seconds) return pass(quota, true, true);
     quota.seconds /= 2;
     ISTHMUS_TRY_ASSIGN(samples, pass(quota, true, false));
+    last_seconds_ = samples.host.back();
     quota.most = std::min(quota.most, std::max(quota.least, most_gated));
     ISTHMUS_TRY_ASSIGN(timed, pass(quota, false, true));
     samples.device = std::move(timed.device);
@@ -157,37 +164,47 @@ Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
     Samples samples;
     samples.host.reserve(quota.most);
     samples.enqueue.reserve(quota.most);
-    const bool gated = device_time && !host && !blocks_ && method_ != Method::prefetch;
-    std::vector<Stream*> streams;
-    streams.reserve(tracks_.size());
-    for (const Track& track : tracks_) streams.push_back(track.stream);
     const TimePoint begin = now();
     for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
-        ISTHMUS_TRY(prepare_sample());
-        std::unique_ptr<Gate> gate;
-        if (gated) {
-            ISTHMUS_TRY_ASSIGN(closed, device().close_gate(streams));
-            gate = std::move(closed);
+        if (Status status = sample_tracks(samples, host, device_time); !status.ok()) {
+            // What was enqueued before the failure still uses the caller's memory.
+            for (const Track& track : tracks_) (void)track.stream->synchronize();
+            return status;
         }
-        if (device_time) {
-            for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.start, *track.stream));
-        }
-        const TimePoint start = now();
-        for (Track& track : tracks_) ISTHMUS_TRY(enqueue(track));
-        const TimePoint queued = now();
-        if (device_time) {
-            for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.stop, *track.stream));
-        }
-        if (gate) ISTHMUS_TRY(gate->open());
-        for (Track& track : tracks_) ISTHMUS_TRY(track.stream->synchronize());
-        const TimePoint end = now();
-        if (host) {
-            samples.host.push_back(seconds_between(start, end));
-            samples.enqueue.push_back(seconds_between(start, queued));
-        }
-        if (device_time) ISTHMUS_TRY(add_device_times(samples));
     }
     return samples;
+}
+
+Status Transfer::sample_tracks(Samples& samples, bool host, bool device_time) {
+    const bool gated = device_time && !host && gates_work_ && !blocks_ && method_ != Method::prefetch;
+    ISTHMUS_TRY(prepare_sample());
+    std::unique_ptr<Gate> gate;
+    if (gated) {
+        std::vector<Stream*> streams;
+        streams.reserve(tracks_.size());
+        for (const Track& track : tracks_) streams.push_back(track.stream);
+        ISTHMUS_TRY_ASSIGN(closed, device().close_gate(streams));
+        gate = std::move(closed);
+    }
+    if (device_time) {
+        for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.start, *track.stream));
+    }
+    const TimePoint start = now();
+    for (Track& track : tracks_) ISTHMUS_TRY(enqueue(track));
+    const TimePoint queued = now();
+    if (device_time) {
+        for (Track& track : tracks_) ISTHMUS_TRY(device().record(*track.stop, *track.stream));
+    }
+    if (gate) ISTHMUS_TRY(gate->open());
+    for (Track& track : tracks_) ISTHMUS_TRY(track.stream->synchronize());
+    const TimePoint end = now();
+    if (host) {
+        samples.host.push_back(seconds_between(start, end));
+        samples.enqueue.push_back(seconds_between(start, queued));
+    }
+    // A gate that gave up (CUDA_LAUNCH_BLOCKING=1 makes the host wait for it) let the queueing into the device's time.
+    if (gate) gates_work_ = !gate->gave_up();
+    return device_time ? add_device_times(samples) : Status();
 }
 
 // Each of two directions has a thread of its own, started together for every sample.
@@ -199,12 +216,16 @@ Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
     std::atomic<bool> stop = false;
     Status other_failed;
     const auto transfer = [&](Track& track) -> Status {
-        if (device_time) ISTHMUS_TRY(device().record(*track.start, *track.stream));
-        ISTHMUS_TRY(enqueue(track));
-        if (device_time) ISTHMUS_TRY(device().record(*track.stop, *track.stream));
-        return track.stream->synchronize();
+        const auto enqueue_all = [&]() -> Status {
+            if (device_time) ISTHMUS_TRY(device().record(*track.start, *track.stream));
+            ISTHMUS_TRY(enqueue(track));
+            return device_time ? device().record(*track.stop, *track.stream) : Status();
+        };
+        Status status = enqueue_all();
+        Status ended = track.stream->synchronize();
+        return status.ok() ? std::move(ended) : std::move(status);
     };
-    std::jthread other([&] {
+    std::optional<std::jthread> started = start_thread([&] {
         Status status = device().bind_thread();
         for (std::size_t sample = 1; true; ++sample) {
             // Spinning, since waking a sleeping thread takes longer than a small copy; it yields, for machines on
@@ -218,6 +239,8 @@ Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
             done.store(sample, std::memory_order_release);
         }
     });
+    if (!started)
+        return Status(Code::call_failed, "no second thread for the second direction: the limit on threads is reached");
     Status failed;
     const TimePoint begin = now();
     for (std::size_t i = 1; i <= quota.most && (i <= quota.least || seconds_between(begin, now()) < quota.seconds);
@@ -234,7 +257,7 @@ Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
         if (!failed.ok()) break;
     }
     stop = true;
-    other.join();
+    started->join();
     ISTHMUS_TRY(std::move(failed));
     return samples;
 }
@@ -246,9 +269,11 @@ Status Transfer::add_device_times(Samples& samples) {
         for (std::size_t i = 0; i < tracks_.size(); ++i) {
             ISTHMUS_TRY_ASSIGN(seconds, device().seconds_between(*from.start, *tracks_[i].stop));
             longest = std::max(longest, seconds);
+            if (&from != &tracks_[i] || tracks_.size() != 2) continue;
             // The lanes of a prefetch change places: the one that came from the host is the h2d one.
-            const bool swapped = method_ == Method::prefetch && tracks_[0].side == Side::host;
-            if (&from == &tracks_[i] && tracks_.size() == 2) samples.lanes[swapped ? 1 - i : i].push_back(seconds);
+            const bool to_device =
+                method_ == Method::prefetch ? from.side == Side::device : from.lane.direction == Direction::h2d;
+            samples.lanes[to_device ? 0 : 1].push_back(seconds);
         }
     }
     samples.device.push_back(longest);

@@ -44,7 +44,8 @@ class Transfer {
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
-    // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane.
+    // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane. The h2d lane's source holds
+    // the pattern of `seed`, the d2h lane's that of `seed` + 1.
     static Result<std::unique_ptr<Transfer>> create(Method method, std::vector<Lane> lanes, std::size_t offset,
                                                     std::size_t bytes, std::uint64_t seed);
 
@@ -76,6 +77,7 @@ class Transfer {
     Status enqueue(Track& track);
     Status prepare_sample();
     Result<Samples> run_tracks(Quota quota, bool host, bool device_time);
+    Status sample_tracks(Samples& samples, bool host, bool device_time);
     Result<Samples> run_threads(Quota quota, bool device_time);
     Status add_device_times(Samples& samples);
 
@@ -85,7 +87,8 @@ class Transfer {
     bool blocks_ = false;  // enqueueing occupies the calling thread, so that two directions need two threads
     // The CPU takes part in the copy, so its caches must not hold the host's side; what is larger evicts itself.
     bool evicts_ = false;
-    double last_seconds_;  // of the latest warm-up
+    bool gates_work_ = true;
+    double last_seconds_;  // of the latest transfer
 };
 
 // Keeps the link busy for a moment and reads its state meanwhile; idle links train down to save power.

@@ -12,5 +12,8 @@ typedef u64 address;
 #define GLOBAL
 #define GLOBAL_ID                  ((u64)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x())
 #define GLOBAL_SIZE                ((u64)__nvvm_read_ptx_sreg_nctaid_x() * __nvvm_read_ptx_sreg_ntid_x())
+#define FIRST(count)               GLOBAL_ID
+#define END(count)                 (count)
+#define STEP                       GLOBAL_SIZE
 #define ATOMIC_ADD(pointer, value) ((void)__atomic_fetch_add((pointer), (value), __ATOMIC_RELAXED))
 #define ATOMIC_MIN(pointer, value) ((void)__atomic_fetch_min((pointer), (value), __ATOMIC_RELAXED))

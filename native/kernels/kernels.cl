@@ -39,7 +39,7 @@ KERNEL isthmus_fill(GLOBAL u8* region, u64 region_offset, u64 bytes, u64 seed, u
     GLOBAL u8* const to = region + region_offset;
     const bool aligned = (address)to % 8 == 0;
     const u64 words = bytes / 8 + (bytes % 8 != 0);
-    for (u64 i = GLOBAL_ID; i < words; i += GLOBAL_SIZE) {
+    for (u64 i = FIRST(words); i < END(words); i += STEP) {
         store_word(to + 8 * i, pattern_word(seed, first_word + i), word_bytes(bytes, i), aligned);
     }
 }
@@ -52,7 +52,7 @@ KERNEL isthmus_verify(const GLOBAL u8* region, u64 region_offset, u64 bytes, u64
     // Counted per thread first, so that a wholly wrong buffer costs two atomics per thread instead of two per word.
     u32 wrong = 0;
     u32 first = 0xFFFFFFFFu;
-    for (u64 i = GLOBAL_ID; i < words; i += GLOBAL_SIZE) {
+    for (u64 i = FIRST(words); i < END(words); i += STEP) {
         const u64 size = word_bytes(bytes, i);
         if (load_word(from + 8 * i, size, aligned) != low_bytes(pattern_word(seed, first_word + i), size)) {
             if (wrong == 0) first = (u32)i;
@@ -69,34 +69,35 @@ KERNEL isthmus_verify(const GLOBAL u8* region, u64 region_offset, u64 bytes, u64
 // A load from host memory takes a microsecond or two. Four that do not wait for one another, on every thread of a
 // launch, are far more than the link needs to stay full. The pointers must be congruent modulo the size of `unit`; what
 // lies before the first aligned unit and after the last is copied by bytes.
-#define DEFINE_COPY(name, unit)                                                       \
-    DEVICE void name(GLOBAL u8* to_bytes, const GLOBAL u8* from_bytes, u64 bytes) {   \
-        const u64 to_aligned = (0 - (u64)(address)to_bytes) % sizeof(unit);           \
-        const u64 head = to_aligned < bytes ? to_aligned : bytes;                     \
-        const u64 count = (bytes - head) / sizeof(unit);                              \
-        const u64 step = GLOBAL_SIZE;                                                 \
-        GLOBAL unit* const to = (GLOBAL unit*)(to_bytes + head);                      \
-        const GLOBAL unit* const from = (const GLOBAL unit*)(from_bytes + head);      \
-        u64 i = GLOBAL_ID;                                                            \
-        for (; i + 3 * step < count; i += 4 * step) {                                 \
-            const unit a = from[i];                                                   \
-            const unit b = from[i + step];                                            \
-            const unit c = from[i + 2 * step];                                        \
-            const unit d = from[i + 3 * step];                                        \
-            to[i] = a;                                                                \
-            to[i + step] = b;                                                         \
-            to[i + 2 * step] = c;                                                     \
-            to[i + 3 * step] = d;                                                     \
-        }                                                                             \
-        for (; i < count; i += step) {                                                \
-            to[i] = from[i];                                                          \
-        }                                                                             \
-        for (u64 j = GLOBAL_ID; j < head; j += step) {                                \
-            to_bytes[j] = from_bytes[j];                                              \
-        }                                                                             \
-        for (u64 j = head + count * sizeof(unit) + GLOBAL_ID; j < bytes; j += step) { \
-            to_bytes[j] = from_bytes[j];                                              \
-        }                                                                             \
+#define DEFINE_COPY(name, unit)                                                              \
+    DEVICE void name(GLOBAL u8* to_bytes, const GLOBAL u8* from_bytes, u64 bytes) {          \
+        const u64 to_aligned = (0 - (u64)(address)to_bytes) % sizeof(unit);                  \
+        const u64 head = to_aligned < bytes ? to_aligned : bytes;                            \
+        const u64 count = (bytes - head) / sizeof(unit);                                     \
+        const u64 step = STEP;                                                               \
+        const u64 end = END(count);                                                          \
+        GLOBAL unit* const to = (GLOBAL unit*)(to_bytes + head);                             \
+        const GLOBAL unit* const from = (const GLOBAL unit*)(from_bytes + head);             \
+        u64 i = FIRST(count);                                                                \
+        for (; i + 3 * step < end; i += 4 * step) {                                          \
+            const unit a = from[i];                                                          \
+            const unit b = from[i + step];                                                   \
+            const unit c = from[i + 2 * step];                                               \
+            const unit d = from[i + 3 * step];                                               \
+            to[i] = a;                                                                       \
+            to[i + step] = b;                                                                \
+            to[i + 2 * step] = c;                                                            \
+            to[i + 3 * step] = d;                                                            \
+        }                                                                                    \
+        for (; i < end; i += step) {                                                         \
+            to[i] = from[i];                                                                 \
+        }                                                                                    \
+        for (u64 j = GLOBAL_ID; j < head; j += GLOBAL_SIZE) {                                \
+            to_bytes[j] = from_bytes[j];                                                     \
+        }                                                                                    \
+        for (u64 j = head + count * sizeof(unit) + GLOBAL_ID; j < bytes; j += GLOBAL_SIZE) { \
+            to_bytes[j] = from_bytes[j];                                                     \
+        }                                                                                    \
     }
 
 DEFINE_COPY(copy_by_1, u8)

@@ -7,10 +7,22 @@ typedef ulong u64;
 typedef uint4 u32x4;
 typedef uintptr_t address;
 
-#define KERNEL                     __kernel void
-#define DEVICE                     static inline
-#define GLOBAL                     __global
-#define GLOBAL_ID                  ((u64)get_global_id(0))
-#define GLOBAL_SIZE                ((u64)get_global_size(0))
+#define KERNEL      __kernel void
+#define DEVICE      static inline
+#define GLOBAL      __global
+#define GLOBAL_ID   ((u64)get_global_id(0))
+#define GLOBAL_SIZE ((u64)get_global_size(0))
+
+// Which of `count` units a work-item takes: on a GPU neighbours, so that accesses join; on a CPU (built with
+// ISTHMUS_SLICED) a slice of its own, so that cores do not share lines.
+#ifdef ISTHMUS_SLICED
+#define FIRST(count) ((count)*GLOBAL_ID / GLOBAL_SIZE)
+#define END(count)   ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
+#define STEP         ((u64)1)
+#else
+#define FIRST(count) GLOBAL_ID
+#define END(count)   (count)
+#define STEP         GLOBAL_SIZE
+#endif
 #define ATOMIC_ADD(pointer, value) ((void)atomic_add((pointer), (value)))
 #define ATOMIC_MIN(pointer, value) ((void)atomic_min((pointer), (value)))

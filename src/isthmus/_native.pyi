@@ -98,7 +98,10 @@ def bind_to_node(node: int, cpus: list[int]) -> None: ...
 def create_transfer(
     method: str, lanes: list[tuple[str, Buffer, Buffer | None]], offset: int, bytes: int, seed: int
 ) -> Transfer:
-    """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory)."""
+    """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory).
 
-def read_link_under_load(memory: Buffer, device: Buffer) -> dict[str, int | None]:
+    The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1.
+    """
+
+def read_link_under_load(memory: Buffer, device: Buffer) -> LinkDict:
     """Generation and width of the link, read while copies keep it busy."""

@@ -43,14 +43,18 @@ Result<int> PrimaryContext::attribute(int attribute) const {
 
 Result<Kernels> PrimaryContext::kernels() {
     const std::lock_guard lock(mutex_);
-    if (module_ != nullptr) return kernels_;
+    if (kernels_) return *kernels_;
     const Api& cu = api();
-    ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.fill, module_, kernel_name::fill));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.verify, module_, kernel_name::verify));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.copy, module_, kernel_name::copy));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels_.spin, module_, kernel_name::spin));
-    return kernels_;
+    if (module_ == nullptr) {
+        ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
+    }
+    Kernels kernels;
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.fill, module_, kernel_name::fill));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.verify, module_, kernel_name::verify));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.copy, module_, kernel_name::copy));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, kernel_name::spin));
+    kernels_ = kernels;
+    return kernels;
 }
 
 }  // namespace isthmus::cuda

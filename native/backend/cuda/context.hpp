@@ -46,7 +46,7 @@ class PrimaryContext {
     Context context_;
     std::mutex mutex_;  // guards the two below
     Module module_ = nullptr;
-    Kernels kernels_;
+    std::optional<Kernels> kernels_;
 };
 
 }  // namespace isthmus::cuda

@@ -274,7 +274,11 @@ BackendListing list_devices() {
     if (Status status = cu.call(cu.cuDeviceGetCount, &count); !status.ok()) listing.absent_because = status.message();
     for (int index = 0; index < count; ++index) {
         auto info = describe(*driver.value(), index);
-        if (info.ok()) listing.devices.push_back(info.value());
+        if (info.ok()) {
+            listing.devices.push_back(info.value());
+        } else {
+            listing.absent_because += "device " + std::to_string(index) + ": " + info.take_status().message() + "; ";
+        }
     }
     return listing;
 }

@@ -22,7 +22,8 @@ GateWords::Slot GateWords::next() {
     std::byte* host = memory_->host() + offset;
     std::memset(host, 0, slot_bytes);
     const DevicePointer address = static_cast<CudaAllocation&>(*memory_).address() + offset;
-    return {std::atomic_ref(*reinterpret_cast<std::uint32_t*>(host)), address, address + timed_out_offset};
+    return {std::atomic_ref(*reinterpret_cast<std::uint32_t*>(host)), address, address + timed_out_offset,
+            std::atomic_ref(*reinterpret_cast<std::uint32_t*>(host + timed_out_offset))};
 }
 
 }  // namespace isthmus::cuda

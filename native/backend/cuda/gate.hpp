@@ -19,6 +19,7 @@ class GateWords {
         std::atomic_ref<std::uint32_t> flag;
         DevicePointer flag_address;
         DevicePointer timed_out_address;
+        std::atomic_ref<std::uint32_t> timed_out;
     };
     // A closed slot. Slots are handed out in turn, so one is used again only after a thousand others: long after the
     // kernels that watched it have ended.
@@ -38,6 +39,8 @@ class CudaGate final : public Gate {
         slot_.flag.store(1, std::memory_order_release);
         return {};
     }
+
+    bool gave_up() const override { return slot_.timed_out.load(std::memory_order_acquire) != 0; }
 
   private:
     std::shared_ptr<GateWords> words_;

@@ -155,7 +155,12 @@ class HostDevice final : public Device {
 
     Result<std::unique_ptr<Stream>> create_stream() override {
         if (const auto fault = core_->meet("stream"); fails(fault)) return injected(*fault, "stream", 0);
-        return std::unique_ptr<Stream>(std::make_unique<HostStream>(core_));
+        auto stream = std::make_unique<HostStream>(core_);
+        if (!stream->worker().start()) {
+            return Status(Code::call_failed,
+                          "no thread for a stream: the limit on threads (ulimit -u, pids.max) is reached");
+        }
+        return std::unique_ptr<Stream>(std::move(stream));
     }
     Result<std::unique_ptr<Event>> create_event() override {
         if (const auto fault = core_->meet("event"); fails(fault)) return injected(*fault, "event", 0);

@@ -3,12 +3,17 @@
 
 #include <utility>
 
+#include "base/threads.hpp"
+
 namespace isthmus::host {
 
-Worker::Worker() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+bool Worker::start() {
+    thread_ = start_thread([this](const std::stop_token& stop) { run(stop); });
+    return thread_.has_value();
+}
 
 Worker::~Worker() {
-    thread_.request_stop();
+    if (thread_) thread_->request_stop();
     changed_.notify_all();
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "backend/backend.hpp"
@@ -15,11 +16,13 @@ class Worker {
   public:
     using Command = std::function<Status()>;
 
-    Worker();
+    Worker() = default;
     ~Worker();  // runs what is still queued
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
+    // Whether there was room for a thread; nothing else may be called before.
+    bool start();
     void enqueue(Command command);
     // Waits until all commands have run; returns the first failure since the last call.
     Status drain();
@@ -32,7 +35,7 @@ class Worker {
     std::deque<Command> queue_;
     bool busy_ = false;
     Status failure_;
-    std::jthread thread_;  // last, so that it ends before what it uses
+    std::optional<std::jthread> thread_;  // last, so that it ends before what it uses
 };
 
 }  // namespace isthmus::host

@@ -8,6 +8,7 @@
 namespace isthmus::opencl {
 
 Result<std::shared_ptr<SharedContext>> SharedContext::create(const Entry& entry) {
+    ISTHMUS_TRY(entry.api.complete());
     std::shared_ptr<SharedContext> shared(new SharedContext(entry));
     const Api& cl = shared->api();
     ReturnCode code = success;
@@ -32,7 +33,8 @@ Status SharedContext::build() {
     const char* source = kernels_opencl;
     program_ = cl.clCreateProgramWithSource(context_, 1, &source, nullptr, &code);
     ISTHMUS_TRY(Api::check("clCreateProgramWithSource", code));
-    Status status = cl.call(cl.clBuildProgram, program_, 1U, &entry_.device, "-cl-std=CL1.2", ProgramNotify{nullptr},
+    Status status = cl.call(cl.clBuildProgram, program_, 1U, &entry_.device,
+                            entry_.is_cpu ? "-cl-std=CL1.2 -DISTHMUS_SLICED" : "-cl-std=CL1.2", ProgramNotify{nullptr},
                             static_cast<void*>(nullptr));
     if (status.ok()) return status;
     std::vector<char> log(1 << 16);

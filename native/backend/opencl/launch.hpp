@@ -40,8 +40,7 @@ class Launch {
         return set(std::uint64_t{region.offset});
     }
 
-    // For a kernel that works on `bytes`. A GPU wants many work-items a group; a CPU runs a group on one core, where
-    // more of them only scatter its accesses.
+    // For a kernel that works on `bytes`. A GPU wants many work-items a group; a CPU one for each core.
     Status start(Queue queue, std::uint64_t bytes, std::uint32_t compute_units) const {
         const bool is_cpu = context_->entry().is_cpu;
         const std::size_t local = is_cpu ? 1 : block_threads;

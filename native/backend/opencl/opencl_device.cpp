@@ -7,6 +7,7 @@
 #include "backend/opencl/context.hpp"
 #include "backend/opencl/launch.hpp"
 #include "backend/opencl/memory.hpp"
+#include "backend/opencl/query.hpp"
 #include "backend/opencl/stream.hpp"
 #include "kernels/kernels.hpp"
 
@@ -18,6 +19,7 @@ using ContextPointer = std::shared_ptr<SharedContext>;
 constexpr auto no_wait = static_cast<const Event*>(nullptr);
 constexpr auto no_event = static_cast<Event*>(nullptr);
 constexpr Bool non_blocking = 0;
+constexpr Bool blocking = 1;
 
 ClAllocation& allocation_of(const Region& region) {
     return static_cast<ClAllocation&>(*region.allocation);
@@ -167,7 +169,7 @@ class ClDevice final : public isthmus::Device {
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
             VerifyResult found;
-            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), queue.result(), non_blocking, std::size_t{0},
+            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), queue.result(), blocking, std::size_t{0},
                                   sizeof found, static_cast<const void*>(&found), 0U, no_wait, no_event));
             ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::verify));
             ISTHMUS_TRY(launch.add(Region{region.allocation, region.offset + at, bytes}));
@@ -175,9 +177,8 @@ class ClDevice final : public isthmus::Device {
             ISTHMUS_TRY(launch.add(queue.result()));
             ISTHMUS_TRY(launch.add(std::uint64_t{0}));
             ISTHMUS_TRY(launch.start(queue.get(), bytes, compute_units_));
-            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), queue.result(), non_blocking, std::size_t{0},
+            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), queue.result(), blocking, std::size_t{0},
                                   sizeof found, static_cast<void*>(&found), 0U, no_wait, no_event));
-            ISTHMUS_TRY(stream.synchronize());
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
         }
         return total;
@@ -213,16 +214,6 @@ class ClDevice final : public isthmus::Device {
     Flags svm_;
 };
 
-template <typename T>
-T device_value(const Entry& entry, std::uint32_t what, T otherwise) {
-    T value{};
-    const auto none = static_cast<std::size_t*>(nullptr);
-    const Api& cl = entry.api;
-    return cl.call(cl.clGetDeviceInfo, entry.device, what, sizeof value, static_cast<void*>(&value), none).ok()
-               ? value
-               : otherwise;
-}
-
 }  // namespace
 
 BackendListing list_devices(const std::vector<std::string>& drivers) {
@@ -243,10 +234,10 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vecto
     }
     const Entry& entry = registry.entries[static_cast<std::size_t>(index)];
     ISTHMUS_TRY_ASSIGN(context, SharedContext::create(entry));
-    return std::shared_ptr<isthmus::Device>(
-        std::make_shared<ClDevice>(context, device_value<std::uint32_t>(entry, device_max_compute_units, 1),
-                                   device_value<std::uint64_t>(entry, device_max_mem_alloc_size, UINT64_MAX),
-                                   device_value<Flags>(entry, device_svm_capabilities, 0)));
+    return std::shared_ptr<isthmus::Device>(std::make_shared<ClDevice>(
+        context, value_of<std::uint32_t>(entry.api, entry.device, device_max_compute_units).value_or(1),
+        value_of<std::uint64_t>(entry.api, entry.device, device_max_mem_alloc_size).value_or(UINT64_MAX),
+        value_of<Flags>(entry.api, entry.device, device_svm_capabilities).value_or(0)));
 }
 
 }  // namespace isthmus::opencl

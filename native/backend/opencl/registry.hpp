@@ -15,7 +15,6 @@ struct Entry {
     Api api;
     std::string library;
     bool is_cpu = false;
-    bool is_pocl = false;
     DeviceInfo info;
 };
 

@@ -78,14 +78,17 @@ def template(point: Point, options: Options) -> Case:
     )
 
 
-def why_not(point: Point, device: OpenDevice) -> str | None:
-    """Why the device cannot measure this point, whatever the memory at hand; None when it can."""
+def why_not(point: Point, device: OpenDevice, other_bytes: int = 0) -> str | None:
+    """Why the device cannot measure this point, whatever the host's memory; None when it can.
+
+    `other_bytes` of device memory will be taken by other kinds at the same time.
+    """
     reason = device.native.why_not(point.memory)
     if reason is None and point.memory == "managed":
         reason = device.native.why_no_prefetch()
         # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU. There is a
         # buffer for each way, whether both are in use or not.
-        limit = device.native.free_bytes() // 2
+        limit = max(device.native.free_bytes() - other_bytes, 0) // 2
         needed = 2 * point.bytes
         if reason is None and needed > limit:
             reason = (
@@ -132,7 +135,7 @@ class _Buffers:
         for way, arena in allocate_largest(device, kind, wanted, self._offset).items():
             # Managed memory is filled for every case anew, being source and destination in one.
             if way == source_way and arena.buffer is not None and kind != "managed":
-                arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed)
+                arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed + (way == "d2h"))
             self._arenas[kind, way] = arena
 
     def _kind(self, point: Point) -> str:

@@ -43,5 +43,5 @@ def _under_load(device: OpenDevice, link: Link) -> Link:
     except IsthmusError:
         return link
     if reading["generation"] is None and seen is not None:
-        reading = {"generation": seen.generation, "width": seen.width}
+        reading = {**reading, "generation": seen.generation, "width": seen.width}
     return msgspec.structs.replace(link, generation_under_load=reading["generation"], width_under_load=reading["width"])

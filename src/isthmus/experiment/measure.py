@@ -147,8 +147,9 @@ class _Session:
     def run_bandwidth(self, points: Sequence[bandwidth.Point], available_bytes: int) -> dict[str, dict[str, float]]:
         """Measure all points; returns where the host memory lay, as `Placement.pages` has it."""
         possible = []
+        other_bytes = 2 * max((point.bytes for point in points if point.memory != "managed"), default=0)
         for point in points:
-            reason = bandwidth.why_not(point, self._device)
+            reason = bandwidth.why_not(point, self._device, other_bytes)
             if reason is None:
                 possible.append(point)
             else:

@@ -192,13 +192,13 @@ class ManagedDevice:
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        (Point("managed", "h2d", 4 * GIB), None),
+        (Point("managed", "h2d", 2 * GIB), None),
         (Point("managed", "both", 2 * GIB), None),
         (Point("pinned", "h2d", 1 << 40), None),
         (Point("write_combined", "h2d", 1), "it has none"),
         (
-            Point("managed", "h2d", 4 * GIB + KIB),
-            "4194305 KiB of managed memory exceed half of the free device memory (4 GiB)",
+            Point("managed", "h2d", 2 * GIB + KIB),
+            "4194306 KiB of managed memory exceed half of the free device memory (4 GiB)",
         ),
         (Point("managed", "both", 4 * GIB), "8 GiB of managed memory exceed half of the free device memory (4 GiB)"),
     ],
@@ -206,6 +206,14 @@ class ManagedDevice:
 def test_managed_memory_never_takes_more_than_half(point: Point, reason: str | None) -> None:
     description = open_device("host").description
     assert why_not(point, OpenDevice(ManagedDevice(), description)) == reason  # type: ignore[arg-type]
+
+
+def test_what_other_kinds_take_is_not_free_for_managed_memory() -> None:
+    device = OpenDevice(ManagedDevice(), open_device("host").description)  # type: ignore[arg-type]
+    assert why_not(Point("managed", "h2d", GIB), device, 4 * GIB) is None
+    assert "exceed half of the free device memory (2 GiB)" in str(
+        why_not(Point("managed", "h2d", 2 * GIB), device, 4 * GIB)
+    )
 
 
 def test_managed_memory_that_does_not_move_is_not_measured() -> None:

@@ -141,7 +141,7 @@ def test_a_timed_transfer_notices_half_a_command(way: str, method: str, kind: st
     # The third is the first that is neither a warm-up nor the first sample: not only the beginning is looked at.
     device = open_device(f"host:fault={operation}:partial@3").native
     memory, on_device = device.allocate(kind, SIZE), device.allocate("device", SIZE)
-    (memory if way == "h2d" else on_device).fill_pattern(0, SIZE, 1)
+    (memory if way == "h2d" else on_device).fill_pattern(0, SIZE, 1 if way == "h2d" else 2)
     transfer = _native.create_transfer(method, [(way, memory, on_device)], 0, SIZE, 1)
     transfer.poison()
     transfer.run(1, 1, 1, 0)
@@ -170,3 +170,20 @@ def test_a_slow_call_is_still_right(operation: str) -> None:
     else:
         bench.copy()
         assert bench.verify() == (0, NONE)
+
+
+def test_nothing_is_under_way_when_the_second_direction_has_failed() -> None:
+    """Freed while the first direction still copied, the memory would take the process down with it."""
+    size = 64 * 1024 * 1024
+    device = open_device("host:rate=1GB/s,fault=copy:fail@2").native
+    sent, received = device.allocate("pinned", size), device.allocate("device", size)
+    lanes: list[tuple[str, _native.Buffer, _native.Buffer | None]] = [
+        ("h2d", sent, received),
+        ("d2h", device.allocate("pinned", size), device.allocate("device", size)),
+    ]
+    sent.fill_pattern(0, size, 1)
+    transfer = _native.create_transfer("copy", lanes, 0, size, 1)
+    with pytest.raises(CallFailed):
+        transfer.run(0, 1, 1, 0)
+    # The copy that was under way has arrived.
+    assert received.verify_pattern(0, size, 1) == (0, NONE)

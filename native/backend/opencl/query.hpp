@@ -1,0 +1,37 @@
+// Asks OpenCL objects for their properties.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/opencl_api.hpp"
+
+namespace isthmus::opencl {
+
+// Text of a property, without trailing blanks; empty where the object does not know it. `get` is clGetPlatformInfo or
+// clGetDeviceInfo.
+template <typename Get, typename Object>
+std::string text_of(const Api& api, const Get& get, Object object, std::uint32_t what) {
+    std::size_t size = 0;
+    if (!api.call(get, object, what, std::size_t{0}, static_cast<void*>(nullptr), &size).ok()) return "";
+    std::vector<char> bytes(size);
+    const auto none = static_cast<std::size_t*>(nullptr);
+    if (!api.call(get, object, what, size, static_cast<void*>(bytes.data()), none).ok()) return "";
+    std::string text(bytes.begin(), std::find(bytes.begin(), bytes.end(), '\0'));
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+}
+
+template <typename T>
+std::optional<T> value_of(const Api& api, Device device, std::uint32_t what) {
+    T value{};
+    const auto none = static_cast<std::size_t*>(nullptr);
+    if (!api.call(api.clGetDeviceInfo, device, what, sizeof value, static_cast<void*>(&value), none).ok()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+}  // namespace isthmus::opencl
