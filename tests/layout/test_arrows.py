@@ -1,0 +1,189 @@
+"""Who may include and import whom: the arrows of the design, so that folders stay the stages that they name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+NATIVE = REPOSITORY / "native"
+PACKAGE = REPOSITORY / "src" / "isthmus"
+
+# A folder may include its own files and those of the folders named here, whether they exist yet or not.
+NATIVE_ARROWS: dict[str, set[str]] = {
+    "base": set(),
+    "kernels": set(),
+    "driver": {"base"},
+    "backend": {"base", "driver", "kernels"},
+    "experiment": {"base", "backend"},
+    "transfer": {"base", "backend"},
+    "trace": {"base"},
+    "tracer": {"base", "driver", "trace"},  # Never backend: it lives in foreign processes.
+    "capi": {"base", "transfer"},
+    "bindings": {"base", "backend", "experiment", "transfer", "trace"},
+}
+# Likewise a package; `isthmus` is the version in its __init__, which imports nothing.
+PYTHON_ARROWS: dict[str, set[str]] = {
+    "isthmus": set(),
+    "errors": set(),
+    "record": {"errors"},
+    "experiment": {"isthmus", "errors", "record", "_native"},
+    "model": {"errors", "record"},
+    "transfer": {"errors", "record", "model", "_native"},
+    "trace": {"errors", "_native"},
+    "advice": {"errors", "record", "trace", "model"},
+    # Works from saved files on any machine, so never the native module.
+    "report": {"errors", "record", "model", "advice"},
+    "commands": {"isthmus", "errors", "record", "experiment", "model", "transfer", "trace", "advice", "report"},
+    "__main__": {"commands"},
+    "_native": set(),
+}
+# Packages that are used through what their __init__ exports.
+FRONT_DOORS = {"record", "model", "report", "commands"}
+
+SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
+MODULES = sorted(PACKAGE.rglob("*.py"))
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
+# A function of CUDA, OpenCL, NVML or CUPTI that is called, directly or through a table.
+VENDOR_CALL = re.compile(r"\b(?:cu|cl|nvml|cupti)[A-Z]\w*\s*\(")
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+def code_of(path: Path) -> str:
+    """A C++ file without its comments and texts."""
+    return re.sub(r'//[^\n]*|"(?:\\.|[^"\\\n])*"', "", path.read_text("utf-8"))
+
+
+def includes(path: Path) -> dict[str, str]:
+    """What a file includes, each with the bracket it is written in."""
+    return {name: bracket for bracket, name in INCLUDE.findall(path.read_text("utf-8"))}
+
+
+def import_statements(path: Path) -> Iterator[tuple[str, str]]:
+    """What a module imports of ours, wherever in it: the module that is named, and the name taken out of it if any."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        found: list[tuple[str, str]] = []
+        if isinstance(node, ast.Import):
+            found = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}: imports are absolute"
+            found = [(node.module or "", alias.name) for alias in node.names]
+        yield from (pair for pair in found if pair[0].partition(".")[0] == "isthmus")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The same as dotted names."""
+    yield from (f"{module}.{name}" if name else module for module, name in import_statements(path))
+
+
+def package_of(dotted: str) -> str:
+    """The package of ours that a dotted name leads to: ``record`` for ``isthmus.record.Case``."""
+    name = dotted.split(".")[1] if "." in dotted else "isthmus"
+    return name if name in PYTHON_ARROWS else "isthmus"
+
+
+def home_of(path: Path) -> str:
+    name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "isthmus" if name == "__init__" else name
+
+
+def module_of(dotted: str) -> Path | None:
+    """The file that a dotted name leads to: the module itself, or the one that holds the name."""
+    parts = dotted.split(".")[1:]
+    for end in range(len(parts), -1, -1):
+        stem = PACKAGE.joinpath(*parts[:end])
+        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if path.exists() and path != PACKAGE.with_suffix(".py"):
+                return path
+    return None
+
+
+def assert_no_cycle(graph: Mapping[Path, set[Path]]) -> None:
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as cycle:
+        pytest.fail(f"a cycle: {' <- '.join(map(name_of, cycle.args[1]))}")
+
+
+def test_the_files_are_found() -> None:
+    assert NATIVE / "backend" / "backend.hpp" in SOURCES
+    assert PACKAGE / "record" / "run.py" in MODULES
+    assert "backend/backend.hpp" in includes(NATIVE / "experiment" / "buffer.hpp")
+    assert "isthmus.record.Case" in set(imports(PACKAGE / "experiment" / "rounds.py"))
+
+
+@pytest.mark.parametrize(
+    ("root", "arrows"), [(NATIVE, NATIVE_ARROWS), (PACKAGE, PYTHON_ARROWS)], ids=["native", "python"]
+)
+def test_every_folder_has_its_arrows(root: Path, arrows: dict[str, set[str]]) -> None:
+    folders = {path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("__")}
+    assert folders <= set(arrows), "say in this file whom the new folder may use"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_native_includes_follow_the_arrows(path: Path) -> None:
+    folder = path.relative_to(NATIVE).parts[0]
+    ours = [name for name, bracket in includes(path).items() if bracket == '"']
+    for name in ours:
+        assert (NATIVE / name).is_file(), f"{name} is not written from native/ on"
+        assert name.split("/")[0] in NATIVE_ARROWS[folder] | {folder}
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.is_relative_to(NATIVE / "backend")], ids=name_of)
+def test_backends_do_not_know_each_other(path: Path) -> None:
+    backend = path.relative_to(NATIVE / "backend").parts[:-1]
+    for name in includes(path):
+        parts = Path(name).parts[1:-1] if name.startswith("backend/") else ()
+        assert parts in {(), backend}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_only_the_bindings_see_python(path: Path) -> None:
+    python = {name for name in includes(path) if name == "Python.h" or name.startswith("nanobind/")}
+    assert not python or path.is_relative_to(NATIVE / "bindings")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_vendors_are_called_by_driver_backend_and_tracer_alone(path: Path) -> None:
+    folder = path.relative_to(NATIVE).parts[0]
+    code = code_of(path)
+    assert folder in {"driver", "backend", "tracer"} or not VENDOR_CALL.findall(code)
+    assert folder in {"driver", "tracer"} or not re.search(r"\bdl(?:open|m?sym)\s*\(", code)
+
+
+def test_a_vendor_call_would_be_noticed() -> None:
+    assert VENDOR_CALL.findall("api.cuMemAlloc(&p, 1); clFinish (queue); nvmlInit_v2();")
+    assert not VENDOR_CALL.findall("cuda::open(); ClStream(context); cublas(); clear();")
+
+
+def test_native_includes_have_no_cycle() -> None:
+    assert_no_cycle({path: {NATIVE / name for name in includes(path) if (NATIVE / name).is_file()} for path in SOURCES})
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_python_imports_follow_the_arrows(path: Path) -> None:
+    home = home_of(path)
+    for dotted in imports(path):
+        assert package_of(dotted) in PYTHON_ARROWS[home] | {home}, dotted
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_packages_are_entered_by_their_front_door(path: Path) -> None:
+    for module, name in import_statements(path):
+        package = package_of(module)
+        if package in FRONT_DOORS - {home_of(path)}:
+            assert module == f"isthmus.{package}", f"{module}.{name}: import it from isthmus.{package}"
+
+
+def test_python_imports_have_no_cycle() -> None:
+    found = {path: {module_of(dotted) for dotted in imports(path)} for path in MODULES}
+    # A package's __init__ names its own modules, and they name one another.
+    assert_no_cycle({path: {other for other in others if other and other != path} for path, others in found.items()})

@@ -1,0 +1,97 @@
+"""Every file opens with its purpose, is short enough to read, is built, and has its tests where they are looked for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from isthmus import _native
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MOST_LINES = 500
+
+COMMENTS = {
+    **dict.fromkeys((".cpp", ".hpp", ".h", ".cu", ".cl"), "// "),
+    **dict.fromkeys((".cmake", ".sh"), "# "),
+}
+FOLDERS = ("benchmarks", "native", "scripts", "src", "tests")
+PYTHON = sorted(
+    path for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.py*") if path.suffix in {".py", ".pyi"}
+)
+OTHERS = sorted(path for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*") if path.suffix in COMMENTS)
+# Without a suffix that tells what they are written in.
+SCRIPTS = [REPOSITORY / name for name in ("CMakeLists.txt", "Makefile", ".ci/run", ".clang-format", ".clang-tidy")]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+def test_the_files_are_found() -> None:
+    assert REPOSITORY / "src" / "isthmus" / "_native.pyi" in PYTHON
+    assert REPOSITORY / "native" / "kernels" / "kernels.cl" in OTHERS
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+def test_a_python_file_opens_with_its_purpose(path: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    assert docstring
+    # One sentence that says it; more may follow after an empty line.
+    assert re.search(r"[.?:]$", docstring.partition("\n\n")[0])
+
+
+@pytest.mark.parametrize("path", [*OTHERS, *SCRIPTS], ids=name_of)
+def test_any_other_file_opens_with_its_purpose(path: Path) -> None:
+    first, second = [*path.read_text("utf-8").splitlines(), "", ""][:2]
+    line = second if first.startswith("#!") else first
+    comment = COMMENTS.get(path.suffix, "# ")
+    assert line.startswith(comment)
+    assert len(line.removeprefix(comment).split()) >= 3, "a purpose is more than a word"
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *OTHERS, *SCRIPTS], ids=name_of)
+def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_build_takes_every_native_source() -> None:
+    """What CMakeLists.txt finds by pattern, found by the same patterns here."""
+    text = (REPOSITORY / "CMakeLists.txt").read_text("utf-8")
+    built: list[Path] = []
+    for recurse, pattern in re.findall(r"^file\(GLOB(_RECURSE)? \w+ CONFIGURE_DEPENDS (\S+)\)$", text, re.MULTILINE):
+        folder = REPOSITORY / Path(pattern).parent
+        found = folder.rglob(Path(pattern).name) if recurse else folder.glob(Path(pattern).name)
+        # The recursive pattern leaves the bindings to their own.
+        built += [path for path in found if not recurse or "bindings" not in path.parts]
+    assert 'list(FILTER core_sources EXCLUDE REGEX "/native/bindings/")' in text
+    assert sorted(built) == sorted((REPOSITORY / "native").rglob("*.cpp"))
+
+
+def test_unit_tests_mirror_the_folders() -> None:
+    folders = {
+        path.name for root in ("native", "src/isthmus") for path in (REPOSITORY / root).iterdir() if path.is_dir()
+    }
+    tests = REPOSITORY / "tests" / "unit"
+    for path in tests.rglob("test_*.py"):
+        assert path.relative_to(tests).parts[0] in folders, (
+            f"{name_of(path)} tests no folder of native/ or src/isthmus/"
+        )
+
+
+def test_the_description_of_the_native_module_has_its_names_and_no_other() -> None:
+    """Types that exist for the type checker alone, the TypedDicts, are no part of the module."""
+    described: dict[str, set[str]] = {}
+    for node in ast.parse((REPOSITORY / "src" / "isthmus" / "_native.pyi").read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            described[node.name] = set()
+        elif isinstance(node, ast.ClassDef) and "TypedDict" not in map(ast.unparse, node.bases):
+            described[node.name] = {item.name for item in node.body if isinstance(item, ast.FunctionDef)} - {"__init__"}
+    found = {
+        name: {member for member in vars(value) if not member.startswith("_")} if isinstance(value, type) else set()
+        for name, value in vars(_native).items()
+        if not name.startswith("_")
+    }
+    assert described == found
