@@ -29,16 +29,16 @@ u64 global_size = 1;
 #define KERNEL void
 #define DEVICE inline
 #define GLOBAL
-#define GLOBAL_ID                  global_id
-#define GLOBAL_SIZE                global_size
+#define GLOBAL_ID   global_id
+#define GLOBAL_SIZE global_size
 #ifdef ISTHMUS_SLICED
-#define FIRST(count) ((count) * GLOBAL_ID / GLOBAL_SIZE)
-#define END(count) ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
-#define STEP ((u64)1)
+#define FIRST(count) ((count)*GLOBAL_ID / GLOBAL_SIZE)
+#define END(count)   ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
+#define STEP         ((u64)1)
 #else
 #define FIRST(count) GLOBAL_ID
-#define END(count) (count)
-#define STEP GLOBAL_SIZE
+#define END(count)   (count)
+#define STEP         GLOBAL_SIZE
 #endif
 #define ATOMIC_ADD(pointer, value) (*(pointer) += (value))
 #define ATOMIC_MIN(pointer, value) (*(pointer) = *(pointer) < (value) ? *(pointer) : (value))
