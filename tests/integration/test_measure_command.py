@@ -210,7 +210,7 @@ def test_sizes_beyond_the_memory_budget_are_skipped_with_the_option_that_helps(
         (["--time", "soon"], "'--time'"),
         (["--sizes", "1:1TiB:1"], "'1:1TiB:1' is a range of 1099511627776 sizes"),
         (["--memory-budget", "much"], "not a size: 'much'"),
-        (["--seed", "-1"], "not a seed: -1; expected a number from 0 on"),
+        (["--seed", "-1"], "not a seed: -1; expected a number from 0 to"),
         (["--quick", "--full"], "--quick and --full exclude each other"),
         (["--sizs", "1"], "--sizes"),
         (["--device", "hots"], "no backend 'hots' in --device hots; did you mean host?"),
@@ -236,7 +236,7 @@ def test_a_place_that_cannot_be_written_to_says_what_to_do(isthmus: Isthmus, tmp
     (tmp_path / "taken.json").mkdir()
     done = isthmus("measure", "--device", "host", *QUICK, "-o", "taken.json")
     assert done.returncode == 2
-    assert "taken.json: cannot be created: Is a directory; free some space or name another place with -o" in done.stderr
+    assert "taken.json: cannot be created: Is a directory; name another place with -o" in done.stderr
 
 
 def test_a_disk_that_fills_up_ends_the_run_and_leaves_what_was_measured(isthmus: Isthmus, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def heed_interrupts() -> None:
 def test_an_interrupted_run_keeps_what_was_measured(
     isthmus: Isthmus, tmp_path: Path, environment: dict[str, str], which: signal.Signals, name: str
 ) -> None:
-    growing = tmp_path / "a.json"
+    growing = tmp_path / name
     with subprocess.Popen(
         [sys.executable, "-m", "isthmus", "measure", *LONG, "-o", name],
         stdout=subprocess.PIPE,
@@ -283,7 +283,10 @@ def test_an_interrupted_run_keeps_what_was_measured(
         finally:
             process.kill()
     assert (process.returncode, stdout) == (130, "")
-    assert stderr.splitlines()[-1] == f"isthmus: interrupted; what was measured is in {name}"
+    assert (
+        stderr.splitlines()[-1]
+        == f"isthmus: interrupted; what was measured is in {name}; isthmus report {name} shows it"
+    )
     assert "Traceback" not in stderr
 
     assert files(tmp_path) == {name}
@@ -295,6 +298,29 @@ def test_an_interrupted_run_keeps_what_was_measured(
     report = isthmus("report", name)
     assert (report.returncode, report.stderr) == (0, "")
     assert "interrupted" in report.stdout
+
+
+def test_a_page_that_cannot_be_written_costs_neither_table_nor_run(isthmus: Isthmus, tmp_path: Path) -> None:
+    (tmp_path / "a.html").mkdir()
+    done = isthmus("measure", "--device", "host", *QUICK, "-o", "a.json")
+    assert done.returncode == 2
+    assert "Host to device" in done.stdout
+    assert "a.html: the page cannot be written: Is a directory; the run is saved" in done.stderr
+    assert read_run(tmp_path / "a.json").end
+
+
+@pytest.mark.parametrize("name", ["a.html", "-", "a.csv", "a"])
+def test_a_run_file_has_a_name_that_says_so(isthmus: Isthmus, tmp_path: Path, name: str) -> None:
+    done = isthmus("measure", "--device", "host", *QUICK, "-o", name)
+    assert done.returncode == 2
+    assert "expected one that ends in .json or .json.gz" in done.stderr
+    assert files(tmp_path) == set()
+
+
+def test_a_run_in_which_nothing_could_be_measured_is_no_success(isthmus: Isthmus) -> None:
+    done = isthmus("measure", "--device", "host", "--memory", "managed", "--sizes", "1KiB", "--time", "0.2")
+    assert done.returncode == 1
+    assert "nothing was measured; the notes say why" in done.stderr
 
 
 def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.errors import UsageError
+from isthmus.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from isthmus.experiment.options import ModeName, Options
@@ -22,14 +22,16 @@ __all__ = ["measure"]
 
 def measure(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="bandwidth; all of them by default.")
+        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="bandwidth; all of them by default.")
     ] = None,
     device: Annotated[
         str | None,
         typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="More sizes and narrower intervals, minutes.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Sizes up to 4 GiB and more time for each case, minutes.")
+    ] = False,
     sizes: Annotated[
         str,
         typer.Option(
@@ -74,22 +76,39 @@ def measure(
     check_experiments(experiments or [])
     options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
     path = output or Path(f"isthmus-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
-    opened = open_device(device)
+    if not path.name.endswith((".json", ".json.gz")):
+        raise UsageError(f"not a name for a run file: {path}; expected one that ends in .json or .json.gz")
+    opened = open_device(device, bind=True)
     signal.signal(signal.SIGTERM, _interrupt)
     description = opened.description
     print(f"measuring {description.spec}, {description.name}; run file {path}", file=sys.stderr)
-    # Without the folder, which says nothing about the run and much about the machine.
-    command = ["isthmus", *(word.replace(str(path), path.name) for word in sys.argv[1:])]
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
     warm_up = threading.Thread(target=prepare_page, daemon=True)
     warm_up.start()
     try:
         with _ProgressBar() as progress:
-            run_experiments(opened, options, path, command, progress.update, warm_up.join)
+            run_experiments(opened, options, path, _recorded(sys.argv[1:]), progress.update, warm_up.join)
     except KeyboardInterrupt:
-        print(f"isthmus: interrupted; what was measured is in {path}", file=sys.stderr)
+        saved = f"what was measured is in {path}; isthmus report {path} shows it"
+        print(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}", file=sys.stderr)
         raise
     _show(path, as_json)
+
+
+def _recorded(words: list[str]) -> list[str]:
+    """The command line without the folder of the run file, which says nothing about the run."""
+    recorded = ["isthmus"]
+    for word in words:
+        option, equals, value = word.partition("=")
+        if recorded[-1] in ("-o", "--output"):
+            recorded.append(Path(word).name)
+        elif equals and option in ("-o", "--output"):
+            recorded.append(f"{option}={Path(value).name}")
+        elif word.startswith("-o") and len(word) > 2:
+            recorded.append(f"-o{Path(word[2:]).name}")
+        else:
+            recorded.append(word)
+    return recorded
 
 
 def _mode(quick: bool, full: bool) -> "ModeName":
@@ -126,8 +145,10 @@ def _options(
         raise UsageError(f"not an alignment: {alignment!r}; expected a power of two from 1 to 4096 bytes")
     if time is not None and not 0 < time < float("inf"):
         raise UsageError(f"not a time: --time {time:g}; expected a number of seconds above 0")
-    if seed < 0:
-        raise UsageError(f"not a seed: {seed}; expected a number from 0 on")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"not a seed: {seed}; expected a number from 0 to 2**63 - 1")
+    if options.memory_budget_bytes == 0:
+        raise UsageError("--memory-budget 0 leaves nothing to measure with; expected a size such as 4GiB")
     plan(options)  # Finds wrong names before a device is opened.
     return options
 
@@ -147,26 +168,52 @@ def _show(path: Path, as_json: bool) -> None:
 
     run = read_run(path)
     page = report.page_path(path)
-    rendered = io.StringIO()
-    report.write([run], "html", rendered)
-    page.write_text(rendered.getvalue(), encoding="utf-8")
+    # Written before the table, whose reader may leave early, and told after it, since the table counts more.
+    trouble = _write_page(run, page)
     if as_json:
         import msgspec
 
-        sys.stdout.write(msgspec.json.encode(run).decode())
+        print(msgspec.json.encode(run).decode())
     else:
         report.write([run], "terminal", sys.stdout)
-        print(f"\nreport {page}\nrun    {path}")
+        print(f"\nreport {page}\nrun    {path}" if trouble is None else f"\nrun    {path}")
+    if trouble is not None:
+        raise RunFileError(
+            f"{page}: the page cannot be written: {trouble}; the run is saved, make the page elsewhere with: "
+            f"isthmus report {path} --format html -o PAGE"
+        )
     raise typer.Exit(_exit_code(run))
 
 
+def _write_page(run: "Run", page: Path) -> str | None:
+    """Write the page; returns why it could not be."""
+    from isthmus import report
+
+    rendered = io.StringIO()
+    report.write([run], "html", rendered)
+    try:
+        page.write_text(rendered.getvalue(), encoding="utf-8")
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
 def _exit_code(run: "Run") -> int:
+    from isthmus.model import findings
+
     wrong = sum(case.verified == "no" for case in run.cases)
     failed = sum(case.skipped and case.note.startswith("failed:") for case in run.cases)
-    for count, what in ((wrong, "moved wrong data"), (failed, "failed")):
-        if count:
-            print(f"isthmus: {count} of {len(run.cases)} cases {what}; the notes say where", file=sys.stderr)
-    return 1 if wrong or failed else 0
+    troubles = [
+        f"{count} of {len(run.cases)} cases {what}; the notes say where"
+        for count, what in ((wrong, "moved wrong data"), (failed, "failed"))
+        if count
+    ]
+    troubles += [finding.sentence for finding in findings(run) if finding.topic == "above_link"]
+    if all(case.skipped for case in run.cases):
+        troubles.append("nothing was measured; the notes say why")
+    for trouble in troubles:
+        print(f"isthmus: {trouble}", file=sys.stderr)
+    return 1 if troubles else 0
 
 
 class _ProgressBar:
@@ -178,6 +225,7 @@ class _ProgressBar:
 
         console = Console(stderr=True)
         columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self.began = False
         self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task = self._progress.add_task("cases")
 
@@ -190,4 +238,5 @@ class _ProgressBar:
 
     def update(self, ended: int, total: int) -> None:
         """Show `ended` of `total`."""
+        self.began = True
         self._progress.update(self._task, completed=ended, total=total)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from isthmus import _native
-from isthmus.errors import OutOfMemory, Unsupported
+from isthmus.errors import CallFailed, OutOfMemory, Unsupported
 
 __all__ = ["PAGE_BYTES", "Arena", "allocate_largest"]
 
@@ -37,6 +37,11 @@ def allocate_largest(
         except (OutOfMemory, Unsupported) as error:
             too_large[limit] = str(error)
             continue
+        except CallFailed as error:
+            if kind == "device":
+                raise
+            # A kind that the driver refuses, as sandboxes make it do, is no reason to give up the others.
+            return {name: Arena(None, dict.fromkeys(of_name, f"failed: {error}")) for name, of_name in sizes.items()}
         return {name: Arena(buffer, too_large) for name, buffer in buffers.items()}
     return {name: Arena(None, too_large) for name in sizes}
 

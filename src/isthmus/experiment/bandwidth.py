@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from isthmus import _native
-from isthmus.experiment.arena import PAGE_BYTES, Arena, allocate_largest
+from isthmus.experiment.arena import Arena, allocate_largest
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import DIRECTIONS, MEMORY_KINDS, Options, check_names
 from isthmus.experiment.rounds import Quota, Subject
@@ -103,7 +103,7 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
 
     Raises CallFailed when the device fails at more than the lack of memory.
     """
-    offset = (options.alignment_bytes or 0) % PAGE_BYTES
+    offset = options.alignment_bytes or 0
     buffers = _Buffers(points, device.native, offset, options.seed)
     subjects: list[Subject] = []
     skipped: list[Case] = []

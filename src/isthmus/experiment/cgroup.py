@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from isthmus.experiment.kernel_files import exists, read_int, read_text
 
-__all__ = ["ContainerLimits", "container_kind", "read_container_limits"]
+__all__ = ["ContainerLimits", "container_kind", "read_container_limits", "read_container_usage"]
 
 Number = TypeVar("Number", int, float)
 
@@ -39,6 +39,20 @@ def read_container_limits(root: Path = Path("/")) -> ContainerLimits:
         cpus += [_cpu_max(directory), _cpu_quota(directory)]
         processes.append(_limit(directory / "pids.max"))
     return ContainerLimits(_smallest(memory), _smallest(cpus), _smallest(processes))
+
+
+def read_container_usage(root: Path = Path("/")) -> int:
+    """Bytes in use in the group that sets the tightest limit of memory; 0 where none does."""
+    tightest: tuple[int, int] | None = None
+    for directory in _group_directories(root):
+        for limit_name, usage_name in (
+            ("memory.max", "memory.current"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+        ):
+            limit = _limit(directory / limit_name)
+            if limit is not None and (tightest is None or limit < tightest[0]):
+                tightest = limit, read_int(directory / usage_name) or 0
+    return tightest[1] if tightest else 0
 
 
 def container_kind(root: Path, environment: Mapping[str, str]) -> str:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.experiment.binding import bind_near
 from isthmus.experiment.default_device import default_device
 from isthmus.experiment.pci import pci_link, pci_numa_node
-from isthmus.record import Backend, Device, Link
+from isthmus.record import Backend, Device, Link, Placement
 
 __all__ = ["OpenDevice", "open_device", "probe"]
 
@@ -21,10 +22,11 @@ _POCL = "Portable Computing Language"
 
 
 class OpenDevice(NamedTuple):
-    """A device that is open, and its description."""
+    """A device that is open, its description, and where threads and memory were bound before it was opened."""
 
     native: _native.Device
     description: Device
+    placement: Placement = Placement()
 
 
 def probe() -> list[Backend]:
@@ -32,8 +34,10 @@ def probe() -> list[Backend]:
     return [_backend(found) for found in _native.list_devices(_pocl_drivers())]
 
 
-def open_device(spec: str | None) -> OpenDevice:
+def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
     """Open the device named ``cuda``, ``cuda:1``, ``opencl:0``, ``host`` or ``host:rate=25GB/s,...``; None: the best.
+
+    With `bind`, this thread and all that it starts, those of the driver too, are bound near the device first.
 
     Raises UsageError for a name that makes no sense and DeviceAbsent for a device that is not here.
     """
@@ -42,17 +46,17 @@ def open_device(spec: str | None) -> OpenDevice:
         device = default_device(backends.values())
         if device is None:
             raise DeviceAbsent("no device at all")
-        return _open(device, "")
+        return _open(device, "", bind)
     name, _, rest = spec.partition(":")
     if name not in backends:
         near = difflib.get_close_matches(name, backends, n=1)
         hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
         raise UsageError(f"no backend {name!r} in --device {spec}; {hint}")
     if name == "host":
-        return _open(backends[name].devices[0], rest)
+        return _open(backends[name].devices[0], rest, bind)
     if rest and not rest.isdecimal():
         raise UsageError(f"not a device: {spec!r}; expected {name}:NUMBER, such as {name}:0")
-    return _open(_device(backends[name], int(rest or 0)), "")
+    return _open(_device(backends[name], int(rest or 0)), "", bind)
 
 
 def _device(backend: Backend, index: int) -> Device:
@@ -61,15 +65,18 @@ def _device(backend: Backend, index: int) -> Device:
         raise DeviceAbsent(
             f"no {backend.name} device here; looked for {looked_for}: {backend.absent_because}; {backend.install}"
         )
-    if index >= len(backend.devices):
-        known = ", ".join(device.spec for device in backend.devices)
-        raise DeviceAbsent(f"no device {backend.name}:{index} here; found {known}")
-    return backend.devices[index]
+    for device in backend.devices:
+        if device.index == index:
+            return device
+    known = ", ".join(device.spec for device in backend.devices)
+    why = f"; {backend.absent_because}" if backend.absent_because else ""
+    raise DeviceAbsent(f"no device {backend.name}:{index} here; found {known}{why}")
 
 
-def _open(device: Device, model: str) -> OpenDevice:
+def _open(device: Device, model: str, bind: bool) -> OpenDevice:
+    placement = bind_near(device) if bind else Placement()
     native = _native.open_device(device.backend, device.index, model, _pocl_drivers())
-    return OpenDevice(native, _describe(native.info))
+    return OpenDevice(native, _describe(native.info), placement)
 
 
 def _backend(found: "_native.BackendDict") -> Backend:
@@ -88,7 +95,8 @@ def _backend(found: "_native.BackendDict") -> Backend:
         devices=devices,
         library=found["library"],
         looked_for=found["looked_for"],
-        absent_because="" if devices else absent_because,
+        # With devices: why some of them cannot be used.
+        absent_because=absent_because,
         install=install,
     )
 

@@ -5,13 +5,13 @@ import re
 import resource
 from pathlib import Path
 
-from isthmus.experiment.cgroup import container_kind, read_container_limits
+from isthmus.experiment.cgroup import container_kind, read_container_limits, read_container_usage
 from isthmus.experiment.cpu import read_cpu
 from isthmus.experiment.kernel_files import exists, names, read_fields, read_int, read_text
 from isthmus.experiment.numa import read_numa_nodes
 from isthmus.record import KIB, Host, Limits, Memory
 
-__all__ = ["read_host"]
+__all__ = ["available_memory_bytes", "read_host"]
 
 _CAP_IPC_LOCK = 14
 
@@ -34,6 +34,14 @@ def read_host(root: Path = Path("/")) -> Host:
         iommu=_iommu(root),
         confidential=_confidential(root),
     )
+
+
+def available_memory_bytes(host: Host, root: Path = Path("/")) -> int:
+    """What this process may still take without swapping, or being killed by the limit of its container."""
+    limit = host.limits.container_memory_bytes
+    if limit is None:
+        return host.memory.available_bytes
+    return min(host.memory.available_bytes, max(limit - read_container_usage(root), 0))
 
 
 def _distribution(root: Path) -> str:

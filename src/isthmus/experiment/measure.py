@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from isthmus.errors import IsthmusError, RunFileError
+from isthmus.errors import RunFileError
 from isthmus.experiment import bandwidth
-from isthmus.experiment.binding import bind_near
 from isthmus.experiment.blocks import split_by_memory
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
+from isthmus.experiment.machine import available_memory_bytes
 from isthmus.experiment.options import MODES, Options, check_names
 from isthmus.experiment.rounds import HARD_LIMIT, Clock, run_rounds
 from isthmus.experiment.sampling import Rules
@@ -23,6 +23,7 @@ from isthmus.record import (
     FORMAT,
     GIB,
     LEAST_SAMPLES,
+    MIB,
     SCHEMA_VERSION,
     Case,
     End,
@@ -76,7 +77,7 @@ def measure(
     """
     started = time.monotonic()
     points = bandwidth.plan(options)
-    placement = bind_near(device.description)
+    placement = device.placement
     fingerprint = read_fingerprint(device)
     rules = Rules(case_seconds=MODES[options.mode].case_seconds)
     settings = Settings(
@@ -102,14 +103,14 @@ def measure(
     with RunWriter(path, run) as writer:
         session = _Session(device, options, rules, writer, progress, ready, len(points))
         try:
-            pages = session.run_bandwidth(points, fingerprint.host.memory.available_bytes)
+            pages = session.run_bandwidth(points, available_memory_bytes(fingerprint.host))
         except KeyboardInterrupt:
             message = f"interrupted with {session.ended} of {len(points)} cases measured"
             writer.finish(_end("interrupted", started, placement, message))
             raise
         except RunFileError:
             raise  # There is nowhere to note it.
-        except IsthmusError as error:
+        except Exception as error:
             writer.finish(_end("failed", started, placement, str(error)))
             raise
         writer.finish(_end("complete", started, msgspec.structs.replace(placement, pages=pages), ""))
@@ -119,6 +120,10 @@ def measure(
 def _end(status: str, started: float, placement: Placement, message: str) -> End:
     seconds = round(time.monotonic() - started, 3)
     return End(status=status, seconds=seconds, placement=placement, message=message)  # type: ignore[arg-type]
+
+
+def _whole_mebibytes(count: int) -> str:
+    return format_bytes(count >> 20 << 20 if count >= MIB else count)
 
 
 class _Session:
@@ -155,14 +160,14 @@ class _Session:
             else:
                 self._skip(point, reason)
         shared = self._device.description.shares_host_memory
-        budget = self._options.memory_budget_bytes or available_bytes * 6 // 10
-        if shared and self._options.memory_budget_bytes is None:
-            budget = min(budget, _MOST_SHARED_BYTES)
+        budget = self._options.memory_budget_bytes
+        if budget is None:
+            budget = min(available_bytes * 6 // 10, _MOST_SHARED_BYTES if shared else available_bytes)
         blocks = split_by_memory(possible, budget, shared)
         for point in blocks.too_large:
             self._skip(
                 point,
-                f"its buffers exceed the {format_bytes(budget >> 20 << 20)} of host memory that this run may take; "
+                f"its buffers exceed the {_whole_mebibytes(budget)} of host memory that this run may take; "
                 "--memory-budget allows more",
             )
         placement: dict[str, dict[str, float]] = {}

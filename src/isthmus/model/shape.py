@@ -51,17 +51,18 @@ def largest(curve: Curve) -> list[Point]:
 def plateau(curve: Curve) -> Plateau | None:
     """The rate of the largest transfers; None when they do not agree on one, or when there are fewer than two.
 
-    Asked are the points of `largest`. They agree when all but one (of twenty or more: all but a tenth) lie within 5 %
-    of their median. The plateau is the median of those that do, its interval runs from the lowest to the highest end
-    of their intervals, and it begins at the smallest of them, or as far below as the sizes stay within the same 5 %
-    one after the other.
+    Asked are the points of `largest`. They agree when all but one (of up to three: all; of twenty or more: all but a
+    tenth) lie within 5 % of their median, the largest among them. The plateau is the median of those that do, its
+    interval runs from the lowest to the highest end of their intervals, and it begins at the smallest of them, or as
+    far below as the sizes stay within the same 5 % one after the other.
     """
     asked = largest(curve)
     if len(asked) < 2:
         return None
     center = float(np.median([point.rate.median for point in asked]))
     agreeing = [point for point in asked if _agrees(point, center)]
-    if len(agreeing) < 2 or len(asked) - len(agreeing) > max(1, len(asked) // 10):
+    outliers = 0 if len(asked) <= 3 else max(1, len(asked) // 10)
+    if len(agreeing) < 2 or asked[-1] not in agreeing or len(asked) - len(agreeing) > outliers:
         return None
     start = agreeing[0].bytes
     if start == asked[0].bytes:

@@ -1,6 +1,6 @@
 """One run as plain data: what was asked, where it was measured, every case with its raw samples."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -20,7 +20,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The raw samples of one metric, in seconds, in the order in which they were taken."""
 
     metric: Metric
-    samples: list[float]
+    samples: list[Annotated[float, msgspec.Meta(ge=0)]]
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,7 +34,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     method: str
     direction: Direction
     host_memory: str
-    bytes: int
+    bytes: Annotated[int, msgspec.Meta(gt=0)]
     threads: int | None = None
     streams: int | None = None
     pieces: int | None = None
@@ -87,7 +87,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A run file. `run` names the run, `created` is UTC in ISO 8601."""
 
     format: str
-    schema_version: int
+    schema_version: Annotated[int, msgspec.Meta(ge=1)]
     run: str
     created: str
     fingerprint: Fingerprint

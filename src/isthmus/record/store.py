@@ -64,18 +64,17 @@ class RunWriter:
     """Writes a run file that is complete, valid JSON after every case.
 
     Each case replaces the closing brackets of the file by itself and the same brackets, in one write, so that a run
-    that is interrupted, or whose process dies, leaves a file that `read_run` accepts. A name ending in ``.gz`` is
-    compressed when the file is closed.
+    that is interrupted, or whose process dies, leaves a file that `read_run` accepts. A file whose name ends in ``.gz``
+    is plain while it grows, which `read_run` accepts too, and compressed at the end.
 
     Raises RunFileError when the file cannot be created or written (a full disk, say).
     """
 
     def __init__(self, path: Path, run: Run) -> None:
         self.path = path
-        self._plain = path.with_suffix("") if path.suffix == ".gz" else path
         head = msgspec.json.encode(msgspec.structs.replace(run, cases=[], end=None))
         try:
-            self._file = io.FileIO(self._plain, "w")
+            self._file = io.FileIO(path, "w")
         except OSError as error:
             raise self._error("created", error) from error
         self._tail = 0
@@ -96,12 +95,14 @@ class RunWriter:
         """Write how the run ended, and compress the file if its name asks for it."""
         self._replace_tail(b'\n],"end":' + msgspec.json.encode(end), b"}\n")
         self.close()
-        if self._plain != self.path:
+        if self.path.suffix == ".gz":
+            part = self.path.with_name(self.path.name + ".part")
             try:
                 # No time stamp inside, so that the same run gives the same file.
-                self.path.write_bytes(gzip.compress(self._plain.read_bytes(), mtime=0))
-                self._plain.unlink()
+                part.write_bytes(gzip.compress(self.path.read_bytes(), mtime=0))
+                part.replace(self.path)
             except OSError as error:
+                part.unlink(missing_ok=True)
                 raise self._error("compressed", error) from error
 
     def close(self) -> None:
@@ -135,7 +136,7 @@ class RunWriter:
         self._brackets = tail
 
     def _error(self, action: str, error: OSError) -> RunFileError:
+        advice = "free some space or name" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "name"
         return RunFileError(
-            f"{self._plain}: cannot be {action}: {error.strerror or error}; "
-            "free some space or name another place with -o"
+            f"{self.path}: cannot be {action}: {error.strerror or error}; {advice} another place with -o"
         )

@@ -1,5 +1,6 @@
 """Sizes and rates as people write them: KiB/MiB/GiB for sizes, GB/s (1e9) for rates."""
 
+import difflib
 import re
 
 from isthmus.errors import UsageError
@@ -28,6 +29,7 @@ _UNITS = {
 }
 # More than anyone measures; keeps a step that was forgotten or mistyped from asking for all memory.
 _MOST_SIZES = 10_000
+_SPELLINGS = ("B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB")
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -39,10 +41,14 @@ def parse_bytes(text: str) -> int:
     match = _SIZE.fullmatch(text)
     factor = _UNITS.get(match[2].upper()) if match else None
     if match is None or factor is None:
-        raise UsageError(f"not a size: {text!r}; expected a number and B, KiB, MiB, GiB, KB, MB or GB, such as 64MiB")
+        near = difflib.get_close_matches(match[2], _SPELLINGS, n=1, cutoff=0.4) if match else []
+        hint = f"did you mean {match[1]}{near[0]}? Expected" if match and near else "expected"
+        raise UsageError(f"not a size: {text!r}; {hint} a number and B, KiB, MiB, GiB, KB, MB or GB, such as 64MiB")
     value = float(match[1]) * factor if "." in match[1] else int(match[1]) * factor
     if value != int(value):
         raise UsageError(f"not a whole number of bytes: {text!r}")
+    if value >= 1 << 63:
+        raise UsageError(f"more bytes than any machine has: {text!r}")
     return int(value)
 
 

@@ -18,9 +18,12 @@ def script() -> str:
     Putting it together takes more than a second, so it is kept in the user's cache, under the version of vl-convert
     that it came from. A cache that cannot be read or written costs only that time.
     """
-    path = _cache() / f"vega-embed-{version('vl-convert-python')}.js"
     try:
-        kept = path.read_text(encoding="utf-8")
+        path = _cache() / f"vega-embed-{version('vl-convert-python')}.js"
+    except RuntimeError:  # A user without a home directory.
+        path = None
+    try:
+        kept = path.read_text(encoding="utf-8") if path else ""
         if kept.endswith(_END):
             return _enclosed(kept)
     except (OSError, UnicodeDecodeError):
@@ -28,7 +31,8 @@ def script() -> str:
     import vl_convert
 
     bundle = f"{vl_convert.javascript_bundle(_SNIPPET)}{_END}"
-    _keep(path, bundle)
+    if path:
+        _keep(path, bundle)
     return _enclosed(bundle)
 
 

@@ -65,7 +65,16 @@ def test_no_names_need_no_buffer() -> None:
     assert allocate_largest(open_device("host").native, "pinned", {}) == {}
 
 
-def test_a_call_that_fails_for_another_reason_is_no_lack_of_memory() -> None:
+def test_a_kind_that_the_driver_refuses_is_given_up_with_what_it_said() -> None:
+    device = open_device("host:fault=allocate:fail").native
+    arena = allocate_largest(device, "pinned", {"a": [1, 2]})["a"]
+    assert arena.buffer is None
+    assert set(arena.too_large) == {1, 2}
+    assert all(reason.startswith("failed: ") for reason in arena.too_large.values())
+    assert "allocate failed for 4096 bytes" in arena.too_large[1]
+
+
+def test_a_device_that_refuses_memory_of_its_own_ends_the_run() -> None:
     device = open_device("host:fault=allocate:fail").native
     with pytest.raises(CallFailed, match="allocate failed for 4096 bytes"):
-        allocate_largest(device, "pinned", {"a": [1]})
+        allocate_largest(device, "device", {"a": [1]})

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.experiment.machine import read_host
-from isthmus.record import GIB, KIB, MIB, Host, NumaNode
+from isthmus.experiment.machine import available_memory_bytes, read_host
+from isthmus.record import GIB, KIB, MIB, Host, Limits, Memory, NumaNode
 
 Tree = Callable[[dict[str, str]], Path]
 _THP = "sys/kernel/mm/transparent_hugepage"
@@ -203,3 +203,22 @@ def test_this_machine() -> None:
     host = read_host()
     assert host.cpu.logical >= host.cpu.allowed >= 1
     assert host.memory.total_bytes >= host.memory.available_bytes > 0
+
+
+def test_what_may_still_be_taken_is_bounded_by_the_container_and_what_it_uses(tree: Tree) -> None:
+    root = tree(
+        {
+            "proc/self/cgroup": "0::/job/step\n",
+            "proc/self/mountinfo": "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n",
+            "sys/fs/cgroup/job/memory.max": f"{8 * GIB}\n",
+            "sys/fs/cgroup/job/memory.current": f"{3 * GIB}\n",
+            "sys/fs/cgroup/job/step/memory.max": "max\n",
+            "sys/fs/cgroup/job/step/memory.current": f"{1 * GIB}\n",
+        }
+    )
+    memory = Memory(available_bytes=100 * GIB)
+    assert available_memory_bytes(Host(memory=memory), root) == 100 * GIB
+    confined = Host(memory=memory, limits=Limits(container_memory_bytes=8 * GIB))
+    assert available_memory_bytes(confined, root) == 5 * GIB
+    full = Host(memory=memory, limits=Limits(container_memory_bytes=2 * GIB))
+    assert available_memory_bytes(full, root) == 0

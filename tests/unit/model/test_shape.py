@@ -53,11 +53,17 @@ def test_plateau_begins_where_the_sizes_stay_within_five_percent(synthetic: Modu
 
 
 def test_one_outlier_among_the_largest_sizes_moves_no_plateau(synthetic: ModuleType) -> None:
-    curve = curve_of(synthetic, {MIB: 100e9, 2 * MIB: 100e9, 4 * MIB: 20e9, 8 * MIB: 100e9})
+    curve = curve_of(synthetic, dict.fromkeys(synthetic.SEED_SWEEP, 100e9) | {synthetic.SEED_SWEEP[-4]: 20e9})
     settled = plateau(curve)
     assert settled
     assert settled.rate.median == pytest.approx(100e9)
     assert trend(curve) == "settled"
+
+
+def test_a_curve_whose_largest_size_disagrees_has_not_settled(synthetic: ModuleType) -> None:
+    rates = dict.fromkeys(synthetic.SEED_SWEEP, 10e9)
+    assert plateau(curve_of(synthetic, rates | {synthetic.SEED_SWEEP[-1]: 13e9})) is None
+    assert plateau(curve_of(synthetic, {4 * MIB: 5.7e9, 16 * MIB: 5.8e9, 64 * MIB: 7.7e9})) is None
 
 
 def test_two_outliers_are_no_outliers(synthetic: ModuleType) -> None:

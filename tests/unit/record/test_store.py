@@ -134,13 +134,15 @@ def test_a_file_that_cannot_be_made(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_compressed_run_is_plain_until_it_is_finished(tmp_path: Path, run: Run) -> None:
-    packed, plain = tmp_path / "run.json.gz", tmp_path / "run.json"
+    packed, other = tmp_path / "run.json.gz", tmp_path / "run.json"
+    other.write_text("another run's")
     with RunWriter(packed, run) as writer:
         writer.add(case(1))
-        assert read_run(plain).cases == [case(1)]
-        assert not packed.exists()
+        assert packed.read_bytes().startswith(b"{")
+        assert read_run(packed).cases == [case(1)]
         writer.finish(End(status="complete"))
-    assert not plain.exists()
+    assert other.read_text() == "another run's"
+    assert {path.name for path in tmp_path.iterdir()} == {"run.json", "run.json.gz"}
     assert gzip.decompress(packed.read_bytes()).startswith(b"{")
     assert read_run(packed) == msgspec.structs.replace(run, cases=[case(1)], end=End(status="complete"))
 
