@@ -63,7 +63,7 @@ def _link_rows(link: Link) -> list[Row]:
     rows = [Row("link", f"PCIe {now} now, {most} at most")]
     under_load = _pcie(link.generation_under_load, link.width_under_load)
     if under_load == _UNKNOWN:
-        rows.append(Row("", "under load not measured here (isthmus measure does)"))
+        rows.append(Row("", "not read under load"))
     else:
         rows.append(Row("", f"PCIe {under_load} under load"))
     best = link if under_load != _UNKNOWN or most == _UNKNOWN else _at_most(link)

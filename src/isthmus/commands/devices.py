@@ -26,13 +26,17 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
 
 def devices(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
+    idle: Annotated[
+        bool, typer.Option("--idle", help="Leave the links idle: faster, but not read under load.")
+    ] = False,
 ) -> None:
     """Show the devices, what is missing and how to get it, and the settings of this host that matter to transfers."""
     from isthmus.experiment.default_device import default_device
     from isthmus.experiment.devices import probe
+    from isthmus.experiment.fingerprint import with_busy_links
     from isthmus.experiment.machine import read_host
 
-    backends, host = probe(), read_host()
+    backends, host = probe() if idle else with_busy_links(probe()), read_host()
     if as_json:
         chosen = default_device(backends)
         inventory = Inventory(backends=backends, host=host, default_device=chosen.spec if chosen else "")

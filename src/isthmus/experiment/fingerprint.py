@@ -1,6 +1,7 @@
 """The fingerprint of a run: host, device, and the link while it is busy."""
 
 import platform
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -8,12 +9,12 @@ import msgspec
 import isthmus
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.devices import OpenDevice
+from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.machine import read_host
 from isthmus.experiment.pci import pci_link
-from isthmus.record import MIB, Fingerprint, Link
+from isthmus.record import MIB, Backend, Device, Fingerprint, Link
 
-__all__ = ["read_fingerprint"]
+__all__ = ["read_fingerprint", "with_busy_links"]
 
 
 def read_fingerprint(device: OpenDevice) -> Fingerprint:
@@ -27,6 +28,26 @@ def read_fingerprint(device: OpenDevice) -> Fingerprint:
         device=description,
         host=read_host(),
     )
+
+
+def with_busy_links(backends: Sequence[Backend]) -> list[Backend]:
+    """The same devices with what their links train up to; opens each device that has a link, which takes a second.
+
+    A device that two backends offer is read once; one that cannot be opened keeps what is known of it idle.
+    """
+    links: dict[str, Link] = {}
+
+    def busy(device: Device) -> Device:
+        if device.link is None:
+            return device
+        if device.pci_address not in links:
+            try:
+                links[device.pci_address] = _under_load(open_device(device.spec), device.link)
+            except IsthmusError:
+                return device
+        return msgspec.structs.replace(device, link=links[device.pci_address])
+
+    return [msgspec.structs.replace(backend, devices=list(map(busy, backend.devices))) for backend in backends]
 
 
 def _under_load(device: OpenDevice, link: Link) -> Link:

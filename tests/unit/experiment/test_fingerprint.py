@@ -13,8 +13,8 @@ from isthmus import _native
 from isthmus.errors import CallFailed, OutOfMemory
 from isthmus.experiment import fingerprint
 from isthmus.experiment.devices import OpenDevice, open_device
-from isthmus.experiment.fingerprint import read_fingerprint
-from isthmus.record import Link
+from isthmus.experiment.fingerprint import read_fingerprint, with_busy_links
+from isthmus.record import Backend, Device, Link
 
 IDLE = Link(generation=1, width=16, max_generation=5, max_width=16, source="NVML")
 Reading = dict[str, int | None]
@@ -90,3 +90,25 @@ def test_a_device_too_small_for_that_is_no_error(device: OpenDevice, readings: C
     readings({"generation": 5, "width": 16}, None)
     small = device._replace(native=open_device("host:memory=1MiB").native)
     assert read_fingerprint(small).device.link == IDLE
+
+
+def test_links_are_read_busy_once_a_card_and_a_card_that_cannot_be_opened_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    idle = Link(generation=1, width=16, max_generation=5, max_width=16)
+    cards = [Device(backend="cuda", index=index, name="GPU", pci_address=f"0:{index}", link=idle) for index in (0, 1)]
+    again = Device(backend="opencl", index=0, name="GPU", pci_address="0:0", link=idle)
+    opened: list[str] = []
+
+    def open_it(spec: str) -> OpenDevice:
+        opened.append(spec)
+        if spec == "cuda:1":
+            raise CallFailed("cuDevicePrimaryCtxRetain failed")
+        return open_device("host")
+
+    busy = msgspec.structs.replace(idle, generation_under_load=5, width_under_load=16)
+    monkeypatch.setattr("isthmus.experiment.fingerprint.open_device", open_it)
+    monkeypatch.setattr("isthmus.experiment.fingerprint._under_load", lambda device, link: busy)
+    seen = with_busy_links([Backend(name="cuda", devices=cards), Backend(name="opencl", devices=[again])])
+    assert [device.link for backend in seen for device in backend.devices] == [busy, idle, busy]
+    assert opened == ["cuda:0", "cuda:1"]
