@@ -82,13 +82,11 @@ def _open(device: Device, model: str, bind: bool) -> OpenDevice:
 def _backend(found: "_native.BackendDict") -> Backend:
     devices = [_describe(info) for info in found["devices"]]
     absent_because = found["absent_because"]
+    install = "" if devices else _INSTALL.get(found["name"], "")
     if shutil.which("ld") is None and any(map(_is_pocl, devices)):
         # PoCL links each kernel with `ld`, and aborts the whole process where there is none.
         devices = [device for device in devices if not _is_pocl(device)]
-        if not devices:
-            absent_because = "PoCL is installed, but it links kernels with `ld`, which is not on PATH"
-    install = "" if devices else _INSTALL.get(found["name"], "")
-    if "`ld`" in absent_because:
+        absent_because = "PoCL is installed, but it links kernels with `ld`, which is not on PATH"
         install = "install binutils (apt-get install binutils), which any C compiler brings too"
     return Backend(
         name=found["name"],

@@ -20,7 +20,7 @@ class Rules(NamedTuple):
     least_samples: int = 10
     # Transfers from `long_seconds` on get by with the fewest samples that an interval can be given for: ten of each of
     # the largest would take most of the time that all other cases need.
-    long_seconds: float = 0.01
+    long_seconds: float = 0.005
     # Samples of a first visit; the second completes the least number, so that compared methods alternate at least once.
     visit_samples: int = 5
     most_samples: int = 1000
