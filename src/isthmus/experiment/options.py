@@ -29,7 +29,7 @@ def _powers_of_two(last: int) -> list[int]:
 
 MODES: dict[ModeName, Mode] = {
     "quick": Mode([1, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB], 2.5, 0.2),
-    "default": Mode(_powers_of_two(GIB), 24.0, 2.0),
+    "default": Mode(_powers_of_two(GIB), 23.0, 2.0),
     "full": Mode(_powers_of_two(4 * GIB), 300.0, 5.0),
 }
 
