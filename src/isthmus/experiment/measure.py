@@ -110,7 +110,7 @@ def measure(
             raise
         except RunFileError:
             raise  # There is nowhere to note it.
-        except Exception as error:
+        except Exception as error:  # Whatever it was, the file says that the run ended by it; then it goes on.
             writer.finish(_end("failed", started, placement, str(error)))
             raise
         writer.finish(_end("complete", started, msgspec.structs.replace(placement, pages=pages), ""))
