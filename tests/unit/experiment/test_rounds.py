@@ -53,6 +53,11 @@ def erratic(number: int) -> float:
     return 1e-6 if number % 2 else 9e-6
 
 
+def nearly_steady(number: int) -> float:
+    """Settles with a few samples more than the least number."""
+    return (1.0, 0.978, 1.022)[number % 3] * 1e-6
+
+
 def raising(error: BaseException, at: int = 0) -> Script:
     def script(number: int) -> float:
         if number >= at:
@@ -213,13 +218,18 @@ def test_what_cannot_settle_in_the_time_left_gives_way_to_what_can(monkeypatch: 
     log: list[str] = []
     monkeypatch.setattr(time, "monotonic", lambda: float(len(log)))
 
-    def nearly_steady(number: int) -> float:
-        return (1.0, 0.978, 1.022)[number % 3] * 1e-6
-
     subjects = [Subject("hopeless", erratic, log), Subject("hopeful", nearly_steady, log)]
     cases = run(subjects, clock=Clock(40.0, 1000.0))
     assert count(cases["hopeless"]) == RULES.least_samples
     assert count(cases["hopeful"]) > RULES.least_samples
+
+
+def test_the_deadline_is_heeded_within_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(time, "monotonic", lambda: float(len(log)))
+    # Two rounds of three visits give each its least number. By what samples have cost, two more visits would fit.
+    run([Subject(name, nearly_steady, log) for name in "abc"], clock=Clock(6.9, 1000.0))
+    assert len(log) == 7
 
 
 def test_a_visit_never_asks_for_more_than_is_allowed() -> None:
