@@ -25,6 +25,8 @@ _METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_secon
 # Spread evenly over each buffer; a policy that did not hold shows in far fewer.
 _PAGES_CHECKED = 64
 _ALWAYS_CHECKED_BYTES = 16 * MIB
+# How the native core orders the directions' own times when both run at once.
+_LANES = ("h2d", "d2h")
 _METHODS = {"mapped": "kernel", "managed": "prefetch"}
 
 
@@ -194,8 +196,9 @@ class _TransferSubject:
         mismatches = self._transfer.verify() if checked else []
         for metric in _METRICS:
             collected.samples.setdefault(metric, []).extend(samples[metric])
-        for lane, values in zip(collected.lanes, samples["lanes"], strict=False):
-            lane.extend(values)
+        for way, values in zip(_LANES, samples["lanes"], strict=False):
+            lane = msgspec.structs.replace(self.template, method="duplex", direction=way)
+            collected.add_companion(way, lane, "device_seconds", values)
         collected.verified = True
         for way, (words, first) in zip(self._ways, mismatches, strict=False):
             if words and not collected.wrong:

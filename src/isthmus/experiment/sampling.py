@@ -1,5 +1,6 @@
 """When a case has been measured well enough: the samples of one case, and the rule that ends it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import msgspec
 
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
 
-__all__ = ["Collected", "Rules"]
+__all__ = ["Collected", "Companion", "Rules"]
 
 
 class Rules(NamedTuple):
@@ -27,18 +28,29 @@ class Rules(NamedTuple):
     case_seconds: float = 1.0
 
 
+class Companion(NamedTuple):
+    """Another case that the visits of one yield: a phase of the same work, or one direction of two."""
+
+    template: Case
+    metric: Metric
+    samples: list[float]
+
+
 @dataclass
 class Collected:
     """What has been measured of one case so far."""
 
     template: Case
     samples: dict[Metric, list[float]] = field(default_factory=dict)
-    # Of each direction's own device time, when both run at once: h2d, then d2h.
-    lanes: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
+    companions: dict[str, Companion] = field(default_factory=dict)
     seconds: float = 0.0
     verified: bool = False
     wrong: str = ""
     failed: str = ""
+
+    def add_companion(self, name: str, template: Case, metric: Metric, samples: Sequence[float]) -> None:
+        """Add samples of the companion of this name, whose case is `template`."""
+        self.companions.setdefault(name, Companion(template, metric, [])).samples.extend(samples)
 
     @property
     def count(self) -> int:
@@ -78,7 +90,7 @@ class Collected:
         return self.interval.relative_half_width <= rules.target_relative_half_width
 
     def cases(self, rules: Rules, why_few: str = "the time was up; --time allows more") -> list[Case]:
-        """The finished case; with both directions at once, also each direction's own time while the other was busy."""
+        """The finished case, and those that came with it."""
         if self.failed:
             return [_with(self.template, skipped=True, note=self.failed)]
         note = self.wrong
@@ -87,11 +99,10 @@ class Collected:
         verified = "no" if self.wrong else "yes" if self.verified else "n/a"
         series = [Series(metric=metric, samples=values) for metric, values in self.samples.items() if values]
         cases = [_with(self.template, series=series, verified=verified, note=note)]
-        for direction, values in zip(("h2d", "d2h"), self.lanes, strict=True):
+        for template, metric, values in self.companions.values():
             if values:
-                series = [Series(metric="device_seconds", samples=values)]
-                lane = _with(self.template, method="duplex", direction=direction, series=series)
-                cases.append(_with(lane, verified=verified, note=note))
+                series = [Series(metric=metric, samples=values)]
+                cases.append(_with(template, series=series, verified=verified, note=note))
         return cases
 
 

@@ -78,8 +78,9 @@ def bandwidth_curves(run: Run) -> list[Curve]:
     aligned = len({case.alignment_bytes for case in measured}) > 1
     groups: dict[tuple[str, Direction, str, int | None], list[Case]] = {}
     for case in measured:
-        key = (case.method, case.direction, case.host_memory, case.alignment_bytes if aligned else None)
-        groups.setdefault(key, []).append(case)
+        if case.direction is not None:
+            key = (case.method, case.direction, case.host_memory, case.alignment_bytes if aligned else None)
+            groups.setdefault(key, []).append(case)
     curves = []
     for (method, direction, memory, alignment), cases in groups.items():
         points = [_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]

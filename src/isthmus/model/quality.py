@@ -175,4 +175,5 @@ def _way(direction: str) -> str:
 
 
 def _where(case: Case) -> str:
-    return f"{case.method} {case.direction} of {format_bytes(case.bytes)}, {memory_name(case.host_memory)}"
+    way = f" {case.direction}" if case.direction else ""
+    return f"{case.method}{way} of {format_bytes(case.bytes)}, {memory_name(case.host_memory)}"

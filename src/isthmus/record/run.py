@@ -9,7 +9,7 @@ from isthmus.record.fingerprint import Fingerprint, Placement
 __all__ = ["FORMAT", "SCHEMA_VERSION", "Case", "Direction", "End", "Metric", "Run", "Series", "Settings", "Verified"]
 
 FORMAT = "isthmus.run"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Direction = Literal["h2d", "d2h", "both", "peer"]
 Metric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
@@ -26,15 +26,17 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One measured point: its parameters, its samples and whether the data arrived.
 
-    `bytes` is what one direction moves; with direction ``both`` that many bytes went each way at the same time.
-    A skipped case has no series and the reason in `note`.
+    `bytes` is what one direction moves; with direction ``both`` that many bytes went each way at the same time. It is 0
+    where no memory is concerned. `direction` is None where nothing crosses the link, or where data goes there and comes
+    back within one sample. `threads` and `streams` count those of one direction. A skipped case has no series and the
+    reason in `note`.
     """
 
     experiment: str
     method: str
-    direction: Direction
     host_memory: str
-    bytes: Annotated[int, msgspec.Meta(gt=0)]
+    bytes: Annotated[int, msgspec.Meta(ge=0)]
+    direction: Direction | None = None
     threads: int | None = None
     streams: int | None = None
     pieces: int | None = None
@@ -44,6 +46,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stride_bytes: int | None = None
     fraction: float | None = None
     alignment_bytes: int | None = None
+    uses: int | None = None  # how often a buffer was used between its allocation and its release
+    devices: int | None = None  # how many work at the same time, where an experiment varies that
+    target: str = ""  # the device concerned, such as cuda:1, where it is not that of the run
+    peer: str = ""  # the device on the other side of a copy between devices
+    node: int | None = None  # NUMA node of the host's memory and threads, where an experiment varies that
     series: list[Series] = []
     verified: Verified = "n/a"
     skipped: bool = False

@@ -34,6 +34,11 @@ COLUMNS = (
     "verified",
     "note",
     "alignment_bytes",
+    "uses",
+    "devices",
+    "target",
+    "peer",
+    "node",
 )
 
 

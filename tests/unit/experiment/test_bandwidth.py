@@ -87,7 +87,7 @@ def test_a_visit_collects_samples_and_checks_the_data(visit: Visit, memory: str,
         "device_seconds": 2,
         "enqueue_seconds": 2,
     }
-    assert [len(lane) for lane in collected.lanes] == ([2, 2] if direction == "both" else [0, 0])
+    assert [len(lane.samples) for lane in collected.companions.values()] == ([2, 2] if direction == "both" else [])
 
 
 def test_visits_add_up(visit: Visit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from isthmus.experiment.sampling import Collected, Rules
@@ -102,9 +103,16 @@ def test_a_finished_case_has_all_its_series_and_no_empty_one() -> None:
     assert (finished.bytes, finished.host_memory) == (TEMPLATE.bytes, TEMPLATE.host_memory)
 
 
-def test_both_ways_at_once_give_each_way_a_case_of_its_own() -> None:
+def lane(direction: str) -> Case:
+    return msgspec.structs.replace(TEMPLATE, method="duplex", direction=direction)
+
+
+def test_what_comes_with_a_case_is_a_case_of_its_own() -> None:
     case = collected(*[1e-6] * 10, verified=True)
-    case.lanes = ([1.0, 2.0], [3.0, 4.0])
+    case.add_companion("h2d", lane("h2d"), "device_seconds", [1.0])
+    case.add_companion("d2h", lane("d2h"), "device_seconds", [3.0, 4.0])
+    case.add_companion("h2d", lane("h2d"), "device_seconds", [2.0])
+    case.add_companion("none", lane("h2d"), "device_seconds", [])
     together, *lanes = case.cases(RULES)
     assert together.method == "copy"
     assert [(lane.method, lane.direction, lane.samples("device_seconds")) for lane in lanes] == [
@@ -124,7 +132,7 @@ def test_too_few_samples_are_noted_with_the_reason() -> None:
 
 def test_wrong_data_are_noted_before_anything_else() -> None:
     case = collected(1e-6, verified=True, wrong="wrong data h2d: the first at byte 8")
-    case.lanes = ([1.0], [])
+    case.add_companion("h2d", lane("h2d"), "device_seconds", [1.0])
     for finished in case.cases(RULES):
         assert (finished.verified, finished.note) == ("no", "wrong data h2d: the first at byte 8")
 
