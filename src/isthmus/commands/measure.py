@@ -22,7 +22,7 @@ __all__ = ["measure"]
 
 def measure(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="bandwidth; all of them by default.")
+        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="bandwidth (the default) or all.")
     ] = None,
     device: Annotated[
         str | None,
@@ -69,12 +69,12 @@ def measure(
 ) -> None:
     """Measure how fast data moves between this host and a device, with every kind of memory."""
     from isthmus.experiment.devices import open_device
-    from isthmus.experiment.measure import check_experiments
+    from isthmus.experiment.measure import choose_experiments
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.report import prepare_page
 
-    check_experiments(experiments or [])
     options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+    chosen = choose_experiments(experiments or [], options)  # Finds wrong names before a device is opened.
     path = output or Path(f"isthmus-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
     if not path.name.endswith((".json", ".json.gz")):
         raise UsageError(f"not a name for a run file: {path}; expected one that ends in .json or .json.gz")
@@ -87,7 +87,7 @@ def measure(
     warm_up.start()
     try:
         with _ProgressBar() as progress:
-            run_experiments(opened, options, path, _recorded(sys.argv[1:]), progress.update, warm_up.join)
+            run_experiments(opened, options, chosen, path, _recorded(sys.argv[1:]), progress.update, warm_up.join)
     except KeyboardInterrupt:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
         print(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}", file=sys.stderr)
@@ -127,7 +127,6 @@ def _options(
     memory_budget: str,
     seed: int,
 ) -> "Options":
-    from isthmus.experiment.bandwidth import plan
     from isthmus.experiment.options import Options
     from isthmus.record import parse_bytes, parse_sizes
 
@@ -149,7 +148,6 @@ def _options(
         raise UsageError(f"not a seed: {seed}; expected a number from 0 to 2**63 - 1")
     if options.memory_budget_bytes == 0:
         raise UsageError("--memory-budget 0 leaves nothing to measure with; expected a size such as 4GiB")
-    plan(options)  # Finds wrong names before a device is opened.
     return options
 
 

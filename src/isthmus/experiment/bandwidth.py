@@ -6,21 +6,31 @@ CUDA samples until 12.8; M. Harris, "How to Optimize Data Transfers in CUDA C/C+
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
 
 import msgspec
 
 from isthmus import _native
 from isthmus.experiment.arena import Arena, allocate_largest
+from isthmus.experiment.batch import Batch, Planned, Prepared
+from isthmus.experiment.blocks import Point, over_budget, split_by_memory
 from isthmus.experiment.devices import OpenDevice
-from isthmus.experiment.options import DIRECTIONS, MEMORY_KINDS, Options, check_names
+from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.rounds import Quota, Subject
-from isthmus.experiment.sampling import Collected
-from isthmus.record import MIB, Case, Direction, Metric, format_bytes
+from isthmus.experiment.sampling import Collected, Rules
+from isthmus.record import KIB, MIB, Case, Metric, format_bytes
 
-__all__ = ["NAME", "Point", "Prepared", "plan", "prepare"]
+__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SUMMARY", "all_points", "plan", "prepare"]
 
 NAME = "bandwidth"
+SUMMARY = "rate and latency of every kind of memory, each way and both ways at once"
+MEMORY_KINDS = ("pageable", "pageable_huge", "pinned", "write_combined", "registered", "mapped", "managed")
+DIRECTIONS = ("h2d", "d2h", "both")
+EFFORTS: Mapping[ModeName, Effort] = {
+    "quick": Effort([1, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB], 2.5, 0.2),
+    "default": Effort(powers_of_two(0, 30), 23.0, 2.0),
+    "full": Effort(powers_of_two(0, 32), 300.0, 5.0),
+}
 _METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
 # Spread evenly over each buffer; a policy that did not hold shows in far fewer.
 _PAGES_CHECKED = 64
@@ -30,42 +40,41 @@ _LANES = ("h2d", "d2h")
 _METHODS = {"mapped": "kernel", "managed": "prefetch"}
 
 
-class Point(NamedTuple):
-    """One case to be measured."""
+def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
+    """Every combination of the chosen kinds, directions and sizes, in groups whose buffers fit into `memory_bytes`."""
+    points = all_points(options)
+    possible = []
+    skipped = []
+    other_bytes = 2 * max((point.bytes for point in points if point.memory != "managed"), default=0)
+    for point in points:
+        reason = why_not(point, device, other_bytes)
+        if reason is None:
+            possible.append(point)
+        else:
+            skipped.append(_skipped(point, options, reason))
+    blocks = split_by_memory(possible, memory_bytes, device.description.shares_host_memory)
+    skipped += [_skipped(point, options, over_budget(memory_bytes)) for point in blocks.too_large]
+    batches = [Batch(len(group), _weight(group), partial(prepare, group, device, options)) for group in blocks.groups]
+    return Planned(batches, skipped)
 
-    memory: str
-    direction: Direction
-    bytes: int
 
-    def ways(self) -> list[Direction]:
-        """The directions that run at once."""
-        return ["h2d", "d2h"] if self.direction == "both" else [self.direction]
-
-
-def plan(options: Options) -> list[Point]:
-    """Every combination of the chosen kinds, directions and sizes.
-
-    Raises UsageError for a name that does not exist.
-    """
-    kinds = check_names("memory kind", options.memory or MEMORY_KINDS, MEMORY_KINDS)
-    directions = check_names("direction", options.directions or DIRECTIONS, DIRECTIONS)
+def all_points(options: Options) -> list[Point]:
+    """Every combination of the chosen kinds, directions and sizes."""
     return [
         Point(kind, direction, size)  # type: ignore[arg-type]
-        for kind in kinds
-        for direction in directions
-        for size in options.chosen_sizes
+        for kind in options.chosen(MEMORY_KINDS, options.memory)
+        for direction in options.chosen(DIRECTIONS, options.directions)
+        for size in options.effort(EFFORTS).sizes
     ]
 
 
-class Prepared(NamedTuple):
-    """Subjects that can be measured now, the points that cannot, with reasons, and where host memory lies.
+def _weight(points: Sequence[Point]) -> float:
+    """By what the least number of samples should take on a slow link."""
+    return sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points)
 
-    `placement` gives for each kind the share of its pages on each NUMA node, ``unknown`` where the kernel cannot say.
-    """
 
-    subjects: Sequence[Subject]
-    skipped: Sequence[Case]
-    placement: Mapping[str, Mapping[str, float]]
+def _skipped(point: Point, options: Options, reason: str) -> Case:
+    return msgspec.structs.replace(template(point, options), skipped=True, note=reason)
 
 
 def template(point: Point, options: Options) -> Case:

@@ -4,9 +4,21 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from isthmus.experiment.bandwidth import Point
+from isthmus.record import MIB, Direction, format_bytes
 
-__all__ = ["Blocks", "bytes_needed", "split_by_memory"]
+__all__ = ["Blocks", "Point", "bytes_needed", "over_budget", "split_by_memory"]
+
+
+class Point(NamedTuple):
+    """One case of transfers to be measured."""
+
+    memory: str
+    direction: Direction
+    bytes: int
+
+    def ways(self) -> list[Direction]:
+        """The directions that run at once."""
+        return ["h2d", "d2h"] if self.direction == "both" else [self.direction]
 
 
 class Blocks(NamedTuple):
@@ -54,6 +66,15 @@ def split_by_memory(points: Sequence[Point], budget_bytes: int, shares_host_memo
             groups.extend([fitting] if fitting else [])
             too_large.extend(point for point in one_way if point not in fitting)
     return Blocks(groups, too_large)
+
+
+def over_budget(budget_bytes: int) -> str:
+    """Why a case is left out whose memory exceeds the budget."""
+    whole = budget_bytes >> 20 << 20 if budget_bytes >= MIB else budget_bytes
+    return (
+        f"its buffers exceed the {format_bytes(whole)} of host memory that this run may take; "
+        "--memory-budget allows more"
+    )
 
 
 def _largest_prefix(points: Sequence[Point], fits: Callable[[Sequence[Point]], bool]) -> list[Point]:

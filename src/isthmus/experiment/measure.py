@@ -3,27 +3,25 @@
 import random
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from isthmus.errors import RunFileError
+from isthmus.errors import RunFileError, UsageError
 from isthmus.experiment import bandwidth
-from isthmus.experiment.blocks import split_by_memory
+from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
 from isthmus.experiment.machine import available_memory_bytes
-from isthmus.experiment.options import MODES, Options, check_names
+from isthmus.experiment.options import Options, check_names
 from isthmus.experiment.rounds import HARD_LIMIT, Clock, run_rounds
 from isthmus.experiment.sampling import Rules
 from isthmus.record import (
     FORMAT,
     GIB,
     LEAST_SAMPLES,
-    MIB,
     SCHEMA_VERSION,
     Case,
     End,
@@ -31,13 +29,15 @@ from isthmus.record import (
     Run,
     RunWriter,
     Settings,
-    format_bytes,
 )
 
-__all__ = ["EXPERIMENTS", "Progress", "check_experiments", "measure"]
+__all__ = ["EXPERIMENTS", "Progress", "choose_experiments", "measure"]
 
-# In the order in which the default plan runs them.
-EXPERIMENTS = (bandwidth.NAME,)
+# In the order in which a run takes them.
+EXPERIMENTS: Mapping[str, Experiment] = {bandwidth.NAME: bandwidth}
+# What answers most questions within half a minute.
+_DEFAULT = (bandwidth.NAME,)
+_ALL = "all"
 
 # Where device memory is host memory, every buffer counts twice, on machines that are small as a rule.
 _MOST_SHARED_BYTES = 3 * GIB
@@ -45,22 +45,31 @@ _MOST_SHARED_BYTES = 3 * GIB
 Progress = Callable[[int, int], None]
 
 
-class _Group(NamedTuple):
-    points: Sequence[bandwidth.Point]
-    seconds: float
+def choose_experiments(names: Sequence[str], options: Options) -> list[Experiment]:
+    """The experiments named, all of them for ``all``, or the default ones for none.
 
-
-def check_experiments(names: Sequence[str]) -> list[str]:
-    """The experiments named, or all of them.
-
-    Raises UsageError for an unknown name, offering the nearest.
+    Raises UsageError for an unknown name, offering the nearest, and for a memory kind or direction that none of the
+    chosen experiments knows.
     """
-    return check_names("experiment", names or EXPERIMENTS, EXPERIMENTS)
+    known = (*EXPERIMENTS, _ALL)
+    chosen = check_names("experiment", names or _DEFAULT, known)
+    experiments = [EXPERIMENTS[name] for name in (EXPERIMENTS if _ALL in chosen else chosen)]
+    _check("memory kind", options.memory, [experiment.MEMORY_KINDS for experiment in experiments])
+    _check("direction", options.directions, [experiment.DIRECTIONS for experiment in experiments])
+    return experiments
+
+
+def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> None:
+    names = list(dict.fromkeys(name for of_experiment in known for name in of_experiment))
+    if given and not names:
+        raise UsageError(f"no experiment that was chosen has a {what} to choose; leave the option out")
+    check_names(what, given, names)
 
 
 def measure(
     device: OpenDevice,
     options: Options,
+    experiments: Sequence[Experiment],
     path: Path,
     command: Sequence[str],
     progress: Progress,
@@ -73,13 +82,12 @@ def measure(
     The file is valid after every case. On KeyboardInterrupt it is completed with what was measured, and the exception
     goes on.
 
-    Raises UsageError for options that make no sense, and RunFileError when the file cannot be written.
+    Raises RunFileError when the file cannot be written.
     """
     started = time.monotonic()
-    points = bandwidth.plan(options)
     placement = device.placement
     fingerprint = read_fingerprint(device)
-    rules = Rules(case_seconds=MODES[options.mode].case_seconds)
+    rules = Rules()
     settings = Settings(
         command=list(command),
         mode=options.mode,
@@ -88,7 +96,7 @@ def measure(
         minimum_samples=rules.least_samples,
         minimum_long_samples=LEAST_SAMPLES,
         long_seconds=rules.long_seconds,
-        budget_seconds=options.chosen_budget_seconds,
+        budget_seconds=sum(options.effort(experiment.EFFORTS).budget_seconds for experiment in experiments),
         options=options.as_text,
     )
     now = datetime.now(timezone.utc)
@@ -101,11 +109,11 @@ def measure(
         settings=settings,
     )
     with RunWriter(path, run) as writer:
-        session = _Session(device, options, rules, writer, progress, ready, len(points))
+        session = _Session(device, options, writer, progress, ready)
         try:
-            pages = session.run_bandwidth(points, available_memory_bytes(fingerprint.host))
+            pages = session.run(experiments, _memory_budget(device, options, available_memory_bytes(fingerprint.host)))
         except KeyboardInterrupt:
-            message = f"interrupted with {session.ended} of {len(points)} cases measured"
+            message = f"interrupted with {session.ended} of {session.total} cases measured"
             writer.finish(_end("interrupted", started, placement, message))
             raise
         except RunFileError:
@@ -122,79 +130,55 @@ def _end(status: str, started: float, placement: Placement, message: str) -> End
     return End(status=status, seconds=seconds, placement=placement, message=message)  # type: ignore[arg-type]
 
 
-def _whole_mebibytes(count: int) -> str:
-    return format_bytes(count >> 20 << 20 if count >= MIB else count)
+def _memory_budget(device: OpenDevice, options: Options, available_bytes: int) -> int:
+    """Bytes of host memory that the run may take."""
+    if options.memory_budget_bytes is not None:
+        return options.memory_budget_bytes
+    most = _MOST_SHARED_BYTES if device.description.shares_host_memory else available_bytes
+    return min(available_bytes * 6 // 10, most)
 
 
 class _Session:
     """One run: where its cases go, and how many have ended."""
 
     def __init__(
-        self,
-        device: OpenDevice,
-        options: Options,
-        rules: Rules,
-        writer: RunWriter,
-        progress: Progress,
-        ready: Callable[[], object],
-        total: int,
+        self, device: OpenDevice, options: Options, writer: RunWriter, progress: Progress, ready: Callable[[], object]
     ) -> None:
         self._device = device
         self._options = options
-        self._rules = rules
         self._writer = writer
         self._progress = progress
         self._ready = ready
-        self._total = total
         self._rng = random.Random(options.seed)
         self.ended = 0
+        self.total = 0
 
-    def run_bandwidth(self, points: Sequence[bandwidth.Point], available_bytes: int) -> dict[str, dict[str, float]]:
-        """Measure all points; returns where the host memory lay, as `Placement.pages` has it."""
-        possible = []
-        other_bytes = 2 * max((point.bytes for point in points if point.memory != "managed"), default=0)
-        for point in points:
-            reason = bandwidth.why_not(point, self._device, other_bytes)
-            if reason is None:
-                possible.append(point)
-            else:
-                self._skip(point, reason)
-        shared = self._device.description.shares_host_memory
-        budget = self._options.memory_budget_bytes
-        if budget is None:
-            budget = min(available_bytes * 6 // 10, _MOST_SHARED_BYTES if shared else available_bytes)
-        blocks = split_by_memory(possible, budget, shared)
-        for point in blocks.too_large:
-            self._skip(
-                point,
-                f"its buffers exceed the {_whole_mebibytes(budget)} of host memory that this run may take; "
-                "--memory-budget allows more",
-            )
+    def run(self, experiments: Sequence[Experiment], memory_bytes: int) -> dict[str, dict[str, float]]:
+        """Measure all of them; returns where the host memory lay, as `Placement.pages` has it."""
+        plans = [experiment.plan(self._device, self._options, memory_bytes) for experiment in experiments]
+        self.total = sum(planned.cases for planned in plans)
         placement: dict[str, dict[str, float]] = {}
-        hard_deadline = time.monotonic() + HARD_LIMIT * self._options.chosen_budget_seconds
-        for group in self._with_time(blocks.groups):
-            clock = Clock(time.monotonic() + group.seconds, hard_deadline)
-            prepared = bandwidth.prepare(group.points, self._device, self._options)
-            for case in prepared.skipped:
+        for experiment, planned in zip(experiments, plans, strict=True):
+            for case in planned.skipped:
                 self._finish([case])
-            placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
-            self._ready()
-            run_rounds(prepared.subjects, self._rules, clock, self._finish, self._rng)
-            del prepared  # Or its buffers would still be there when the next group's are allocated.
+            effort = self._options.effort(experiment.EFFORTS)
+            rules = Rules(case_seconds=effort.case_seconds)
+            weights = sum(batch.weight for batch in planned.batches)
+            hard_deadline = time.monotonic() + HARD_LIMIT * effort.budget_seconds
+            for batch in planned.batches:
+                # Allocating and filling counts too.
+                clock = Clock(time.monotonic() + effort.budget_seconds * batch.weight / weights, hard_deadline)
+                prepared = batch.prepare()
+                for case in prepared.skipped:
+                    self._finish([case])
+                placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
+                self._ready()
+                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng)
+                del prepared  # Or its buffers would still be there when the next batch's are allocated.
         return placement
-
-    def _with_time(self, groups: Sequence[Sequence[bandwidth.Point]]) -> list[_Group]:
-        """Each group's share of the time, by what its least number of samples should take on a slow link."""
-        weights = [sum(0.02 + point.bytes * self._rules.least_samples / 10e9 for point in group) for group in groups]
-        budget = self._options.chosen_budget_seconds
-        return [_Group(group, budget * weight / sum(weights)) for group, weight in zip(groups, weights, strict=True)]
-
-    def _skip(self, point: bandwidth.Point, reason: str) -> None:
-        case = bandwidth.template(point, self._options)
-        self._finish([msgspec.structs.replace(case, skipped=True, note=reason)])
 
     def _finish(self, cases: list[Case]) -> None:
         for case in cases:
             self._writer.add(case)
         self.ended += 1
-        self._progress(self.ended, self._total)
+        self._progress(self.ended, self.total)

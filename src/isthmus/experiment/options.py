@@ -1,37 +1,22 @@
 """What the user asked to measure, and what each mode means by it."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from isthmus.errors import UsageError
-from isthmus.record import GIB, KIB, MIB
 
-__all__ = ["DIRECTIONS", "MEMORY_KINDS", "MODES", "Mode", "Options", "check_names"]
-
-MEMORY_KINDS = ("pageable", "pageable_huge", "pinned", "write_combined", "registered", "mapped", "managed")
-DIRECTIONS = ("h2d", "d2h", "both")
+__all__ = ["Effort", "ModeName", "Options", "check_names", "powers_of_two"]
 
 ModeName = Literal["quick", "default", "full"]
 
 
-class Mode(NamedTuple):
+class Effort(NamedTuple):
     """How much time a mode takes for how much certainty."""
 
     sizes: Sequence[int]
-    budget_seconds: float  # for one experiment; exceeded only to reach the least number of samples
+    budget_seconds: float  # for the experiment; exceeded only to reach the least number of samples
     case_seconds: float  # for one case, likewise
-
-
-def _powers_of_two(last: int) -> list[int]:
-    return [1 << power for power in range(last.bit_length())]
-
-
-MODES: dict[ModeName, Mode] = {
-    "quick": Mode([1, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB], 2.5, 0.2),
-    "default": Mode(_powers_of_two(GIB), 23.0, 2.0),
-    "full": Mode(_powers_of_two(4 * GIB), 300.0, 5.0),
-}
 
 
 class Options(NamedTuple):
@@ -46,15 +31,15 @@ class Options(NamedTuple):
     memory_budget_bytes: int | None = None
     seed: int = 0
 
-    @property
-    def chosen_sizes(self) -> Sequence[int]:
-        """Sizes in bytes, ascending."""
-        return self.sizes or MODES[self.mode].sizes
+    def effort(self, of_modes: Mapping[ModeName, Effort]) -> Effort:
+        """The mode's effort, with the sizes (in bytes, ascending) and the time that the user chose in its place."""
+        effort = of_modes[self.mode]
+        seconds = effort.budget_seconds if self.budget_seconds is None else self.budget_seconds
+        return effort._replace(sizes=self.sizes or effort.sizes, budget_seconds=seconds)
 
-    @property
-    def chosen_budget_seconds(self) -> float:
-        """Time for one experiment."""
-        return MODES[self.mode].budget_seconds if self.budget_seconds is None else self.budget_seconds
+    def chosen(self, known: Sequence[str], given: Sequence[str]) -> list[str]:
+        """Those of `known` that were `given`, or all of them; an experiment leaves out what others know."""
+        return [name for name in known if name in given] if given else list(known)
 
     @property
     def as_text(self) -> dict[str, str]:
@@ -67,6 +52,11 @@ class Options(NamedTuple):
             "memory-budget": "" if self.memory_budget_bytes is None else str(self.memory_budget_bytes),
         }
         return {name: text for name, text in given.items() if text}
+
+
+def powers_of_two(first: int, last: int, step: int = 1) -> list[int]:
+    """Sizes from 2**first to 2**last bytes, every `step`-th power."""
+    return [1 << power for power in range(first, last + 1, step)]
 
 
 def check_names(what: str, given: Iterable[str], known: Sequence[str]) -> list[str]:

@@ -6,10 +6,19 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from isthmus.errors import CallFailed, UsageError
-from isthmus.experiment.bandwidth import Point, plan, prepare, template, why_not
+from isthmus.errors import CallFailed
+from isthmus.experiment.bandwidth import (
+    DIRECTIONS,
+    MEMORY_KINDS,
+    all_points,
+    plan,
+    prepare,
+    template,
+    why_not,
+)
+from isthmus.experiment.blocks import Point
 from isthmus.experiment.devices import OpenDevice, open_device
-from isthmus.experiment.options import DIRECTIONS, MEMORY_KINDS, Options
+from isthmus.experiment.options import Options
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import GIB, KIB, MIB, Case
@@ -41,32 +50,29 @@ def measured_and_skipped(
 
 
 def test_the_plan_is_every_combination() -> None:
-    points = plan(Options(sizes=[1, 4]))
+    points = all_points(Options(sizes=[1, 4]))
     assert len(points) == len(set(points)) == len(MEMORY_KINDS) * len(DIRECTIONS) * 2
     assert {point.bytes for point in points} == {1, 4}
 
 
 def test_the_default_plan_goes_from_a_byte_to_a_gibibyte_in_powers_of_two() -> None:
-    points = plan(Options(memory=["pinned"], directions=["h2d"]))
+    points = all_points(Options(memory=["pinned"], directions=["h2d"]))
     assert [point.bytes for point in points] == [1 << power for power in range(31)]
 
 
 def test_a_plan_holds_what_was_chosen() -> None:
-    points = plan(Options(sizes=[8], memory=["pinned", "pageable"], directions=["both"]))
+    points = all_points(Options(sizes=[8], memory=["pinned", "pageable"], directions=["both"]))
     assert points == [Point("pageable", "both", 8), Point("pinned", "both", 8)]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (Options(memory=["pined"]), "no memory kind 'pined'; did you mean pinned?"),
-        (Options(directions=["h2h"]), "no direction 'h2h'; did you mean h2d?"),
-    ],
-)
-def test_a_plan_with_a_name_that_does_not_exist(options: Options, message: str) -> None:
-    with pytest.raises(UsageError) as refusal:
-        plan(options)
-    assert str(refusal.value).startswith(message)
+def test_what_exceeds_the_memory_is_planned_as_a_skip() -> None:
+    options = Options(sizes=[KIB, 64 * MIB], memory=["pinned"], directions=["h2d"])
+    planned = plan(open_device("host"), options, 16 * MIB)
+    assert planned.cases == 2
+    assert [batch.cases for batch in planned.batches] == [1]
+    [large] = planned.skipped
+    assert (large.bytes, large.skipped) == (64 * MIB, True)
+    assert large.note.startswith("its buffers exceed the 16 MiB of host memory that this run may take")
 
 
 @pytest.mark.parametrize(("memory", "method"), [("pinned", "copy"), ("mapped", "kernel"), ("managed", "prefetch")])

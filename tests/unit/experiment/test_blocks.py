@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.experiment.bandwidth import Point
-from isthmus.experiment.blocks import bytes_needed, split_by_memory
-from isthmus.experiment.options import DIRECTIONS, MEMORY_KINDS
+from isthmus.experiment.bandwidth import DIRECTIONS, MEMORY_KINDS
+from isthmus.experiment.blocks import Point, bytes_needed, split_by_memory
 from isthmus.record import GIB, MIB, Direction
 
 points_of_any_kind = st.lists(

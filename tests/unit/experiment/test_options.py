@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.experiment.measure import EXPERIMENTS, check_experiments
-from isthmus.experiment.options import MODES, Options, check_names
+from isthmus.experiment.bandwidth import EFFORTS
+from isthmus.experiment.measure import EXPERIMENTS, choose_experiments
+from isthmus.experiment.options import Options, check_names, powers_of_two
 from isthmus.record import GIB
 
 KNOWN = ("pageable", "pinned", "mapped")
@@ -35,26 +36,49 @@ def test_an_unknown_name_offers_the_nearest(name: str, message: str) -> None:
     assert str(refusal.value) == message
 
 
-def test_experiments_are_all_of_them_by_default() -> None:
-    assert check_experiments([]) == list(EXPERIMENTS)
-    with pytest.raises(UsageError, match="no experiment 'bandwith'; did you mean bandwidth"):
-        check_experiments(["bandwith"])
+def test_bandwidth_is_what_runs_by_default_and_all_means_every_experiment() -> None:
+    assert [experiment.NAME for experiment in choose_experiments([], Options())] == ["bandwidth"]
+    assert [experiment.NAME for experiment in choose_experiments(["all"], Options())] == list(EXPERIMENTS)
+    assert [name for name, experiment in EXPERIMENTS.items() if name != experiment.NAME] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (["bandwith"], Options(), "no experiment 'bandwith'; did you mean bandwidth?"),
+        (["bandwidth"], Options(memory=["pined"]), "no memory kind 'pined'; did you mean pinned?"),
+        (["bandwidth"], Options(directions=["h2h"]), "no direction 'h2h'; did you mean h2d?"),
+    ],
+)
+def test_a_name_that_does_not_exist(names: list[str], options: Options, message: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        choose_experiments(names, options)
+    assert str(refusal.value).startswith(message)
 
 
 def test_what_is_not_given_is_the_modes() -> None:
-    assert Options(mode="quick").chosen_sizes == MODES["quick"].sizes
-    assert Options(mode="quick").chosen_budget_seconds == MODES["quick"].budget_seconds
-    assert Options(mode="quick", sizes=[3], budget_seconds=0.5).chosen_sizes == [3]
-    assert Options(mode="quick", sizes=[3], budget_seconds=0.5).chosen_budget_seconds == 0.5
+    assert Options(mode="quick").effort(EFFORTS) == EFFORTS["quick"]
+    chosen = Options(mode="quick", sizes=[3], budget_seconds=0.5).effort(EFFORTS)
+    assert chosen == EFFORTS["quick"]._replace(sizes=[3], budget_seconds=0.5)
     # Not the mode's, although it is false in a condition.
-    assert Options(budget_seconds=0.0).chosen_budget_seconds == 0.0
+    assert Options(budget_seconds=0.0).effort(EFFORTS).budget_seconds == 0.0
+
+
+def test_an_experiment_leaves_out_what_only_others_know() -> None:
+    assert Options().chosen(KNOWN, []) == list(KNOWN)
+    assert Options().chosen(KNOWN, ["device", "pinned"]) == ["pinned"]
+
+
+def test_powers_of_two_go_in_steps() -> None:
+    assert powers_of_two(0, 3) == [1, 2, 4, 8]
+    assert powers_of_two(10, 14, 2) == [1024, 4096, 16384]
 
 
 def test_longer_modes_have_more_sizes_and_more_time() -> None:
-    quick, default, full = (MODES[mode] for mode in ("quick", "default", "full"))
+    quick, default, full = (EFFORTS[mode] for mode in ("quick", "default", "full"))
     assert len(quick.sizes) < len(default.sizes) < len(full.sizes)
     assert quick.budget_seconds < default.budget_seconds < full.budget_seconds
-    for mode in MODES.values():
+    for mode in EFFORTS.values():
         assert list(mode.sizes) == sorted(set(mode.sizes))
         assert mode.sizes[0] == 1
     assert max(default.sizes) == GIB
