@@ -8,10 +8,10 @@ import numpy as np
 from isthmus.model.curve import ONE_WAY, Curve, Point, find
 from isthmus.record import Direction
 
-__all__ = ["Contrast", "contrast", "contrasts"]
+__all__ = ["MATTERS", "Contrast", "above", "contrast", "contrasts", "paired"]
 
 # A difference below this factor is no reason to change a program.
-_MATTERS = 1.05
+MATTERS = 1.05
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Contrast:
     @property
     def alike(self) -> bool:
         """Whether the typical ratio is too close to 1 to act on."""
-        return 1 / _MATTERS < self.ratio < _MATTERS
+        return 1 / MATTERS < self.ratio < MATTERS
 
     @property
     def faster_from(self) -> int | None:
@@ -76,18 +76,24 @@ class Contrast:
 
 def contrast(fast: Curve, slow: Curve, *, minimum_bytes: int = 1) -> Contrast | None:
     """Rates of `fast` over those of `slow` at common sizes of at least `minimum_bytes`; None without a common size."""
-    pairs = [
-        (point, other)
-        for point in fast.points
-        if point.bytes >= minimum_bytes and (other := slow.at(point.bytes)) is not None
-    ]
+    return paired(
+        [
+            (point.bytes, point, other)
+            for point in fast.points
+            if point.bytes >= minimum_bytes and (other := slow.at(point.bytes)) is not None
+        ]
+    )
+
+
+def paired(pairs: Sequence[tuple[int, Point, Point]]) -> Contrast | None:
+    """The first rate of each pair over the second, by size or whatever else the pairs ascend by; None without a pair."""
     if not pairs:
         return None
     return Contrast(
-        sizes=tuple(point.bytes for point, _ in pairs),
-        ratios=tuple(point.rate.median / other.rate.median for point, other in pairs),
-        faster=tuple(point.bytes for point, other in pairs if _above(point, other)),
-        slower=tuple(point.bytes for point, other in pairs if _above(other, point)),
+        sizes=tuple(size for size, _, _ in pairs),
+        ratios=tuple(point.rate.median / other.rate.median for _, point, other in pairs),
+        faster=tuple(size for size, point, other in pairs if above(point, other)),
+        slower=tuple(size for size, point, other in pairs if above(other, point)),
     )
 
 
@@ -102,5 +108,6 @@ def contrasts(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int
     return found
 
 
-def _above(point: Point, other: Point) -> bool:
+def above(point: Point, other: Point) -> bool:
+    """Whether the first rate is certainly the higher one: the two 95 % intervals do not overlap."""
     return point.rate.low > other.rate.high

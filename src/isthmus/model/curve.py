@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
 
-__all__ = ["ONE_WAY", "Curve", "Point", "bandwidth_curves", "case_metric", "find", "is_resolved"]
+__all__ = ["ONE_WAY", "Curve", "Point", "bandwidth_curves", "case_metric", "case_point", "find", "is_resolved"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def bandwidth_curves(run: Run) -> list[Curve]:
             groups.setdefault(key, []).append(case)
     curves = []
     for (method, direction, memory, alignment), cases in groups.items():
-        points = [_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]
+        points = [case_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]
         curves.append(
             Curve(
                 method=method,
@@ -117,7 +117,8 @@ def is_resolved(case: Case) -> bool:
     return not case.skipped and bool(samples) and min(samples) > 0
 
 
-def _point(case: Case, target: float) -> Point:
+def case_point(case: Case, target: float) -> Point:
+    """A case that `is_resolved` as a point; `target` is the relative half width that the run aimed at."""
     samples = case.samples(case_metric(case))
     return Point(
         bytes=case.bytes,
