@@ -8,10 +8,9 @@ from types import ModuleType
 import pytest
 
 
-@pytest.fixture(scope="session")
-def synthetic() -> ModuleType:
-    """The module tests/synthetic.py, which tests cannot import by name because they are no package."""
-    spec = spec_from_file_location("isthmus_tests_synthetic", Path(__file__).with_name("synthetic.py"))
+def _load(name: str) -> ModuleType:
+    """A module beside this file, which tests cannot import by name because they are no package."""
+    spec = spec_from_file_location(f"isthmus_tests_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
@@ -19,3 +18,15 @@ def synthetic() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def synthetic() -> ModuleType:
+    """tests/synthetic.py: whole runs, and cases of the bandwidth experiment."""
+    return _load("synthetic")
+
+
+@pytest.fixture(scope="session")
+def synthetic_threads() -> ModuleType:
+    """tests/synthetic_threads.py: cases of the threads experiment."""
+    return _load("synthetic_threads")
