@@ -1,99 +1,59 @@
-"""All conclusions about a run, the gravest first, and its verdict in a sentence or two."""
+"""All conclusions about a run, the gravest first, and its verdict: a sentence or two for each experiment."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from isthmus.model.both_ways import both_ways_findings
-from isthmus.model.contrast import contrast
-from isthmus.model.curve import ONE_WAY, Curve, bandwidth_curves, find
+from isthmus.model.bandwidth import bandwidth_findings, bandwidth_verdict
 from isthmus.model.finding import Finding
-from isthmus.model.memory_kinds import memory_findings
-from isthmus.model.pageable import pageable_findings
-from isthmus.model.phrases import describe_device, link_rate, memory_name, times
+from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
-from isthmus.model.shape import LARGE_BYTES, plateau, steadiness
 from isthmus.model.surroundings import surroundings_findings
-from isthmus.record import Run, format_rate
+from isthmus.record import Run
 
 __all__ = ["findings", "verdict"]
 
 _GRAVITY = ("error", "warning", "info")
 
 
+@dataclass(frozen=True)
+class _Experiment:
+    """What one experiment contributes; both functions give nothing for a run without its cases.
+
+    A verdict is one or two sentences that go on after a colon, so their first word keeps its own case.
+    """
+
+    findings: Callable[[Run], list[Finding]]
+    verdict: Callable[[Run], str]
+
+
+# One line an experiment, in the order in which a run measures them.
+_EXPERIMENTS = (_Experiment(bandwidth_findings, bandwidth_verdict),)
+
+
 def findings(run: Run) -> list[Finding]:
     """Every conclusion that the run supports: errors, then warnings, then facts, each group in a fixed order."""
-    curves = bandwidth_curves(run)
-    found = [
-        *pageable_findings(run, curves),
-        *memory_findings(run, curves),
-        *both_ways_findings(run, curves),
-        *surroundings_findings(run),
-        *quality_findings(run, curves),
-    ]
+    found = [finding for experiment in _EXPERIMENTS for finding in experiment.findings(run)]
+    found += [*surroundings_findings(run), *quality_findings(run)]
     return sorted(found, key=lambda finding: _GRAVITY.index(finding.severity))
 
 
 def verdict(runs: Sequence[Run]) -> str:
-    """What to take away, in one or two sentences a run, separated by line ends."""
+    """What to take away, in one line a run."""
     return "\n".join(_verdict(run) for run in runs)
 
 
 def _verdict(run: Run) -> str:
-    subject = describe_device(run)
+    early = "" if run.end and run.end.status == "complete" else " (incomplete run)"
+    subject = f"{describe_device(run)}{early}"
     errors = [finding for finding in findings(run) if finding.severity == "error"]
     if errors:
         return f"{subject}: do not rely on this run. {errors[0].sentence}"
-    curves = bandwidth_curves(run)
-    kind = _main_kind(curves)
-    if kind is None:
-        return f"{subject}: nothing was measured, so there is nothing to conclude."
-    rates = {way: rate for way in ONE_WAY if (rate := _large_rate(find(curves, way, kind)))}
-    if not rates:
-        return f"{subject}: no transfer of 1 MiB or more was measured, so nothing can be said about its rate."
-    early = "" if run.end and run.end.status == "complete" else " (incomplete run)"
-    ways = " and ".join(f"{format_rate(rate)} {way.upper()}" for way, rate in rates.items())
-    limit = link_rate(run)
-    share = (
-        f", {' and '.join(dict.fromkeys(f'{100 * rate / limit:.0f} %' for rate in rates.values()))} of the link"
-        if limit
-        else ""
-    )
-    text = f"{subject}: {memory_name(kind)} moves {ways}{share}{early}."
-    return f"{text} {advice}" if (advice := _pageable_advice(curves)) else text
+    first, *others = [text for experiment in _EXPERIMENTS if (text := experiment.verdict(run))] or [_nothing(run)]
+    return f"{subject}: {' '.join([first, *map(capitalised, others)])}"
 
 
-def _main_kind(curves: Sequence[Curve]) -> str | None:
-    """Pinned memory wherever it was measured, else what moves the most."""
-    measured = [
-        curve for curve in curves if curve.direction in ONE_WAY and curve.points and curve.metric == "host_seconds"
-    ]
-    if any(curve.host_memory == "pinned" for curve in measured):
-        return "pinned"
-    return max(measured, key=lambda curve: curve.points[-1].rate.median).host_memory if measured else None
-
-
-def _large_rate(curve: Curve | None) -> float | None:
-    """The plateau, or where there is none the rate of the largest size."""
-    if curve is None or curve.points[-1].bytes < LARGE_BYTES:
-        return None
-    settled = plateau(curve)
-    return settled.rate.median if settled else curve.points[-1].rate.median
-
-
-def _pageable_advice(curves: Sequence[Curve]) -> str:
-    gaps, erratic = [], False
-    for way in ONE_WAY:
-        pinned, pageable = find(curves, way, "pinned"), find(curves, way, "pageable")
-        if pinned and pageable and (gap := contrast(pinned, pageable, minimum_bytes=LARGE_BYTES)):
-            gaps.append(gap)
-            steady = steadiness(pageable)
-            erratic = erratic or bool(steady and steady.erratic)
-    if not gaps:
-        return ""
-    low, high = min(min(gap.ratios) for gap in gaps), max(max(gap.ratios) for gap in gaps)
-    if not any(gap.matters and gap.ratio > 1 for gap in gaps):
-        return "Pinned memory gains nothing certain over pageable memory here."
-    swing = " and steady where pageable memory is erratic" if erratic else ""
-    return (
-        f"From 1 MiB on pinned memory is {times(low, high)} as fast as pageable memory{swing}: "
-        "pin, or register, buffers that are transferred more than once."
-    )
+def _nothing(run: Run) -> str:
+    unknown = sorted({case.experiment for case in run.cases if case.series})
+    if unknown:
+        return f"measured was {', '.join(unknown)}, about which this version concludes nothing; the table has it."
+    return "nothing was measured, so there is nothing to conclude."

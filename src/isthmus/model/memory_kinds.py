@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from isthmus.model.contrast import contrast, contrasts
 from isthmus.model.curve import ONE_WAY, Curve, find
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, capitalised, memory_name, settles, times
+from isthmus.model.phrases import about_bytes, capitalised, moved_memory_name, settles, times
 from isthmus.model.shape import LARGE_BYTES, half_size, latency
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -115,5 +115,7 @@ def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:
             versus = ", like pinned memory"
         elif gap:
             versus = ", not certainly different from pinned memory"
-        sentences.append(f"{'It' if sentences else capitalised(memory_name(kind))} {settles(run, curve)}{versus}.")
+        sentences.append(
+            f"{'It' if sentences else capitalised(moved_memory_name(kind))} {settles(run, curve)}{versus}."
+        )
     return " ".join(sentences)

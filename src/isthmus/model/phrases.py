@@ -11,27 +11,48 @@ __all__ = [
     "describe_device",
     "link_rate",
     "memory_name",
+    "moved_memory_name",
     "of_link",
     "range_text",
     "settles",
     "times",
 ]
 
-# In the order in which tables and charts show them: what everybody has first, what needs most care last.
+# In the order in which tables and charts show them: what everybody has first, what needs most care after, the device's
+# own last.
 MEMORY_NAMES = {
+    "malloc": "malloc",
     "pageable": "pageable memory",
     "pageable_huge": "pageable memory on huge pages",
     "pinned": "pinned memory",
+    "pinned_portable": "portable pinned memory",
     "write_combined": "write-combined memory",
     "registered": "registered memory",
-    "mapped": "mapped memory (through a kernel)",
-    "managed": "managed memory (prefetched)",
+    "registered_huge": "registered memory on huge pages",
+    "touched_registered": "memory touched by many threads and registered",
+    "touched_registered_huge": "memory touched by many threads and registered, on huge pages",
+    "staging": "a kept staging buffer",
+    "mapped": "mapped memory",
+    "managed": "managed memory",
+    "managed_prefetch": "managed memory with prefetch",
+    "device": "device memory",
+    "device_pitched": "pitched device memory",
+    "device_array": "a device array",
+    "device_pool": "the warm memory pool",
+    "device_pool_cold": "the cold memory pool",
 }
+# How the bandwidth experiment moves what no plain copy moves.
+_MOVED = {"mapped": " (through a kernel)", "managed": " (prefetched)"}
 
 
 def memory_name(kind: str) -> str:
     """The kind in running text; one that this version does not know keeps its field name."""
     return MEMORY_NAMES.get(kind, kind.replace("_", " "))
+
+
+def moved_memory_name(kind: str) -> str:
+    """The kind in running text about bandwidth, with the way in which it moves where that is no plain copy."""
+    return memory_name(kind) + _MOVED.get(kind, "")
 
 
 def link_rate(run: Run, *, both: bool = False) -> float | None:

@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from isthmus.model.curve import Curve, case_metric, is_resolved
+from isthmus.model.curve import bandwidth_curves, case_metric, is_resolved
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import link_rate, memory_name
+from isthmus.model.phrases import link_rate, memory_name, moved_memory_name
 from isthmus.record import MIB, Case, Run, Settings, format_bytes, format_rate, median_interval
 
 __all__ = ["quality_findings"]
 
 
-def quality_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
+def quality_findings(run: Run) -> list[Finding]:
     """What speaks for and against trusting the run's figures."""
     found = [
         _not_verified(run),
-        _above_the_link(run, curves),
+        _above_the_link(run),
         _calls_failed(run),
         _ended_early(run),
         _nothing_measured(run),
@@ -43,10 +43,10 @@ def _not_verified(run: Run) -> Finding | None:
     )
 
 
-def _above_the_link(run: Run, curves: Sequence[Curve]) -> Finding | None:
+def _above_the_link(run: Run) -> Finding | None:
     above = [
         (point, curve, limit)
-        for curve in curves
+        for curve in bandwidth_curves(run)
         if (limit := link_rate(run, both=curve.direction == "both"))
         for point in curve.points
         if point.rate.low > limit
@@ -58,7 +58,7 @@ def _above_the_link(run: Run, curves: Sequence[Curve]) -> Finding | None:
         "error",
         "above_link",
         f"{_cases(len(above))} moved data faster than the link can; the fastest is "
-        f"{memory_name(curve.host_memory)}, {_way(curve.direction)}, with {format_rate(most.rate.median)} at "
+        f"{moved_memory_name(curve.host_memory)}, {_way(curve.direction)}, with {format_rate(most.rate.median)} at "
         f"{format_bytes(most.bytes)} where the link carries {format_rate(limit)}: "
         "a copy was elided or the link reading is wrong.",
         fix="Compare the link's generation and width with lspci -vv under load, and do not use these rates "
@@ -131,8 +131,15 @@ def _precision(run: Run) -> Finding | None:
 
 
 def _decided(run: Run) -> list[Case]:
-    """Cases whose samples decide when they end; the lanes of two directions at once end with the pair."""
-    return [case for case in run.cases if case.method != "duplex" and is_resolved(case)]
+    """Cases whose samples decide when they end.
+
+    The lanes of two directions at once end with the pair, and what a process does for the first time it does once.
+    """
+    return [
+        case
+        for case in run.cases
+        if case.method not in ("duplex", "open_device") and not case.method.startswith("first_") and is_resolved(case)
+    ]
 
 
 def _few_samples(run: Run) -> Finding | None:
@@ -176,4 +183,7 @@ def _way(direction: str) -> str:
 
 def _where(case: Case) -> str:
     way = f" {case.direction}" if case.direction else ""
-    return f"{case.method}{way} of {format_bytes(case.bytes)}, {memory_name(case.host_memory)}"
+    what = f"{case.method.replace('_', ' ')}{way}"
+    if case.bytes:
+        what += f" of {format_bytes(case.bytes)}"
+    return f"{what}, {memory_name(case.host_memory)}" if case.host_memory else what

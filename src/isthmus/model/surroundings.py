@@ -6,7 +6,18 @@ from isthmus.record import Link, Run, format_bytes, format_rate
 
 __all__ = ["surroundings_findings"]
 
-_LOCKED_KINDS = {"pinned", "write_combined", "registered", "mapped"}
+_HUGE_KINDS = {"pageable_huge", "registered_huge", "touched_registered_huge"}
+_LOCKED_KINDS = {
+    "pinned",
+    "pinned_portable",
+    "write_combined",
+    "registered",
+    "registered_huge",
+    "touched_registered",
+    "touched_registered_huge",
+    "staging",
+    "mapped",
+}
 _OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supported", "off"}
 
 
@@ -149,7 +160,7 @@ def _locked_memory(run: Run) -> Finding | None:
 
 def _huge_pages_off(run: Run) -> Finding | None:
     off = run.fingerprint.host.memory.transparent_huge_pages == "never"
-    if not off or not any(case.skipped and case.host_memory == "pageable_huge" for case in run.cases):
+    if not off or not any(case.skipped and case.host_memory in _HUGE_KINDS for case in run.cases):
         return None
     return Finding(
         "info",

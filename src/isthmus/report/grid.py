@@ -1,17 +1,11 @@
-"""The tables of a report as plain data, sizes down and memory kinds across: every format draws the same."""
+"""The tables of a report as plain data: every format draws the same."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.model import Curve, Point, about_bytes, bandwidth_curves, half_size, link_rate, plateau
-from isthmus.record import KIB, Case, Run, format_bytes, format_seconds
-from isthmus.report.labels import DIRECTIONS, curve_name, direction_title, heading, kind_rank, run_label
+from isthmus.record import Interval
 
-__all__ = ["Cell", "Column", "Grid", "Row", "Section", "decimals", "grids"]
-
-# Below this a rate says nothing and the time says everything.
-_TIMES_BELOW = 64 * KIB
+__all__ = ["Cell", "Column", "Grid", "Group", "Row", "decimals", "interval_cell"]
 
 
 @dataclass(frozen=True)
@@ -26,24 +20,28 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A curve of one run: `heading` in short lines for narrow tables, `name` in full."""
+    """A curve of one run, or another quantity: `heading` in short lines for narrow tables, `name` in full.
+
+    `prose` marks words in place of figures: they stand to the left and may wrap.
+    """
 
     heading: str
     name: str
     run: str = ""
+    prose: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """A size, or a summary of the whole column, with one cell for each column."""
+    """A size, a summary of the whole column or whatever else a table counts by, with one cell for each column."""
 
     heading: str
     cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
-class Section:
-    """Rows that share a unit, which their title names."""
+class Group:
+    """Rows that share a unit, which their title names; an empty title where every column names its own."""
 
     title: str
     rows: tuple[Row, ...]
@@ -51,94 +49,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Grid:
-    """One table."""
+    """One table; `corner` says what the row headings are."""
 
     title: str
     columns: tuple[Column, ...]
-    sections: tuple[Section, ...]
+    groups: tuple[Group, ...]
+    corner: str = "Size"
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A column's run and curve, and the sizes that were skipped."""
-
-    run: Run
-    label: str
-    curve: Curve
-    skipped: dict[int, str]
-
-
-def grids(runs: Sequence[Run]) -> list[Grid]:
-    """One table for each direction, and one for each way timed by the device while the other runs."""
-    sources = [source for index, run in enumerate(runs) for source in _sources(run, run_label(runs, index))]
-    sources.sort(key=lambda source: kind_rank(source.curve.host_memory))
-    made = []
-    for direction in DIRECTIONS:
-        chosen = [source for source in sources if source.curve.direction == direction and _on_host_clock(source)]
-        if chosen:
-            made.append(_grid(direction_title(direction), "time to completion", chosen))
-    duplex = [source for source in sources if not _on_host_clock(source)]
-    if duplex:
-        made.append(_grid("Each way while the other runs", "time by the device's clock", duplex))
-    return made
-
-
-def _on_host_clock(source: _Source) -> bool:
-    return source.curve.metric == "host_seconds"
-
-
-def _sources(run: Run, label: str) -> Iterator[_Source]:
-    skipped = [case for case in run.cases if case.skipped]
-    for curve in bandwidth_curves(run):
-        yield _Source(run, label, curve, {case.bytes: case.note for case in skipped if _belongs(case, curve)})
-
-
-def _belongs(case: Case, curve: Curve) -> bool:
-    return (case.method, case.direction, case.host_memory) == (
-        curve.method,
-        curve.direction,
-        curve.host_memory,
-    ) and curve.alignment_bytes in (None, case.alignment_bytes)
-
-
-def _grid(title: str, time: str, sources: list[_Source]) -> Grid:
-    columns = tuple(Column(heading(source.curve), curve_name(source.curve), source.label) for source in sources)
-    sizes = sorted({size for source in sources for size in (*_measured_sizes(source.curve), *source.skipped)})
-    small = [size for size in sizes if size < _TIMES_BELOW]
-    large = [size for size in sizes if size >= _TIMES_BELOW]
-    sections = [
-        Section(f"{time}, us", tuple(_row(size, sources, rates=False) for size in small)),
-        Section("rate, GB/s", tuple(_row(size, sources, rates=True) for size in large)),
-        Section("summary, rate in GB/s", tuple(_summary(sources))),
-    ]
-    return Grid(title, columns, tuple(section for section in sections if section.rows))
-
-
-def _measured_sizes(curve: Curve) -> list[int]:
-    return [point.bytes for point in (*curve.points, *curve.failed)]
-
-
-def _row(size: int, sources: list[_Source], *, rates: bool) -> Row:
-    return Row(format_bytes(size), tuple(_cell(source, size, rates=rates) for source in sources))
-
-
-def _cell(source: _Source, size: int, *, rates: bool) -> Cell:
-    if any(point.bytes == size for point in source.curve.failed):
-        return Cell("failed", state="failed", detail="the data that arrived is not the data that was sent")
-    point = source.curve.at(size)
-    if point is None:
-        if size in source.skipped:
-            return Cell("skipped", state="skipped", detail=source.skipped[size])
-        return Cell("-", state="missing", detail="not measured")
-    interval, scale = (point.rate, 1e-9) if rates else (point.seconds, 1e6)
+def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False, detail: str = "") -> Cell:
+    """A median times `scale` with half of its interval; `wide` marks one that the run knows less well than it meant."""
     median, half = interval.median * scale, (interval.high - interval.low) / 2 * scale
     digits = decimals(median)
-    return Cell(
-        f"{median:.{digits}f}",
-        f"{half:.{digits}f}",
-        state="ok" if point.converged else "wide",
-        detail=_detail(point),
-    )
+    return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", state="wide" if wide else "ok", detail=detail)
 
 
 def decimals(value: float) -> int:
@@ -148,48 +71,3 @@ def decimals(value: float) -> int:
     if value >= 9.995:
         return 1
     return 2 if value >= 0.0995 else 4
-
-
-def _detail(point: Point) -> str:
-    return (
-        f"{format_seconds(point.seconds.median)} (95 % interval {format_seconds(point.seconds.low)} to "
-        f"{format_seconds(point.seconds.high)}), {len(point.samples)} samples, verified: {point.verified}"
-    )
-
-
-def _summary(sources: list[_Source]) -> Iterator[Row]:
-    settled = [plateau(source.curve) for source in sources]
-    if any(settled):
-        yield Row(
-            "settles",
-            tuple(
-                Cell(f"{found.rate.median / 1e9:.{decimals(found.rate.median / 1e9)}f}") if found else _NONE
-                for found in settled
-            ),
-        )
-        yield Row("half at", tuple(_half_cell(source.curve) for source in sources))
-    links = [link_rate(source.run, both=source.curve.direction == "both") for source in sources]
-    if any(links):
-        yield Row(
-            "of link",
-            tuple(
-                Cell(f"{100 * _end_rate(source.curve) / link:.0f} %") if link and source.curve.points else _NONE
-                for source, link in zip(sources, links, strict=True)
-            ),
-        )
-
-
-_NONE = Cell("-", state="missing")
-
-
-def _half_cell(curve: Curve) -> Cell:
-    half = half_size(curve)
-    if half is None:
-        return _NONE
-    return Cell(f"{'<= ' if half.at_most else ''}{about_bytes(half.bytes)}")
-
-
-def _end_rate(curve: Curve) -> float:
-    """The plateau, or where there is none the rate of the largest size."""
-    settled = plateau(curve)
-    return settled.rate.median if settled else curve.points[-1].rate.median

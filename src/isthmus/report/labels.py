@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from isthmus.model import MEMORY_NAMES, Curve, describe_device
 from isthmus.record import Run
 
-__all__ = ["DIRECTIONS", "curve_name", "direction_title", "heading", "kind_rank", "run_label", "run_title"]
+__all__ = [
+    "DIRECTIONS",
+    "curve_name",
+    "direction_title",
+    "heading",
+    "kind_heading",
+    "kind_label",
+    "kind_rank",
+    "run_label",
+    "run_title",
+]
 
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
@@ -15,23 +25,50 @@ _DIRECTION_TITLES = {
     "both": "Both ways at once (rates are sums)",
     "peer": "Device to device",
 }
-# Two short lines each, so that a column is no wider than its figures.
+# Up to three short lines each, so that a column is no wider than its figures.
 _HEADINGS = {
     "pageable": "page-\nable",
     "pageable_huge": "pageable\nhuge",
-    "pinned": "pinned",
+    "pinned_portable": "pinned\nportable",
     "write_combined": "write-\ncombined",
     "registered": "regis-\ntered",
-    "mapped": "mapped\nkernel",
-    "managed": "managed\nprefetch",
+    "registered_huge": "regis-\ntered\nhuge",
+    "touched_registered": "touched\nregis-\ntered",
+    "touched_registered_huge": "touched\nreg.\nhuge",
+    "managed_prefetch": "managed\nprefetch",
+    "device_pitched": "device\npitched",
+    "device_array": "device\narray",
+    "device_pool": "device\npool",
+    "device_pool_cold": "device\npool\ncold",
 }
 _NAMES = {
     "pageable_huge": "pageable, huge pages",
+    "pinned_portable": "pinned, portable",
     "write_combined": "write-combined",
-    "mapped": "mapped, by kernel",
-    "managed": "managed, prefetched",
+    "registered_huge": "registered, huge pages",
+    "touched_registered": "touched by threads, registered",
+    "touched_registered_huge": "touched by threads, registered, huge pages",
+    "staging": "staging buffer",
+    "managed_prefetch": "managed, prefetched",
+    "device_pitched": "device, pitched",
+    "device_array": "device array",
+    "device_pool": "device pool, warm",
+    "device_pool_cold": "device pool, cold",
 }
+# How the bandwidth experiment moves these kinds, where nothing else is said.
 _USUAL_METHODS = {"mapped": "kernel", "managed": "prefetch"}
+_MOVED_HEADINGS = {"mapped": "mapped\nkernel", "managed": "managed\nprefetch"}
+_MOVED_NAMES = {"mapped": "mapped, by kernel", "managed": "managed, prefetched"}
+
+
+def kind_heading(kind: str) -> str:
+    """A memory kind as a column heading of up to three short lines."""
+    return _HEADINGS.get(kind, kind.replace("_", "\n", 1))
+
+
+def kind_label(kind: str) -> str:
+    """A memory kind in a legend or a cell of a table."""
+    return _NAMES.get(kind, kind.replace("_", " "))
 
 
 def direction_title(direction: str) -> str:
@@ -47,7 +84,7 @@ def kind_rank(kind: str) -> int:
 
 def heading(curve: Curve) -> str:
     """The curve as a column heading of up to three lines; the method is said where the kind does not imply it."""
-    text = _HEADINGS.get(curve.host_memory, curve.host_memory.replace("_", "\n", 1))
+    text = _MOVED_HEADINGS.get(curve.host_memory) or kind_heading(curve.host_memory)
     if curve.method == "duplex":
         return f"{text}\n{curve.direction.upper()}"
     if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
@@ -57,7 +94,7 @@ def heading(curve: Curve) -> str:
 
 def curve_name(curve: Curve) -> str:
     """The curve in a legend or a cell of a table."""
-    text = _NAMES.get(curve.host_memory, curve.host_memory.replace("_", " "))
+    text = _MOVED_NAMES.get(curve.host_memory) or kind_label(curve.host_memory)
     if curve.method == "duplex":
         return f"{text}, {curve.direction.upper()}"
     if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):

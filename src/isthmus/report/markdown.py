@@ -5,9 +5,12 @@ from typing import TextIO
 
 from isthmus.model import findings, verdict
 from isthmus.record import Run
+from isthmus.report.bandwidth_grid import grids
 from isthmus.report.facts import facts
-from isthmus.report.grid import Cell, Column, Grid, Section, grids
+from isthmus.report.grid import Cell, Column, Grid, Group
 from isthmus.report.labels import run_title
+from isthmus.report.section import Section
+from isthmus.report.sections import sections
 from isthmus.report.skips import skip_groups
 
 __all__ = ["write"]
@@ -31,9 +34,11 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
             yield f"- {' '.join(parts)}"
     tables = grids(runs)
     for grid in tables:
-        yield from _table(grid)
+        yield from _table(grid, "##")
     if tables:
-        yield from ("", _LEGEND)
+        yield from ("", f"{_MARKS} {_BANDWIDTH_LEGEND}")
+    for section in sections(runs):
+        yield from _section(section)
     for index, run in enumerate(runs):
         groups = skip_groups(run)
         if groups:
@@ -46,27 +51,34 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
             yield f"| {_text(name)} | {_text(value)} |"
 
 
-_LEGEND = (
-    "Medians ± half of their 95 % interval; `~` instead of ±: wider than the run aimed at. Time is until completion, "
-    "on the host's clock. GB = 1e9 bytes."
-)
+_MARKS = "Medians ± half of their 95 % interval; `~` instead of ±: wider than the run aimed at."
+_BANDWIDTH_LEGEND = "Time is until completion, on the host's clock. GB = 1e9 bytes."
 
 
-def _table(grid: Grid) -> Iterator[str]:
-    for section in grid.sections:
-        yield from (
-            "",
-            f"## {_text(grid.title)}: {section.title}" if section is grid.sections[0] else f"### {section.title}",
-            "",
-        )
-        yield from _rows(grid.columns, section)
+def _section(section: Section) -> Iterator[str]:
+    if not section.has_grids:
+        return
+    yield from ("", f"## {_text(section.title)}", "", _text(section.intro), "", _MARKS)
+    for part in section.parts:
+        for grid in part.grids:
+            yield from _table(grid, "###")
+        if part.grids and part.note:
+            yield from ("", _text(part.note))
 
 
-def _rows(columns: Sequence[Column], section: Section) -> Iterator[str]:
-    yield f"| | {' | '.join(_head(column) for column in columns)} |"
-    yield f"|---:|{'---:|' * len(columns)}"
-    for row in section.rows:
-        yield f"| {row.heading} | {' | '.join(_figure(cell) for cell in row.cells)} |"
+def _table(grid: Grid, level: str) -> Iterator[str]:
+    first, *others = grid.groups
+    yield from ("", f"{level} {': '.join(filter(None, (_text(grid.title), first.title)))}", "", *_rows(grid, first))
+    for group in others:
+        yield from ("", f"{level}# {group.title}", "", *_rows(grid, group))
+
+
+def _rows(grid: Grid, group: Group) -> Iterator[str]:
+    corner = "" if grid.corner == "Size" else f"{_text(grid.corner)} "
+    yield f"| {corner}| {' | '.join(_head(column) for column in grid.columns)} |"
+    yield f"|---:|{''.join('---|' if column.prose else '---:|' for column in grid.columns)}"
+    for row in group.rows:
+        yield f"| {_text(row.heading)} | {' | '.join(_figure(cell) for cell in row.cells)} |"
 
 
 def _head(column: Column) -> str:
@@ -74,7 +86,9 @@ def _head(column: Column) -> str:
 
 
 def _figure(cell: Cell) -> str:
-    text = f"{cell.text} {'~' if cell.state == 'wide' else '±'}{cell.half_width}" if cell.half_width else cell.text
+    text = _text(cell.text)
+    if cell.half_width:
+        text += f" {'~' if cell.state == 'wide' else '±'}{cell.half_width}"
     return f"**{text}**" if cell.state == "failed" else text
 
 

@@ -31,14 +31,21 @@ def skip_groups(run: Run) -> list[SkipGroup]:
 
 
 def _what(cases: list[Case]) -> str:
-    """``pageable_huge, managed: H2D, D2H; 2 MiB to 1 GiB``."""
-    kinds = ", ".join(sorted({case.host_memory for case in cases}, key=lambda kind: (kind_rank(kind), kind)))
-    ways = ", ".join(way.upper() if way != "both" else "both" for way in DIRECTIONS if _has(cases, way))
+    """``pageable_huge, managed: H2D, D2H; 2 MiB to 1 GiB``, or with methods where the experiment is not bandwidth."""
+    kinds = ", ".join(
+        sorted({case.host_memory or case.experiment for case in cases}, key=lambda kind: (kind_rank(kind), kind))
+    )
+    methods = dict.fromkeys(case.method.replace("_", " ") for case in cases if case.experiment != "bandwidth")
+    ways = [way.upper() if way != "both" else "both" for way in DIRECTIONS if _has(cases, way)]
+    done = ", ".join([*methods, *ways])
+    return f"{kinds}: {'; '.join(filter(None, (done, _span(cases))))}"
+
+
+def _span(cases: list[Case]) -> str:
     sizes = sorted({case.bytes for case in cases})
-    span = format_bytes(sizes[0])
     if len(sizes) > 1:
-        span += f" to {format_bytes(sizes[-1])}"
-    return f"{kinds}: {ways}; {span}"
+        return f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
+    return format_bytes(sizes[0]) if sizes[0] else ""
 
 
 def _has(cases: Iterable[Case], direction: str) -> bool:

@@ -11,8 +11,11 @@ from rich.text import Text
 
 from isthmus.model import findings, verdict
 from isthmus.record import Run
-from isthmus.report.grid import Cell, Column, Grid, grids
+from isthmus.report.bandwidth_grid import grids
+from isthmus.report.grid import Cell, Column, Grid
 from isthmus.report.labels import run_label, run_title
+from isthmus.report.section import Section
+from isthmus.report.sections import sections
 from isthmus.report.skips import skip_groups
 
 __all__ = ["write"]
@@ -22,6 +25,8 @@ _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _PIPE_WIDTH = 10_000
 _PROSE_WIDTH = 100
 _GAP = 1
+# Words in a table wrap rather than get narrower than this.
+_LEAST_PROSE = 30
 
 
 def write(runs: Sequence[Run], out: TextIO, *, width: int | None = None) -> None:
@@ -46,7 +51,9 @@ def _parts(runs: Sequence[Run], columns: int) -> Iterator[RenderableType]:
     for grid in tables:
         yield from _tables(grid, columns)
     if tables:
-        yield Text(f"\n{_LEGEND}", style="dim")
+        yield Text(f"\n{_MARKS} {_BANDWIDTH_LEGEND}", style="dim")
+    for section in sections(runs):
+        yield from _section(section, columns)
     for index, run in enumerate(runs):
         letter = run_label(runs, index)
         yield from _skipped(run, f" in {letter}" if letter else "")
@@ -54,46 +61,87 @@ def _parts(runs: Sequence[Run], columns: int) -> Iterator[RenderableType]:
     yield Text(f"\n{verdict(runs)}", style="bold")
 
 
-_LEGEND = (
-    "Medians ± half of their 95 % interval; ~ instead of ±: wider than the run aimed at. Time is until completion, on "
-    "the host's clock. GB = 1e9 bytes. half at: size that moves at half of the rate where the column settles."
+_MARKS = "Medians ± half of their 95 % interval; ~ instead of ±: wider than the run aimed at."
+_BANDWIDTH_LEGEND = (
+    "Time is until completion, on the host's clock. GB = 1e9 bytes. half at: size that moves at half of the rate where "
+    "the column settles."
 )
+
+
+def _section(section: Section, columns: int) -> Iterator[RenderableType]:
+    if not section.has_grids:
+        return
+    yield Text(f"\n{section.title}", style="bold underline")
+    yield Text(f"{section.intro} {_MARKS}", style="dim")
+    for part in section.parts:
+        for grid in part.grids:
+            yield from _tables(grid, columns)
+        if part.grids and part.note:
+            yield Text(part.note, style="dim")
 
 
 def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
     """The grid as one table, or as several whose columns fit, each under its title."""
     everything = range(len(grid.columns))
-    stub = max(len(row.heading) for section in grid.sections for row in section.rows)
+    stub = max(len(row.heading) for group in grid.groups for row in group.rows)
+    stub = max(stub, len(_corner(grid)))
     compact = stub + sum(_GAP + _column_width(grid, index, compact=False) for index in everything) > width
     widths = [_column_width(grid, index, compact=compact) for index in everything]
     start = 0
     while start < len(widths):
-        end, used = start + 1, stub + _GAP + widths[start]
-        while end < len(widths) and used + _GAP + widths[end] <= width:
-            used += _GAP + widths[end]
+        end, used = start + 1, stub + _GAP + _least(grid, start, widths)
+        while end < len(widths) and used + _GAP + _least(grid, end, widths) <= width:
+            used += _GAP + _least(grid, end, widths)
             end += 1
+        chosen = _widened(grid, range(start, end), widths, width - used)
         part = f" (columns {start + 1} to {end} of {len(widths)})" if (start, end) != (0, len(widths)) else ""
+        columns = [(chosen[index], grid.columns[index].prose) for index in range(start, end)]
         yield Text(f"\n{grid.title}{part}", style="bold")
-        yield _table([("", [_head(grid.columns[index]) for index in range(start, end)])], stub, widths[start:end])
-        for section in grid.sections:
-            yield Text(section.title, style="italic")
+        yield _table([(_corner(grid), [_head(grid.columns[index]) for index in range(start, end)])], stub, columns)
+        for group in grid.groups:
+            if group.title:
+                yield Text(group.title, style="italic")
             rows = [
-                (row.heading, [_styled(cell, compact=compact) for cell in row.cells[start:end]]) for row in section.rows
+                (row.heading, [_styled(cell, compact=compact) for cell in row.cells[start:end]]) for row in group.rows
             ]
-            yield _table(rows, stub, widths[start:end])
+            yield _table(rows, stub, columns)
         start = end
 
 
+def _corner(grid: Grid) -> str:
+    """What the rows are, unless they are sizes, which say so themselves."""
+    return "" if grid.corner == "Size" else grid.corner
+
+
 def _column_width(grid: Grid, index: int, *, compact: bool) -> int:
-    texts = [_figure(row.cells[index], compact=compact) for section in grid.sections for row in section.rows]
+    texts = [_figure(row.cells[index], compact=compact) for group in grid.groups for row in group.rows]
     return max(map(len, [*texts, *_head(grid.columns[index]).split("\n")]))
 
 
-def _table(rows: Sequence[tuple[str, Sequence[str | Text]]], stub: int, widths: Sequence[int]) -> Table:
-    """Rows without frame or heading in columns of given widths, so that several of them line up."""
+def _least(grid: Grid, index: int, widths: Sequence[int]) -> int:
+    return min(widths[index], _LEAST_PROSE) if grid.columns[index].prose else widths[index]
+
+
+def _widened(grid: Grid, indices: range, widths: Sequence[int], spare: int) -> dict[int, int]:
+    """The widths of these columns, words given what the figures leave."""
+    found = {}
+    for index in indices:
+        found[index] = min(widths[index], _least(grid, index, widths) + spare)
+        spare -= found[index] - _least(grid, index, widths)
+    return found
+
+
+def _table(rows: Sequence[tuple[str, Sequence[str | Text]]], stub: int, columns: Sequence[tuple[int, bool]]) -> Table:
+    """Rows without frame or heading, so that several tables line up; a column is its width and whether it is words."""
     table = Table(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
-    for width in (stub, *widths):
-        table.add_column(justify="right", no_wrap=True, width=width, vertical="bottom")
+    table.add_column(justify="right", no_wrap=True, width=stub, vertical="bottom")
+    for width, prose in columns:
+        table.add_column(
+            justify="left" if prose else "right",
+            no_wrap=not prose,
+            width=width,
+            vertical="top" if prose else "bottom",
+        )
     for name, cells in rows:
         table.add_row(name, *cells)
     return table

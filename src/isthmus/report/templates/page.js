@@ -1,8 +1,8 @@
 "use strict";
-const shown = ["kind", "size", "rate", "interval", "time", "samples", "verified"];
+const places = new Set(["x", "y", "low", "high"]);
 
 function formatTooltip(row, sanitize) {
-  const lines = shown.filter(name => name in row).map(name =>
+  const lines = Object.keys(row).filter(name => !places.has(name)).map(name =>
     `<tr><td class="key">${name}</td><td class="value">${sanitize(row[name])}</td></tr>`);
   return `<table>${lines.join("")}</table>`;
 }

@@ -6,14 +6,15 @@ import msgspec
 import pytest
 
 from isthmus.record import KIB, MIB, Case, Series
-from isthmus.report.grid import Cell, Grid, grids
+from isthmus.report.bandwidth_grid import grids
+from isthmus.report.grid import Cell, Grid
 
 PINNED, PAGEABLE = ("copy", "h2d", "pinned"), ("copy", "h2d", "pageable")
 
 
 def cell(grid: Grid, row: str, column: str) -> Cell:
     (index,) = [index for index, each in enumerate(grid.columns) if each.name == column]
-    (found,) = [each for section in grid.sections for each in section.rows if each.heading == row]
+    (found,) = [each for group in grid.groups for each in group.rows if each.heading == row]
     return found.cells[index]
 
 
@@ -24,7 +25,7 @@ def exact(times: list[float], size: int) -> Case:
 
 def test_small_sizes_are_times_and_large_ones_rates(synthetic: ModuleType) -> None:
     (grid,) = grids([synthetic.run([exact([8e-6] * 10, 32 * KIB), exact([1e-4] * 10, MIB)])])
-    assert [section.title for section in grid.sections[:2]] == ["time to completion, us", "rate, GB/s"]
+    assert [group.title for group in grid.groups[:2]] == ["time to completion, us", "rate, GB/s"]
     assert cell(grid, "32 KiB", "pinned").text == "8.00"
     assert cell(grid, "1 MiB", "pinned").text == "10.5"
 
@@ -72,7 +73,7 @@ def test_both_ways_says_sum_and_its_share_is_of_both_links(synthetic: ModuleType
 def test_summary_without_a_link_has_no_share(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 5e9)}), device=synthetic.cpu_device())
     (grid,) = grids([run])
-    assert [row.heading for row in grid.sections[-1].rows] == ["settles", "half at"]
+    assert [row.heading for row in grid.groups[-1].rows] == ["settles", "half at"]
 
 
 def test_duplex_has_a_table_of_its_own(synthetic: ModuleType) -> None:
@@ -80,7 +81,7 @@ def test_duplex_has_a_table_of_its_own(synthetic: ModuleType) -> None:
     copy, duplex = grids([synthetic.run(synthetic.cases(truths))])
     assert [column.name for column in copy.columns] == ["pinned"]
     assert [column.name for column in duplex.columns] == ["pinned, H2D"]
-    assert "device's clock" in duplex.sections[0].title
+    assert "device's clock" in duplex.groups[0].title
 
 
 def test_columns_of_several_runs_stand_beside_each_other(synthetic: ModuleType) -> None:

@@ -1,0 +1,61 @@
+"""The part of a report that one experiment fills, as plain data: every format draws the same charts and tables."""
+
+from dataclasses import dataclass
+
+from isthmus.report.chart import Spec
+from isthmus.report.grid import Grid
+from isthmus.report.palette import Look
+
+__all__ = ["Chart", "LegendEntry", "Part", "Section"]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart with the words that name it; `label` says to those who cannot see it where its figures are."""
+
+    title: str
+    label: str
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """A curve's name beside the line and the point that it is drawn with."""
+
+    name: str
+    look: Look
+
+
+@dataclass(frozen=True)
+class Part:
+    """Charts or tables that belong together under one heading.
+
+    `note` says in plain text how to read them. Charts and their legend appear on the page alone, tables in every
+    format but CSV, which has the samples.
+    """
+
+    title: str
+    note: str = ""
+    charts: tuple[Chart, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
+    grids: tuple[Grid, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """All that a report shows of one experiment; `name` is the page's anchor, `intro` says what was measured."""
+
+    name: str
+    title: str
+    intro: str
+    parts: tuple[Part, ...]
+
+    @property
+    def has_charts(self) -> bool:
+        """Whether a page needs the drawing script for it."""
+        return any(part.charts for part in self.parts)
+
+    @property
+    def has_grids(self) -> bool:
+        """Whether a format without charts has anything to show of it."""
+        return any(part.grids for part in self.parts)
