@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus.model.curve import ONE_WAY, Curve, Point, find
-from isthmus.record import Direction
+from isthmus.record import Direction, Interval
 
-__all__ = ["MATTERS", "Contrast", "above", "contrast", "contrasts", "paired"]
+__all__ = ["MATTERS", "Contrast", "above", "contrast", "contrasts", "paired", "ratio"]
 
 # A difference below this factor is no reason to change a program.
 MATTERS = 1.05
@@ -86,7 +86,7 @@ def contrast(fast: Curve, slow: Curve, *, minimum_bytes: int = 1) -> Contrast | 
 
 
 def paired(pairs: Sequence[tuple[int, Point, Point]]) -> Contrast | None:
-    """The first rate of each pair over the second, by size or whatever else the pairs ascend by; None without a pair."""
+    """The first rate of each pair over the second, by size or whatever else pairs ascend by; None without a pair."""
     if not pairs:
         return None
     return Contrast(
@@ -111,3 +111,8 @@ def contrasts(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int
 def above(point: Point, other: Point) -> bool:
     """Whether the first rate is certainly the higher one: the two 95 % intervals do not overlap."""
     return point.rate.low > other.rate.high
+
+
+def ratio(over: Interval, under: Interval) -> Interval:
+    """One figure over another, with all that the ends of both leave room for: at least 95 % of what may be true."""
+    return Interval(over.median / under.median, over.low / under.high, over.high / under.low)

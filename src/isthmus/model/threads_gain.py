@@ -1,0 +1,110 @@
+"""Whether more threads than one move more: for certain, not, or beyond what a run can tell; how many are enough."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.model.contrast import MATTERS, above, paired
+from isthmus.model.curve import Point
+from isthmus.model.threads import ThreadCurve, worker_curves
+from isthmus.record import Direction
+
+__all__ = ["Answer", "Gain", "enough_threads", "thread_gains"]
+
+Answer = Literal["yes", "no", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What more threads are worth for one memory kind, direction and size.
+
+    `one` is the rate of a single thread that copies everything in one call, `best` the highest rate of `threads` of
+    them, on `curve`. The answer is "yes" where the 95 % intervals of more than one number of threads (of one, if no
+    more were measured) lie above that of one thread, by a factor that matters; "no" where no interval leaves room for
+    such a factor; else the run cannot tell. `most` is the largest factor that the intervals leave room for.
+    """
+
+    one: Point
+    curve: ThreadCurve
+    threads: int
+    best: Point
+    answer: Answer
+    most: float
+    slower_from: int | None
+
+    @property
+    def factor(self) -> float:
+        """The best rate over that of one thread."""
+        return self.best.rate.median / self.one.rate.median
+
+    @property
+    def enough(self) -> int:
+        """The number of threads beyond which nothing certain is gained."""
+        return enough_threads({**self.curve.points, 1: self.one})
+
+
+def thread_gains(curves: Sequence[ThreadCurve]) -> list[Gain]:
+    """One answer for each memory kind, direction and size for which one thread and more of them were measured."""
+    groups: dict[tuple[str, Direction, int], list[ThreadCurve]] = {}
+    for curve in worker_curves(curves):
+        groups.setdefault(curve.subject, []).append(curve)
+    return [gain for group in groups.values() if (gain := _gain(group))]
+
+
+def enough_threads(points: Mapping[int, Point]) -> int:
+    """The smallest number of threads that no larger one beats for certain and by a factor that matters."""
+    counts = sorted(points)
+    return next(
+        count
+        for place, count in enumerate(counts)
+        if not any(_gains(points[more], points[count]) for more in counts[place + 1 :])
+    )
+
+
+def _gain(curves: Sequence[ThreadCurve]) -> Gain | None:
+    one = _single(curves)
+    several = [curve for curve in curves if any(count > 1 for count in curve.points)]
+    if one is None or not several:
+        return None
+    certain = [curve for curve in several if _gains_certainly(curve, one)]
+    curve = _spokesman(certain or several)
+    most = max(point.rate.high for each in several for count, point in each.points.items() if count > 1) / one.rate.low
+    slower = paired([(count, one, point) for count, point in curve.points.items() if count > 1])
+    start = slower.faster_from if slower else None
+    return Gain(
+        one=one,
+        curve=curve,
+        threads=_best(curve),
+        best=curve.points[_best(curve)],
+        answer="yes" if certain else "no" if most < MATTERS else "cannot tell",
+        most=most,
+        slower_from=start if slower and start and slower.span(start)[0] >= MATTERS else None,
+    )
+
+
+def _single(curves: Sequence[ThreadCurve]) -> Point | None:
+    """The rate of one thread, of a whole copy rather than of one in chunks."""
+    singles = sorted((curve for curve in curves if 1 in curve.points), key=lambda curve: curve.slicing != "slices")
+    return singles[0].points[1] if singles else None
+
+
+def _spokesman(curves: Sequence[ThreadCurve]) -> ThreadCurve:
+    """The way that is plainest to program among those that no other certainly beats."""
+    ends = {id(curve): curve.points[_best(curve)] for curve in curves}
+    unbeaten = [curve for curve in curves if not any(_gains(end, ends[id(curve)]) for end in ends.values())]
+    return min(unbeaten, key=lambda curve: (curve.slicing != "slices", curve.streams != "shared"))
+
+
+def _best(curve: ThreadCurve) -> int:
+    return max((count for count in curve.points if count > 1), key=lambda count: curve.points[count].rate.median)
+
+
+def _gains_certainly(curve: ThreadCurve, one: Point) -> bool:
+    """At a single number of threads among several a difference may be chance: with so many to choose from, one is."""
+    several = [point for count, point in curve.points.items() if count > 1]
+    gaining = sum(_gains(point, one) for point in several)
+    return gaining >= min(2, len(several))
+
+
+def _gains(point: Point, other: Point) -> bool:
+    return above(point, other) and point.rate.median >= MATTERS * other.rate.median

@@ -1,0 +1,167 @@
+"""Runs of the threads experiment whose truth is known: a rate for each number of threads, a cost for each creation."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus.record import GIB, MIB, Case, Direction, Series, Verified
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+
+# GB/s for a number of threads, of each direction.
+Rates = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a transfer is divided; `pieces` None is a slice for each thread."""
+
+    own_streams: bool = False
+    pieces: int | None = None
+    spawn: bool = False
+
+
+SHARED, OWN, CHUNKS, OWN_CHUNKS = Way(), Way(own_streams=True), Way(pieces=64), Way(own_streams=True, pieces=64)
+SPAWN = Way(spawn=True)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds that spawned threads take longer: for the transfer, and for each thread of both directions."""
+
+    fixed: float = 20e-6
+    per_thread: float = 25e-6
+
+
+def case(
+    direction: Direction,
+    memory: str,
+    size: int,
+    threads: int,
+    gigabytes_per_second: float,
+    random: np.random.Generator,
+    *,
+    way: Way = SHARED,
+    costs: Costs = Costs(),
+    noise: float = 0.002,
+    samples: int = 12,
+    verified: Verified = "yes",
+) -> Case:
+    """One case whose samples spread around the time of that rate; `gigabytes_per_second` is a sum for both ways."""
+    moved = 2 * size if direction == "both" else size
+    created = 2 * threads if direction == "both" else threads
+    seconds = moved / gigabytes_per_second / 1e9
+    if way.spawn:
+        seconds += costs.fixed + costs.per_thread * created
+    return Case(
+        experiment="threads",
+        method="spawn" if way.spawn else "workers",
+        direction=direction,
+        host_memory=memory,
+        bytes=size,
+        threads=threads,
+        streams=threads if way.own_streams else 1,
+        pieces=way.pieces,
+        series=[
+            Series(metric="host_seconds", samples=[float(seconds * x) for x in random.lognormal(0, noise, samples)])
+        ],
+        verified=verified,
+    )
+
+
+def cases(
+    rates: Mapping[tuple[Direction, str], Rates],
+    ways: Iterable[Way] = (SHARED,),
+    sizes: Iterable[int] = (64 * MIB,),
+    counts: Iterable[int] = COUNTS,
+    *,
+    noise: float = 0.002,
+    costs: Costs = Costs(),
+    seed: int = 5,
+) -> list[Case]:
+    """A case for each subject, size, way and number of threads; streams of one thread's own are not measured twice."""
+    random = np.random.default_rng(seed)
+    return [
+        case(direction, memory, size, threads, rate(threads), random, way=way, noise=noise, costs=costs)
+        for (direction, memory), rate in rates.items()
+        for size in sizes
+        for way in ways
+        for threads in counts
+        if not (way.own_streams and threads == 1)
+    ]
+
+
+def placed(
+    gigabytes_per_second: float,
+    *,
+    direction: Direction = "h2d",
+    devices: int | None = None,
+    target: str = "",
+    peer: str = "",
+    node: int | None = None,
+    method: str = "workers",
+    memory: str = "pinned",
+    size: int = 64 * MIB,
+    noise: float = 0.002,
+    seed: int = 5,
+) -> Case:
+    """A case of one of several devices or nodes; with several devices and no target the rate is that of all of them."""
+    total = size * (devices or 1) if not target else size
+    moved = 2 * total if direction == "both" else total
+    times = np.random.default_rng(seed).lognormal(0, noise, 12) * moved / gigabytes_per_second / 1e9
+    return Case(
+        experiment="threads",
+        method=method,
+        direction=direction,
+        host_memory=memory,
+        bytes=size,
+        threads=1,
+        streams=1,
+        devices=devices,
+        target=target,
+        peer=peer,
+        node=node,
+        series=[Series(metric="host_seconds", samples=[float(time) for time in times])],
+        verified="yes",
+    )
+
+
+def skips(reason: str, directions: Iterable[Direction] = ("h2d", "d2h", "both"), **fields: object) -> list[Case]:
+    """Skipped cases of pinned memory for each direction and number of threads."""
+    return [
+        Case(
+            experiment="threads",
+            method="workers",
+            direction=direction,
+            host_memory="pinned",
+            bytes=64 * MIB,
+            threads=threads,
+            skipped=True,
+            note=reason,
+            **fields,  # type: ignore[arg-type]
+        )
+        for direction in directions
+        for threads in COUNTS
+    ]
+
+
+def h200_cases() -> list[Case]:
+    """All of a default run on one device and one node: nothing gained from threads but what staging leaves."""
+    pinned: dict[tuple[Direction, str], Rates] = {
+        ("h2d", "pinned"): lambda threads: 54.9 - 0.02 * threads,
+        ("d2h", "pinned"): lambda threads: 55.2 - 0.02 * threads,
+        ("both", "pinned"): lambda threads: 99.0 - 0.05 * threads,
+    }
+    pageable: dict[tuple[Direction, str], Rates] = {
+        ("h2d", "pageable"): lambda threads: 6.9 - 0.02 * threads,
+        ("d2h", "pageable"): lambda threads: 14.2 - 0.05 * threads,
+        ("both", "pageable"): lambda threads: 15.5,
+    }
+    everything = (SHARED, OWN, CHUNKS, OWN_CHUNKS, SPAWN)
+    return [
+        *cases(pinned, everything, (64 * MIB, GIB)),
+        *cases(pageable, everything, (64 * MIB, GIB), noise=0.01, seed=6),
+        *skips("needs two devices; there is one", devices=2),
+        *skips("needs two NUMA nodes; there is one", ("h2d", "d2h"), node=1),
+    ]
