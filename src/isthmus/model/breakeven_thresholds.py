@@ -1,0 +1,128 @@
+"""Which way wins from which size and from how many uses on, whatever the totals come from."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.model.breakeven_measured import CASES, USES, WAYS, Key, Totals, interpolated, ordered_ways
+from isthmus.model.resample import Draws, interval_of
+from isthmus.model.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
+from isthmus.record import Interval
+
+__all__ = ["Breakeven", "Contest", "Span"]
+
+# A way that more draws than these find slower than the fastest is certainly slower.
+_SLOWER = 0.975
+
+
+class Contest(NamedTuple):
+    """The question from where on the challenger wins, in one case and with so many uses of the buffer."""
+
+    case: str
+    uses: int
+    incumbent: str
+    challenger: str
+
+
+class Span(NamedTuple):
+    """The way that is fastest between two measured sizes in bytes, both included."""
+
+    way: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Breakeven:
+    """Totals of ways, measured or derived, and what follows from them."""
+
+    totals: Mapping[Key, Totals]
+
+    def ways(self, case: str) -> list[str]:
+        """The ways that have totals in this case, pageable first."""
+        return ordered_ways(way for each, way in self.totals if each == case)
+
+    def cases(self) -> list[str]:
+        """The cases that have totals, in the order of CASES."""
+        return [case for case in CASES if any(case == each for each, _ in self.totals)]
+
+    def contests(self) -> Iterator[Contest]:
+        """Every two ways of every case with every number of uses that is asked."""
+        for case in self.cases():
+            for incumbent, challenger in combinations(self.ways(case), 2):
+                for uses in USES:
+                    yield Contest(case, uses, incumbent, challenger)
+
+    @cached_property
+    def thresholds(self) -> dict[Contest, Threshold]:
+        """The size from which the challenger wins, for each contest whose ways share a size."""
+        found = {contest: self.threshold(contest) for contest in self.contests()}
+        return {contest: threshold for contest, threshold in found.items() if threshold}
+
+    def threshold(self, contest: Contest, *, within: tuple[float, float] = (0.0, math.inf)) -> Threshold | None:
+        """The size from which the challenger wins, among those within a range; None where no size is shared."""
+        case, uses, incumbent, challenger = contest
+        slow, fast = self.seconds(case, incumbent, uses), self.seconds(case, challenger, uses)
+        sizes = [size for size in slow if size in fast and within[0] <= size <= within[1]]
+        if not sizes:
+            return None
+        return size_threshold(sizes, np.array([slow[size] for size in sizes]), np.array([fast[size] for size in sizes]))
+
+    def seconds(self, case: str, way: str, uses: int) -> dict[int, Draws]:
+        """Seconds by size for one of USES; empty for a way that is not there."""
+        return self._seconds.get((case, way, uses), {})
+
+    @cached_property
+    def _seconds(self) -> dict[tuple[str, str, int], dict[int, Draws]]:
+        return {(case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in USES}
+
+    def intervals(self, case: str, way: str, uses: int) -> dict[int, Interval]:
+        """Seconds by size with their intervals; empty for a way that is not there."""
+        return {size: interval_of(draws) for size, draws in self.seconds(case, way, uses).items()}
+
+    def speed_up(self, case: str, way: str, uses: int, *, over: str = "pageable") -> dict[int, Interval]:
+        """How many times as fast as another way, by size."""
+        slow, fast = self.seconds(case, over, uses), self.seconds(case, way, uses)
+        return {size: interval_of(slow[size] / fast[size]) for size in slow if size in fast}
+
+    def least_uses(self, case: str, size: float, incumbent: str, challenger: str) -> Threshold | None:
+        """From how many uses on the challenger wins with buffers of this size, in closed form.
+
+        None where either way's totals do not reach to this size, or say nothing of one use more.
+        """
+        both = [self.totals.get((case, way)) for way in (incumbent, challenger)]
+        if None in both:
+            return None
+        nodes = sorted(set.union(*(totals.uses() for totals in both if totals)) | {MOST_USES})
+        gains = {}
+        for uses in nodes:
+            slow, fast = (interpolated(totals.at(uses), size) for totals in both if totals)
+            if slow is not None and fast is not None:
+                gains[uses] = slow - fast
+        if MOST_USES not in gains or len(gains) < 2:
+            return None
+        return uses_threshold(list(gains), np.array(list(gains.values())))
+
+    def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = WAYS) -> list[Span]:
+        """The fastest of these ways along the sizes: as few spans as certainty allows."""
+        by_way = {way: self.seconds(case, way, uses) for way in self.ways(case) if way in among}
+        spans: list[Span] = []
+        for size in sorted({size for seconds in by_way.values() for size in seconds}):
+            fit = _fit({way: seconds[size] for way, seconds in by_way.items() if size in seconds})
+            if spans and spans[-1].way in fit:
+                spans[-1] = spans[-1]._replace(last=size)
+            else:
+                spans.append(Span(fit[0], size, size))
+        return spans
+
+
+def _fit(seconds: Mapping[str, Draws]) -> list[str]:
+    """The ways that are fastest or cannot be told from it, the fastest first."""
+    ranked = sorted(seconds, key=lambda way: float(seconds[way][0]))
+    best = seconds[ranked[0]]
+    return [way for way in ranked if float((seconds[way][1:] > best[1:]).mean()) < _SLOWER]

@@ -1,0 +1,209 @@
+"""Runs of the breakeven experiment whose truth is known, with the allocation and bandwidth rows behind it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isthmus.record import GIB, KIB, Case, Direction, Series
+
+CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
+WAYS = ("pageable", "pinned", "registered", "touched_registered", "staging", "mapped", "managed", "managed_prefetch")
+SIZES = tuple(1 << power for power in range(12, 28))
+BANDWIDTH_SIZES = tuple(1 << power for power in range(31))
+ALLOCATION_SIZES = tuple(1 << power for power in range(8, 31))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of a size: a fixed part and one for each byte."""
+
+    fixed: float = 0.0
+    per_byte: float = 0.0
+
+    def seconds(self, size: int) -> float:
+        """Of `size` bytes."""
+        return self.fixed + self.per_byte * size
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What everything costs; `program` multiplies the cost of copies inside a program, by kind and direction."""
+
+    memory: Mapping[tuple[str, str], Cost]
+    copies: Mapping[tuple[str, str], Cost]
+    fill: Cost = Cost(0.5e-6, 1 / 9e9)
+    kernel: Cost = Cost(4e-6, 2 / 4.8e12)
+    fault: Cost = Cost(30e-6, 1 / 8e9)
+    program: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def use(self, case: str, way: str, size: int) -> float:
+        """Seconds of one use of a buffer that is there."""
+        back = case.startswith("round_trip")
+        fill = 0.0 if case.endswith("in_place") else self.fill.seconds(size)
+        if way == "mapped":
+            ways = ("h2d", "d2h") if back else ("h2d",)
+            return fill + max(self._copy("mapped", direction, size) for direction in ways)
+        if way == "managed":
+            return fill + self.kernel.seconds(size) + self.fault.seconds(size) * (2 if back else 1)
+        kind = _COPIED.get(way, way)
+        seconds = fill + self.kernel.seconds(size) + self._copy(kind, "h2d", size)
+        return seconds + self._copy(kind, "d2h", size) if back else seconds
+
+    def once(self, way: str, size: int) -> float:
+        """Seconds of getting a buffer, touching it first and giving it back."""
+        usual = "malloc" if size < 128 * KIB else "pageable"
+        kinds = {"registered": (usual, "registered"), "staging": (), "pageable": (usual,)}
+        kinds |= {"managed_prefetch": ("managed",)}
+        parts = [
+            self.memory[kind, method].seconds(size)
+            for kind in kinds.get(way, (way,))
+            for method in ("allocate", "touch", "free")
+            if (kind, method) in self.memory
+        ]
+        return sum(parts)
+
+    def total(self, case: str, way: str, uses: int, size: int) -> float:
+        """Seconds from allocation to release."""
+        return self.once(way, size) + uses * self.use(case, way, size)
+
+    def _copy(self, kind: str, direction: str, size: int) -> float:
+        return self.copies[kind, direction].seconds(size) * self.program.get((kind, direction), 1.0)
+
+
+_COPIED = {"touched_registered": "registered", "staging": "pinned", "managed_prefetch": "managed"}
+
+# From measurements of an H200 and its host.
+H200_MEMORY = {
+    ("malloc", "allocate"): Cost(40e-9),
+    ("malloc", "free"): Cost(20e-9),
+    ("pageable", "allocate"): Cost(3e-6),
+    ("pageable", "touch"): Cost(1e-6, 347e-3 / GIB),
+    ("pageable", "free"): Cost(4e-6, 20e-3 / GIB),
+    ("pinned", "allocate"): Cost(480e-6, 522e-3 / GIB),
+    ("pinned", "free"): Cost(200e-6, 98e-3 / GIB),
+    ("registered", "allocate"): Cost(70e-6, 41.5e-3 / GIB),
+    ("registered", "free"): Cost(35e-6, 17.3e-3 / GIB),
+    ("touched_registered", "allocate"): Cost(160e-6, 80e-3 / GIB),
+    ("touched_registered", "free"): Cost(45e-6, 40e-3 / GIB),
+    ("mapped", "allocate"): Cost(485e-6, 523e-3 / GIB),
+    ("mapped", "free"): Cost(205e-6, 98e-3 / GIB),
+    ("managed", "allocate"): Cost(25e-6, 2e-3 / GIB),
+    ("managed", "touch"): Cost(20e-6, 400e-3 / GIB),
+    ("managed", "free"): Cost(40e-6, 30e-3 / GIB),
+}
+H200_COPIES = {
+    ("pageable", "h2d"): Cost(6.3e-6, 1 / 12e9),
+    ("pageable", "d2h"): Cost(7.7e-6, 1 / 14e9),
+    ("pinned", "h2d"): Cost(7.4e-6, 1 / 55.4e9),
+    ("pinned", "d2h"): Cost(7.2e-6, 1 / 55.4e9),
+    ("registered", "h2d"): Cost(7.5e-6, 1 / 55.2e9),
+    ("registered", "d2h"): Cost(7.3e-6, 1 / 55.3e9),
+    ("mapped", "h2d"): Cost(4.1e-6, 1 / 51.3e9),
+    ("mapped", "d2h"): Cost(3.9e-6, 1 / 50.6e9),
+    ("managed", "h2d"): Cost(34e-6, 1 / 49.8e9),
+    ("managed", "d2h"): Cost(41e-6, 1 / 15.8e9),
+}
+H200 = Machine(H200_MEMORY, H200_COPIES)
+
+
+def breakeven(
+    machine: Machine = H200,
+    *,
+    sizes: Iterable[int] = SIZES,
+    ways: Iterable[str] = WAYS,
+    kinds_of_case: Iterable[str] = CASES,
+    uses: Sequence[int] = (1, 2, 5, 10),
+    longest: float = 0.05,
+    noise: float = 0.01,
+    samples: int = 12,
+    seed: int = 5,
+) -> list[Case]:
+    """The breakeven rows; counts of uses above one only where a sample takes at most `longest` seconds."""
+    random = np.random.default_rng(seed)
+    made = []
+    for size in sizes:
+        for case in kinds_of_case:
+            for way in ways:
+                totals = {count: machine.total(case, way, count, size) for count in uses}
+                for count, seconds in totals.items():
+                    if count == 1 or seconds <= longest:
+                        made.append(_case(case, way, size, count, _noisy(seconds, noise, samples, random)))
+                further = _noisy(machine.use(case, way, size), noise, samples, random)
+                made.append(_case(f"further_{case}", way, size, None, further))
+    return made
+
+
+def allocation(
+    machine: Machine = H200,
+    *,
+    sizes: Iterable[int] = ALLOCATION_SIZES,
+    noise: float = 0.01,
+    samples: int = 12,
+    seed: int = 6,
+) -> list[Case]:
+    """The allocation rows that the ways need."""
+    random = np.random.default_rng(seed)
+    return [
+        Case(
+            experiment="allocation",
+            method=method,
+            host_memory=kind,
+            bytes=size,
+            series=[_series(_noisy(cost.seconds(size), noise, samples, random))],
+        )
+        for size in sizes
+        for (kind, method), cost in machine.memory.items()
+    ]
+
+
+def bandwidth(
+    machine: Machine = H200,
+    *,
+    sizes: Iterable[int] = BANDWIDTH_SIZES,
+    noise: float = 0.005,
+    samples: int = 12,
+    seed: int = 7,
+) -> list[Case]:
+    """The bandwidth rows that the ways need."""
+    random = np.random.default_rng(seed)
+    methods = {"mapped": "kernel", "managed": "prefetch"}
+    directions: dict[str, Direction] = {"h2d": "h2d", "d2h": "d2h"}
+    return [
+        Case(
+            experiment="bandwidth",
+            method=methods.get(kind, "copy"),
+            direction=directions[direction],
+            host_memory=kind,
+            bytes=size,
+            series=[_series(_noisy(cost.seconds(size), noise, samples, random))],
+            verified="yes",
+        )
+        for size in sizes
+        for (kind, direction), cost in machine.copies.items()
+    ]
+
+
+def everything(machine: Machine = H200, **changes: object) -> list[Case]:
+    """The rows of all three experiments; `changes` are those of `breakeven`."""
+    return [*bandwidth(machine), *allocation(machine), *breakeven(machine, **changes)]  # type: ignore[arg-type]
+
+
+def _noisy(seconds: float, noise: float, samples: int, random: np.random.Generator) -> list[float]:
+    return [float(time) for time in seconds * random.lognormal(0.0, noise, samples)]
+
+
+def _series(times: list[float]) -> Series:
+    return Series(metric="host_seconds", samples=times)
+
+
+def _case(method: str, way: str, size: int, uses: int | None, times: list[float]) -> Case:
+    return Case(
+        experiment="breakeven",
+        method=method,
+        host_memory=way,
+        bytes=size,
+        uses=uses,
+        series=[_series(times)],
+        verified="yes",
+    )
