@@ -40,7 +40,14 @@ struct DeviceInfo {
     std::map<std::string, std::string> conditions;
 };
 
-// Memory of one kind. It keeps its device alive; freeing waits for nothing, so the caller synchronises first.
+// Width and height of 2-D memory, and the bytes from one row to the next.
+struct Shape {
+    std::size_t width_bytes = 0, rows = 0, pitch_bytes = 0;
+};
+
+// Memory of one kind, or the place for it. It keeps its device alive; freeing waits for nothing, so the caller
+// synchronises first. acquire and release are what allocation is timed on: they hold the calls that a program makes,
+// and no bookkeeping. Whoever is destroyed releases what it holds.
 class Allocation {
   public:
     virtual ~Allocation() = default;
@@ -49,19 +56,29 @@ class Allocation {
 
     MemoryKind kind() const { return kind_; }
     std::size_t bytes() const { return bytes_; }
-    // The host's address, at least 4096-aligned; null for memory that the host cannot address. Reading or writing
-    // through it is allowed between begin_host_access and end_host_access only.
+    // The host's address, at least 4096-aligned but for malloc; null for memory that the host cannot address or that is
+    // not held. Reading or writing through it is allowed between begin_host_access and end_host_access only.
     std::byte* host() const { return host_; }
+    // Of 2-D memory that is held.
+    virtual Shape shape() const { return {}; }
+
+    // Does what must have happened before memory is got and is no part of getting it: pages to be locked are there and
+    // touched, what was released to a pool has arrived. Not while it is held.
+    virtual Status prepare() { return {}; }
+    // Precondition: not held, prepared since it was last released. Pages are touched only where the kind says so. Fails
+    // with out_of_memory or unsupported; after either, everything else still works, and nothing is held.
+    virtual Status acquire() = 0;
+    // Precondition: held. Nothing is held afterwards, whatever the driver says.
+    virtual Status release() = 0;
 
   protected:
-    Allocation(MemoryKind kind, std::size_t bytes, std::byte* host) : kind_(kind), bytes_(bytes), host_(host) {}
-    // For memory that has a host address only while it is mapped.
+    Allocation(MemoryKind kind, std::size_t bytes) : kind_(kind), bytes_(bytes) {}
     void set_host(std::byte* host) { host_ = host; }
 
   private:
     MemoryKind kind_;
     std::size_t bytes_;
-    std::byte* host_;
+    std::byte* host_ = nullptr;
 };
 
 // A part of an allocation; a view that owns nothing.
@@ -119,9 +136,15 @@ class Device {
     // done. Such copies are never put behind a gate.
     virtual bool copy_blocks(MemoryKind kind) const = 0;
 
-    // Pages of host kinds are touched, and lie where the caller's memory policy wants them. Fails with out_of_memory or
-    // unsupported; after either, everything else still works.
-    virtual Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) = 0;
+    // A place for memory, with nothing in it yet. For `registered`, `pages` is ordinary memory of the caller to lock,
+    // which outlives what is returned; without it the place has pages of its own, from prepare() on.
+    virtual Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes,
+                                                        std::byte* pages = nullptr) = 0;
+    // Memory that is held and there: pages of host kinds are touched, and lie where the caller's memory policy wants
+    // them; device memory is more than a promise.
+    Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes);
+    // Whether memory of this kind is only promised until it is first used.
+    virtual bool allocates_late(MemoryKind kind) const { return is_pageable(kind) || kind == MemoryKind::managed; }
     virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
     virtual Result<std::unique_ptr<Event>> create_event() = 0;
     // Closes one gate on all of `streams`.
@@ -142,6 +165,11 @@ class Device {
     virtual Status prefetch(Stream& stream, Region region, Side side) = 0;
     // For device memory.
     virtual Status set_bytes(Stream& stream, Region region, std::uint8_t value) = 0;
+    // Adds to every 32-bit word of a region of whole words, by a kernel. For device memory and kinds that kernels
+    // reach.
+    virtual Status add(Stream& stream, Region region, std::uint32_t value) = 0;
+    // Sums the 32-bit words of such a region, modulo 2^32, into the first word of `result`, which is device memory.
+    virtual Status sum(Stream& stream, Region region, Region result) = 0;
     // For device and managed memory, and for kinds that kernels reach.
     virtual Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
     // Synchronous. first_word counts from the start of the region.

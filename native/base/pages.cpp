@@ -1,4 +1,4 @@
-// Anonymous host memory in ordinary or huge pages, released with its owner.
+// Host memory as programs get it: anonymous pages, ordinary or huge, or the C library's.
 #include "base/pages.hpp"
 
 #include <sys/mman.h>
@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "base/slices.hpp"
@@ -57,10 +60,41 @@ PageMemory::~PageMemory() {
     if (mapping_ != nullptr) munmap(mapping_, mapped_);
 }
 
-void PageMemory::touch() const {
-    for_each_slice(bytes_, [this](std::size_t begin, std::size_t end) {
-        for (std::size_t at = begin; at < end; at += page) *static_cast<volatile std::byte*>(data_ + at) = std::byte{1};
-    });
+HostBlock::HostBlock(Source source, std::size_t bytes) : source_(source), bytes_(bytes) {
+    if (source == Source::malloc) {
+        // glibc raises the size from which it asks the system each time to that of the largest block it was given back,
+        // up to 32 MiB: reached at once, the order in which sizes are measured does not matter.
+        static std::once_flag once;
+        std::call_once(once, [] {
+            void* volatile block = std::malloc(std::size_t{32} << 20);
+            std::free(block);
+        });
+    }
+}
+
+Status HostBlock::acquire() {
+    if (source_ == Source::malloc) {
+        recycled_ = static_cast<std::byte*>(std::malloc(bytes_));
+        if (recycled_ != nullptr) return {};
+        return {Code::out_of_memory, "malloc of " + std::to_string(bytes_) + " bytes failed"};
+    }
+    auto pages = PageMemory::allocate(bytes_, source_ == Source::huge ? PageSize::huge : PageSize::ordinary);
+    if (!pages.ok()) return pages.take_status();
+    pages_.emplace(std::move(pages.value()));
+    return {};
+}
+
+void HostBlock::release() {
+    pages_.reset();
+    std::free(std::exchange(recycled_, nullptr));
+}
+
+void touch_pages_alone(std::byte* data, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += page) *static_cast<volatile std::byte*>(data + at) = std::byte{1};
+}
+
+void touch_pages(std::byte* data, std::size_t bytes) {
+    for_each_slice(bytes, [data](std::size_t begin, std::size_t end) { touch_pages_alone(data + begin, end - begin); });
 }
 
 std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::size_t count) {

@@ -1,7 +1,8 @@
-// Anonymous host memory in ordinary or huge pages, released with its owner.
+// Host memory as programs get it: anonymous pages, ordinary or huge, or the C library's.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "base/status.hpp"
@@ -26,10 +27,6 @@ class PageMemory {
     std::byte* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
 
-    // Writes one byte of every page from several threads, so that each page is there and lies where the memory policy
-    // of the threads wants it.
-    void touch() const;
-
   private:
     PageMemory(std::byte* data, std::size_t bytes, std::byte* mapping, std::size_t mapped)
         : data_(data), bytes_(bytes), mapping_(mapping), mapped_(mapped) {}
@@ -38,6 +35,34 @@ class PageMemory {
     std::byte* mapping_ = nullptr;
     std::size_t mapped_ = 0;
 };
+
+// Memory that is got and given back by hand. Neither call does more than a program would.
+class HostBlock {
+  public:
+    enum class Source { malloc, ordinary, huge };
+
+    HostBlock(Source source, std::size_t bytes);
+    HostBlock(const HostBlock&) = delete;
+    HostBlock& operator=(const HostBlock&) = delete;
+    ~HostBlock() { release(); }
+
+    // Precondition: nothing is held. Fails with out_of_memory. The pages are not touched.
+    Status acquire();
+    void release();
+    // Null when nothing is held.
+    std::byte* data() const { return pages_ ? pages_->data() : recycled_; }
+
+  private:
+    Source source_;
+    std::size_t bytes_;
+    std::optional<PageMemory> pages_;
+    std::byte* recycled_ = nullptr;
+};
+
+// Writes one byte of every page, so that each page is there and lies where the memory policy of the writing threads
+// wants it: several threads, or the calling one.
+void touch_pages(std::byte* data, std::size_t bytes);
+void touch_pages_alone(std::byte* data, std::size_t bytes);
 
 // NUMA node of up to `count` pages spread evenly over [data, data + bytes); -1 where the kernel cannot say
 // (not present, or mapped by a driver).

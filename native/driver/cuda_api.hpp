@@ -17,10 +17,34 @@ using Stream = struct StreamTag*;
 using Event = struct EventTag*;
 using Module = struct ModuleTag*;
 using Kernel = struct KernelTag*;
+using Array = struct ArrayTag*;
+using MemoryPool = struct MemoryPoolTag*;
 using ReturnCode = int;
 
 struct Uuid {
     char bytes[16];
+};
+
+// CUDA_ARRAY_DESCRIPTOR
+struct ArrayDescriptor {
+    std::size_t width_elements, height;
+    int format;
+    unsigned channels;
+};
+
+// CUmemLocation
+struct MemoryLocation {
+    int type, id;
+};
+
+// CUmemPoolProps. Older headers name only the first 24 bytes and reserve the rest.
+struct MemoryPoolProperties {
+    int allocation_type, handle_types;
+    MemoryLocation location;
+    void* security_attributes;
+    std::size_t most_bytes;
+    unsigned short usage;
+    unsigned char reserved[54];
 };
 
 inline constexpr ReturnCode success = 0;
@@ -36,6 +60,10 @@ inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned host_register_device_map = 2;
 inline constexpr unsigned mem_attach_global = 1;
 inline constexpr Device device_cpu = -1;
+inline constexpr int array_format_float = 0x20;
+inline constexpr int allocation_type_pinned = 1;
+inline constexpr int location_type_device = 1;
+inline constexpr int pool_attribute_release_threshold = 4;
 
 inline constexpr int attribute_multiprocessor_count = 16;
 inline constexpr int attribute_can_map_host_memory = 19;
@@ -46,6 +74,7 @@ inline constexpr int attribute_compute_capability_minor = 76;
 inline constexpr int attribute_managed_memory = 83;
 inline constexpr int attribute_concurrent_managed_access = 89;
 inline constexpr int attribute_host_register_supported = 99;
+inline constexpr int attribute_memory_pools_supported = 115;
 
 // X(function, exported symbol, first CUDA version, parameters)
 #define ISTHMUS_CUDA_FUNCTIONS(X)                                                                                 \
@@ -67,6 +96,17 @@ inline constexpr int attribute_host_register_supported = 99;
     X(cuMemAlloc, "cuMemAlloc_v2", "CUDA 3.2", (DevicePointer*, std::size_t))                                     \
     X(cuMemFree, "cuMemFree_v2", "CUDA 3.2", (DevicePointer))                                                     \
     X(cuMemAllocManaged, "cuMemAllocManaged", "CUDA 6.0", (DevicePointer*, std::size_t, unsigned))                \
+    X(cuMemAllocPitch, "cuMemAllocPitch_v2", "CUDA 3.2",                                                          \
+      (DevicePointer*, std::size_t*, std::size_t, std::size_t, unsigned))                                         \
+    X(cuArrayCreate, "cuArrayCreate_v2", "CUDA 3.2", (Array*, const ArrayDescriptor*))                            \
+    X(cuArrayDestroy, "cuArrayDestroy", "CUDA 2.0", (Array))                                                      \
+    X(cuMemPoolCreate, "cuMemPoolCreate", "CUDA 11.2", (MemoryPool*, const MemoryPoolProperties*))                \
+    X(cuMemPoolDestroy, "cuMemPoolDestroy", "CUDA 11.2", (MemoryPool))                                            \
+    X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", "CUDA 11.2", (MemoryPool, int, void*))                      \
+    X(cuMemPoolTrimTo, "cuMemPoolTrimTo", "CUDA 11.2", (MemoryPool, std::size_t))                                 \
+    X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", "CUDA 11.2",                                            \
+      (DevicePointer*, std::size_t, MemoryPool, Stream))                                                          \
+    X(cuMemFreeAsync, "cuMemFreeAsync", "CUDA 11.2", (DevicePointer, Stream))                                     \
     X(cuMemHostAlloc, "cuMemHostAlloc", "CUDA 2.2", (void**, std::size_t, unsigned))                              \
     X(cuMemFreeHost, "cuMemFreeHost", "CUDA 2.0", (void*))                                                        \
     X(cuMemHostRegister, "cuMemHostRegister_v2", "CUDA 6.5", (void*, std::size_t, unsigned))                      \

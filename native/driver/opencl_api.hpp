@@ -55,6 +55,10 @@ inline constexpr Flags device_type_cpu = 1 << 1;
 inline constexpr Flags device_type_all = 0xFFFFFFFF;
 inline constexpr Flags svm_coarse_grain_buffer = 1 << 0;
 
+inline constexpr std::uint32_t device_image_support = 0x1016;
+inline constexpr std::uint32_t channel_r = 0x10B0;
+inline constexpr std::uint32_t channel_float = 0x10DE;
+inline constexpr std::uint32_t mem_object_image_2d = 0x10F1;
 inline constexpr Flags mem_read_write = 1 << 0;
 inline constexpr Flags mem_use_host_ptr = 1 << 3;
 inline constexpr Flags mem_alloc_host_ptr = 1 << 4;
@@ -67,6 +71,19 @@ inline constexpr std::uint32_t profiling_command_end = 0x1283;
 // struct cl_device_pci_bus_info_khr
 struct PciBusInfo {
     std::uint32_t domain, bus, device, function;
+};
+
+// cl_image_format
+struct ImageFormat {
+    std::uint32_t channel_order, channel_type;
+};
+
+// cl_image_desc
+struct ImageDescriptor {
+    std::uint32_t type;
+    std::size_t width, height, depth, array_size, row_pitch_bytes, slice_pitch_bytes;
+    std::uint32_t mip_levels, samples;
+    Buffer buffer;
 };
 
 // X(function, place in the dispatch table that every ICD object begins with, first OpenCL version, result, parameters)
@@ -110,6 +127,8 @@ struct PciBusInfo {
        const Event*, Event*))                                                                                          \
     X(clCreateUserEvent, 84, "OpenCL 1.1", Event, (Context, ReturnCode*))                                              \
     X(clSetUserEventStatus, 85, "OpenCL 1.1", ReturnCode, (Event, std::int32_t))                                       \
+    X(clCreateImage, 96, "OpenCL 1.2", Buffer,                                                                         \
+      (Context, Flags, const ImageFormat*, const ImageDescriptor*, void*, ReturnCode*))                                \
     X(clEnqueueFillBuffer, 102, "OpenCL 1.2", ReturnCode,                                                              \
       (Queue, Buffer, const void*, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*))        \
     X(clEnqueueMarkerWithWaitList, 105, "OpenCL 1.2", ReturnCode, (Queue, std::uint32_t, const Event*, Event*))        \

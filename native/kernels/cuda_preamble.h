@@ -12,6 +12,11 @@ typedef u64 address;
 #define GLOBAL
 #define GLOBAL_ID                  ((u64)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x())
 #define GLOBAL_SIZE                ((u64)__nvvm_read_ptx_sreg_nctaid_x() * __nvvm_read_ptx_sreg_ntid_x())
+#define LOCAL                      __attribute__((shared))
+#define LOCAL_ID                   ((u32)__nvvm_read_ptx_sreg_tid_x())
+#define LOCAL_SIZE                 ((u32)__nvvm_read_ptx_sreg_ntid_x())
+#define BARRIER()                  __syncthreads()
+#define MOST_THREADS               256
 #define FIRST(count)               GLOBAL_ID
 #define END(count)                 (count)
 #define STEP                       GLOBAL_SIZE

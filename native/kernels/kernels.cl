@@ -1,4 +1,4 @@
-// Fill, verify and copy: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words in capitals.
+// Fill, verify, copy, add and sum: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words in capitals.
 //
 // kernels.hpp states the contract. Devices are little-endian, as are all hosts that have one.
 
@@ -119,4 +119,23 @@ KERNEL isthmus_copy(GLOBAL u8* destination, u64 destination_offset, const GLOBAL
     } else {
         copy_by_1(to, from, bytes);
     }
+}
+
+KERNEL isthmus_add(GLOBAL u8* region, u64 region_offset, u64 words, u32 value) {
+    GLOBAL u32* const word = (GLOBAL u32*)(region + region_offset);
+    for (u64 i = FIRST(words); i < END(words); i += STEP) word[i] += value;
+}
+
+KERNEL isthmus_sum(const GLOBAL u8* region, u64 region_offset, u64 words, GLOBAL u32* result, u64 result_offset) {
+    LOCAL u32 parts[MOST_THREADS];
+    const GLOBAL u32* const word = (const GLOBAL u32*)(region + region_offset);
+    u32 part = 0;
+    for (u64 i = FIRST(words); i < END(words); i += STEP) part += word[i];
+    parts[LOCAL_ID] = part;
+    // Halves are added until one is left: the group's size is a power of two.
+    for (u32 left = LOCAL_SIZE / 2; left > 0; left /= 2) {
+        BARRIER();
+        if (LOCAL_ID < left) parts[LOCAL_ID] += parts[LOCAL_ID + left];
+    }
+    if (LOCAL_ID == 0) ATOMIC_ADD((GLOBAL u32*)((GLOBAL u8*)result + result_offset), parts[0]);
 }

@@ -12,6 +12,8 @@
 //   isthmus_verify  const u8* region, u64 region_offset, u64 bytes, u64 seed, u64 first_word,
 //                   u32* result, u64 result_offset
 //   isthmus_copy    u8* destination, u64 destination_offset, const u8* source, u64 source_offset, u64 bytes
+//   isthmus_add     u8* region, u64 region_offset, u64 words, u32 value
+//   isthmus_sum     const u8* region, u64 region_offset, u64 words, u32* result, u64 result_offset
 //   isthmus_spin    const volatile u32* flag, u64 flag_offset, u64 limit_ns, u32* timed_out, u64 timed_out_offset
 //                   (CUDA only: under OpenCL a user event holds back a queue)
 //
@@ -32,6 +34,10 @@
 //
 // isthmus_copy: the two ranges must not overlap, and nobody else may write to either during the launch.
 //
+// isthmus_add and isthmus_sum work on 32-bit words, to which the region is aligned. The one adds `value` to each, in
+// place; the other adds them all up to *result, modulo 2^32, which the host sets to 0 before. Its blocks have a power
+// of two of threads, at most block_threads.
+//
 // isthmus_spin: launch one block of one thread. It ends when *flag is seen to be non-zero or `limit_ns` nanoseconds
 // after it began to run, whichever is first, so a gate whose host has died cannot hang a GPU. In the second case only,
 // it sets *timed_out to 1. The host initialises both words to 0. `flag` belongs in mapped host memory: a store by the
@@ -43,6 +49,8 @@ namespace kernel_name {
 inline constexpr const char* fill = "isthmus_fill";
 inline constexpr const char* verify = "isthmus_verify";
 inline constexpr const char* copy = "isthmus_copy";
+inline constexpr const char* add = "isthmus_add";
+inline constexpr const char* sum = "isthmus_sum";
 inline constexpr const char* spin = "isthmus_spin";
 }  // namespace kernel_name
 

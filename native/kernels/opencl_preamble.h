@@ -12,6 +12,12 @@ typedef uintptr_t address;
 #define GLOBAL      __global
 #define GLOBAL_ID   ((u64)get_global_id(0))
 #define GLOBAL_SIZE ((u64)get_global_size(0))
+#define LOCAL       __local
+#define LOCAL_ID    ((u32)get_local_id(0))
+#define LOCAL_SIZE  ((u32)get_local_size(0))
+#define BARRIER()   barrier(CLK_LOCAL_MEM_FENCE)
+// Of a group: block_threads of kernels.hpp.
+#define MOST_THREADS 256
 
 // Which of `count` units a work-item takes: on a GPU neighbours, so that accesses join; on a CPU (built with
 // ISTHMUS_SLICED) a slice of its own, so that cores do not share lines.

@@ -31,7 +31,13 @@ Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& dri
 
 PrimaryContext::~PrimaryContext() {
     const Api& cu = api();
-    if (module_ != nullptr && make_current().ok()) (void)cu.call(cu.cuModuleUnload, module_);
+    if (make_current().ok()) {
+        for (const Pool& pool : pools_) {
+            if (pool.stream != nullptr) (void)cu.call(cu.cuStreamDestroy, pool.stream);
+            if (pool.pool != nullptr) (void)cu.call(cu.cuMemPoolDestroy, pool.pool);
+        }
+        if (module_ != nullptr) (void)cu.call(cu.cuModuleUnload, module_);
+    }
     (void)cu.call(cu.cuDevicePrimaryCtxRelease, device_);
 }
 
@@ -52,9 +58,37 @@ Result<Kernels> PrimaryContext::kernels() {
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.fill, module_, kernel_name::fill));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.verify, module_, kernel_name::verify));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.copy, module_, kernel_name::copy));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.add, module_, kernel_name::add));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.sum, module_, kernel_name::sum));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, kernel_name::spin));
     kernels_ = kernels;
     return kernels;
+}
+
+Result<PrimaryContext::Pool> PrimaryContext::pool(bool keeps) {
+    const std::lock_guard lock(mutex_);
+    Pool& pool = pools_[keeps ? 1 : 0];
+    if (pool.stream == nullptr) {
+        ISTHMUS_TRY_ASSIGN(made, create_pool(keeps));
+        pool = made;
+    }
+    return pool;
+}
+
+Result<PrimaryContext::Pool> PrimaryContext::create_pool(bool keeps) {
+    const Api& cu = api();
+    MemoryPoolProperties properties{};
+    properties.allocation_type = allocation_type_pinned;
+    properties.location = {location_type_device, device_};
+    Pool pool;
+    ISTHMUS_TRY(cu.call(cu.cuMemPoolCreate, &pool.pool, static_cast<const MemoryPoolProperties*>(&properties)));
+    std::uint64_t kept_bytes = keeps ? UINT64_MAX : 0;
+    Status status =
+        cu.call(cu.cuMemPoolSetAttribute, pool.pool, pool_attribute_release_threshold, static_cast<void*>(&kept_bytes));
+    if (status.ok()) status = cu.call(cu.cuStreamCreate, &pool.stream, stream_non_blocking);
+    if (status.ok()) return pool;
+    (void)cu.call(cu.cuMemPoolDestroy, pool.pool);
+    return status;
 }
 
 }  // namespace isthmus::cuda

@@ -1,6 +1,7 @@
 // The driver, and a device's primary context, which every handle of the CUDA backend keeps alive.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,7 +22,7 @@ struct Driver {
 };
 
 struct Kernels {
-    Kernel fill = nullptr, verify = nullptr, copy = nullptr, spin = nullptr;
+    Kernel fill = nullptr, verify = nullptr, copy = nullptr, add = nullptr, sum = nullptr, spin = nullptr;
 };
 
 // Holds a reference to the primary context, the one that the runtime API and all libraries on it use too.
@@ -38,15 +39,26 @@ class PrimaryContext {
     // Loads the device code on first use; the driver compiles it then.
     Result<Kernels> kernels();
 
+    // A stream-ordered pool with the stream that orders it.
+    struct Pool {
+        MemoryPool pool = nullptr;
+        Stream stream = nullptr;
+    };
+    // One that keeps what it was given back, or one that does not; made on first use. Not the device's own pool, whose
+    // settings and contents belong to the program.
+    Result<Pool> pool(bool keeps);
+
   private:
     PrimaryContext(const Driver& driver, Device device, Context context)
         : driver_(driver), device_(device), context_(context) {}
     const Driver& driver_;
     Device device_;
     Context context_;
-    std::mutex mutex_;  // guards the two below
+    Result<Pool> create_pool(bool keeps);
+    std::mutex mutex_;  // guards all below
     Module module_ = nullptr;
     std::optional<Kernels> kernels_;
+    std::array<Pool, 2> pools_;
 };
 
 }  // namespace isthmus::cuda

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <utility>
 
 #include "backend/cuda/context.hpp"
@@ -24,8 +25,7 @@ DevicePointer address_of(const Region& region) {
 
 class CudaStream final : public isthmus::Stream {
   public:
-    CudaStream(ContextPointer context, cuda::Stream stream, std::unique_ptr<Allocation> result)
-        : context_(std::move(context)), stream_(stream), result_(std::move(result)) {}
+    CudaStream(ContextPointer context, cuda::Stream stream) : context_(std::move(context)), stream_(stream) {}
     ~CudaStream() override {
         const Api& cu = context_->api();
         if (context_->make_current().ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
@@ -33,7 +33,14 @@ class CudaStream final : public isthmus::Stream {
     Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
     cuda::Stream get() const { return stream_; }
     // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
-    DevicePointer result() const { return static_cast<const CudaAllocation&>(*result_).address(); }
+    Result<DevicePointer> result() {
+        if (result_ == nullptr) {
+            ISTHMUS_TRY_ASSIGN(memory, reserve(context_, MemoryKind::device, sizeof(VerifyResult), nullptr));
+            ISTHMUS_TRY(memory->acquire());
+            result_ = std::move(memory);
+        }
+        return static_cast<const CudaAllocation&>(*result_).address();
+    }
 
   private:
     ContextPointer context_;
@@ -68,15 +75,14 @@ struct Features {
     bool registers_host_memory = false;
     bool managed = false;
     bool concurrent_managed = false;
+    bool memory_pools = false;
 };
 
 class CudaDevice final : public isthmus::Device {
   public:
-    CudaDevice(const Driver& driver, ContextPointer context, std::shared_ptr<GateWords> gate_words, DeviceInfo info,
-               Features features, cuda::Device ordinal)
+    CudaDevice(const Driver& driver, ContextPointer context, DeviceInfo info, Features features, cuda::Device ordinal)
         : driver_(driver),
           context_(std::move(context)),
-          gate_words_(std::move(gate_words)),
           info_(std::move(info)),
           features_(features),
           ordinal_(ordinal) {}
@@ -93,10 +99,14 @@ class CudaDevice final : public isthmus::Device {
 
     std::optional<std::string> why_not(MemoryKind kind) const override {
         if (kind == MemoryKind::mapped && !features_.maps_host_memory) return "the device cannot map host memory";
-        if (kind == MemoryKind::registered && !features_.registers_host_memory) {
+        if (is_registered(kind) && !features_.registers_host_memory) {
             return "the device cannot register host memory";
         }
         if (kind == MemoryKind::managed && !features_.managed) return "the device has no managed memory";
+        if (kind == MemoryKind::device_pool || kind == MemoryKind::device_pool_cold) {
+            if (!cu().cuMemAllocFromPoolAsync) return cu().cuMemAllocFromPoolAsync.absent().message();
+            if (!features_.memory_pools) return "the device has no stream-ordered memory pools";
+        }
         return std::nullopt;
     }
 
@@ -109,21 +119,20 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
-    bool kernels_reach(MemoryKind kind) const override { return !copy_blocks(kind); }
-    bool copy_blocks(MemoryKind kind) const override {
-        return kind == MemoryKind::pageable || kind == MemoryKind::pageable_huge;
+    bool kernels_reach(MemoryKind kind) const override {
+        return !is_pageable(kind) && kind != MemoryKind::device_array;
     }
+    bool copy_blocks(MemoryKind kind) const override { return is_pageable(kind); }
 
-    Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) override {
+    Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
         if (auto reason = why_not(kind)) return Status(Code::unsupported, *reason);
-        return cuda::allocate(context_, kind, bytes);
+        return cuda::reserve(context_, kind, bytes, pages);
     }
 
     Result<std::unique_ptr<isthmus::Stream>> create_stream() override {
-        ISTHMUS_TRY_ASSIGN(result, cuda::allocate(context_, MemoryKind::device, sizeof(VerifyResult)));
         cuda::Stream stream = nullptr;
         ISTHMUS_TRY(cu().call(cu().cuStreamCreate, &stream, stream_non_blocking));
-        return std::unique_ptr<isthmus::Stream>(std::make_unique<CudaStream>(context_, stream, std::move(result)));
+        return std::unique_ptr<isthmus::Stream>(std::make_unique<CudaStream>(context_, stream));
     }
 
     Result<std::unique_ptr<isthmus::Event>> create_event() override {
@@ -134,8 +143,9 @@ class CudaDevice final : public isthmus::Device {
 
     Result<std::unique_ptr<Gate>> close_gate(std::span<isthmus::Stream* const> streams) override {
         ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        const GateWords::Slot slot = gate_words_->next();
-        auto gate = std::make_unique<CudaGate>(gate_words_, slot);
+        ISTHMUS_TRY_ASSIGN(words, gate_words());
+        const GateWords::Slot slot = words->next();
+        auto gate = std::make_unique<CudaGate>(words, slot);
         for (isthmus::Stream* stream : streams) {
             ISTHMUS_TRY(launch(kernels.spin, 1, 1, raw(*stream), slot.flag_address, std::uint64_t{0},
                                gate_limit_nanoseconds, slot.timed_out_address, std::uint64_t{0}));
@@ -149,8 +159,8 @@ class CudaDevice final : public isthmus::Device {
     Status end_host_access(Allocation&) override { return {}; }
 
     Status copy(isthmus::Stream& stream, Region destination, Region source) override {
-        const bool to_device = destination.allocation->kind() == MemoryKind::device;
-        const bool from_device = source.allocation->kind() == MemoryKind::device;
+        const bool to_device = is_on_device(destination.allocation->kind());
+        const bool from_device = is_on_device(source.allocation->kind());
         if (to_device && from_device) {
             return cu().call(cu().cuMemcpyDtoDAsync, address_of(destination), address_of(source), source.bytes,
                              raw(stream));
@@ -178,6 +188,20 @@ class CudaDevice final : public isthmus::Device {
         return cu().call(cu().cuMemsetD8Async, address_of(region), value, region.bytes, raw(stream));
     }
 
+    Status add(isthmus::Stream& stream, Region region, std::uint32_t value) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        return launch(kernels.add, blocks(region.bytes), block_threads, raw(stream), address_of(region),
+                      std::uint64_t{0}, std::uint64_t{region.bytes / 4}, value);
+    }
+
+    Status sum(isthmus::Stream& stream, Region region, Region result) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        ISTHMUS_TRY(cu().call(cu().cuMemsetD8Async, address_of(result), static_cast<unsigned char>(0),
+                              sizeof(std::uint32_t), raw(stream)));
+        return launch(kernels.sum, blocks(region.bytes), block_threads, raw(stream), address_of(region),
+                      std::uint64_t{0}, std::uint64_t{region.bytes / 4}, address_of(result), std::uint64_t{0});
+    }
+
     Status fill_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
         ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
@@ -194,7 +218,7 @@ class CudaDevice final : public isthmus::Device {
                                                  " memory on this device");
         }
         ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        const DevicePointer result = static_cast<CudaStream&>(stream).result();
+        ISTHMUS_TRY_ASSIGN(result, static_cast<CudaStream&>(stream).result());
         Mismatch total;
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
@@ -224,6 +248,16 @@ class CudaDevice final : public isthmus::Device {
   private:
     const Api& cu() const { return context_->api(); }
 
+    // Made for the first gate, so that opening a device pins nothing: what that costs first is measured.
+    Result<std::shared_ptr<GateWords>> gate_words() {
+        const std::lock_guard lock(mutex_);
+        if (gate_words_ == nullptr) {
+            ISTHMUS_TRY_ASSIGN(made, GateWords::create(context_));
+            gate_words_ = std::move(made);
+        }
+        return gate_words_;
+    }
+
     std::uint32_t blocks(std::uint64_t bytes) const {
         return block_count(bytes, static_cast<std::uint32_t>(features_.multiprocessors));
     }
@@ -237,7 +271,8 @@ class CudaDevice final : public isthmus::Device {
 
     const Driver& driver_;
     ContextPointer context_;
-    std::shared_ptr<GateWords> gate_words_;
+    std::mutex mutex_;
+    std::shared_ptr<GateWords> gate_words_;  // guarded by mutex_
     DeviceInfo info_;
     Features features_;
     cuda::Device ordinal_;
@@ -256,6 +291,7 @@ Result<Features> read_features(const PrimaryContext& context) {
     features.registers_host_memory = has(attribute_host_register_supported);
     features.managed = has(attribute_managed_memory);
     features.concurrent_managed = has(attribute_concurrent_managed_access);
+    features.memory_pools = has(attribute_memory_pools_supported);
     return features;
 }
 
@@ -290,9 +326,7 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index) {
     ISTHMUS_TRY(driver->api.call(driver->api.cuDeviceGet, &ordinal, index));
     ISTHMUS_TRY_ASSIGN(context, PrimaryContext::retain(*driver, ordinal));
     ISTHMUS_TRY_ASSIGN(features, read_features(*context));
-    ISTHMUS_TRY_ASSIGN(gate_words, GateWords::create(context));
-    return std::shared_ptr<isthmus::Device>(
-        std::make_shared<CudaDevice>(*driver, context, gate_words, info, features, ordinal));
+    return std::shared_ptr<isthmus::Device>(std::make_shared<CudaDevice>(*driver, context, info, features, ordinal));
 }
 
 }  // namespace isthmus::cuda

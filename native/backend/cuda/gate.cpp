@@ -13,7 +13,8 @@ constexpr std::size_t timed_out_offset = 4;
 }  // namespace
 
 Result<std::shared_ptr<GateWords>> GateWords::create(const std::shared_ptr<PrimaryContext>& context) {
-    ISTHMUS_TRY_ASSIGN(memory, allocate(context, MemoryKind::mapped, slots * slot_bytes));
+    ISTHMUS_TRY_ASSIGN(memory, reserve(context, MemoryKind::mapped, slots * slot_bytes, nullptr));
+    ISTHMUS_TRY(memory->acquire());
     return std::shared_ptr<GateWords>(new GateWords(std::move(memory)));
 }
 

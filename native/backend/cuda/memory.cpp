@@ -1,116 +1,259 @@
 // Allocations of the CUDA backend, one class a way to get memory.
 #include "backend/cuda/memory.hpp"
 
+#include <bit>
 #include <utility>
+
+#include "base/pages.hpp"
 
 namespace isthmus::cuda {
 namespace {
 
 using ContextPointer = std::shared_ptr<PrimaryContext>;
 
-class DeviceMemory final : public CudaAllocation {
+// The rest of a class's destructor: gives back what is still held, from whatever thread.
+template <typename Memory>
+void let_go(Memory& memory, PrimaryContext& context) {
+    if (memory.held() && context.make_current().ok()) (void)memory.release();
+}
+
+class PageableMemory final : public CudaAllocation {
   public:
-    DeviceMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, DevicePointer address)
-        : CudaAllocation(std::move(context), kind, bytes,
-                         kind == MemoryKind::managed ? reinterpret_cast<std::byte*>(address) : nullptr, address) {}
-    ~DeviceMemory() override {
-        const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuMemFree, address());
+    PageableMemory(ContextPointer context, MemoryKind kind, std::size_t bytes)
+        : CudaAllocation(std::move(context), kind, bytes), block_(source_of(kind), bytes) {}
+
+    Status acquire() override {
+        ISTHMUS_TRY(block_.acquire());
+        set_host(block_.data());
+        return {};
     }
+    Status release() override {
+        set_host(nullptr);
+        block_.release();
+        return {};
+    }
+
+  private:
+    HostBlock block_;
 };
 
 class PinnedMemory final : public CudaAllocation {
   public:
-    PinnedMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, void* host, DevicePointer address)
-        : CudaAllocation(std::move(context), kind, bytes, static_cast<std::byte*>(host), address) {}
-    ~PinnedMemory() override {
-        const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuMemFreeHost, static_cast<void*>(host()));
+    using CudaAllocation::CudaAllocation;
+    ~PinnedMemory() override { let_go(*this, *context_); }
+    bool held() const { return host() != nullptr; }
+
+    Status acquire() override {
+        void* memory = nullptr;
+        ISTHMUS_TRY(cu().call(cu().cuMemHostAlloc, &memory, bytes(), flags()));
+        set_host(static_cast<std::byte*>(memory));
+        DevicePointer address = 0;
+        Status status = cu().call(cu().cuMemHostGetDevicePointer, &address, memory, 0U);
+        if (!status.ok()) (void)release();
+        set_address(address);
+        return status;
+    }
+    Status release() override {
+        void* memory = host();
+        set_host(nullptr);
+        set_address(0);
+        return cu().call(cu().cuMemFreeHost, memory);
+    }
+
+  private:
+    unsigned flags() const {
+        switch (kind()) {
+            case MemoryKind::pinned_portable: return host_alloc_portable;
+            case MemoryKind::write_combined: return host_alloc_write_combined;
+            case MemoryKind::mapped: return host_alloc_device_map;
+            default: return 0;
+        }
     }
 };
 
-class PageableMemory final : public CudaAllocation {
-  public:
-    PageableMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, PageMemory pages)
-        : CudaAllocation(std::move(context), kind, bytes, pages.data(), 0), pages_(std::move(pages)) {}
-
-  private:
-    PageMemory pages_;
-};
-
+// Locks pages of the caller, pages of its own that prepare() touches, or pages that it gets and touches each time.
 class RegisteredMemory final : public CudaAllocation {
   public:
-    RegisteredMemory(ContextPointer context, std::size_t bytes, PageMemory pages, DevicePointer address)
-        : CudaAllocation(std::move(context), MemoryKind::registered, bytes, pages.data(), address),
-          pages_(std::move(pages)) {}
-    ~RegisteredMemory() override {
-        const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuMemHostUnregister, static_cast<void*>(host()));
+    RegisteredMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, std::byte* pages)
+        : CudaAllocation(std::move(context), kind, bytes), block_(source_of(kind), bytes), pages_(pages) {}
+    ~RegisteredMemory() override { let_go(*this, *context_); }
+    bool held() const { return host() != nullptr; }
+
+    Status prepare() override {
+        if (pages_ != nullptr || touches()) return {};
+        ISTHMUS_TRY(block_.acquire());
+        pages_ = block_.data();
+        touch_pages(pages_, bytes());
+        return {};
+    }
+    Status acquire() override {
+        if (touches()) {
+            ISTHMUS_TRY(block_.acquire());
+            touch_pages(block_.data(), bytes());
+        }
+        set_host(touches() ? block_.data() : pages_);
+        Status status = lock();
+        if (!status.ok()) forget();
+        return status;
+    }
+    Status release() override {
+        Status status = cu().call(cu().cuMemHostUnregister, static_cast<void*>(host()));
+        forget();
+        return status;
     }
 
   private:
-    PageMemory pages_;
+    bool touches() const {
+        return kind() == MemoryKind::touched_registered || kind() == MemoryKind::touched_registered_huge;
+    }
+    Status lock() {
+        void* memory = host();
+        ISTHMUS_TRY(
+            cu().call(cu().cuMemHostRegister, memory, bytes(), host_register_portable | host_register_device_map));
+        DevicePointer address = 0;
+        Status status = cu().call(cu().cuMemHostGetDevicePointer, &address, memory, 0U);
+        if (!status.ok()) (void)cu().call(cu().cuMemHostUnregister, memory);
+        set_address(address);
+        return status;
+    }
+    void forget() {
+        set_host(nullptr);
+        set_address(0);
+        if (touches()) block_.release();
+    }
+
+    HostBlock block_;
+    std::byte* pages_;
 };
 
-Result<DevicePointer> device_pointer(const Api& cu, void* host) {
-    DevicePointer address = 0;
-    ISTHMUS_TRY(cu.call(cu.cuMemHostGetDevicePointer, &address, host, 0U));
-    return address;
-}
-
-Result<std::unique_ptr<Allocation>> allocate_pinned(const ContextPointer& context, MemoryKind kind, std::size_t bytes) {
-    const Api& cu = context->api();
-    const unsigned flags = host_alloc_portable | host_alloc_device_map |
-                           (kind == MemoryKind::write_combined ? host_alloc_write_combined : 0);
-    void* host = nullptr;
-    ISTHMUS_TRY(cu.call(cu.cuMemHostAlloc, &host, bytes, flags));
-    auto address = device_pointer(cu, host);
-    if (!address.ok()) {
-        (void)cu.call(cu.cuMemFreeHost, host);
-        return address.take_status();
+// Linear memory of the device, and managed memory.
+class DeviceMemory final : public CudaAllocation {
+  public:
+    using CudaAllocation::CudaAllocation;
+    ~DeviceMemory() override { let_go(*this, *context_); }
+    bool held() const { return address() != 0; }
+    Shape shape() const override {
+        return kind() == MemoryKind::device_pitched ? Shape{width_of(bytes()), rows_of(bytes()), pitch_} : Shape{};
     }
-    return std::unique_ptr<Allocation>(std::make_unique<PinnedMemory>(context, kind, bytes, host, address.value()));
-}
 
-Result<std::unique_ptr<Allocation>> allocate_registered(const ContextPointer& context, std::size_t bytes) {
-    const Api& cu = context->api();
-    ISTHMUS_TRY_ASSIGN(pages, PageMemory::allocate(bytes, PageSize::ordinary));
-    pages.touch();
-    ISTHMUS_TRY(cu.call(cu.cuMemHostRegister, static_cast<void*>(pages.data()), bytes,
-                        host_register_portable | host_register_device_map));
-    auto address = device_pointer(cu, pages.data());
-    if (!address.ok()) {
-        (void)cu.call(cu.cuMemHostUnregister, static_cast<void*>(pages.data()));
-        return address.take_status();
+    Status acquire() override {
+        DevicePointer memory = 0;
+        if (kind() == MemoryKind::managed) {
+            ISTHMUS_TRY(cu().call(cu().cuMemAllocManaged, &memory, bytes(), mem_attach_global));
+            set_host(reinterpret_cast<std::byte*>(memory));
+        } else if (kind() == MemoryKind::device_pitched) {
+            ISTHMUS_TRY(cu().call(cu().cuMemAllocPitch, &memory, &pitch_, width_of(bytes()), rows_of(bytes()),
+                                  unsigned{sizeof(float)}));
+        } else {
+            ISTHMUS_TRY(cu().call(cu().cuMemAlloc, &memory, bytes()));
+        }
+        set_address(memory);
+        return {};
     }
-    return std::unique_ptr<Allocation>(
-        std::make_unique<RegisteredMemory>(context, bytes, std::move(pages), address.value()));
-}
+    Status release() override {
+        const DevicePointer memory = address();
+        set_host(nullptr);
+        set_address(0);
+        return cu().call(cu().cuMemFree, memory);
+    }
 
-Result<std::unique_ptr<Allocation>> allocate_pageable(const ContextPointer& context, MemoryKind kind,
-                                                      std::size_t bytes) {
-    const PageSize size = kind == MemoryKind::pageable_huge ? PageSize::huge : PageSize::ordinary;
-    ISTHMUS_TRY_ASSIGN(pages, PageMemory::allocate(bytes, size));
-    pages.touch();
-    return std::unique_ptr<Allocation>(std::make_unique<PageableMemory>(context, kind, bytes, std::move(pages)));
+    // 2-D memory is about as wide as it is high, in rows of a power of two.
+    static std::size_t width_of(std::size_t bytes) {
+        const std::size_t elements = (bytes + sizeof(float) - 1) / sizeof(float);
+        return sizeof(float) * (std::size_t{1} << (std::bit_width(elements) / 2));
+    }
+    static std::size_t rows_of(std::size_t bytes) { return (bytes + width_of(bytes) - 1) / width_of(bytes); }
+
+  private:
+    std::size_t pitch_ = 0;
+};
+
+class ArrayMemory final : public CudaAllocation {
+  public:
+    using CudaAllocation::CudaAllocation;
+    ~ArrayMemory() override { let_go(*this, *context_); }
+    bool held() const { return array_ != nullptr; }
+    Shape shape() const override {
+        return {DeviceMemory::width_of(bytes()), DeviceMemory::rows_of(bytes()),
+                0};  // Its pitch is the driver's secret.
+    }
+
+    Status acquire() override {
+        const ArrayDescriptor descriptor{DeviceMemory::width_of(bytes()) / sizeof(float),
+                                         DeviceMemory::rows_of(bytes()), array_format_float, 1};
+        return cu().call(cu().cuArrayCreate, &array_, &descriptor);
+    }
+    Status release() override { return cu().call(cu().cuArrayDestroy, std::exchange(array_, nullptr)); }
+
+  private:
+    Array array_ = nullptr;
+};
+
+// From a stream-ordered pool. Both calls return before the device has come so far; prepare() waits for that.
+class PoolMemory final : public CudaAllocation {
+  public:
+    PoolMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, PrimaryContext::Pool pool)
+        : CudaAllocation(std::move(context), kind, bytes), pool_(pool) {}
+    ~PoolMemory() override {
+        let_go(*this, *context_);
+        if (context_->make_current().ok()) (void)prepare();
+    }
+    bool held() const { return address() != 0; }
+
+    Status prepare() override {
+        ISTHMUS_TRY(cu().call(cu().cuStreamSynchronize, pool_.stream));
+        // A pool gives back what it may at the latest synchronisation; this makes sure of it.
+        if (kind() == MemoryKind::device_pool_cold) return cu().call(cu().cuMemPoolTrimTo, pool_.pool, std::size_t{0});
+        return {};
+    }
+    Status acquire() override {
+        DevicePointer memory = 0;
+        ISTHMUS_TRY(cu().call(cu().cuMemAllocFromPoolAsync, &memory, bytes(), pool_.pool, pool_.stream));
+        set_address(memory);
+        return {};
+    }
+    Status release() override {
+        const DevicePointer memory = address();
+        set_address(0);
+        return cu().call(cu().cuMemFreeAsync, memory, pool_.stream);
+    }
+
+  private:
+    PrimaryContext::Pool pool_;
+};
+
+template <typename Memory, typename... Rest>
+std::unique_ptr<Allocation> make(const ContextPointer& context, MemoryKind kind, std::size_t bytes, Rest... rest) {
+    return std::make_unique<Memory>(context, kind, bytes, rest...);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Allocation>> allocate(const ContextPointer& context, MemoryKind kind, std::size_t bytes) {
-    const Api& cu = context->api();
-    DevicePointer address = 0;
+Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, MemoryKind kind, std::size_t bytes,
+                                            std::byte* pages) {
     switch (kind) {
+        case MemoryKind::malloc:
         case MemoryKind::pageable:
-        case MemoryKind::pageable_huge: return allocate_pageable(context, kind, bytes);
+        case MemoryKind::pageable_huge: return make<PageableMemory>(context, kind, bytes);
         case MemoryKind::pinned:
+        case MemoryKind::pinned_portable:
         case MemoryKind::write_combined:
-        case MemoryKind::mapped: return allocate_pinned(context, kind, bytes);
-        case MemoryKind::registered: return allocate_registered(context, bytes);
-        case MemoryKind::managed: ISTHMUS_TRY(cu.call(cu.cuMemAllocManaged, &address, bytes, mem_attach_global)); break;
-        case MemoryKind::device: ISTHMUS_TRY(cu.call(cu.cuMemAlloc, &address, bytes)); break;
+        case MemoryKind::mapped: return make<PinnedMemory>(context, kind, bytes);
+        case MemoryKind::registered:
+        case MemoryKind::registered_huge:
+        case MemoryKind::touched_registered:
+        case MemoryKind::touched_registered_huge: return make<RegisteredMemory>(context, kind, bytes, pages);
+        case MemoryKind::managed:
+        case MemoryKind::device:
+        case MemoryKind::device_pitched: return make<DeviceMemory>(context, kind, bytes);
+        case MemoryKind::device_array: return make<ArrayMemory>(context, kind, bytes);
+        case MemoryKind::device_pool:
+        case MemoryKind::device_pool_cold: {
+            ISTHMUS_TRY_ASSIGN(pool, context->pool(kind == MemoryKind::device_pool));
+            return make<PoolMemory>(context, kind, bytes, pool);
+        }
     }
-    return std::unique_ptr<Allocation>(std::make_unique<DeviceMemory>(context, kind, bytes, address));
+    return Status(Code::invalid_argument, "no such memory kind");
 }
 
 }  // namespace isthmus::cuda

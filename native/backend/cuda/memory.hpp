@@ -5,27 +5,28 @@
 
 #include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
-#include "base/pages.hpp"
 
 namespace isthmus::cuda {
 
 class CudaAllocation : public Allocation {
   public:
-    // The device's address; 0 where kernels cannot reach the memory.
+    CudaAllocation(std::shared_ptr<PrimaryContext> context, MemoryKind kind, std::size_t bytes)
+        : Allocation(kind, bytes), context_(std::move(context)) {}
+
+    // The device's address; 0 where kernels cannot reach the memory, or while it is not held.
     DevicePointer address() const { return address_; }
 
   protected:
-    CudaAllocation(std::shared_ptr<PrimaryContext> context, MemoryKind kind, std::size_t bytes, std::byte* host,
-                   DevicePointer address)
-        : Allocation(kind, bytes, host), context_(std::move(context)), address_(address) {}
+    void set_address(DevicePointer address) { address_ = address; }
+    const Api& cu() const { return context_->api(); }
     const std::shared_ptr<PrimaryContext> context_;
 
   private:
-    DevicePointer address_;
+    DevicePointer address_ = 0;
 };
 
-// Precondition: the context is current, and the device can have memory of this kind.
-Result<std::unique_ptr<Allocation>> allocate(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
-                                             std::size_t bytes);
+// Precondition: the context is current, and the device can have memory of this kind. `pages` as for Device::reserve.
+Result<std::unique_ptr<Allocation>> reserve(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
+                                            std::size_t bytes, std::byte* pages);
 
 }  // namespace isthmus::cuda

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -25,6 +26,7 @@ struct Core {
     Model model;
     std::unordered_map<std::string, std::atomic<std::uint64_t>> calls;  // filled by the constructor only
     std::atomic<std::size_t> device_bytes_used = 0;
+    std::atomic<std::size_t> locked_bytes_used = 0;
     // One copy at a time in each direction, as on a link; taken only when a rate is modelled.
     std::array<std::mutex, 2> engines;
 
@@ -54,17 +56,67 @@ void wait_until(TimePoint deadline) {
     }
 }
 
+// Every kind is ordinary memory; the model limits how much of it there is on the device, and how much may be locked.
 class HostAllocation final : public Allocation {
   public:
-    HostAllocation(std::shared_ptr<Core> core, MemoryKind kind, PageMemory pages, std::size_t bytes)
-        : Allocation(kind, bytes, pages.data()), core_(std::move(core)), pages_(std::move(pages)) {}
+    HostAllocation(std::shared_ptr<Core> core, MemoryKind kind, std::size_t bytes, std::byte* pages)
+        : Allocation(kind, bytes), core_(std::move(core)), block_(source_of(kind), bytes), pages_(pages) {}
     ~HostAllocation() override {
-        if (kind() == MemoryKind::device) core_->device_bytes_used -= bytes();
+        if (host() != nullptr) (void)release();
+    }
+
+    Status prepare() override {
+        if (pages_ != nullptr || (kind() != MemoryKind::registered && kind() != MemoryKind::registered_huge)) return {};
+        ISTHMUS_TRY(block_.acquire());
+        pages_ = block_.data();
+        touch_pages(pages_, bytes());
+        return {};
+    }
+    Status acquire() override {
+        if (const auto fault = core_->meet("allocate"); fails(fault)) return injected(*fault, "allocate", bytes());
+        ISTHMUS_TRY(take());
+        if (pages_ == nullptr) {
+            if (Status status = block_.acquire(); !status.ok()) {
+                give_back();
+                return status;
+            }
+        }
+        set_host(pages_ != nullptr ? pages_ : block_.data());
+        if (kind() == MemoryKind::touched_registered || kind() == MemoryKind::touched_registered_huge) {
+            touch_pages(host(), bytes());
+        }
+        return {};
+    }
+    Status release() override {
+        set_host(nullptr);
+        if (pages_ == nullptr) block_.release();
+        give_back();
+        return {};
     }
 
   private:
+    // What the bytes count towards: the device's memory, locked memory or nothing.
+    std::atomic<std::size_t>* used() const {
+        if (is_on_device(kind())) return &core_->device_bytes_used;
+        return is_pageable(kind()) || kind() == MemoryKind::managed ? nullptr : &core_->locked_bytes_used;
+    }
+    Status take() {
+        if (used() == nullptr) return {};
+        const std::size_t most = is_on_device(kind()) ? core_->model.device_bytes : core_->model.locked_bytes;
+        const std::size_t in_use = *used() += bytes();
+        if (in_use <= most) return {};
+        *used() -= bytes();
+        const std::string what = is_on_device(kind()) ? "the modelled device has " : "the modelled limit leaves ";
+        return {Code::out_of_memory, what + std::to_string(most - (in_use - bytes())) +
+                                         (is_on_device(kind()) ? " bytes free" : " bytes to be locked")};
+    }
+    void give_back() const {
+        if (used() != nullptr) *used() -= bytes();
+    }
+
     std::shared_ptr<Core> core_;
-    PageMemory pages_;
+    HostBlock block_;
+    std::byte* pages_;  // of the caller, or in block_ for good
 };
 
 class HostStream final : public Stream {
@@ -131,27 +183,10 @@ class HostDevice final : public Device {
     bool kernels_reach(MemoryKind) const override { return true; }
     bool copy_blocks(MemoryKind) const override { return false; }
 
-    Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) override {
-        if (const auto fault = core_->meet("allocate"); fails(fault)) return injected(*fault, "allocate", bytes);
-        if (kind == MemoryKind::device) {
-            const std::size_t used = core_->device_bytes_used += bytes;
-            if (used > core_->model.device_bytes) {
-                core_->device_bytes_used -= bytes;
-                return Status(Code::out_of_memory, "the modelled device has " +
-                                                       std::to_string(core_->model.device_bytes - (used - bytes)) +
-                                                       " bytes free");
-            }
-        }
-        auto pages =
-            PageMemory::allocate(bytes, kind == MemoryKind::pageable_huge ? PageSize::huge : PageSize::ordinary);
-        if (!pages.ok()) {
-            if (kind == MemoryKind::device) core_->device_bytes_used -= bytes;
-            return pages.take_status();
-        }
-        pages.value().touch();
-        return std::unique_ptr<Allocation>(
-            std::make_unique<HostAllocation>(core_, kind, std::move(pages.value()), bytes));
+    Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
+        return std::unique_ptr<Allocation>(std::make_unique<HostAllocation>(core_, kind, bytes, pages));
     }
+    bool allocates_late(MemoryKind) const override { return true; }
 
     Result<std::unique_ptr<Stream>> create_stream() override {
         if (const auto fault = core_->meet("stream"); fails(fault)) return injected(*fault, "stream", 0);
@@ -190,6 +225,19 @@ class HostDevice final : public Device {
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return enqueue(stream, "set", region.bytes,
                        [at = region.host(), value](std::size_t bytes) { std::memset(at, value, bytes); });
+    }
+    Status add(Stream& stream, Region region, std::uint32_t value) override {
+        return enqueue(stream, "add", region.bytes, [at = region.host(), value](std::size_t bytes) {
+            auto* words = reinterpret_cast<std::uint32_t*>(at);
+            for (std::size_t i = 0; i < bytes / sizeof *words; ++i) words[i] += value;
+        });
+    }
+    Status sum(Stream& stream, Region region, Region result) override {
+        return enqueue(stream, "sum", region.bytes, [from = region.host(), to = result.host()](std::size_t bytes) {
+            const auto* words = reinterpret_cast<const std::uint32_t*>(from);
+            *reinterpret_cast<std::uint32_t*>(to) =
+                std::accumulate(words, words + bytes / sizeof *words, std::uint32_t{0});
+        });
     }
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
         return enqueue(stream, "fill", region.bytes,
@@ -231,7 +279,7 @@ class HostDevice final : public Device {
     }
 
     Status transfer(Stream& stream, Region destination, Region source, const std::string& operation) {
-        const bool to_device = destination.allocation->kind() == MemoryKind::device;
+        const bool to_device = is_on_device(destination.allocation->kind());
         const double rate = to_device ? core_->model.h2d_bytes_per_second : core_->model.d2h_bytes_per_second;
         return enqueue(
             stream, operation, destination.bytes,

@@ -34,8 +34,8 @@ constexpr double most_rate = 1e18;
 constexpr double most_seconds = 3600;
 constexpr double most_bytes = 0x1p62;
 
-constexpr std::array operations{"allocate", "copy",   "kernel", "prefetch", "set",        "fill",
-                                "verify",   "stream", "event",  "gate",     "synchronize"};
+constexpr std::array operations{"allocate", "copy",   "kernel", "add",   "sum",  "prefetch",   "set",
+                                "fill",     "verify", "stream", "event", "gate", "synchronize"};
 
 Status wrong(std::string_view part, const char* expected) {
     return {Code::invalid_argument, "host device: cannot read '" + std::string(part) + "'; expected " + expected};
@@ -43,8 +43,9 @@ Status wrong(std::string_view part, const char* expected) {
 
 Status parse_fault(std::string_view part, std::string_view text, Model& model) {
     constexpr const char* expected =
-        "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, kernel, prefetch, set, fill, verify, stream, "
-        "event, gate or synchronize, and KIND is fail, out_of_memory, partial or slow";
+        "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, kernel, add, sum, prefetch, set, fill, "
+        "verify, "
+        "stream, event, gate or synchronize, and KIND is fail, out_of_memory, partial or slow";
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) return wrong(part, expected);
     const std::string operation(text.substr(0, colon));
@@ -93,13 +94,13 @@ Status parse_part(std::string_view part, Model& model) {
         model.latency_seconds = *latency;
         return {};
     }
-    if (key == "memory") {
+    if (key == "memory" || key == "locked") {
         const auto bytes = parse_number(text, size_units, most_bytes);
         if (!bytes) return wrong(part, "a size such as memory=2GiB");
-        model.device_bytes = static_cast<std::size_t>(*bytes);
+        (key == "memory" ? model.device_bytes : model.locked_bytes) = static_cast<std::size_t>(*bytes);
         return {};
     }
-    return wrong(part, "rate=, h2d=, d2h=, latency=, memory= or fault=");
+    return wrong(part, "rate=, h2d=, d2h=, latency=, memory=, locked= or fault=");
 }
 
 }  // namespace

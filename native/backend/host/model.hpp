@@ -30,12 +30,14 @@ struct Model {
     double h2d_bytes_per_second = 0;
     double d2h_bytes_per_second = 0;
     std::size_t device_bytes = std::size_t{16} << 30;
-    // By operation: allocate, copy, kernel, prefetch, set, fill, verify, stream, event, gate, synchronize.
+    // As `ulimit -l` limits it; for all of this device's page-locked memory together.
+    std::size_t locked_bytes = SIZE_MAX;
+    // By operation: allocate, copy, kernel, add, sum, prefetch, set, fill, verify, stream, event, gate, synchronize.
     std::map<std::string, Fault> faults;
 
-    // Reads "rate=25GB/s,h2d=12e9,d2h=13e9,latency=8us,memory=2GiB,fault=copy:partial@5". Rates take B/s with an
-    // optional kB/s, MB/s or GB/s; latency s, ms, us or ns; memory KiB, MiB, GiB. Fails with invalid_argument, naming
-    // the part that is wrong and what was expected.
+    // Reads "rate=25GB/s,h2d=12e9,d2h=13e9,latency=8us,memory=2GiB,locked=64MiB,fault=copy:partial@5". Rates take B/s
+    // with an optional kB/s, MB/s or GB/s; latency s, ms, us or ns; memory and locked KiB, MiB, GiB. Fails with
+    // invalid_argument, naming the part that is wrong and what was expected.
     static Result<Model> parse(const std::string& text);
 };
 

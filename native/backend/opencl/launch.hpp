@@ -27,6 +27,7 @@ class Launch {
     }
 
     Status add(std::uint64_t value) { return set(value); }
+    Status add(std::uint32_t value) { return set(value); }
     Status add(Buffer buffer) { return set(buffer); }
     // Takes two arguments, the memory and the offset in it.
     Status add(const Region& region) {

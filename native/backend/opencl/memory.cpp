@@ -1,7 +1,7 @@
 // Allocations of the OpenCL backend, one class a way to get memory.
 #include "backend/opencl/memory.hpp"
 
-#include <optional>
+#include <bit>
 #include <utility>
 
 #include "base/pages.hpp"
@@ -13,134 +13,190 @@ using ContextPointer = std::shared_ptr<SharedContext>;
 
 constexpr Bool blocking = 1;
 constexpr std::size_t page = 4096;
+constexpr auto no_wait = static_cast<const Event*>(nullptr);
+constexpr auto no_event = static_cast<Event*>(nullptr);
 
 class PageableMemory final : public ClAllocation {
   public:
-    PageableMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, PageMemory pages)
-        : ClAllocation(std::move(context), kind, bytes, pages.data()), pages_(std::move(pages)) {}
+    PageableMemory(ContextPointer context, MemoryKind kind, std::size_t bytes)
+        : ClAllocation(std::move(context), kind, bytes), block_(source_of(kind), bytes) {}
+
+    Status acquire() override {
+        ISTHMUS_TRY(block_.acquire());
+        set_host(block_.data());
+        return {};
+    }
+    Status release() override {
+        set_host(nullptr);
+        block_.release();
+        return {};
+    }
 
   private:
-    PageMemory pages_;
+    HostBlock block_;
 };
 
 // A cl_mem: on the device, or page-locked on the host by the driver (ALLOC_HOST_PTR) or over given pages
-// (USE_HOST_PTR). Host-side ones are mapped to be used; `pinned` and `registered` stay mapped for good, since copies
-// start from the mapped address, while `mapped` is unmapped for the kernels that work on it.
+// (USE_HOST_PTR): the caller's, its own that prepare() touches, or some that it gets and touches each time. Host-side
+// ones are mapped to be used; all but `mapped` stay mapped for good, since copies start from the mapped address, while
+// `mapped` is unmapped for the kernels that work on it.
 class BufferMemory final : public ClAllocation {
   public:
-    BufferMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, Buffer buffer,
-                 std::optional<PageMemory> pages)
-        : ClAllocation(std::move(context), kind, bytes, nullptr), buffer_(buffer), pages_(std::move(pages)) {}
+    BufferMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, std::byte* pages)
+        : ClAllocation(std::move(context), kind, bytes), block_(source_of(kind), bytes), pages_(pages) {}
     ~BufferMemory() override {
-        const Api& cl = context_->api();
-        (void)unmap();
-        (void)cl.call(cl.clReleaseMemObject, buffer_);
+        if (buffer_ != nullptr) (void)release();
     }
 
     Buffer buffer() const override { return buffer_; }
     Status begin_host_access() override { return kind() == MemoryKind::mapped ? map() : Status(); }
     Status end_host_access() override { return kind() == MemoryKind::mapped ? unmap() : Status(); }
 
-    Status map() {
-        const Api& cl = context_->api();
+    Status prepare() override {
+        if (!is_registered(kind()) || pages_ != nullptr || touches()) return {};
+        ISTHMUS_TRY(block_.acquire());
+        pages_ = block_.data();
+        touch_pages(pages_, bytes());
+        return {};
+    }
+    Status acquire() override {
+        if (touches()) {
+            ISTHMUS_TRY(block_.acquire());
+            touch_pages(block_.data(), bytes());
+        }
+        Status status = create();
+        if (!status.ok()) forget();
+        return status;
+    }
+    Status release() override {
+        Status status = unmap();
+        forget();
+        return status;
+    }
+
+  private:
+    bool touches() const {
+        return kind() == MemoryKind::touched_registered || kind() == MemoryKind::touched_registered_huge;
+    }
+    Flags flags() const {
+        if (is_registered(kind())) return mem_read_write | mem_use_host_ptr;
+        return is_on_device(kind()) ? mem_read_write : mem_read_write | mem_alloc_host_ptr;
+    }
+    Status create() {
         ReturnCode code = success;
-        void* address = cl.clEnqueueMapBuffer(context_->service_queue(), buffer_, blocking, map_read | map_write, 0,
-                                              bytes(), 0, nullptr, nullptr, &code);
+        void* pages = touches() ? block_.data() : pages_;
+        buffer_ = cl().clCreateBuffer(context_->get(), flags(), bytes(), pages, &code);
+        ISTHMUS_TRY(Api::check("clCreateBuffer", code));
+        return is_on_device(kind()) || kind() == MemoryKind::mapped ? Status() : map();
+    }
+    Status map() {
+        ReturnCode code = success;
+        void* address = cl().clEnqueueMapBuffer(context_->service_queue(), buffer_, blocking, map_read | map_write, 0,
+                                                bytes(), 0, nullptr, nullptr, &code);
         ISTHMUS_TRY(Api::check("clEnqueueMapBuffer", code));
         set_host(static_cast<std::byte*>(address));
         return {};
     }
-
-  private:
     Status unmap() {
         if (host() == nullptr) return {};
-        const Api& cl = context_->api();
-        const auto none = static_cast<const Event*>(nullptr);
-        ISTHMUS_TRY(cl.call(cl.clEnqueueUnmapMemObject, context_->service_queue(), buffer_, static_cast<void*>(host()),
-                            0U, none, static_cast<Event*>(nullptr)));
+        ISTHMUS_TRY(cl().call(cl().clEnqueueUnmapMemObject, context_->service_queue(), buffer_,
+                              static_cast<void*>(host()), 0U, no_wait, no_event));
         set_host(nullptr);
-        return cl.call(cl.clFinish, context_->service_queue());
+        return cl().call(cl().clFinish, context_->service_queue());
+    }
+    void forget() {
+        set_host(nullptr);
+        if (Buffer buffer = std::exchange(buffer_, nullptr)) (void)cl().call(cl().clReleaseMemObject, buffer);
+        if (touches()) block_.release();
     }
 
-    Buffer buffer_;
-    std::optional<PageMemory> pages_;
+    HostBlock block_;
+    std::byte* pages_;
+    Buffer buffer_ = nullptr;
 };
 
-// `block` is what clSVMAlloc returned; the memory begins at the first page boundary in it, since drivers refuse
-// alignments above that of their largest type.
+// The counterpart of a CUDA array: about as wide as it is high, one float an element.
+class ImageMemory final : public ClAllocation {
+  public:
+    using ClAllocation::ClAllocation;
+    ~ImageMemory() override {
+        if (image_ != nullptr) (void)release();
+    }
+    Shape shape() const override { return {width() * sizeof(float), rows(), 0}; }
+
+    Status acquire() override {
+        const ImageFormat format{channel_r, channel_float};
+        ImageDescriptor descriptor{};
+        descriptor.type = mem_object_image_2d;
+        descriptor.width = width();
+        descriptor.height = rows();
+        ReturnCode code = success;
+        image_ = cl().clCreateImage(context_->get(), mem_read_write, &format, &descriptor, nullptr, &code);
+        return Api::check("clCreateImage", code);
+    }
+    Status release() override { return cl().call(cl().clReleaseMemObject, std::exchange(image_, nullptr)); }
+
+  private:
+    std::size_t elements() const { return (bytes() + sizeof(float) - 1) / sizeof(float); }
+    std::size_t width() const { return std::size_t{1} << (std::bit_width(elements()) / 2); }
+    std::size_t rows() const { return (elements() + width() - 1) / width(); }
+    Buffer image_ = nullptr;
+};
+
+// The memory begins at the first page boundary in what clSVMAlloc returned, since drivers refuse alignments above that
+// of their largest type.
 class SvmMemory final : public ClAllocation {
   public:
-    SvmMemory(ContextPointer context, std::size_t bytes, void* block)
-        : ClAllocation(std::move(context), MemoryKind::managed, bytes, first_page(block)), block_(block) {}
-    ~SvmMemory() override { context_->api().clSVMFree(context_->get(), block_); }
+    using ClAllocation::ClAllocation;
+    ~SvmMemory() override {
+        if (block_ != nullptr) (void)release();
+    }
 
     void* svm() const override { return host(); }
     Status begin_host_access() override {
-        const Api& cl = context_->api();
-        return cl.call(cl.clEnqueueSVMMap, context_->service_queue(), blocking, map_read | map_write, svm(), bytes(),
-                       0U, static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr));
+        return cl().call(cl().clEnqueueSVMMap, context_->service_queue(), blocking, map_read | map_write, svm(),
+                         bytes(), 0U, no_wait, no_event);
     }
     Status end_host_access() override {
-        const Api& cl = context_->api();
-        ISTHMUS_TRY(cl.call(cl.clEnqueueSVMUnmap, context_->service_queue(), svm(), 0U,
-                            static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr)));
-        return cl.call(cl.clFinish, context_->service_queue());
+        ISTHMUS_TRY(cl().call(cl().clEnqueueSVMUnmap, context_->service_queue(), svm(), 0U, no_wait, no_event));
+        return cl().call(cl().clFinish, context_->service_queue());
+    }
+
+    Status acquire() override {
+        block_ = cl().clSVMAlloc(context_->get(), mem_read_write, bytes() + page, 0);
+        if (block_ == nullptr) {
+            return {Code::out_of_memory, "clSVMAlloc failed for " + std::to_string(bytes()) + " bytes"};
+        }
+        void* first_page = block_;
+        std::size_t space = 2 * page;
+        set_host(static_cast<std::byte*>(std::align(page, page, first_page, space)));
+        return {};
+    }
+    Status release() override {
+        set_host(nullptr);
+        cl().clSVMFree(context_->get(), std::exchange(block_, nullptr));
+        return {};
     }
 
   private:
-    static std::byte* first_page(void* block) {
-        std::size_t space = 2 * page;
-        return static_cast<std::byte*>(std::align(page, page, block, space));
-    }
-    void* block_;
+    void* block_ = nullptr;
 };
-
-Result<std::unique_ptr<Allocation>> allocate_buffer(const ContextPointer& context, MemoryKind kind, std::size_t bytes) {
-    const Api& cl = context->api();
-    Flags flags = mem_read_write;
-    std::optional<PageMemory> pages;
-    if (kind == MemoryKind::pinned || kind == MemoryKind::mapped) flags |= mem_alloc_host_ptr;
-    if (kind == MemoryKind::registered) {
-        ISTHMUS_TRY_ASSIGN(memory, PageMemory::allocate(bytes, PageSize::ordinary));
-        memory.touch();
-        pages = std::move(memory);
-        flags |= mem_use_host_ptr;
-    }
-    ReturnCode code = success;
-    Buffer buffer = cl.clCreateBuffer(context->get(), flags, bytes, pages ? pages->data() : nullptr, &code);
-    ISTHMUS_TRY(Api::check("clCreateBuffer", code));
-    auto memory = std::make_unique<BufferMemory>(context, kind, bytes, buffer, std::move(pages));
-    if (kind == MemoryKind::device) {
-        // Drivers put off the real allocation until first use; do it now, so that a lack of memory shows here.
-        const std::uint8_t zero = 0;
-        ISTHMUS_TRY(cl.call(cl.clEnqueueFillBuffer, context->service_queue(), buffer, static_cast<const void*>(&zero),
-                            sizeof zero, std::size_t{0}, bytes, 0U, static_cast<const Event*>(nullptr),
-                            static_cast<Event*>(nullptr)));
-        ISTHMUS_TRY(cl.call(cl.clFinish, context->service_queue()));
-    } else if (kind != MemoryKind::mapped) {
-        ISTHMUS_TRY(memory->map());
-    }
-    return std::unique_ptr<Allocation>(std::move(memory));
-}
 
 }  // namespace
 
-Result<std::unique_ptr<Allocation>> allocate(const ContextPointer& context, MemoryKind kind, std::size_t bytes) {
-    if (kind == MemoryKind::pageable || kind == MemoryKind::pageable_huge) {
-        const PageSize size = kind == MemoryKind::pageable_huge ? PageSize::huge : PageSize::ordinary;
-        ISTHMUS_TRY_ASSIGN(pages, PageMemory::allocate(bytes, size));
-        pages.touch();
-        return std::unique_ptr<Allocation>(std::make_unique<PageableMemory>(context, kind, bytes, std::move(pages)));
+Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, MemoryKind kind, std::size_t bytes,
+                                            std::byte* pages) {
+    std::unique_ptr<Allocation> memory;
+    if (is_pageable(kind)) {
+        memory = std::make_unique<PageableMemory>(context, kind, bytes);
+    } else if (kind == MemoryKind::managed) {
+        memory = std::make_unique<SvmMemory>(context, kind, bytes);
+    } else if (kind == MemoryKind::device_array) {
+        memory = std::make_unique<ImageMemory>(context, kind, bytes);
+    } else {
+        memory = std::make_unique<BufferMemory>(context, kind, bytes, pages);
     }
-    if (kind == MemoryKind::managed) {
-        const Api& cl = context->api();
-        void* block = cl.clSVMAlloc(context->get(), mem_read_write, bytes + page, 0);
-        if (block == nullptr) {
-            return Status(Code::out_of_memory, "clSVMAlloc failed for " + std::to_string(bytes) + " bytes");
-        }
-        return std::unique_ptr<Allocation>(std::make_unique<SvmMemory>(context, bytes, block));
-    }
-    return allocate_buffer(context, kind, bytes);
+    return memory;
 }
 
 }  // namespace isthmus::opencl

@@ -10,6 +10,9 @@ namespace isthmus::opencl {
 
 class ClAllocation : public Allocation {
   public:
+    ClAllocation(std::shared_ptr<SharedContext> context, MemoryKind kind, std::size_t bytes)
+        : Allocation(kind, bytes), context_(std::move(context)) {}
+
     virtual Buffer buffer() const { return nullptr; }
     // The shared virtual address; null for anything but SVM.
     virtual void* svm() const { return nullptr; }
@@ -17,12 +20,12 @@ class ClAllocation : public Allocation {
     virtual Status end_host_access() { return {}; }
 
   protected:
-    ClAllocation(std::shared_ptr<SharedContext> context, MemoryKind kind, std::size_t bytes, std::byte* host)
-        : Allocation(kind, bytes, host), context_(std::move(context)) {}
+    const Api& cl() const { return context_->api(); }
     const std::shared_ptr<SharedContext> context_;
 };
 
-Result<std::unique_ptr<Allocation>> allocate(const std::shared_ptr<SharedContext>& context, MemoryKind kind,
-                                             std::size_t bytes);
+// `pages` as for Device::reserve.
+Result<std::unique_ptr<Allocation>> reserve(const std::shared_ptr<SharedContext>& context, MemoryKind kind,
+                                            std::size_t bytes, std::byte* pages);
 
 }  // namespace isthmus::opencl

@@ -31,8 +31,12 @@ ClStream& stream_of(Stream& stream) {
 
 class ClDevice final : public isthmus::Device {
   public:
-    ClDevice(ContextPointer context, std::uint32_t compute_units, std::uint64_t largest, Flags svm)
-        : context_(std::move(context)), compute_units_(compute_units), largest_allocation_(largest), svm_(svm) {}
+    ClDevice(ContextPointer context, std::uint32_t compute_units, std::uint64_t largest, Flags svm, bool has_images)
+        : context_(std::move(context)),
+          compute_units_(compute_units),
+          largest_allocation_(largest),
+          svm_(svm),
+          has_images_(has_images) {}
 
     const DeviceInfo& info() const override { return context_->entry().info; }
     LinkReading read_link() override { return {}; }
@@ -41,6 +45,12 @@ class ClDevice final : public isthmus::Device {
 
     std::optional<std::string> why_not(MemoryKind kind) const override {
         if (kind == MemoryKind::write_combined) return "OpenCL cannot ask for write-combined memory";
+        if (kind == MemoryKind::pinned_portable) return "OpenCL has one kind of page-locked memory, for one context";
+        if (kind == MemoryKind::device_pitched) return "OpenCL leaves pitches to the program";
+        if (kind == MemoryKind::device_pool || kind == MemoryKind::device_pool_cold) {
+            return "OpenCL has no stream-ordered memory pools";
+        }
+        if (kind == MemoryKind::device_array && !has_images_) return "the device has no images";
         if (kind == MemoryKind::managed && ((svm_ & svm_coarse_grain_buffer) == 0 || !cl().clSVMAlloc)) {
             return "the device has no shared virtual memory (OpenCL 2.0)";
         }
@@ -63,17 +73,20 @@ class ClDevice final : public isthmus::Device {
     // GPU drivers stage what they have not locked themselves, on the calling thread.
     bool copy_blocks(MemoryKind kind) const override {
         return !context_->entry().is_cpu && kind != MemoryKind::pinned && kind != MemoryKind::mapped &&
-               kind != MemoryKind::device;
+               !is_on_device(kind);
+    }
+    // Drivers put off the real allocation of a buffer until its first use.
+    bool allocates_late(MemoryKind kind) const override {
+        return is_pageable(kind) || kind == MemoryKind::managed || kind == MemoryKind::device;
     }
 
-    Result<std::unique_ptr<Allocation>> allocate(MemoryKind kind, std::size_t bytes) override {
+    Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
         if (auto reason = why_not(kind)) return Status(Code::unsupported, *reason);
-        const bool is_buffer = kind != MemoryKind::pageable && kind != MemoryKind::pageable_huge;
-        if (is_buffer && bytes > largest_allocation_) {
+        if (!is_pageable(kind) && bytes > largest_allocation_) {
             return Status(Code::out_of_memory,
                           "the device allows at most " + std::to_string(largest_allocation_) + " bytes in one piece");
         }
-        return opencl::allocate(context_, kind, bytes);
+        return opencl::reserve(context_, kind, bytes, pages);
     }
 
     Result<std::unique_ptr<Stream>> create_stream() override {
@@ -104,10 +117,10 @@ class ClDevice final : public isthmus::Device {
 
     Status copy(Stream& stream, Region destination, Region source) override {
         const Queue queue = stream_of(stream).get();
-        const bool to_device = destination.allocation->kind() == MemoryKind::device;
-        const bool from_device = source.allocation->kind() == MemoryKind::device;
+        const bool to_device = is_on_device(destination.allocation->kind());
+        const bool from_device = is_on_device(source.allocation->kind());
         for (const Allocation* memory : {destination.allocation, source.allocation}) {
-            if (memory->kind() != MemoryKind::device && memory->host() == nullptr) {
+            if (!is_on_device(memory->kind()) && memory->host() == nullptr) {
                 return {Code::unsupported, std::string(name_of(memory->kind())) +
                                                " memory has no host address to copy from or to; a kernel reaches it"};
             }
@@ -146,6 +159,25 @@ class ClDevice final : public isthmus::Device {
         return cl().call(cl().clEnqueueFillBuffer, stream_of(stream).get(), allocation_of(region).buffer(),
                          static_cast<const void*>(&value), sizeof value, region.offset, region.bytes, 0U, no_wait,
                          no_event);
+    }
+
+    Status add(Stream& stream, Region region, std::uint32_t value) override {
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::add));
+        ISTHMUS_TRY(launch.add(region));
+        ISTHMUS_TRY(launch.add(std::uint64_t{region.bytes / 4}));
+        ISTHMUS_TRY(launch.add(value));
+        ISTHMUS_TRY(launch.start(stream_of(stream).get(), region.bytes, compute_units_));
+        return flush(stream_of(stream).get());
+    }
+
+    Status sum(Stream& stream, Region region, Region result) override {
+        ISTHMUS_TRY(set_bytes(stream, {result.allocation, result.offset, sizeof(std::uint32_t)}, 0));
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::sum));
+        ISTHMUS_TRY(launch.add(region));
+        ISTHMUS_TRY(launch.add(std::uint64_t{region.bytes / 4}));
+        ISTHMUS_TRY(launch.add(result));
+        ISTHMUS_TRY(launch.start(stream_of(stream).get(), region.bytes, compute_units_));
+        return flush(stream_of(stream).get());
     }
 
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
@@ -212,6 +244,7 @@ class ClDevice final : public isthmus::Device {
     std::uint32_t compute_units_;
     std::uint64_t largest_allocation_;
     Flags svm_;
+    bool has_images_;
 };
 
 }  // namespace
@@ -237,7 +270,8 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vecto
     return std::shared_ptr<isthmus::Device>(std::make_shared<ClDevice>(
         context, value_of<std::uint32_t>(entry.api, entry.device, device_max_compute_units).value_or(1),
         value_of<std::uint64_t>(entry.api, entry.device, device_max_mem_alloc_size).value_or(UINT64_MAX),
-        value_of<Flags>(entry.api, entry.device, device_svm_capabilities).value_or(0)));
+        value_of<Flags>(entry.api, entry.device, device_svm_capabilities).value_or(0),
+        value_of<Bool>(entry.api, entry.device, device_image_support).value_or(0) != 0));
 }
 
 }  // namespace isthmus::opencl

@@ -40,13 +40,17 @@ CUDA = Library(
     package="nvidia-cuda-runtime",
     header="cuda.h",
     prefixes={
+        "allocation_type_": "CU_MEM_ALLOCATION_TYPE_",
+        "array_format_": "CU_AD_FORMAT_",
         "attribute_": "CU_DEVICE_ATTRIBUTE_",
         "device_": "CU_DEVICE_",
         "error_": "CUDA_ERROR_",
         "event_": "CU_EVENT_",
         "host_alloc_": "CU_MEMHOSTALLOC_",
         "host_register_": "CU_MEMHOSTREGISTER_",
+        "location_type_": "CU_MEM_LOCATION_TYPE_",
         "mem_": "CU_MEM_",
+        "pool_attribute_": "CU_MEMPOOL_ATTR_",
         "stream_": "CU_STREAM_",
     },
     constants={
@@ -55,7 +59,25 @@ CUDA = Library(
         "host_alloc_write_combined": "CU_MEMHOSTALLOC_WRITECOMBINED",
         "host_register_device_map": "CU_MEMHOSTREGISTER_DEVICEMAP",
     },
-    structures={"Uuid": ("CUuuid", {"bytes": "bytes"})},
+    structures={
+        "Uuid": ("CUuuid", {"bytes": "bytes"}),
+        "ArrayDescriptor": (
+            "CUDA_ARRAY_DESCRIPTOR_v2",
+            {"width_elements": "Width", "height": "Height", "format": "Format", "channels": "NumChannels"},
+        ),
+        "MemoryLocation": ("CUmemLocation", {"type": "type", "id": "id"}),
+        "MemoryPoolProperties": (
+            "CUmemPoolProps",
+            {
+                "allocation_type": "allocType",
+                "handle_types": "handleTypes",
+                "location": "location",
+                "security_attributes": "win32SecurityAttributes",
+                "most_bytes": "maxSize",
+                "usage": "usage",
+            },
+        ),
+    },
 )
 
 NVML = Library(
@@ -87,12 +109,33 @@ OPENCL = Library(
         "device_pci_slot_nv": "CL_DEVICE_PCI_SLOT_ID_NV",
         "device_pci_domain_nv": "CL_DEVICE_PCI_DOMAIN_ID_NV",
         "migrate_to_host": "CL_MIGRATE_MEM_OBJECT_HOST",
+        "channel_r": "CL_R",
+        "channel_float": "CL_FLOAT",
+        "mem_object_image_2d": "CL_MEM_OBJECT_IMAGE2D",
     },
     structures={
         "PciBusInfo": (
             "cl_device_pci_bus_info_khr",
             {"domain": "pci_domain", "bus": "pci_bus", "device": "pci_device", "function": "pci_function"},
-        )
+        ),
+        "ImageFormat": (
+            "cl_image_format",
+            {"channel_order": "image_channel_order", "channel_type": "image_channel_data_type"},
+        ),
+        "ImageDescriptor": (
+            "cl_image_desc",
+            {
+                "type": "image_type",
+                "width": "image_width",
+                "height": "image_height",
+                "depth": "image_depth",
+                "array_size": "image_array_size",
+                "row_pitch_bytes": "image_row_pitch",
+                "slice_pitch_bytes": "image_slice_pitch",
+                "mip_levels": "num_mip_levels",
+                "samples": "num_samples",
+            },
+        ),
     },
 )
 

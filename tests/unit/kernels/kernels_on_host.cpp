@@ -31,6 +31,12 @@ u64 global_size = 1;
 #define GLOBAL
 #define GLOBAL_ID   global_id
 #define GLOBAL_SIZE global_size
+// Groups of one thread.
+#define LOCAL
+#define LOCAL_ID   0u
+#define LOCAL_SIZE 1u
+#define BARRIER()
+#define MOST_THREADS 1
 #ifdef ISTHMUS_SLICED
 #define FIRST(count) ((count)*GLOBAL_ID / GLOBAL_SIZE)
 #define END(count)   ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
@@ -167,6 +173,26 @@ void check_copy(const Case& c, std::size_t source_alignment) {
     c.expect(destination.surroundings_intact(), "copy writes nothing else");
 }
 
+// Words of 32 bits, to which the region must be aligned.
+void check_add_and_sum(const Case& c) {
+    constexpr std::uint32_t value = 0x89ABCDEF;
+    const std::size_t words = c.bytes / 4;
+    Region region(4 * words, c.alignment);
+    isthmus::fill_pattern(region.begin(), 4 * words, seed, first_word);
+    auto* const begin = reinterpret_cast<std::uint32_t*>(region.begin());
+    const std::vector<std::uint32_t> before(begin, begin + words);
+    device::launch(c.threads, [&] { device::isthmus_add(region.base(), region.offset(), words, value); });
+    const auto is_more = [](std::uint32_t was, std::uint32_t is) { return was + value == is; };
+    c.expect(std::equal(before.begin(), before.end(), begin, is_more), "add adds to every word, modulo 2^32");
+    c.expect(region.surroundings_intact(), "add writes nothing else");
+
+    std::uint32_t results[2] = {7, 0};  // the first stays untouched: result_offset skips it
+    device::launch(c.threads,
+                   [&] { device::isthmus_sum(region.base(), region.offset(), words, results, sizeof results[0]); });
+    c.expect(results[0] == 7, "sum honours result_offset");
+    c.expect(results[1] == std::accumulate(begin, begin + words, 0U), "sum adds up every word, modulo 2^32");
+}
+
 }  // namespace
 
 int main() {
@@ -175,6 +201,7 @@ int main() {
             for (const std::size_t bytes : small_sizes_and({4095, 4096, 70001})) {
                 check_fill({bytes, alignment, threads});
                 check_verify({bytes, alignment, threads});
+                if (alignment % 4 == 0) check_add_and_sum({bytes, alignment, threads});
             }
             for (std::size_t source_alignment = 0; source_alignment < alignments; ++source_alignment) {
                 for (const std::size_t bytes : small_sizes_and({1023, 4099})) {

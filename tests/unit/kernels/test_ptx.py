@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 CLANG = os.environ.get("CLANG", "clang-15")
-KERNELS = ["isthmus_fill", "isthmus_verify", "isthmus_copy", "isthmus_spin"]
+KERNELS = ["isthmus_fill", "isthmus_verify", "isthmus_copy", "isthmus_add", "isthmus_sum", "isthmus_spin"]
 
 ASSEMBLERS = {
     "12.9": ("nvidia.cuda_nvcc", "nvidia-cuda-nvcc-cu12", ["sm_60", "sm_70", "sm_75", "sm_80", "sm_90"]),
@@ -52,9 +52,10 @@ def test_every_kernel_is_an_entry_with_the_parameters_of_the_contract(repository
         # A list goes on for as long as its lines end in a comma.
         contract = re.search(rf"^//   {kernel} (.*?[^,])$", header, re.MULTILINE | re.DOTALL)
         assert contract is not None
-        # Each parameter of the contract is a pointer or a u64, and each is 8 bytes.
+        # Pointers are u64 too.
+        parameters = re.sub(r"\s*//\s*", " ", contract[1]).split(",")
         types = re.findall(r"\.param \.(\w+)", body(text, kernel).partition(")")[0])
-        assert types == ["u64"] * (contract[1].count(",") + 1)
+        assert types == ["u32" if parameter.split()[0] == "u32" else "u64" for parameter in parameters]
 
 
 def test_nothing_of_the_machine_that_made_it_is_inside(ptx: Path) -> None:
@@ -74,9 +75,10 @@ def test_gate_looks_at_its_flag_anew_each_time_and_has_a_way_out(ptx: Path) -> N
     assert spin.count("%globaltimer") == 2
 
 
-def test_no_kernel_calls_or_keeps_local_memory(ptx: Path) -> None:
+def test_no_kernel_calls_or_keeps_local_memory_and_only_the_sum_shares_any(ptx: Path) -> None:
     text = ptx.read_text("utf-8")
-    assert not re.search(r"\bcall\b|\.local\b|\.extern\b|\.shared\b", text)
+    assert not re.search(r"\bcall\b|\.local\b|\.extern\b", text)
+    assert [kernel for kernel in KERNELS if ".shared" in body(text, kernel)] == ["isthmus_sum"]
 
 
 @pytest.mark.parametrize(

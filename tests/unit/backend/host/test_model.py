@@ -15,8 +15,8 @@ from isthmus.record import GIB, KIB, MIB
 RATE = "a rate such as rate=25GB/s"
 TIME = "a time such as latency=8us"
 SIZE = "a size such as memory=2GiB"
-FAULT = "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, kernel, prefetch, set, fill, verify, stream, "
-PARTS = "rate=, h2d=, d2h=, latency=, memory= or fault="
+FAULT = "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, kernel, add, sum, prefetch, set, fill, "
+PARTS = "rate=, h2d=, d2h=, latency=, memory=, locked= or fault="
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,7 @@ PARTS = "rate=, h2d=, d2h=, latency=, memory= or fault="
         ("memory=inf", "memory=inf", SIZE),
         ("memory=1e30", "memory=1e30", SIZE),
         ("memory=-1", "memory=-1", SIZE),
+        ("locked=some", "locked=some", SIZE),
         ("fault=copy", "fault=copy", FAULT),
         ("fault=copy:", "fault=copy:", FAULT),
         ("fault=cpoy:fail", "fault=cpoy:fail", FAULT),

@@ -1,0 +1,24 @@
+// What all backends do alike.
+#include "backend/backend.hpp"
+
+#include "base/pages.hpp"
+
+namespace isthmus {
+
+Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_t bytes) {
+    ISTHMUS_TRY_ASSIGN(memory, reserve(kind, bytes));
+    ISTHMUS_TRY(memory->prepare());
+    ISTHMUS_TRY(memory->acquire());
+    // Managed pages come to be on the side that uses them first, which is for the caller to choose.
+    if (!allocates_late(kind) || kind == MemoryKind::managed) return std::move(memory);
+    if (memory->host() != nullptr) {
+        touch_pages(memory->host(), bytes);
+    } else {
+        ISTHMUS_TRY_ASSIGN(stream, create_stream());
+        ISTHMUS_TRY(set_bytes(*stream, {memory.get(), 0, bytes}, 0));
+        ISTHMUS_TRY(stream->synchronize());
+    }
+    return std::move(memory);
+}
+
+}  // namespace isthmus
