@@ -8,6 +8,7 @@ from isthmus.model.finding import Finding
 from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
 from isthmus.model.surroundings import surroundings_findings
+from isthmus.model.threads_findings import threads_findings, threads_verdict
 from isthmus.record import Run
 
 __all__ = ["findings", "verdict"]
@@ -27,7 +28,10 @@ class _Experiment:
 
 
 # One line an experiment, in the order in which a run measures them.
-_EXPERIMENTS = (_Experiment(bandwidth_findings, bandwidth_verdict),)
+_EXPERIMENTS = (
+    _Experiment(bandwidth_findings, bandwidth_verdict),
+    _Experiment(threads_findings, threads_verdict),
+)
 
 
 def findings(run: Run) -> list[Finding]:

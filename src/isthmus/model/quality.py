@@ -1,13 +1,15 @@
 """Whether a run can be believed: data that did not arrive, impossible rates, imprecise medians, an early end."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
-from isthmus.model.curve import bandwidth_curves, case_metric, is_resolved
+from isthmus.model.curve import Point, bandwidth_curves, case_metric, is_resolved
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate, memory_name, moved_memory_name
-from isthmus.record import MIB, Case, Run, Settings, format_bytes, format_rate, median_interval
+from isthmus.model.threads import thread_curves
+from isthmus.model.threads_words import threads_of
+from isthmus.record import MIB, Case, Direction, Run, Settings, format_bytes, format_rate, median_interval
 
 __all__ = ["quality_findings"]
 
@@ -45,25 +47,36 @@ def _not_verified(run: Run) -> Finding | None:
 
 def _above_the_link(run: Run) -> Finding | None:
     above = [
-        (point, curve, limit)
-        for curve in bandwidth_curves(run)
-        if (limit := link_rate(run, both=curve.direction == "both"))
-        for point in curve.points
-        if point.rate.low > limit
+        (name, direction, point, limit)
+        for name, direction, point in _crossings(run)
+        if (limit := link_rate(run, both=direction == "both")) and point.rate.low > limit
     ]
     if not above:
         return None
-    most, curve, limit = max(above, key=lambda each: each[0].rate.median)
+    name, direction, most, limit = max(above, key=lambda each: each[2].rate.median)
     return Finding(
         "error",
         "above_link",
         f"{_cases(len(above))} moved data faster than the link can; the fastest is "
-        f"{moved_memory_name(curve.host_memory)}, {_way(curve.direction)}, with {format_rate(most.rate.median)} at "
+        f"{name}, {_way(direction)}, with {format_rate(most.rate.median)} at "
         f"{format_bytes(most.bytes)} where the link carries {format_rate(limit)}: "
         "a copy was elided or the link reading is wrong.",
         fix="Compare the link's generation and width with lspci -vv under load, and do not use these rates "
         "before they agree.",
     )
+
+
+def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
+    """What moved over the link of the run's device, with the name of what moved."""
+    for curve in bandwidth_curves(run):
+        yield from ((moved_memory_name(curve.host_memory), curve.direction, point) for point in curve.points)
+    for threads in thread_curves(run):
+        for count, point in threads.points.items():
+            yield (
+                f"{memory_name(threads.host_memory)} with {threads_of(threads.direction, count)}",
+                threads.direction,
+                point,
+            )
 
 
 def _calls_failed(run: Run) -> Finding | None:
@@ -186,4 +199,11 @@ def _where(case: Case) -> str:
     what = f"{case.method.replace('_', ' ')}{way}"
     if case.bytes:
         what += f" of {format_bytes(case.bytes)}"
-    return f"{what}, {memory_name(case.host_memory)}" if case.host_memory else what
+    named = [
+        memory_name(case.host_memory) if case.host_memory else "",
+        threads_of(case.direction or "", case.threads) if case.threads else "",
+        f"{case.devices} devices at once" if case.devices and case.devices > 1 else "",
+        f"{case.target} to {case.peer}" if case.peer else case.target,
+        "" if case.node is None else f"NUMA node {case.node}",
+    ]
+    return ", ".join([what, *filter(None, named)])

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from isthmus.model.curve import Point, case_point, is_resolved
+from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import MIB, Case, Direction, Run
 
 __all__ = [
@@ -50,7 +51,7 @@ class ThreadCurve:
 
 
 def thread_curves(run: Run) -> list[ThreadCurve]:
-    """The curves of a run, in the order in which their first cases were measured.
+    """The curves of a run: by memory kind, direction and size, and of these the plainest to program first.
 
     Skipped cases make no point; cases that several devices, or one of several NUMA nodes, took part in have their own
     files. A curve without any point does not appear.
@@ -77,7 +78,7 @@ def thread_curves(run: Run) -> list[ThreadCurve]:
                     failed={count: point for count, point in sorted(points.items()) if point.verified == "no"},
                 )
             )
-    return curves
+    return sorted(curves, key=_place)
 
 
 def worker_curves(curves: Iterable[ThreadCurve]) -> list[ThreadCurve]:
@@ -94,6 +95,13 @@ def reference_bytes(curves: Sequence[ThreadCurve]) -> int | None:
 def created_threads(direction: Direction, threads: int) -> int:
     """All threads of a transfer: those of both directions where both run at once."""
     return 2 * threads if direction == "both" else threads
+
+
+def _place(curve: ThreadCurve) -> tuple[object, ...]:
+    kinds = list(MEMORY_NAMES)
+    kind = kinds.index(curve.host_memory) if curve.host_memory in kinds else len(kinds)
+    plain = (curve.method != "workers", curve.slicing != "slices", curve.streams != "shared")
+    return kind, curve.host_memory, get_args(Direction).index(curve.direction), curve.bytes, *plain
 
 
 def _is_plain(case: Case) -> bool:

@@ -1,0 +1,147 @@
+"""What several devices at once, copies between devices, and the NUMA node of host memory change, in sentences."""
+
+from collections.abc import Iterable, Sequence
+
+from isthmus.model.contrast import MATTERS, ratio
+from isthmus.model.finding import Finding
+from isthmus.model.phrases import link_rate, memory_name, range_text, times
+from isthmus.model.threads import REFERENCE_BYTES
+from isthmus.model.threads_places import NodeRates, PeerRate, Setting, Together, device_groups, node_rates, peer_rates
+from isthmus.model.threads_words import joined, way_name
+from isthmus.record import Run, format_bytes, format_rate
+
+__all__ = ["place_findings"]
+
+
+def place_findings(run: Run) -> list[Finding]:
+    """Findings about devices at once, peer copies and nodes; none where there is one device or node."""
+    found = [_together(device_groups(run)), _peers(run, peer_rates(run)), _nodes(run, node_rates(run))]
+    return [finding for finding in found if finding]
+
+
+def _together(groups: Sequence[Together]) -> Finding | None:
+    """All devices at once against each alone, for each direction and kind of memory at the size to tell first."""
+    most = max((group.devices for group in groups), default=0)
+    size = _first_size(group.setting for group in groups)
+    chosen: dict[tuple[str, str], Together] = {}
+    for group in groups:
+        if (group.devices, group.setting.bytes) == (most, size):
+            chosen.setdefault((group.setting.host_memory, group.setting.direction), group)
+    if not chosen:
+        return None
+    hindered = any(_slowed(group) for group in chosen.values())
+    return Finding(
+        "warning" if hindered else "info",
+        "threads_devices",
+        " ".join(_at_once(group) for group in chosen.values()),
+        cause="The devices share a part of the way to host memory, a switch, a root port or the memory of one node; "
+        "this run cannot tell which."
+        if hindered
+        else "",
+        fix="See with lspci -tv which devices share a switch, and place the buffers of each on its own NUMA node."
+        if hindered
+        else "",
+    )
+
+
+def _at_once(group: Together) -> str:
+    setting = group.setting
+    text = f"{group.devices} devices at once"
+    if group.all:
+        text += f" move {format_rate(group.all.rate.median)} in sum"
+    text += f" {way_name(setting.direction).removesuffix(' in sum')} ({memory_name(setting.host_memory)}, "
+    text += f"{format_bytes(setting.bytes)} each)"
+    if group.share:
+        low, high = f"{100 * group.share.low:.0f}", f"{100 * group.share.high:.0f}"
+        text += f", {low if low == high else f'{low} to {high}'} % of what they move alone, added up"
+    slowed = [f"{device} {times(factor, factor)} slower" for device, factor in _slowed(group).items()]
+    if slowed:
+        return f"{text}: {joined(slowed)} than alone."
+    return f"{text}: no device is slowed by an amount that is certain and matters." if group.alone else f"{text}."
+
+
+def _slowed(group: Together) -> dict[str, float]:
+    """Devices that are slower than alone for certain and by a factor that matters."""
+    factors = {device: group.slowdown(device) for device in group.together}
+    return {
+        device: factor.median
+        for device, factor in factors.items()
+        if factor and factor.low > 1 and factor.median >= MATTERS
+    }
+
+
+def _peers(run: Run, rates: Sequence[PeerRate]) -> Finding | None:
+    size = max((rate.bytes for rate in rates), default=0)
+    chosen = sorted((rate for rate in rates if rate.bytes == size), key=lambda rate: rate.point.rate.median)
+    if not chosen:
+        return None
+    slow, fast = chosen[0], chosen[-1]
+    between = "1 pair" if len(chosen) == 1 else f"{len(chosen)} pairs"
+    text = (
+        f"Copies of {format_bytes(size)} from device to device move "
+        f"{range_text(slow.point.rate.median, fast.point.rate.median)} ({between})."
+    )
+    gap = ratio(fast.point.rate, slow.point.rate)
+    if gap.low > 1 and gap.median >= MATTERS:
+        text += (
+            f" {slow.source} to {slow.destination} is the slowest pair, {times(gap.median, gap.median)} slower than "
+            f"{fast.source} to {fast.destination}."
+        )
+    limit = link_rate(run)
+    cause = ""
+    if limit and slow.point.rate.low > limit:
+        cause = f"The link to the host carries {format_rate(limit)}: the devices have a faster one between them."
+    return Finding("info", "threads_peers", text, cause)
+
+
+def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
+    """The best node for each device, from those settings of the size to tell first whose nodes differ for certain."""
+    size = _first_size(rate.setting for rate in rates)
+    own = run.fingerprint.device
+    sentences = []
+    contradicted = False
+    for device in dict.fromkeys(rate.device for rate in rates):
+        telling = [rate for rate in rates if rate.device == device and rate.setting.bytes == size and rate.certain]
+        best = {rate.best for rate in telling}
+        if not telling:
+            sentences.append(f"For {device} the NUMA node makes no difference that is certain and matters.")
+        elif len(best) > 1:
+            each = [f"{rate.best} for {_what(rate.setting)}" for rate in telling]
+            sentences.append(f"No NUMA node is the best for all transfers of {device}: {joined(each)}.")
+        else:
+            (node,) = best
+            named = own.numa_node if device == own.spec else None
+            contradicted = contradicted or named not in (None, node)
+            words = {None: "", node: ", which the system names for it"}
+            sentences.append(
+                f"{device} is fastest with memory and threads on NUMA node {node}"
+                f"{words.get(named, f', although the system names node {named} for it')}; {_losses(telling)}."
+            )
+    if not sentences:
+        return None
+    return Finding(
+        "warning" if contradicted else "info",
+        "threads_nodes",
+        " ".join(sentences),
+        cause="The table by which the firmware tells distances is wrong, or the virtual machine hides them."
+        if contradicted
+        else "",
+        fix="Bind the process to the best node of its device, with numactl --cpunodebind and --membind."
+        if any("fastest" in sentence for sentence in sentences)
+        else "",
+    )
+
+
+def _losses(telling: Sequence[NodeRates]) -> str:
+    factors = [rate.loss(node).median for rate in telling for node in rate.nodes if node != rate.best]
+    ways = joined([_what(rate.setting) for rate in telling])
+    return f"elsewhere {ways} {'is' if len(telling) == 1 else 'are'} {times(min(factors), max(factors))} slower"
+
+
+def _first_size(settings: Iterable[Setting]) -> int | None:
+    sizes = {setting.bytes for setting in settings}
+    return REFERENCE_BYTES if REFERENCE_BYTES in sizes else max(sizes, default=None)
+
+
+def _what(setting: Setting) -> str:
+    return f"{memory_name(setting.host_memory)} {way_name(setting.direction).removesuffix(' in sum')}"
