@@ -63,10 +63,10 @@ PageMemory::~PageMemory() {
 HostBlock::HostBlock(Source source, std::size_t bytes) : source_(source), bytes_(bytes) {
     if (source == Source::malloc) {
         // glibc raises the size from which it asks the system each time to that of the largest block it was given back,
-        // up to 32 MiB: reached at once, the order in which sizes are measured does not matter.
+        // up to 32 MiB with its own header: reached at once, the order in which sizes are measured does not matter.
         static std::once_flag once;
         std::call_once(once, [] {
-            void* volatile block = std::malloc(std::size_t{32} << 20);
+            void* volatile block = std::malloc((std::size_t{32} << 20) - (std::size_t{64} << 10));
             std::free(block);
         });
     }

@@ -81,12 +81,6 @@ std::shared_ptr<Session> open_device(const std::string& backend, int index, cons
     return unwrap(Session::create(unwrap(open_backend(backend, index, model, opencl_drivers))));
 }
 
-MemoryKind kind_of(const std::string& name) {
-    const auto kind = memory_kind_of(name);
-    if (!kind) raise({Code::invalid_argument, "no memory kind '" + name + "'"});
-    return *kind;
-}
-
 Side side_of(const std::string& name) {
     if (name == "host") return Side::host;
     if (name == "device") return Side::device;
@@ -98,6 +92,12 @@ void bind(Session& session) {
 }
 
 }  // namespace
+
+MemoryKind kind_of(const std::string& name) {
+    const auto kind = memory_kind_of(name);
+    if (!kind) raise({Code::invalid_argument, "no memory kind '" + name + "'"});
+    return *kind;
+}
 
 nb::dict link_dict(const LinkReading& link) {
     nb::dict dict;

@@ -2,8 +2,9 @@
 #include "bindings/module.hpp"
 
 NB_MODULE(_native, module) {
-    module.doc() = "The native core of Isthmus: devices, buffers and timed transfers.";
+    module.doc() = "The native core of Isthmus: devices, buffers, timed transfers and allocations.";
     isthmus::bindings::bind_devices(module);
     isthmus::bindings::bind_streams(module);
     isthmus::bindings::bind_transfer(module);
+    isthmus::bindings::bind_allocation(module);
 }

@@ -165,7 +165,7 @@ Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
     samples.host.reserve(quota.most);
     samples.enqueue.reserve(quota.most);
     const TimePoint begin = now();
-    for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
+    for (std::size_t taken = 0; quota.wants_more(taken, begin); ++taken) {
         if (Status status = sample_tracks(samples, host, device_time); !status.ok()) {
             // What was enqueued before the failure still uses the caller's memory.
             for (const Track& track : tracks_) (void)track.stream->synchronize();
@@ -243,8 +243,7 @@ Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
         return Status(Code::call_failed, "no second thread for the second direction: the limit on threads is reached");
     Status failed;
     const TimePoint begin = now();
-    for (std::size_t i = 1; i <= quota.most && (i <= quota.least || seconds_between(begin, now()) < quota.seconds);
-         ++i) {
+    for (std::size_t i = 1; quota.wants_more(i - 1, begin); ++i) {
         failed = prepare_sample();
         if (!failed.ok()) break;
         const TimePoint start = now();

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "experiment/buffer.hpp"
+#include "experiment/quota.hpp"
 
 namespace isthmus {
 
@@ -30,13 +31,6 @@ struct Samples {
     std::vector<double> enqueue;             // until the call returned
     std::vector<double> device;              // between events around the transfer, on the device's clock
     std::vector<std::vector<double>> lanes;  // the same for each direction, when there are two
-};
-
-// How many samples to take: until `seconds` have passed, but at least `least` and at most `most`.
-struct Quota {
-    std::size_t least = 1;
-    std::size_t most = 1;
-    double seconds = 0;
 };
 
 class Transfer {

@@ -1,4 +1,4 @@
-"""The native core: devices, buffers and timed transfers.
+"""The native core: devices, buffers and timed transfers, timed allocations.
 
 Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`.
 """
@@ -17,6 +17,11 @@ class SamplesDict(TypedDict):
     enqueue_seconds: list[float]
     device_seconds: list[float]
     lanes: list[list[float]]
+
+class AllocationDict(TypedDict):
+    allocate: list[float]
+    touch: list[float]
+    free: list[float]
 
 class BackendDict(TypedDict):
     name: str
@@ -92,6 +97,19 @@ class Transfer:
     def verify(self) -> list[tuple[int, int]]:
         """For each lane: 8-byte words that differ, and the index of the first."""
 
+class AllocationCase:
+    """Memory of one kind and size that is got, used for the first time and given back, again and again."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Width in bytes, rows and pitch in bytes of 2-D memory once it was held; zeros where there is none."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> AllocationDict:
+        """As `Transfer.run`; seconds per call, ``touch`` empty where memory is there once it was got.
+
+        Calls shorter than ten microseconds are means over up to 64 blocks held at once.
+        """
+
+def create_allocation(device: Device, kind: str, bytes: int) -> AllocationCase: ...
 def list_devices(opencl_drivers: list[str]) -> list[BackendDict]: ...
 def open_device(backend: str, index: int, model: str, opencl_drivers: list[str]) -> Device: ...
 def bind_to_node(node: int, cpus: list[int]) -> None: ...

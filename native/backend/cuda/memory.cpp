@@ -196,15 +196,14 @@ class PoolMemory final : public CudaAllocation {
         : CudaAllocation(std::move(context), kind, bytes), pool_(pool) {}
     ~PoolMemory() override {
         let_go(*this, *context_);
-        if (context_->make_current().ok()) (void)prepare();
+        // What the pool keeps would be missing elsewhere.
+        if (context_->make_current().ok()) (void)trim();
     }
     bool held() const { return address() != 0; }
 
     Status prepare() override {
-        ISTHMUS_TRY(cu().call(cu().cuStreamSynchronize, pool_.stream));
-        // A pool gives back what it may at the latest synchronisation; this makes sure of it.
-        if (kind() == MemoryKind::device_pool_cold) return cu().call(cu().cuMemPoolTrimTo, pool_.pool, std::size_t{0});
-        return {};
+        if (kind() == MemoryKind::device_pool_cold) return trim();
+        return cu().call(cu().cuStreamSynchronize, pool_.stream);
     }
     Status acquire() override {
         DevicePointer memory = 0;
@@ -219,6 +218,10 @@ class PoolMemory final : public CudaAllocation {
     }
 
   private:
+    Status trim() const {
+        ISTHMUS_TRY(cu().call(cu().cuStreamSynchronize, pool_.stream));
+        return cu().call(cu().cuMemPoolTrimTo, pool_.pool, std::size_t{0});
+    }
     PrimaryContext::Pool pool_;
 };
 

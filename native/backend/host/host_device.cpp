@@ -186,7 +186,7 @@ class HostDevice final : public Device {
     Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
         return std::unique_ptr<Allocation>(std::make_unique<HostAllocation>(core_, kind, bytes, pages));
     }
-    bool allocates_late(MemoryKind) const override { return true; }
+    bool allocates_late(MemoryKind kind) const override { return !is_registered(kind); }
 
     Result<std::unique_ptr<Stream>> create_stream() override {
         if (const auto fault = core_->meet("stream"); fails(fault)) return injected(*fault, "stream", 0);

@@ -117,15 +117,15 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     offset = options.alignment_bytes or 0
     buffers = _Buffers(points, device.native, offset, options.seed)
     subjects: list[Subject] = []
-    skipped: list[Case] = []
+    ended: list[list[Case]] = []
     for point in points:
         reason = buffers.why_not(point)
         case = template(point, options)
         if reason is None:
             subjects.append(_TransferSubject(case, buffers.lanes(point), offset, options.seed))
         else:
-            skipped.append(msgspec.structs.replace(case, skipped=True, note=reason))
-    return Prepared(subjects, skipped, buffers.placement())
+            ended.append([msgspec.structs.replace(case, skipped=True, note=reason)])
+    return Prepared(subjects, ended, buffers.placement())
 
 
 class _Buffers:

@@ -12,24 +12,25 @@ __all__ = ["Batch", "Experiment", "Planned", "Prepared"]
 
 
 class Prepared(NamedTuple):
-    """Subjects that can be measured now, the cases that cannot, with reasons, and where host memory lies.
+    """Subjects that can be measured now, what has ended already, and where host memory lies.
 
+    `ended` holds a group of cases for each subject that cannot be measured, with the reason, or needs no visits.
     `placement` gives for each kind the share of its pages on each NUMA node, ``unknown`` where the kernel cannot say.
     """
 
     subjects: Sequence[Subject]
-    skipped: Sequence[Case] = ()
+    ended: Sequence[Sequence[Case]] = ()
     placement: Mapping[str, Mapping[str, float]] = {}
 
 
 class Batch(NamedTuple):
-    """Cases to be measured interleaved; `weight` is their share of the experiment's time.
+    """Subjects to be measured interleaved, so many in number; `weight` is their share of the experiment's time.
 
     `prepare` allocates what they need, which lives as long as the subjects. It raises CallFailed when the device fails
     at more than the lack of memory.
     """
 
-    cases: int
+    subjects: int
     weight: float
     prepare: Callable[[], Prepared]
 
@@ -41,9 +42,9 @@ class Planned(NamedTuple):
     skipped: Sequence[Case] = ()
 
     @property
-    def cases(self) -> int:
-        """All of them, the skipped ones included."""
-        return len(self.skipped) + sum(batch.cases for batch in self.batches)
+    def total(self) -> int:
+        """What will have ended at the end: subjects and skipped cases."""
+        return len(self.skipped) + sum(batch.subjects for batch in self.batches)
 
 
 class Experiment(Protocol):

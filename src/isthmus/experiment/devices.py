@@ -12,7 +12,7 @@ from isthmus.experiment.default_device import default_device
 from isthmus.experiment.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
-__all__ = ["OpenDevice", "open_device", "probe"]
+__all__ = ["OpenDevice", "open_device", "open_native", "probe"]
 
 _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
@@ -22,11 +22,15 @@ _POCL = "Portable Computing Language"
 
 
 class OpenDevice(NamedTuple):
-    """A device that is open, its description, and where threads and memory were bound before it was opened."""
+    """A device that is open, its description, and where threads and memory were bound before it was opened.
+
+    `model` is what the host backend pretends, as the user words it.
+    """
 
     native: _native.Device
     description: Device
     placement: Placement = Placement()
+    model: str = ""
 
 
 def probe() -> list[Backend]:
@@ -75,8 +79,13 @@ def _device(backend: Backend, index: int) -> Device:
 
 def _open(device: Device, model: str, bind: bool) -> OpenDevice:
     placement = bind_near(device) if bind else Placement()
-    native = _native.open_device(device.backend, device.index, model, _pocl_drivers())
-    return OpenDevice(native, _describe(native.info), placement)
+    native = open_native(device.backend, device.index, model)
+    return OpenDevice(native, _describe(native.info), placement, model)
+
+
+def open_native(backend: str, index: int, model: str = "") -> _native.Device:
+    """Open a device that `probe` has found; `model` is what the host backend pretends."""
+    return _native.open_device(backend, index, model, _pocl_drivers())
 
 
 def _backend(found: "_native.BackendDict") -> Backend:

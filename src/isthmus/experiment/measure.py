@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import bandwidth
+from isthmus.experiment import allocation, bandwidth
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
@@ -34,7 +34,10 @@ from isthmus.record import (
 __all__ = ["EXPERIMENTS", "Progress", "choose_experiments", "measure"]
 
 # In the order in which a run takes them.
-EXPERIMENTS: Mapping[str, Experiment] = {bandwidth.NAME: bandwidth}
+EXPERIMENTS: Mapping[str, Experiment] = {
+    allocation.NAME: allocation,
+    bandwidth.NAME: bandwidth,
+}
 # What answers most questions within half a minute.
 _DEFAULT = (bandwidth.NAME,)
 _ALL = "all"
@@ -156,7 +159,7 @@ class _Session:
     def run(self, experiments: Sequence[Experiment], memory_bytes: int) -> dict[str, dict[str, float]]:
         """Measure all of them; returns where the host memory lay, as `Placement.pages` has it."""
         plans = [experiment.plan(self._device, self._options, memory_bytes) for experiment in experiments]
-        self.total = sum(planned.cases for planned in plans)
+        self.total = sum(planned.total for planned in plans)
         placement: dict[str, dict[str, float]] = {}
         for experiment, planned in zip(experiments, plans, strict=True):
             for case in planned.skipped:
@@ -169,15 +172,15 @@ class _Session:
                 # Allocating and filling counts too.
                 clock = Clock(time.monotonic() + effort.budget_seconds * batch.weight / weights, hard_deadline)
                 prepared = batch.prepare()
-                for case in prepared.skipped:
-                    self._finish([case])
+                for cases in prepared.ended:
+                    self._finish(cases)
                 placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
                 self._ready()
                 run_rounds(prepared.subjects, rules, clock, self._finish, self._rng)
                 del prepared  # Or its buffers would still be there when the next batch's are allocated.
         return placement
 
-    def _finish(self, cases: list[Case]) -> None:
+    def _finish(self, cases: Sequence[Case]) -> None:
         for case in cases:
             self._writer.add(case)
         self.ended += 1

@@ -46,7 +46,7 @@ def measured_and_skipped(
     options: Options = Options(),  # noqa: B008 - immutable
 ) -> tuple[list[Case], list[Case]]:
     prepared = prepare(points, open_device(spec), options)
-    return [subject.template for subject in prepared.subjects], list(prepared.skipped)
+    return [subject.template for subject in prepared.subjects], [case for cases in prepared.ended for case in cases]
 
 
 def test_the_plan_is_every_combination() -> None:
@@ -68,8 +68,8 @@ def test_a_plan_holds_what_was_chosen() -> None:
 def test_what_exceeds_the_memory_is_planned_as_a_skip() -> None:
     options = Options(sizes=[KIB, 64 * MIB], memory=["pinned"], directions=["h2d"])
     planned = plan(open_device("host"), options, 16 * MIB)
-    assert planned.cases == 2
-    assert [batch.cases for batch in planned.batches] == [1]
+    assert planned.total == 2
+    assert [batch.subjects for batch in planned.batches] == [1]
     [large] = planned.skipped
     assert (large.bytes, large.skipped) == (64 * MIB, True)
     assert large.note.startswith("its buffers exceed the 16 MiB of host memory that this run may take")

@@ -1,0 +1,151 @@
+// One timed case: memory of one kind and size that is got, used for the first time and given back, again and again.
+#include "experiment/allocation.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/pages.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr double short_seconds = 10e-6;
+constexpr std::size_t most_blocks = 64;
+// Blocks held at once must not crowd out what else is measured.
+constexpr std::size_t most_bytes_at_once = std::size_t{64} << 20;
+
+// What reading the clock adds to every time: the least of many differences between two readings.
+double clock_seconds() {
+    static const double seconds = [] {
+        double least = 1;
+        for (int i = 0; i < 1000; ++i) {
+            const TimePoint start = now();
+            least = std::min(least, seconds_between(start, now()));
+        }
+        return least;
+    }();
+    return seconds;
+}
+
+double per_block(TimePoint start, TimePoint stop, std::size_t blocks) {
+    return std::max(seconds_between(start, stop) - clock_seconds(), 0.0) / static_cast<double>(blocks);
+}
+
+// Registered memory is there once: two of its blocks would be other pages. A cold pool is cold for the first block
+// only.
+bool comes_alone(MemoryKind kind) {
+    return is_registered(kind) || kind == MemoryKind::device_pool_cold;
+}
+
+}  // namespace
+
+AllocationCase::AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes)
+    : session_(std::move(session)), kind_(kind), bytes_(bytes) {}
+
+Result<std::unique_ptr<AllocationCase>> AllocationCase::create(std::shared_ptr<Session> session, MemoryKind kind,
+                                                               std::size_t bytes) {
+    ISTHMUS_TRY(session->device().bind_thread());
+    std::unique_ptr<AllocationCase> made(new AllocationCase(std::move(session), kind, bytes));
+    ISTHMUS_TRY(made->add_blocks(1));  // Says so now if the kind is unknown to the device.
+    made->blocks_.clear();
+    return made;
+}
+
+Status AllocationCase::add_blocks(std::size_t count) {
+    while (blocks_.size() < count) {
+        ISTHMUS_TRY_ASSIGN(block, device().reserve(kind_, bytes_));
+        blocks_.push_back(std::move(block));
+    }
+    return {};
+}
+
+Result<AllocationSamples> AllocationCase::run(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(device().bind_thread());
+    auto samples = run_blocks(warmups, quota);
+    // Between two runs other cases have their turn: nothing of this one, like pages to be locked, takes their memory.
+    blocks_.clear();
+    if (samples.ok()) return samples;
+    return samples.take_status().in(std::to_string(bytes_) + " bytes of " + std::string(name_of(kind_)) + " memory");
+}
+
+Result<AllocationSamples> AllocationCase::run_blocks(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(add_blocks(std::max(batch_, std::size_t{1})));
+    AllocationSamples tried;
+    // A warm pool has to be warmed, however long that takes.
+    if (kind_ == MemoryKind::device_pool) warmups = std::max(warmups, std::size_t{1});
+    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(sample(tried));
+    if (warmups > 0 && batch_ == 0) {
+        batch_ = choose_batch(tried.allocate.back());
+        ISTHMUS_TRY(add_blocks(batch_));
+        // The batch is warmed up as a whole: a pool grows to it once.
+        ISTHMUS_TRY(sample(tried));
+    }
+    AllocationSamples samples;
+    samples.allocate.reserve(quota.most);
+    samples.free.reserve(quota.most);
+    const TimePoint begin = now();
+    while (quota.wants_more(samples.allocate.size(), begin)) ISTHMUS_TRY(sample(samples));
+    return samples;
+}
+
+std::size_t AllocationCase::choose_batch(double allocate_seconds) const {
+    if (comes_alone(kind_) || allocate_seconds >= short_seconds) return 1;
+    return std::clamp(most_bytes_at_once / bytes_, std::size_t{1}, most_blocks);
+}
+
+Status AllocationCase::sample(AllocationSamples& samples) {
+    for (const auto& block : blocks_) ISTHMUS_TRY(block->prepare());
+    const bool touches = device().allocates_late(kind_);
+    const TimePoint start = now();
+    Status status = acquire_all();
+    const TimePoint acquired = now();
+    if (status.ok()) shape_ = blocks_.front()->shape();
+    const TimePoint begin = now();
+    if (status.ok() && touches) status = touch_all();
+    const TimePoint touched = now();
+    Status released = release_all();
+    const TimePoint end = now();
+    ISTHMUS_TRY(std::move(status));
+    ISTHMUS_TRY(std::move(released));
+    samples.allocate.push_back(per_block(start, acquired, blocks_.size()));
+    if (touches) samples.touch.push_back(per_block(begin, touched, blocks_.size()));
+    samples.free.push_back(per_block(touched, end, blocks_.size()));
+    return {};
+}
+
+Status AllocationCase::acquire_all() {
+    for (const auto& block : blocks_) {
+        ISTHMUS_TRY(block->acquire());
+        ++held_;
+    }
+    return {};
+}
+
+// All that are held, also after a failure; returns the first.
+Status AllocationCase::release_all() {
+    Status first;
+    for (std::size_t i = 0; i < held_; ++i) {
+        if (Status status = blocks_[i]->release(); !status.ok() && first.ok()) first = std::move(status);
+    }
+    held_ = 0;
+    return first;
+}
+
+// By one thread, as most programs do; device memory by the device.
+Status AllocationCase::touch_all() {
+    for (const auto& block : blocks_) {
+        if (is_on_device(kind_) && block->host() == nullptr) {
+            ISTHMUS_TRY(session_->run([&](Stream& stream) {
+                return device().set_bytes(stream, {block.get(), 0, bytes_}, std::uint8_t{1});
+            }));
+            continue;
+        }
+        ISTHMUS_TRY(device().begin_host_access(*block));
+        touch_pages_alone(block->host(), bytes_);
+        ISTHMUS_TRY(device().end_host_access(*block));
+    }
+    return {};
+}
+
+}  // namespace isthmus

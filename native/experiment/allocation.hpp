@@ -1,0 +1,53 @@
+// One timed case: memory of one kind and size that is got, used for the first time and given back, again and again.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "experiment/buffer.hpp"
+#include "experiment/quota.hpp"
+
+namespace isthmus {
+
+// Seconds per call, in the order in which they were taken; `touch` is empty where memory is there once it was got.
+struct AllocationSamples {
+    std::vector<double> allocate, touch, free;
+};
+
+class AllocationCase {
+  public:
+    AllocationCase(const AllocationCase&) = delete;
+    AllocationCase& operator=(const AllocationCase&) = delete;
+
+    // Fails with unsupported where the device cannot have memory of this kind.
+    static Result<std::unique_ptr<AllocationCase>> create(std::shared_ptr<Session> session, MemoryKind kind,
+                                                          std::size_t bytes);
+
+    // `warmups` that are not kept, then samples. A sample is one block; of calls shorter than ten microseconds it is
+    // the mean over up to 64 blocks held at once, since the clock itself takes as long as the shortest of them. What
+    // the clock takes is subtracted. Fails as Allocation::acquire does, with nothing held.
+    Result<AllocationSamples> run(std::size_t warmups, Quota quota);
+    // Of 2-D memory, once it was held.
+    Shape shape() const { return shape_; }
+
+  private:
+    AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes);
+    Device& device() { return session_->device(); }
+    Result<AllocationSamples> run_blocks(std::size_t warmups, Quota quota);
+    Status sample(AllocationSamples& samples);
+    Status acquire_all();
+    Status release_all();
+    Status touch_all();
+    std::size_t choose_batch(double allocate_seconds) const;
+    Status add_blocks(std::size_t count);
+
+    std::shared_ptr<Session> session_;
+    MemoryKind kind_;
+    std::size_t bytes_;
+    std::size_t batch_ = 0;                            // blocks held at once; 0 until it is known
+    std::vector<std::unique_ptr<Allocation>> blocks_;  // while it runs
+    std::size_t held_ = 0;                             // so many of the blocks, from the first on
+    Shape shape_;
+};
+
+}  // namespace isthmus
