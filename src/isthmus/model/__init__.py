@@ -1,7 +1,25 @@
 """What the measurements mean: rate curves, how they settle, how they compare, and conclusions in sentences."""
 
+from isthmus.model.allocation import PHASES, AllocationCosts, CostCurve, CostPoint, Phase, SizedCost, allocation_costs
+from isthmus.model.allocation_pinning import choice_text
+from isthmus.model.allocation_words import how_many_times
+from isthmus.model.breakeven_comparison import (
+    AgreementShare,
+    BreakevenAnalysis,
+    ThresholdComparison,
+    analyse_breakeven,
+    share_of,
+)
+from isthmus.model.breakeven_findings import ALLOCATED_WAYS
+from isthmus.model.breakeven_measured import BREAKEVEN_CASES, BREAKEVEN_USES, BREAKEVEN_WAYS
+from isthmus.model.breakeven_price import reference_size
+from isthmus.model.breakeven_seed import SEED_ANSWERS, seed_threshold, seed_words
+from isthmus.model.breakeven_thresholds import Contest
+from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, spans_words, uses_words
 from isthmus.model.conclusions import findings, verdict
 from isthmus.model.contrast import Contrast, contrast
+from isthmus.model.cost_fit import TOLERANCE, CostFit, fit_cost
+from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
 from isthmus.model.phrases import (
@@ -12,6 +30,8 @@ from isthmus.model.phrases import (
     link_rate,
     memory_name,
 )
+from isthmus.model.pinned_ways import EXISTING, NEW_WAYS, PinnedChoice, pinned_choices
+from isthmus.model.published_costs import PublishedCost, published_costs
 from isthmus.model.shape import (
     LARGE_BYTES,
     SMALL_BYTES,
@@ -25,34 +45,75 @@ from isthmus.model.shape import (
     steadiness,
     trend,
 )
+from isthmus.model.threshold import Threshold
 
 __all__ = [
+    "ALLOCATED_WAYS",
+    "BREAKEVEN_CASES",
+    "BREAKEVEN_USES",
+    "BREAKEVEN_WAYS",
+    "EXISTING",
     "LARGE_BYTES",
     "MEMORY_NAMES",
+    "NEW_WAYS",
     "ONE_WAY",
+    "PHASES",
+    "PLAIN_CASES",
+    "SEED_ANSWERS",
     "SMALL_BYTES",
+    "TOLERANCE",
+    "AgreementShare",
+    "AllocationCosts",
+    "BreakevenAnalysis",
+    "Contest",
     "Contrast",
+    "CostCurve",
+    "CostFit",
+    "CostPoint",
+    "CostRatio",
     "Curve",
     "Finding",
     "HalfSize",
+    "Phase",
+    "PinnedChoice",
     "Plateau",
     "Point",
+    "PublishedCost",
     "Severity",
+    "SizedCost",
     "Steadiness",
+    "Threshold",
+    "ThresholdComparison",
     "about_bytes",
+    "allocation_costs",
+    "analyse_breakeven",
     "bandwidth_curves",
     "capitalised",
+    "case_words",
+    "choice_text",
     "contrast",
+    "cost_ratio",
     "describe_device",
     "find",
     "findings",
+    "fit_cost",
     "half_size",
+    "how_many_times",
     "latency",
     "link_rate",
     "memory_name",
     "peak",
+    "pinned_choices",
     "plateau",
+    "published_costs",
+    "reference_size",
+    "seed_threshold",
+    "seed_words",
+    "share_of",
+    "size_words",
+    "spans_words",
     "steadiness",
     "trend",
+    "uses_words",
     "verdict",
 ]

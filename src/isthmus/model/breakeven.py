@@ -77,7 +77,7 @@ _NO_RECIPE = {
 }
 _NO_FURTHER_USE = {
     ("reduction", "managed_prefetch"): "neither experiment measures what it costs the host to write to pages that the "
-    "device holds, as every use after the first does",
+    "device still holds, as every use after the first does where only a result comes back",
 }
 
 

@@ -13,10 +13,22 @@ from isthmus.model.breakeven_thresholds import Breakeven, Contest
 from isthmus.model.threshold import Threshold
 from isthmus.record import Run
 
-__all__ = ["AGREEMENT", "Analysis", "Blame", "Comparison", "Outcome", "Share", "analyse_breakeven", "share_of"]
+__all__ = [
+    "AGREEMENT",
+    "TIGHT",
+    "AgreementShare",
+    "Blame",
+    "BreakevenAnalysis",
+    "Outcome",
+    "ThresholdComparison",
+    "analyse_breakeven",
+    "share_of",
+]
 
 # Two sizes within this factor of each other are the same answer.
 AGREEMENT = 1.5
+# Where two ways differ by less, errors of a few percent move their threshold far.
+TIGHT = 0.10
 
 Outcome = Literal["agrees", "near", "differs", "undecided", "not_derived"]
 
@@ -35,7 +47,7 @@ class Blame(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ThresholdComparison:
     """One contest's measured threshold beside the derived one.
 
     - ``agrees``: the same answer, sizes within a factor AGREEMENT of each other by their medians.
@@ -54,8 +66,13 @@ class Comparison:
     blame: Blame | None = None
     gap: float = math.nan
 
+    @property
+    def ill_conditioned(self) -> bool:
+        """Whether the two ways differ by less than TIGHT anywhere between the two thresholds."""
+        return self.gap < TIGHT
 
-class Share(NamedTuple):
+
+class AgreementShare(NamedTuple):
     """How many contests agree by their medians, how many more by their intervals, and how many can be compared."""
 
     agreeing: int
@@ -64,16 +81,16 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Analysis:
+class BreakevenAnalysis:
     """What a run says about its ways, measured and derived."""
 
     measured: Breakeven
     derived: Breakeven
     missing: dict[tuple[str, str], str]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ThresholdComparison, ...]
 
 
-def analyse_breakeven(run: Run) -> Analysis | None:
+def analyse_breakeven(run: Run) -> BreakevenAnalysis | None:
     """Everything that the breakeven experiment of a run says; None where it has no case that counts.
 
     Kept for the runs asked last: findings, verdict and tables all want it, and it takes half a second.
@@ -95,7 +112,7 @@ class _Same:
 
 
 @lru_cache(maxsize=8)
-def _analysis(same: _Same) -> Analysis | None:
+def _analysis(same: _Same) -> BreakevenAnalysis | None:
     run = same.run
     measured = Breakeven(measured_totals(run))
     sizes = sorted({size for totals in measured.totals.values() for size in totals.seconds})
@@ -107,33 +124,33 @@ def _analysis(same: _Same) -> Analysis | None:
         _compared(measured, derived, derivation, contest, threshold)
         for contest, threshold in measured.thresholds.items()
     )
-    return Analysis(measured, derived, derivation.missing, comparisons)
+    return BreakevenAnalysis(measured, derived, derivation.missing, comparisons)
 
 
-def share_of(comparisons: Sequence[Comparison]) -> Share:
+def share_of(comparisons: Sequence[ThresholdComparison]) -> AgreementShare:
     """How many of these agree."""
     count = {outcome: sum(each.outcome == outcome for each in comparisons) for outcome in ("agrees", "near", "differs")}
-    return Share(count["agrees"], count["near"], sum(count.values()))
+    return AgreementShare(count["agrees"], count["near"], sum(count.values()))
 
 
 def _compared(
     measured: Breakeven, derived: Breakeven, derivation: Derivation, contest: Contest, found: Threshold
-) -> Comparison:
+) -> ThresholdComparison:
     # Over the same range, or "never" would not mean the same.
     other = derived.threshold(contest, within=(found.first, found.last))
     if other is None:
         ways = (contest.incumbent, contest.challenger)
         reasons = [derivation.missing[contest.case, way] for way in ways if (contest.case, way) in derivation.missing]
-        return Comparison(contest, found, None, "not_derived", missing="; ".join(dict.fromkeys(reasons)))
+        return ThresholdComparison(contest, found, None, "not_derived", missing="; ".join(dict.fromkeys(reasons)))
     if "cannot_tell" in {found.state, other.state}:
-        return Comparison(contest, found, other, "undecided")
+        return ThresholdComparison(contest, found, other, "undecided")
     if _agree(found, other):
-        return Comparison(contest, found, other, "agrees")
+        return ThresholdComparison(contest, found, other, "agrees")
     if _near(found, other):
-        return Comparison(contest, found, other, "near")
+        return ThresholdComparison(contest, found, other, "near")
     place = math.sqrt(_place(found) * _place(other))
     blame = _blame(measured, derived, contest, place)
-    return Comparison(contest, found, other, "differs", blame=blame, gap=_gap(measured, contest, found, other))
+    return ThresholdComparison(contest, found, other, "differs", blame=blame, gap=_gap(measured, contest, found, other))
 
 
 def _agree(one: Threshold, other: Threshold) -> bool:

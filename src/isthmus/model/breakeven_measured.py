@@ -8,12 +8,30 @@ from dataclasses import dataclass
 from isthmus.model.resample import Draws, resampled_medians
 from isthmus.record import Case, Run
 
-__all__ = ["CASES", "USES", "WAYS", "Key", "Totals", "interpolated", "measured_totals", "ordered_ways"]
+__all__ = [
+    "BREAKEVEN_CASES",
+    "BREAKEVEN_USES",
+    "BREAKEVEN_WAYS",
+    "Key",
+    "Totals",
+    "interpolated",
+    "measured_totals",
+    "ordered_ways",
+]
 
-CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
-USES = (1, 2, 5, 10, 100, 1000)
+BREAKEVEN_CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
+BREAKEVEN_USES = (1, 2, 5, 10, 100, 1000)
 # What everybody has first; of two ways, the later one is the challenger.
-WAYS = ("pageable", "pinned", "registered", "touched_registered", "staging", "mapped", "managed", "managed_prefetch")
+BREAKEVEN_WAYS = (
+    "pageable",
+    "pinned",
+    "registered",
+    "touched_registered",
+    "staging",
+    "mapped",
+    "managed",
+    "managed_prefetch",
+)
 
 # A case and a way.
 Key = tuple[str, str]
@@ -93,8 +111,10 @@ def measured_totals(run: Run) -> dict[Key, Totals]:
 
 
 def ordered_ways(ways: Iterable[str]) -> list[str]:
-    """Each way once, in the order of WAYS; those that this version does not know come last."""
-    return sorted(set(ways), key=lambda way: (WAYS.index(way) if way in WAYS else len(WAYS), way))
+    """Each way once, in the order of BREAKEVEN_WAYS; those that this version does not know come last."""
+    return sorted(
+        set(ways), key=lambda way: (BREAKEVEN_WAYS.index(way) if way in BREAKEVEN_WAYS else len(BREAKEVEN_WAYS), way)
+    )
 
 
 def _counts(case: Case) -> bool:

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.model.breakeven_measured import CASES, USES, WAYS, Key, Totals, interpolated, ordered_ways
+from isthmus.model.breakeven_measured import (
+    BREAKEVEN_CASES,
+    BREAKEVEN_USES,
+    BREAKEVEN_WAYS,
+    Key,
+    Totals,
+    interpolated,
+    ordered_ways,
+)
 from isthmus.model.resample import Draws, interval_of
 from isthmus.model.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
 from isthmus.record import Interval
@@ -48,14 +56,14 @@ class Breakeven:
         return ordered_ways(way for each, way in self.totals if each == case)
 
     def cases(self) -> list[str]:
-        """The cases that have totals, in the order of CASES."""
-        return [case for case in CASES if any(case == each for each, _ in self.totals)]
+        """The cases that have totals, in the order of BREAKEVEN_CASES."""
+        return [case for case in BREAKEVEN_CASES if any(case == each for each, _ in self.totals)]
 
     def contests(self) -> Iterator[Contest]:
         """Every two ways of every case with every number of uses that is asked."""
         for case in self.cases():
             for incumbent, challenger in combinations(self.ways(case), 2):
-                for uses in USES:
+                for uses in BREAKEVEN_USES:
                     yield Contest(case, uses, incumbent, challenger)
 
     @cached_property
@@ -74,12 +82,14 @@ class Breakeven:
         return size_threshold(sizes, np.array([slow[size] for size in sizes]), np.array([fast[size] for size in sizes]))
 
     def seconds(self, case: str, way: str, uses: int) -> dict[int, Draws]:
-        """Seconds by size for one of USES; empty for a way that is not there."""
+        """Seconds by size for one of BREAKEVEN_USES; empty for a way that is not there."""
         return self._seconds.get((case, way, uses), {})
 
     @cached_property
     def _seconds(self) -> dict[tuple[str, str, int], dict[int, Draws]]:
-        return {(case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in USES}
+        return {
+            (case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in BREAKEVEN_USES
+        }
 
     def intervals(self, case: str, way: str, uses: int) -> dict[int, Interval]:
         """Seconds by size with their intervals; empty for a way that is not there."""
@@ -108,7 +118,7 @@ class Breakeven:
             return None
         return uses_threshold(list(gains), np.array(list(gains.values())))
 
-    def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = WAYS) -> list[Span]:
+    def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
         """The fastest of these ways along the sizes: as few spans as certainty allows."""
         by_way = {way: self.seconds(case, way, uses) for way in self.ways(case) if way in among}
         spans: list[Span] = []

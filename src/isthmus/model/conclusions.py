@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from isthmus.model.allocation_conclusions import allocation_findings, allocation_verdict
 from isthmus.model.bandwidth import bandwidth_findings, bandwidth_verdict
+from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
@@ -30,6 +32,8 @@ class _Experiment:
 # One line an experiment, in the order in which a run measures them.
 _EXPERIMENTS = (
     _Experiment(bandwidth_findings, bandwidth_verdict),
+    _Experiment(allocation_findings, allocation_verdict),
+    _Experiment(breakeven_findings, breakeven_verdict),
     _Experiment(threads_findings, threads_verdict),
 )
 

@@ -1,0 +1,67 @@
+"""What pinning costs once and saves with every use, as the breakeven experiment's programs pay it."""
+
+from dataclasses import dataclass
+
+from isthmus.model.breakeven_comparison import BreakevenAnalysis
+from isthmus.model.breakeven_measured import interpolated
+from isthmus.model.breakeven_words import PLAIN_CASES, both_cases
+from isthmus.record import MIB, format_bytes, format_seconds
+
+__all__ = ["PinningPrice", "pinning_price", "price_words", "reference_size"]
+
+_REFERENCE_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True)
+class PinningPrice:
+    """What pinning costs and saves against pageable memory, in seconds with buffers of `bytes`.
+
+    `setup` is what getting and giving back pinned memory takes longer, once; `saved` what each use then takes less, and
+    `ratio` how many times as long a use takes with pageable memory, by case.
+    """
+
+    bytes: int
+    setup: float
+    saved: dict[str, float]
+    ratio: dict[str, float]
+
+
+def pinning_price(analysis: BreakevenAnalysis) -> PinningPrice | None:
+    """The price at the reference size, as the program itself pays it; None where it was not measured."""
+    size = reference_size(analysis)
+    setups, saved, ratio = [], {}, {}
+    for case in analysis.measured.cases():
+        both = [analysis.measured.totals.get((case, way)) for way in ("pageable", "pinned")]
+        further = [interpolated(totals.further, size) for totals in both if totals and totals.further]
+        first = [interpolated(totals.at(1), size) for totals in both if totals]
+        pageable, pinned = further if len(further) == 2 else (None, None)
+        if pageable is None or pinned is None or first[0] is None or first[1] is None:
+            continue
+        setups.append(float((first[1] - pinned - first[0] + pageable)[0]))
+        saved[case], ratio[case] = float((pageable - pinned)[0]), float((pageable / pinned)[0])
+    return PinningPrice(size, setups[0], saved, ratio) if setups else None
+
+
+def reference_size(analysis: BreakevenAnalysis) -> int:
+    """64 MiB, or the largest measured size where that is less."""
+    sizes = {size for totals in analysis.measured.totals.values() for size in totals.seconds}
+    return min(_REFERENCE_BYTES, max(sizes))
+
+
+def price_words(analysis: BreakevenAnalysis) -> str:
+    """The price for each MiB in sentences; empty where it was not measured."""
+    price = pinning_price(analysis)
+    if price is None:
+        return ""
+    mebibytes = price.bytes / MIB
+    at = f"At {format_bytes(price.bytes)}"
+    if price.setup <= 0:
+        return f"{at} pinned memory costs no more to get and give back than pageable memory with its first touch."
+    setup = format_seconds(price.setup / mebibytes)
+    text = f"{at} getting and giving back pinned memory takes {setup} per MiB more than pageable memory, touched first"
+    gains = {
+        case: format_seconds(saved / mebibytes)
+        for case, saved in price.saved.items()
+        if case in PLAIN_CASES and saved > 0
+    }
+    return f"{text}; each use then saves {both_cases(gains)}." if gains else f"{text}, and a use then saves nothing."
