@@ -30,3 +30,9 @@ def synthetic() -> ModuleType:
 def synthetic_threads() -> ModuleType:
     """tests/synthetic_threads.py: cases of the threads experiment."""
     return _load("synthetic_threads")
+
+
+@pytest.fixture(scope="session")
+def synthetic_allocation() -> ModuleType:
+    """tests/synthetic_allocation.py: cases of the allocation experiment."""
+    return _load("synthetic_allocation")

@@ -1,5 +1,7 @@
 """Words that conclusions share: names of memory kinds, shares of the link, and how a curve ends."""
 
+from collections.abc import Sequence
+
 from isthmus.model.curve import Curve
 from isthmus.model.shape import largest, peak, plateau, trend
 from isthmus.record import GIB, KIB, MIB, Run, format_bytes, format_rate
@@ -9,6 +11,7 @@ __all__ = [
     "about_bytes",
     "capitalised",
     "describe_device",
+    "enumerated",
     "link_rate",
     "memory_name",
     "moved_memory_name",
@@ -21,7 +24,7 @@ __all__ = [
 # In the order in which tables and charts show them: what everybody has first, what needs most care after, the device's
 # own last.
 MEMORY_NAMES = {
-    "malloc": "malloc",
+    "malloc": "memory from malloc",
     "pageable": "pageable memory",
     "pageable_huge": "pageable memory on huge pages",
     "pinned": "pinned memory",
@@ -30,7 +33,7 @@ MEMORY_NAMES = {
     "registered": "registered memory",
     "registered_huge": "registered memory on huge pages",
     "touched_registered": "memory touched by many threads and registered",
-    "touched_registered_huge": "memory touched by many threads and registered, on huge pages",
+    "touched_registered_huge": "huge-page memory touched by many threads and registered",
     "staging": "a kept staging buffer",
     "mapped": "mapped memory",
     "managed": "managed memory",
@@ -115,6 +118,12 @@ def about_bytes(count: float) -> str:
     """A size that was interpolated, to two digits: ``190 KiB``."""
     factor, unit = next(pair for pair in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (0, "B")) if count >= pair[0])
     return f"{float(f'{count / (factor or 1):.2g}'):g} {unit}"
+
+
+def enumerated(words: Sequence[str], last: str = "and") -> str:
+    """``a``, ``a and b`` or ``a, b and c``; nothing for no words."""
+    *others, final = words or [""]
+    return f"{', '.join(others)} {last} {final}" if others else final
 
 
 def capitalised(text: str) -> str:

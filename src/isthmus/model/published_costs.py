@@ -1,0 +1,129 @@
+"""Allocation costs published for a GTX 280 of 2008 beside those of a run, with what the figures say about why.
+
+Source: Keson, "Pinned Memory vs. Non-Pinned Memory", from measurements on a 3.2 GHz Core 2 Extreme with a GTX 280 and
+PCI Express 2.0, up to 512 MiB.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.model.allocation import AllocationCosts, Phase
+from isthmus.model.allocation_words import costs_text, how_many_times
+from isthmus.model.cost_ratio import cost_ratio
+from isthmus.model.shape import LARGE_BYTES
+from isthmus.record import KIB, MIB, Interval, format_bytes, format_seconds
+
+__all__ = ["PublishedCost", "published_costs"]
+
+
+@dataclass(frozen=True)
+class PublishedCost:
+    """One published figure beside the run's.
+
+    Both are ranges in seconds or in times what malloc or free takes; the ends of a single figure are equal, and then
+    `interval` is that of the run's. `why` is what the figures say about the difference.
+    """
+
+    name: str
+    unit: Literal["seconds", "times"]
+    published: tuple[float, float]
+    here: tuple[float, float]
+    interval: Interval | None
+    why: str
+
+    @property
+    def factor(self) -> tuple[float, float]:
+        """The run's over the published, end by end."""
+        return self.here[0] / self.published[0], self.here[1] / self.published[1]
+
+
+def published_costs(costs: AllocationCosts) -> list[PublishedCost]:
+    """Those whose sizes and kinds the run has, times first."""
+    return [*_times(costs), *_ratios(costs)]
+
+
+class _Line:
+    """The fixed part and that for each MiB on which two published times lie."""
+
+    def __init__(self, small: tuple[int, float], large: tuple[int, float]) -> None:
+        self.per_mib = (large[1] - small[1]) / (large[0] - small[0]) * MIB
+        self.fixed = small[1] - self.per_mib * small[0] / MIB
+
+
+_PINNED = {MIB: 2300e-6, 512 * MIB: 61e-3}
+_DEVICE = {256: 1e-6, 512 * KIB: 50e-6, 512 * MIB: 12.5e-3}
+_PINNED_LINE = _Line(*_PINNED.items())
+_DEVICE_LINE = _Line(*list(_DEVICE.items())[1:])
+
+
+def _times(costs: AllocationCosts) -> list[PublishedCost]:
+    found = []
+    for call, kind, figures in (("cudaMallocHost", "pinned", _PINNED), ("cudaMalloc", "device", _DEVICE)):
+        cost = costs.phase(kind, "allocate")
+        for size, seconds in figures.items():
+            if cost and size in cost.sizes:
+                here = cost.at(size)
+                why = _why_pinned(costs) if kind == "pinned" else _why_device(costs, size)
+                name = f"{call}, {format_bytes(size)}"
+                ends = (here.median, here.median)
+                found.append(PublishedCost(name, "seconds", (seconds, seconds), ends, here, why))
+    return found
+
+
+def _why_pinned(costs: AllocationCosts) -> str:
+    curve = costs.find("pinned", "allocate")
+    there = f"{format_seconds(_PINNED_LINE.fixed)} plus {format_seconds(_PINNED_LINE.per_mib)} per MiB"
+    return f"There the two figures come to {there}; here an allocation {costs_text(curve)}." if curve else ""
+
+
+def _why_device(costs: AllocationCosts, size: int) -> str:
+    curve, pool = costs.find("device", "allocate"), costs.find("device_pool", "allocate")
+    if curve is None:
+        return ""
+    if size == min(_DEVICE):
+        text = f"Here even the smallest allocation takes {format_seconds(curve.points[0].seconds.median)}"
+        point = pool.at(size) if pool else None
+        if point:
+            text += (
+                f"; from the warm pool, which hands out memory that is there, it takes "
+                f"{format_seconds(point.seconds.median)}, so the published call may have done that too"
+            )
+        return f"{text}."
+    there = f"{format_seconds(_DEVICE_LINE.per_mib)} for each MiB above 512 KiB"
+    return f"There it grew by {there}; here an allocation {costs_text(curve)}."
+
+
+_Bounds = tuple[int, int]
+_RATIOS: tuple[tuple[str, str, Phase, _Bounds, tuple[float, float]], ...] = (
+    ("cudaMallocHost / malloc", "pinned", "allocate", (1, 512 * MIB), (1e3, 1e5)),
+    ("cudaMalloc / malloc, below 4 MiB", "device", "allocate", (1, 4 * MIB - 1), (10**1.5, 10**1.5)),
+    ("cudaMalloc / malloc, from 4 MiB", "device", "allocate", (4 * MIB, 512 * MIB), (1e2, 1e4)),
+    ("cudaFreeHost / free", "pinned", "free", (1, 512 * MIB), (1e3, 1e5)),
+    ("cudaFree / free", "device", "free", (1, 512 * MIB), (1e2, 1e3)),
+)
+
+
+def _ratios(costs: AllocationCosts) -> list[PublishedCost]:
+    found = []
+    for name, kind, phase, (least, most), published in _RATIOS:
+        gap = cost_ratio(costs.phase(kind, phase), costs.phase("malloc", phase), least_bytes=least)
+        medians = [gap.at(size).median for size in gap.sizes if size <= most] if gap else []
+        if medians:
+            here = (min(medians), max(medians))
+            found.append(PublishedCost(name, "times", published, here, None, _why_ratio(costs, kind, phase)))
+    return found
+
+
+def _why_ratio(costs: AllocationCosts, kind: str, phase: Phase) -> str:
+    """Malloc's own figure, and the ratio to memory that is there, which says more."""
+    curve = costs.find("malloc", phase)
+    if curve is None:
+        return ""
+    text = f"Here {'malloc' if phase == 'allocate' else 'free'} {costs_text(curve)}"
+    fair = cost_ratio(costs.whole(kind), costs.whole("pageable"), least_bytes=LARGE_BYTES)
+    # The device's memory replaces no pages of the host.
+    if (kind, phase) == ("pinned", "allocate") and fair:
+        low, high = (how_many_times(end) for end in fair.span)
+        span = low if low == high else f"{low.removesuffix(' times')} to {high}"
+        text += f"; against pages that are touched and freed again it is {span} from 1 MiB on"
+    return f"{text}."
