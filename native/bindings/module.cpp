@@ -7,4 +7,5 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_streams(module);
     isthmus::bindings::bind_transfer(module);
     isthmus::bindings::bind_allocation(module);
+    isthmus::bindings::bind_trip(module);
 }

@@ -23,6 +23,10 @@ class AllocationDict(TypedDict):
     touch: list[float]
     free: list[float]
 
+class TripDict(TypedDict):
+    totals: dict[int, list[float]]
+    further: list[float]
+
 class BackendDict(TypedDict):
     name: str
     devices: list[dict[str, Any]]
@@ -108,6 +112,20 @@ class AllocationCase:
 
         Calls shorter than ten microseconds are means over up to 64 blocks held at once.
         """
+
+class Trip:
+    """A buffer is got and filled, its data is worked on by the device and comes back, and the buffer is given back."""
+
+    @property
+    def wrong_words(self) -> int:
+        """32-bit words that did not come back as computed; of a reduction, wrong sums."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> TripDict:
+        """As `Transfer.run`. ``totals`` by the number of uses between getting the buffer and giving it back, empty for
+        those that take too long; ``further`` is each use after the first.
+        """
+
+def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer, device: Buffer) -> Trip:
+    """A trip of ``round_trip`` or ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`."""
 
 def create_allocation(device: Device, kind: str, bytes: int) -> AllocationCase: ...
 def list_devices(opencl_drivers: list[str]) -> list[BackendDict]: ...

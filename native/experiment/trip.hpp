@@ -1,0 +1,101 @@
+// One timed case: a buffer is got, filled, its data is worked on by the device and comes back, and the buffer is given
+// back.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "experiment/buffer.hpp"
+#include "experiment/quota.hpp"
+
+namespace isthmus {
+
+// How the data gets to the device and back.
+enum class Way {
+    pageable,            // a buffer as malloc gives it, copied by the driver
+    pinned,              // page-locked memory got for it
+    registered,          // ordinary memory that is page-locked once it is filled
+    touched_registered,  // pages touched by many threads and page-locked before they are filled
+    staging,             // a page-locked buffer that is kept for good
+    managed,             // the kernel's accesses bring the pages, and the CPU's bring them back
+    managed_prefetch,    // the same pages, asked for in time
+    mapped,              // the kernel works on page-locked memory of the host
+};
+
+enum class Work {
+    round_trip,  // a kernel adds to every word, and all of them come back
+    reduction,   // a kernel adds all words up, and the sum comes back
+};
+
+struct TripPlan {
+    Way way;
+    Work work;
+    bool in_place;  // the producer writes into the buffer, instead of memcpy from pageable memory
+    std::size_t bytes;
+};
+
+struct TripSamples {
+    // Uses of the buffer between getting it and giving it back.
+    static constexpr std::array<std::size_t, 4> uses{1, 2, 5, 10};
+    // Seconds from getting it to having given it back, for each number of uses; those that take too long are empty.
+    std::array<std::vector<double>, uses.size()> totals;
+    std::vector<double> further;  // of each use after the first
+};
+
+class Trip {
+  public:
+    Trip(const Trip&) = delete;
+    Trip& operator=(const Trip&) = delete;
+    ~Trip();
+
+    // `source` is pageable memory with contents, a page larger than `plan.bytes`; `device` is memory of the device, as
+    // large. Bytes are a multiple of 4. Fails with unsupported where the device has no such way.
+    static Result<std::unique_ptr<Trip>> create(TripPlan plan, std::shared_ptr<Buffer> source,
+                                                std::shared_ptr<Buffer> device);
+
+    // `warmups` trips that are not kept, then samples. What comes back is checked while the clock stands still: of
+    // small buffers each time, of large ones at the end of the first trip.
+    Result<TripSamples> run(std::size_t warmups, Quota quota);
+    // 32-bit words that did not come back as they should, since the trip was created; for a reduction, wrong sums.
+    std::size_t wrong_words() const { return wrong_words_; }
+
+  private:
+    Trip(TripPlan plan, std::shared_ptr<Buffer> source, std::shared_ptr<Buffer> device);
+    Device& gpu() { return source_->session().device(); }
+    bool is_managed() const { return plan_.way == Way::managed || plan_.way == Way::managed_prefetch; }
+    // Whether the kernel works where the host's data is, without a copy.
+    bool works_in_place() const { return is_managed() || plan_.way == Way::mapped; }
+    Region region(Allocation& memory) const { return {&memory, 0, plan_.bytes}; }
+
+    Status reserve();
+    Status sample(TripSamples& samples, bool check_large);
+    Status acquire();
+    Status use();
+    Status fill();
+    Status work();
+    Status bring_back();
+    Status release();
+    Status check();
+    std::uint32_t expected_sum();
+    void choose_uses(const TripSamples& tried);
+
+    TripPlan plan_;
+    std::shared_ptr<Buffer> source_;
+    std::shared_ptr<Buffer> device_;
+    Stream* stream_ = nullptr;             // of the session
+    std::unique_ptr<Allocation> memory_;   // of the program
+    std::unique_ptr<Allocation> locked_;   // registered: the same pages, while they are locked
+    std::unique_ptr<Allocation> results_;  // two page-locked and two device words: where the sum goes
+    std::unique_ptr<Allocation> sum_;
+    bool held_ = false;
+    bool on_device_ = false;  // managed: where the pages are
+    std::size_t uses_ = 2;    // of one sample
+    bool uses_known_ = false;
+    std::uint32_t salt_ = 0;  // changes with every use, so that what an earlier one left cannot pass for this one's
+    std::array<std::optional<std::uint32_t>, 2> source_sums_;
+    std::size_t wrong_words_ = 0;
+};
+
+}  // namespace isthmus
