@@ -33,6 +33,7 @@ class ThreadCurve:
     `streams` says whether the threads of a direction share a stream or have one each, `slicing` whether each copies
     one slice or they take chunks from a common counter. With one thread there is no difference between the streams:
     that point belongs to both. `failed` are points whose data did not arrive; no conclusion may rest on them.
+    `skipped` has the reasons of those that could not be measured.
     """
 
     method: str
@@ -43,6 +44,7 @@ class ThreadCurve:
     slicing: Slicing
     points: Mapping[int, Point]
     failed: Mapping[int, Point]
+    skipped: Mapping[int, str]
 
     @property
     def subject(self) -> tuple[str, Direction, int]:
@@ -53,19 +55,21 @@ class ThreadCurve:
 def thread_curves(run: Run) -> list[ThreadCurve]:
     """The curves of a run: by memory kind, direction and size, and of these the plainest to program first.
 
-    Skipped cases make no point; cases that several devices, or one of several NUMA nodes, took part in have their own
-    files. A curve without any point does not appear.
+    Cases that concern one of several devices or NUMA nodes are no part of any. A curve without any point does not
+    appear.
     """
     target = run.settings.target_relative_half_width
     groups: dict[tuple[str, Direction, str, int, Slicing], list[Case]] = {}
     for case in run.cases:
-        if case.experiment == "threads" and _is_plain(case) and is_resolved(case) and case.direction:
+        if _is_plain(case) and (case.skipped or is_resolved(case)) and case.direction:
             slicing: Slicing = "slices" if case.pieces is None else "chunks"
             groups.setdefault((case.method, case.direction, case.host_memory, case.bytes, slicing), []).append(case)
     curves = []
     for (method, direction, memory, size, slicing), cases in groups.items():
         for streams, chosen in _by_streams(cases).items():
-            points = {case.threads or 1: case_point(case, target) for case in chosen}
+            points = {case.threads or 1: case_point(case, target) for case in chosen if not case.skipped}
+            if not points:
+                continue
             curves.append(
                 ThreadCurve(
                     method=method,
@@ -76,6 +80,7 @@ def thread_curves(run: Run) -> list[ThreadCurve]:
                     slicing=slicing,
                     points={count: point for count, point in sorted(points.items()) if point.verified != "no"},
                     failed={count: point for count, point in sorted(points.items()) if point.verified == "no"},
+                    skipped={case.threads or 1: case.note for case in chosen if case.skipped},
                 )
             )
     return sorted(curves, key=_place)
@@ -105,7 +110,8 @@ def _place(curve: ThreadCurve) -> tuple[object, ...]:
 
 
 def _is_plain(case: Case) -> bool:
-    return case.method in ("workers", "spawn") and case.devices is None and not case.target and case.node is None
+    plain = case.devices is None and not case.target and case.node is None
+    return case.experiment == "threads" and case.method in ("workers", "spawn") and plain
 
 
 def _by_streams(cases: Iterable[Case]) -> dict[StreamUse, list[Case]]:

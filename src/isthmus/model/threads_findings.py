@@ -8,8 +8,10 @@ from isthmus.model.phrases import link_rate, memory_name
 from isthmus.model.threads import ThreadCurve, reference_bytes, thread_curves, worker_curves
 from isthmus.model.threads_gain import Gain, thread_gains
 from isthmus.model.threads_gain_findings import FULL_LINK, gain_findings, rate_span
+from isthmus.model.threads_modes import threads_both_ways
 from isthmus.model.threads_modes_findings import mode_findings
 from isthmus.model.threads_places_findings import place_findings
+from isthmus.model.threads_published import published_finding
 from isthmus.model.threads_spawn import spawn_costs
 from isthmus.model.threads_spawn_findings import spawn_finding, usual_spawn_cost
 from isthmus.model.threads_words import count_span, divided, joined, threads_of, way_name
@@ -21,8 +23,9 @@ __all__ = ["threads_findings", "threads_verdict"]
 def threads_findings(run: Run) -> list[Finding]:
     """The findings about threads of one device, and about several devices and nodes where there are some."""
     curves = thread_curves(run)
-    spawn = spawn_finding(curves)
-    found = [*gain_findings(run, thread_gains(curves)), *mode_findings(run, curves), *([spawn] if spawn else [])]
+    gains = thread_gains(curves)
+    single = [spawn_finding(curves), published_finding(run, gains, threads_both_ways(curves))]
+    found = [*gain_findings(run, gains), *mode_findings(run, curves), *(finding for finding in single if finding)]
     return found + place_findings(run)
 
 

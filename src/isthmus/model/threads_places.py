@@ -7,11 +7,11 @@ from isthmus.model.contrast import MATTERS, above, ratio
 from isthmus.model.curve import Point, case_point, is_resolved
 from isthmus.record import Case, Direction, Interval, Run
 
-__all__ = ["NodeRates", "PeerRate", "Setting", "Together", "device_groups", "node_rates", "peer_rates"]
+__all__ = ["NodeRates", "PeerRate", "Together", "TransferSetting", "device_groups", "node_rates", "peer_rates"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class TransferSetting:
     """How the transfers that are compared were made; `bytes` are those of one device, each way."""
 
     direction: Direction
@@ -26,7 +26,7 @@ class Setting:
 class Together:
     """`devices` devices working at once, against each alone: rates by device, and those of all of them in sum."""
 
-    setting: Setting
+    setting: TransferSetting
     devices: int
     alone: Mapping[str, Point]
     together: Mapping[str, Point]
@@ -61,7 +61,7 @@ class PeerRate:
 class NodeRates:
     """One device fed from each NUMA node of the host: rates by node."""
 
-    setting: Setting
+    setting: TransferSetting
     device: str
     nodes: Mapping[int, Point]
 
@@ -84,7 +84,7 @@ class NodeRates:
 
 def device_groups(run: Run) -> list[Together]:
     """A comparison for each setting and number of devices that worked at once."""
-    groups: dict[Setting, list[Case]] = {}
+    groups: dict[TransferSetting, list[Case]] = {}
     for case in _measured(run):
         if case.devices is not None and case.node is None and case.method == "workers" and case.direction:
             groups.setdefault(_setting(case, case.direction), []).append(case)
@@ -110,7 +110,7 @@ def peer_rates(run: Run) -> list[PeerRate]:
 
 def node_rates(run: Run) -> list[NodeRates]:
     """Rates by node for each device and setting that was fed from more than one node."""
-    groups: dict[tuple[str, Setting], list[Case]] = {}
+    groups: dict[tuple[str, TransferSetting], list[Case]] = {}
     for case in _measured(run):
         if case.node is not None and case.method == "workers" and case.direction:
             groups.setdefault((_device(run, case), _setting(case, case.direction)), []).append(case)
@@ -136,5 +136,5 @@ def _device(run: Run, case: Case) -> str:
     return case.target or run.fingerprint.device.spec
 
 
-def _setting(case: Case, direction: Direction) -> Setting:
-    return Setting(direction, case.host_memory, case.bytes, case.threads, case.streams, case.pieces)
+def _setting(case: Case, direction: Direction) -> TransferSetting:
+    return TransferSetting(direction, case.host_memory, case.bytes, case.threads, case.streams, case.pieces)

@@ -6,7 +6,15 @@ from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate, memory_name, range_text, times
 from isthmus.model.threads import REFERENCE_BYTES
-from isthmus.model.threads_places import NodeRates, PeerRate, Setting, Together, device_groups, node_rates, peer_rates
+from isthmus.model.threads_places import (
+    NodeRates,
+    PeerRate,
+    Together,
+    TransferSetting,
+    device_groups,
+    node_rates,
+    peer_rates,
+)
 from isthmus.model.threads_words import joined, way_name
 from isthmus.record import Run, format_bytes, format_rate
 
@@ -138,10 +146,10 @@ def _losses(telling: Sequence[NodeRates]) -> str:
     return f"elsewhere {ways} {'is' if len(telling) == 1 else 'are'} {times(min(factors), max(factors))} slower"
 
 
-def _first_size(settings: Iterable[Setting]) -> int | None:
+def _first_size(settings: Iterable[TransferSetting]) -> int | None:
     sizes = {setting.bytes for setting in settings}
     return REFERENCE_BYTES if REFERENCE_BYTES in sizes else max(sizes, default=None)
 
 
-def _what(setting: Setting) -> str:
+def _what(setting: TransferSetting) -> str:
     return f"{memory_name(setting.host_memory)} {way_name(setting.direction).removesuffix(' in sum')}"

@@ -1,7 +1,6 @@
 """What creating threads for each transfer costs, in sentences: per transfer, per thread and of the transfer's time."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, memory_name
@@ -73,11 +72,14 @@ def _other_sizes(costs: Sequence[SpawnCost], told: SpawnCost) -> str:
     found = [
         f"{_percent(cost.share) if cost.certain else 'nothing certain'} at {format_bytes(cost.curve.bytes)}"
         for cost in sorted(costs, key=lambda cost: cost.curve.bytes)
-        if cost.threads == told.threads
-        and cost.curve.bytes != curve.bytes
-        and replace(cost.curve, bytes=curve.bytes, points={}, failed={}) == replace(curve, points={}, failed={})
+        if cost.threads == told.threads and cost.curve.bytes != curve.bytes and _way(cost.curve) == _way(curve)
     ]
     return f", and {joined(found)}" if found else ""
+
+
+def _way(curve: ThreadCurve) -> tuple[str, ...]:
+    """All of a curve but its size."""
+    return curve.host_memory, curve.direction, curve.streams, curve.slicing
 
 
 def _minded_below(cost: SpawnCost) -> str:

@@ -1,0 +1,111 @@
+"""What threads gained where this experiment was first published, beside this machine, and why the answers differ.
+
+Source: "Measuring the transfer rate between SpursEngine and host", cellspe.matrix.jp: 64 MiB of ordinary memory, a
+slice for each persistent thread, one session for all of them, PCI Express 1.0 x1.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from isthmus.model.finding import Finding
+from isthmus.model.phrases import link_rate, memory_name, times
+from isthmus.model.threads import REFERENCE_BYTES
+from isthmus.model.threads_gain import Gain
+from isthmus.model.threads_modes import BothWays
+from isthmus.model.threads_words import joined, way_name
+from isthmus.record import MIB, Run
+
+__all__ = ["PUBLISHED_RATES", "published_finding", "published_share"]
+
+# Printed as MB/s, of which its program makes 2**20 bytes: main.cpp multiplies bytes per microsecond by 0.953674.
+_PRINTED = {
+    "h2d": {1: 145.079269, 2: 162.067934, 4: 162.874685, 8: 162.870955, 16: 162.853548},
+    "d2h": {1: 184.843890, 2: 196.956343, 4: 197.653417, 8: 197.660132, 16: 198.501865},
+    "both": {1: 181.106558, 2: 192.357914, 4: 191.442456, 8: 193.129940, 16: 193.578570, 32: 193.719781},
+}
+# Direction -> threads of each direction -> bytes per second, a sum for both ways; one measurement each, no interval.
+PUBLISHED_RATES: Mapping[str, Mapping[int, float]] = {
+    direction: {count: rate * MIB for count, rate in rates.items()} for direction, rates in _PRINTED.items()
+}
+_LINK = 250e6
+
+
+def published_share(direction: str, threads: int) -> float:
+    """Their rate over the theoretical one of their link, twice that for both ways."""
+    return PUBLISHED_RATES[direction][threads] / (_LINK * (2 if direction == "both" else 1))
+
+
+def published_finding(run: Run, gains: Sequence[Gain], both: Sequence[BothWays]) -> Finding | None:
+    """Their gains and ours for the same size; None where that was not measured."""
+    ours = [gain for gain in gains if gain.curve.bytes == REFERENCE_BYTES and gain.curve.direction in PUBLISHED_RATES]
+    if not ours:
+        return None
+    theirs = [
+        f"{_factor(_published_gain(way))} {way_name(way)}"
+        for way in dict.fromkeys(gain.curve.direction for gain in ours)
+    ]
+    kinds = {
+        kind: [gain for gain in ours if gain.curve.host_memory == kind]
+        for kind in dict.fromkeys(gain.curve.host_memory for gain in ours)
+    }
+    here = [
+        f"{joined([_gained(gain) for gain in chosen])} with {memory_name(kind)}"
+        for kind, chosen in kinds.items()
+        if any(gain.answer != "no" for gain in chosen)
+    ]
+    none = [memory_name(kind) for kind, chosen in kinds.items() if all(gain.answer == "no" for gain in chosen)]
+    here += [f"nothing with {joined(none)}"] if none else []
+    text = (
+        "Where this experiment was first published (SpursEngine, PCI Express 1.0 x1, 64 MiB of ordinary memory) more "
+        f"threads gained a factor of {joined(theirs)}; here they gain {joined(here)}."
+    )
+    return Finding("info", "threads_published", f"{text}{_turns(both)}", cause=_idle(run, ours))
+
+
+def _published_gain(direction: str) -> float:
+    rates = PUBLISHED_RATES[direction]
+    return max(rates.values()) / rates[1]
+
+
+def _gained(gain: Gain) -> str:
+    gained = {"yes": f"a factor of {_factor(gain.factor)}", "no": "nothing"}.get(gain.answer, "nothing certain")
+    return f"{gained} {way_name(gain.curve.direction)}"
+
+
+def _factor(value: float) -> str:
+    return times(value, value).removesuffix(" times")
+
+
+def _turns(both: Sequence[BothWays]) -> str:
+    """How much of what two ways move alone they moved at once, with one thread each way."""
+    ours = [each for each in both if each.curve.bytes == REFERENCE_BYTES and each.threads == 1]
+    if not ours:
+        return ""
+    alone = PUBLISHED_RATES["h2d"][1] + PUBLISHED_RATES["d2h"][1]
+    shares = [f"{100 * each.share.median:.0f} % of {memory_name(each.curve.host_memory)}" for each in _plain(ours)]
+    return (
+        f" Both ways at once moved {100 * PUBLISHED_RATES['both'][1] / alone:.0f} % of what each way moved alone, "
+        f"added up; here that is {joined(shares)}."
+    )
+
+
+def _plain(both: Sequence[BothWays]) -> list[BothWays]:
+    """The first of each kind: the plainest to program, which is the way of theirs."""
+    found: dict[str, BothWays] = {}
+    for each in both:
+        found.setdefault(each.curve.host_memory, each)
+    return list(found.values())
+
+
+def _idle(run: Run, gains: Sequence[Gain]) -> str:
+    """What one thread leaves of the link, where it left theirs room to gain and leaves ours less."""
+    limit = link_rate(run)
+    idle = {
+        gain.curve.direction: (1 - published_share(gain.curve.direction, 1), 1 - gain.one.rate.median / limit)
+        for gain in gains
+        if limit and gain.curve.host_memory == "pinned" and gain.curve.direction != "both" and gain.answer == "no"
+    }
+    if not idle or any(here >= there for there, here in idle.values()):
+        return ""
+    there = joined([f"{100 * share:.0f} % {way_name(way)}" for way, (share, _) in idle.items()])
+    here = joined([f"{100 * share:.0f} %" for _, share in idle.values()])
+    return f"More threads can fill what one leaves idle of the link: {there} there, {here} of pinned memory here."
