@@ -41,10 +41,11 @@ void bind_allocation(nb::module_& module) {
         });
     module.def(
         "create_allocation",
-        [](const std::shared_ptr<Session>& device, const std::string& kind, std::size_t bytes) {
-            return unwrap(AllocationCase::create(device, kind_of(kind), bytes));
+        [](const std::shared_ptr<Session>& device, const std::string& kind, std::size_t bytes, bool beside) {
+            return unwrap(AllocationCase::create(device, kind_of(kind), bytes, beside));
         },
-        nb::arg("device"), nb::arg("kind"), nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>());
+        nb::arg("device"), nb::arg("kind"), nb::arg("bytes"), nb::arg("beside") = false,
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace isthmus::bindings

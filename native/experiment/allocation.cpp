@@ -11,9 +11,10 @@ namespace isthmus {
 namespace {
 
 constexpr double short_seconds = 10e-6;
+constexpr std::size_t neighbour_bytes = 256;
 constexpr std::size_t most_blocks = 64;
-// Blocks held at once must not crowd out what else is measured.
-constexpr std::size_t most_bytes_at_once = std::size_t{64} << 20;
+// More blocks at once than the C library keeps when it gets them back would each time be fresh ones.
+constexpr std::size_t most_bytes_at_once = std::size_t{4} << 20;
 
 // What reading the clock adds to every time: the least of many differences between two readings.
 double clock_seconds() {
@@ -40,13 +41,13 @@ bool comes_alone(MemoryKind kind) {
 
 }  // namespace
 
-AllocationCase::AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes)
-    : session_(std::move(session)), kind_(kind), bytes_(bytes) {}
+AllocationCase::AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes, bool beside)
+    : session_(std::move(session)), kind_(kind), bytes_(bytes), beside_(beside) {}
 
 Result<std::unique_ptr<AllocationCase>> AllocationCase::create(std::shared_ptr<Session> session, MemoryKind kind,
-                                                               std::size_t bytes) {
+                                                               std::size_t bytes, bool beside) {
     ISTHMUS_TRY(session->device().bind_thread());
-    std::unique_ptr<AllocationCase> made(new AllocationCase(std::move(session), kind, bytes));
+    std::unique_ptr<AllocationCase> made(new AllocationCase(std::move(session), kind, bytes, beside));
     ISTHMUS_TRY(made->add_blocks(1));  // Says so now if the kind is unknown to the device.
     made->blocks_.clear();
     return made;
@@ -62,6 +63,13 @@ Status AllocationCase::add_blocks(std::size_t count) {
 
 Result<AllocationSamples> AllocationCase::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(device().bind_thread());
+    std::unique_ptr<Allocation> neighbour;
+    if (beside_) {
+        ISTHMUS_TRY_ASSIGN(held, device().reserve(kind_, neighbour_bytes));
+        ISTHMUS_TRY(held->prepare());
+        ISTHMUS_TRY(held->acquire());
+        neighbour = std::move(held);
+    }
     auto samples = run_blocks(warmups, quota);
     // Between two runs other cases have their turn: nothing of this one, like pages to be locked, takes their memory.
     blocks_.clear();

@@ -20,8 +20,10 @@ class AllocationCase {
     AllocationCase& operator=(const AllocationCase&) = delete;
 
     // Fails with unsupported where the device cannot have memory of this kind.
+    // With `beside`, a small block of the same kind is held all the while: drivers carve small blocks out of a larger
+    // one, which they give back with the last of them.
     static Result<std::unique_ptr<AllocationCase>> create(std::shared_ptr<Session> session, MemoryKind kind,
-                                                          std::size_t bytes);
+                                                          std::size_t bytes, bool beside);
 
     // `warmups` that are not kept, then samples. A sample is one block; of calls shorter than ten microseconds it is
     // the mean over up to 64 blocks held at once, since the clock itself takes as long as the shortest of them. What
@@ -31,7 +33,7 @@ class AllocationCase {
     Shape shape() const { return shape_; }
 
   private:
-    AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes);
+    AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes, bool beside);
     Device& device() { return session_->device(); }
     Result<AllocationSamples> run_blocks(std::size_t warmups, Quota quota);
     Status sample(AllocationSamples& samples);
@@ -44,6 +46,7 @@ class AllocationCase {
     std::shared_ptr<Session> session_;
     MemoryKind kind_;
     std::size_t bytes_;
+    bool beside_;
     std::size_t batch_ = 0;                            // blocks held at once; 0 until it is known
     std::vector<std::unique_ptr<Allocation>> blocks_;  // while it runs
     std::size_t held_ = 0;                             // so many of the blocks, from the first on

@@ -70,6 +70,7 @@ class Trip {
     Region region(Allocation& memory) const { return {&memory, 0, plan_.bytes}; }
 
     Status reserve();
+    Result<TripSamples> run_trips(std::size_t warmups, Quota quota);
     Status sample(TripSamples& samples, bool check_large);
     Status acquire();
     Status use();
@@ -87,7 +88,7 @@ class Trip {
     Stream* stream_ = nullptr;             // of the session
     std::unique_ptr<Allocation> memory_;   // of the program
     std::unique_ptr<Allocation> locked_;   // registered: the same pages, while they are locked
-    std::unique_ptr<Allocation> results_;  // two page-locked and two device words: where the sum goes
+    std::unique_ptr<Allocation> results_;  // where the sum goes, from sum_
     std::unique_ptr<Allocation> sum_;
     bool held_ = false;
     bool on_device_ = false;  // managed: where the pages are

@@ -189,7 +189,8 @@ class ArrayMemory final : public CudaAllocation {
     Array array_ = nullptr;
 };
 
-// From a stream-ordered pool. Both calls return before the device has come so far; prepare() waits for that.
+// From a stream-ordered pool. Both calls return before the device has come so far: what one stream gave back it gets
+// again without waiting.
 class PoolMemory final : public CudaAllocation {
   public:
     PoolMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, PrimaryContext::Pool pool)
@@ -201,10 +202,7 @@ class PoolMemory final : public CudaAllocation {
     }
     bool held() const { return address() != 0; }
 
-    Status prepare() override {
-        if (kind() == MemoryKind::device_pool_cold) return trim();
-        return cu().call(cu().cuStreamSynchronize, pool_.stream);
-    }
+    Status prepare() override { return kind() == MemoryKind::device_pool_cold ? trim() : Status(); }
     Status acquire() override {
         DevicePointer memory = 0;
         ISTHMUS_TRY(cu().call(cu().cuMemAllocFromPoolAsync, &memory, bytes(), pool_.pool, pool_.stream));

@@ -47,15 +47,21 @@ MEMORY_KINDS = (
 DIRECTIONS: Sequence[str] = ()
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([4 * KIB, MIB, 16 * MIB, 64 * MIB], 4.0, 0.2),
-    "default": Effort(powers_of_two(8, 30, 2), 33.0, 2.0),
+    "default": Effort(powers_of_two(8, 30, 2), 26.0, 2.0),
     "full": Effort(powers_of_two(8, 33), 300.0, 5.0),
 }
 _PHASES = ("touch", "free")
 
 
+# Of these, small blocks are carved out of larger ones, which go with the last block in them.
+_CARVED = ("pinned", "write_combined", "managed", "device")
+_BESIDE_BYTES = 4 * MIB
+
+
 class _Point(NamedTuple):
     kind: str
     bytes: int
+    beside: bool = False
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
@@ -66,8 +72,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         reason = device.native.why_not(kind)
         if reason is None:
             possible.append(kind)
-        for size in options.effort(EFFORTS).sizes:
-            point = _Point(kind, size)
+        for point in _points(kind, options.effort(EFFORTS).sizes):
             why = reason or _why_too_large(point, device, memory_bytes)
             if why is None:
                 points.append(point)
@@ -77,6 +82,11 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     if points:
         batches.append(Batch(len(points), 1.0, partial(_prepare, device.native, points)))
     return Planned(batches, skipped)
+
+
+def _points(kind: str, sizes: Sequence[int]) -> list[_Point]:
+    beside = [size for size in sizes if size <= _BESIDE_BYTES] if kind in _CARVED else []
+    return [*(_Point(kind, size) for size in sizes), *(_Point(kind, size, beside=True) for size in beside)]
 
 
 def _why_too_large(point: _Point, device: OpenDevice, memory_bytes: int) -> str | None:
@@ -89,7 +99,8 @@ def _why_too_large(point: _Point, device: OpenDevice, memory_bytes: int) -> str 
     return None
 
 
-def _template(point: _Point, method: str = "allocate") -> Case:
+def _template(point: _Point, phase: str = "allocate") -> Case:
+    method = f"beside_{phase}" if point.beside else phase
     return Case(experiment=NAME, method=method, host_memory=point.kind, bytes=point.bytes)
 
 
@@ -107,11 +118,12 @@ class _AllocationSubject:
     def __init__(self, device: _native.Device, point: _Point) -> None:
         self.template = _template(point)
         self._device = device
+        self._point = point
         self._case: _native.AllocationCase | None = None
 
     def visit(self, quota: Quota, collected: Collected) -> None:
         if self._case is None:
-            self._case = _native.create_allocation(self._device, self.template.host_memory, self.template.bytes)
+            self._case = _native.create_allocation(self._device, *self._point)
         samples = self._case.run(*quota)
         width, rows, pitch = self._case.shape
         if width:
@@ -119,7 +131,8 @@ class _AllocationSubject:
             collected.template = msgspec.structs.replace(self.template, **shape)
         collected.samples.setdefault("host_seconds", []).extend(samples["allocate"])
         for phase in _PHASES:
-            template = msgspec.structs.replace(collected.template, method=phase)
+            method = collected.template.method.replace("allocate", phase)
+            template = msgspec.structs.replace(collected.template, method=method)
             collected.add_companion(phase, template, "host_seconds", samples[phase])  # type: ignore[literal-required]
 
 
