@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isthmus.record import GIB, KIB, Case, Direction, Series
+from isthmus.record import GIB, KIB, MIB, Case, Direction, Series
 
 CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
 WAYS = ("pageable", "pinned", "registered", "touched_registered", "staging", "mapped", "managed", "managed_prefetch")
-SIZES = tuple(1 << power for power in range(12, 28))
+# As a run measures them by default.
+SIZES = (*(1 << power for power in range(12, 27, 2)), 128 * MIB)
 BANDWIDTH_SIZES = tuple(1 << power for power in range(31))
 ALLOCATION_SIZES = tuple(1 << power for power in range(8, 31))
 
@@ -28,17 +29,22 @@ class Cost:
 
 @dataclass(frozen=True)
 class Machine:
-    """What everything costs; `program` multiplies the cost of copies inside a program, by kind and direction."""
+    """What everything costs.
+
+    `wait` is the part of a transfer that is spent on waiting for its end, which a program does once for a use and not
+    for each step of it. `program` multiplies the cost of copies inside a program, by kind and direction.
+    """
 
     memory: Mapping[tuple[str, str], Cost]
     copies: Mapping[tuple[str, str], Cost]
     fill: Cost = Cost(0.5e-6, 1 / 9e9)
-    kernel: Cost = Cost(4e-6, 2 / 4.8e12)
+    kernel: Cost = Cost(0.5e-6, 2 / 4.8e12)
     fault: Cost = Cost(30e-6, 1 / 8e9)
+    wait: float = 3e-6
     program: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
-    def use(self, case: str, way: str, size: int) -> float:
-        """Seconds of one use of a buffer that is there."""
+    def use(self, case: str, way: str, size: int, *, again: bool = True) -> float:
+        """Seconds of one use of a buffer that is there; `again` when it is not the first."""
         back = case.startswith("round_trip")
         fill = 0.0 if case.endswith("in_place") else self.fill.seconds(size)
         if way == "mapped":
@@ -48,12 +54,16 @@ class Machine:
             return fill + self.kernel.seconds(size) + self.fault.seconds(size) * (2 if back else 1)
         kind = _COPIED.get(way, way)
         seconds = fill + self.kernel.seconds(size) + self._copy(kind, "h2d", size)
-        return seconds + self._copy(kind, "d2h", size) if back else seconds
+        if back:
+            return seconds + self._copy(kind, "d2h", size) - self.wait
+        # Pages that stay on the device have to be fetched before they are filled again.
+        fetched = way == "managed_prefetch" and again
+        return seconds + (self._copy(kind, "d2h", size) if fetched else 0.0)
 
     def once(self, way: str, size: int) -> float:
         """Seconds of getting a buffer, touching it first and giving it back."""
         usual = "malloc" if size < 128 * KIB else "pageable"
-        kinds = {"registered": (usual, "registered"), "staging": (), "pageable": (usual,)}
+        kinds = {"registered": ("pageable", "registered"), "staging": (), "pageable": (usual,)}
         kinds |= {"managed_prefetch": ("managed",)}
         parts = [
             self.memory[kind, method].seconds(size)
@@ -65,7 +75,8 @@ class Machine:
 
     def total(self, case: str, way: str, uses: int, size: int) -> float:
         """Seconds from allocation to release."""
-        return self.once(way, size) + uses * self.use(case, way, size)
+        first = self.use(case, way, size, again=False)
+        return self.once(way, size) + first + (uses - 1) * self.use(case, way, size)
 
     def _copy(self, kind: str, direction: str, size: int) -> float:
         return self.copies[kind, direction].seconds(size) * self.program.get((kind, direction), 1.0)
@@ -169,19 +180,23 @@ def bandwidth(
     random = np.random.default_rng(seed)
     methods = {"mapped": "kernel", "managed": "prefetch"}
     directions: dict[str, Direction] = {"h2d": "h2d", "d2h": "d2h"}
-    return [
-        Case(
-            experiment="bandwidth",
-            method=methods.get(kind, "copy"),
-            direction=directions[direction],
-            host_memory=kind,
-            bytes=size,
-            series=[_series(_noisy(cost.seconds(size), noise, samples, random))],
-            verified="yes",
-        )
-        for size in sizes
-        for (kind, direction), cost in machine.copies.items()
-    ]
+    made = []
+    for size in sizes:
+        for (kind, direction), cost in machine.copies.items():
+            times = _noisy(cost.seconds(size), noise, samples, random)
+            enqueue = Series(metric="enqueue_seconds", samples=[time - machine.wait for time in times])
+            made.append(
+                Case(
+                    experiment="bandwidth",
+                    method=methods.get(kind, "copy"),
+                    direction=directions[direction],
+                    host_memory=kind,
+                    bytes=size,
+                    series=[_series(times), enqueue],
+                    verified="yes",
+                )
+            )
+    return made
 
 
 def everything(machine: Machine = H200, **changes: object) -> list[Case]:

@@ -18,13 +18,14 @@ from isthmus.model.breakeven_measured import (
     interpolated,
     ordered_ways,
 )
+from isthmus.model.contrast import MATTERS
 from isthmus.model.resample import Draws, interval_of
 from isthmus.model.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
 from isthmus.record import Interval
 
 __all__ = ["Breakeven", "Contest", "Span"]
 
-# A way that more draws than these find slower than the fastest is certainly slower.
+# A way is certainly slower where this share of the draws says so.
 _SLOWER = 0.975
 
 
@@ -119,20 +120,27 @@ class Breakeven:
         return uses_threshold(list(gains), np.array(list(gains.values())))
 
     def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
-        """The fastest of these ways along the sizes: as few spans as certainty allows."""
+        """The fastest of these ways along the sizes, in as few spans as can be.
+
+        A way counts as the fastest where no other is certainly faster by a factor that matters.
+        """
         by_way = {way: self.seconds(case, way, uses) for way in self.ways(case) if way in among}
-        spans: list[Span] = []
-        for size in sorted({size for seconds in by_way.values() for size in seconds}):
-            fit = _fit({way: seconds[size] for way, seconds in by_way.items() if size in seconds})
-            if spans and spans[-1].way in fit:
-                spans[-1] = spans[-1]._replace(last=size)
-            else:
-                spans.append(Span(fit[0], size, size))
+        sizes = sorted({size for seconds in by_way.values() for size in seconds})
+        fit = [_fit({way: seconds[size] for way, seconds in by_way.items() if size in seconds}) for size in sizes]
+        spans = []
+        start = 0
+        while start < len(sizes):
+            reach = {
+                way: next((end for end in range(start, len(sizes)) if way not in fit[end]), len(sizes))
+                for way in by_way
+            }
+            way = max(reach, key=lambda each: reach[each])
+            spans.append(Span(way, sizes[start], sizes[reach[way] - 1]))
+            start = reach[way]
         return spans
 
 
-def _fit(seconds: Mapping[str, Draws]) -> list[str]:
-    """The ways that are fastest or cannot be told from it, the fastest first."""
-    ranked = sorted(seconds, key=lambda way: float(seconds[way][0]))
-    best = seconds[ranked[0]]
-    return [way for way in ranked if float((seconds[way][1:] > best[1:]).mean()) < _SLOWER]
+def _fit(seconds: Mapping[str, Draws]) -> set[str]:
+    """The ways that are not certainly slower than the fastest, or by too little to matter."""
+    best = min(seconds.values(), key=lambda draws: float(draws[0]))
+    return {way for way, draws in seconds.items() if float((draws[1:] > MATTERS * best[1:]).mean()) < _SLOWER}

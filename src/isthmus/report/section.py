@@ -31,7 +31,7 @@ class Part:
     """Charts or tables that belong together under one heading.
 
     `note` says in plain text how to read them. Charts and their legend appear on the page alone, tables in every
-    format but CSV, which has the samples.
+    format but CSV, which has the samples; those of a part that is `page_only` are too many for a terminal.
     """
 
     title: str
@@ -39,6 +39,7 @@ class Part:
     charts: tuple[Chart, ...] = ()
     legend: tuple[LegendEntry, ...] = ()
     grids: tuple[Grid, ...] = ()
+    page_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,4 +59,4 @@ class Section:
     @property
     def has_grids(self) -> bool:
         """Whether a format without charts has anything to show of it."""
-        return any(part.grids for part in self.parts)
+        return any(part.grids and not part.page_only for part in self.parts)
