@@ -1,7 +1,6 @@
 """What the measurements mean: rate curves, how they settle, how they compare, and conclusions in sentences."""
 
 from isthmus.model.allocation import PHASES, AllocationCosts, CostCurve, CostPoint, Phase, SizedCost, allocation_costs
-from isthmus.model.allocation_pinning import choice_text
 from isthmus.model.allocation_words import how_many_times
 from isthmus.model.breakeven_comparison import (
     AgreementShare,
@@ -18,7 +17,7 @@ from isthmus.model.breakeven_thresholds import Contest
 from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, spans_words, uses_words
 from isthmus.model.conclusions import findings, verdict
 from isthmus.model.contrast import Contrast, contrast
-from isthmus.model.cost_fit import TOLERANCE, CostFit, fit_cost
+from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
@@ -46,6 +45,7 @@ from isthmus.model.shape import (
     trend,
 )
 from isthmus.model.threads import REFERENCE_BYTES, ThreadCurve, thread_curves
+from isthmus.model.threads_gain import enough_threads
 from isthmus.model.threads_modes import BothWays, threads_both_ways
 from isthmus.model.threads_places import (
     NodeRates,
@@ -85,6 +85,7 @@ __all__ = [
     "Contrast",
     "CostCurve",
     "CostFit",
+    "CostPiece",
     "CostPoint",
     "CostRatio",
     "Curve",
@@ -112,11 +113,11 @@ __all__ = [
     "bandwidth_curves",
     "capitalised",
     "case_words",
-    "choice_text",
     "contrast",
     "cost_ratio",
     "describe_device",
     "device_groups",
+    "enough_threads",
     "find",
     "findings",
     "fit_cost",

@@ -17,7 +17,7 @@ __all__ = ["PHASES", "AllocationCosts", "CostCurve", "CostPoint", "Phase", "Size
 Phase = Literal["allocate", "touch", "free"]
 PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 
-# Memory whose pages arrive when they are touched. Locked pages and those of the device are there from the start.
+# Memory whose pages arrive when they are touched, on every device. Of other kinds a run holds touches where that is so.
 _COMES_WITH_TOUCH = {"malloc", "pageable", "pageable_huge", "managed"}
 _FIRST = "first_"
 
@@ -110,7 +110,8 @@ class AllocationCosts:
 
     def whole(self, kind: str) -> SizedCost | None:
         """From allocation to release of memory that is there: with its first touch where pages come only then."""
-        return self._sum(kind, PHASES if kind in _COMES_WITH_TOUCH else ("allocate", "free"))
+        late = kind in _COMES_WITH_TOUCH or self.find(kind, "touch")
+        return self._sum(kind, PHASES if late else ("allocate", "free"))
 
     def _sum(self, kind: str, phases: tuple[Phase, ...]) -> SizedCost | None:
         parts = [self.phase(kind, phase) for phase in phases]

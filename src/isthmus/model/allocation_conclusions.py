@@ -64,12 +64,12 @@ def _host(costs: AllocationCosts) -> str:
 
 
 def _device(costs: AllocationCosts) -> str:
-    device = costs.calls("device")
+    device = costs.whole("device")
     if device is None:
         return ""
     size = shown_size(device.sizes)
     text = f"As much device memory takes {format_seconds(device.at(size).median)}"
-    pool = costs.calls("device_pool")
+    pool = costs.whole("device_pool")
     if pool and size in pool.sizes:
         text += f", from the warm pool {format_seconds(pool.at(size).median)}"
     return f"{text}."

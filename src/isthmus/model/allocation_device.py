@@ -21,6 +21,8 @@ def _device(costs: AllocationCosts) -> Finding | None:
     if allocate is None:
         return None
     text = f"Allocating device memory {costs_text(allocate)}"
+    touch = costs.find("device", "touch")
+    text += f", its first use by the device {costs_text(touch)}" if touch else ""
     text += f", freeing it {costs_text(free)}" if free else ""
     text += within_text(fit_cost(curve) for curve in (allocate, free) if curve)
     gap = cost_ratio(costs.phase("device", "allocate"), costs.phase("malloc", "allocate"))

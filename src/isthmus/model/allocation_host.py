@@ -48,12 +48,14 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
     allocate, free, whole = costs.find("pinned", "allocate"), costs.find("pinned", "free"), costs.whole("pinned")
     if allocate is None:
         return None
+    touch = costs.find("pinned", "touch")
     text = f"Allocating pinned memory {costs_text(allocate)}"
+    text += f", its first touch {costs_text(touch)}" if touch else ""
     text += f", freeing it {costs_text(free)}" if free else ""
     text += f"{within_text(fit_cost(curve) for curve in (allocate, free) if curve)}."
     if whole:
         size = shown_size(whole.sizes)
-        text += f" At {format_bytes(size)} both take {format_seconds(whole.at(size).median)}"
+        text += f" At {format_bytes(size)} all of that takes {format_seconds(whole.at(size).median)}"
         against = [
             f"{how_many_times(float(whole.row(size)[0] / other.row(size)[0]))} what {name}"
             for other, name in (

@@ -10,7 +10,7 @@ from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_n
 from isthmus.model.pinned_ways import EXISTING, PinnedChoice, pinned_choices, pinned_crossovers
 from isthmus.record import format_bytes, format_seconds
 
-__all__ = ["cheapest_pinned_finding", "choice_text"]
+__all__ = ["cheapest_pinned_finding"]
 
 _MOST_RANGES = 4
 
@@ -36,32 +36,26 @@ def cheapest_pinned_finding(costs: AllocationCosts) -> Finding | None:
     return Finding("info", "allocation_cheapest_pinned", " ".join(sentences), fix=_advice(shown))
 
 
-def choice_text(choice: PinnedChoice) -> str:
-    """The cheapest way of one size in words, or that it cannot be told."""
-    if len(choice.cheapest) == 1:
-        return memory_name(choice.cheapest[0])
-    return f"cannot tell: {enumerated([memory_name(way) for way in choice.cheapest], 'or')}"
-
-
 def _ranges(choices: Sequence[PinnedChoice]) -> str:
+    """``up to 1 MiB pinned memory; from 4 MiB on registered memory``."""
     groups = [
-        (way, [choice.bytes for choice in group]) for way, group in groupby(choices, lambda choice: choice.cheapest)
+        (ways, [choice.bytes for choice in group]) for ways, group in groupby(choices, lambda choice: choice.cheapest)
     ]
     if len(groups) > _MOST_RANGES:
         return "another one from size to size, as the table shows"
     texts = []
     for index, (ways, sizes) in enumerate(groups):
-        name = memory_name(ways[0])
-        if len(ways) > 1:
-            name = f"{enumerated([memory_name(way) for way in ways], 'or')} (which of them cannot be told)"
+        name = enumerated([memory_name(way) for way in ways], "or")
+        name += " (which of them cannot be told)" if len(ways) > 1 else ""
+        first, last = format_bytes(sizes[0]), format_bytes(sizes[-1])
         if len(groups) == 1:
-            texts.append(f"{name}, at every size from {format_bytes(sizes[0])} to {format_bytes(sizes[-1])}")
+            texts.append(f"{name} at every size measured")
         elif index == 0:
-            texts.append(f"{name} up to {format_bytes(sizes[-1])}")
+            texts.append(f"up to {last} {name}")
         elif index == len(groups) - 1:
-            texts.append(f"{name} from {format_bytes(sizes[0])} on")
+            texts.append(f"from {first} on {name}")
         else:
-            texts.append(f"{name} from {format_bytes(sizes[0])} to {format_bytes(sizes[-1])}")
+            texts.append(f"at {first} {name}" if first == last else f"from {first} to {last} {name}")
     return "; ".join(texts)
 
 

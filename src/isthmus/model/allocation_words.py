@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from isthmus.model.allocation import CostCurve
-from isthmus.model.cost_fit import TOLERANCE, CostFit, Piece, fit_cost
+from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.phrases import times
 from isthmus.record import MIB, format_bytes, format_seconds
 
@@ -47,7 +47,7 @@ def _growth_text(curve: CostCurve) -> str:
     return f"{no_line}: from {format_bytes(grown[0].bytes)} on a MiB costs {low} to {high}"
 
 
-def _piece_text(piece: Piece) -> str:
+def _piece_text(piece: CostPiece) -> str:
     if piece.flat:
         return format_seconds(piece.fixed.median)
     per_mib = f"{format_seconds(piece.per_byte.median * MIB)} per MiB"
@@ -61,7 +61,9 @@ def within_text(fits: Iterable[CostFit]) -> str:
 
 
 def how_many_times(ratio: float) -> str:
-    """A factor as people say it, two digits where it is huge: ``1.2 times``, ``7,400 times``."""
+    """A factor as people say it, two digits where it is huge or tiny: ``1.2 times``, ``7,400 times``."""
+    if ratio < 0.0995:
+        return f"{ratio:.2g} times"
     if ratio < 999.5:
         return times(ratio, ratio)
     return f"{float(f'{ratio:.2g}'):,.0f} times"

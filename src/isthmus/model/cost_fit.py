@@ -11,7 +11,7 @@ from isthmus.model.allocation import CostCurve
 from isthmus.model.resample import Draws, interval_of
 from isthmus.record import Interval
 
-__all__ = ["TOLERANCE", "CostFit", "Piece", "fit_cost"]
+__all__ = ["TOLERANCE", "CostFit", "CostPiece", "fit_cost"]
 
 # A line describes points when none of them is further from it than this, as a share of the point.
 TOLERANCE = 0.25
@@ -22,7 +22,7 @@ _LIKELY = 40
 
 
 @dataclass(frozen=True)
-class Piece:
+class CostPiece:
     """seconds = `fixed` + `per_byte` x bytes between two measured sizes, both with 95 % bootstrap intervals.
 
     `deviation` is the largest of the points from it, as a share of the point.
@@ -49,7 +49,7 @@ class Piece:
 class CostFit:
     """One line for all sizes, or two that follow each other; `pieces` is empty where neither describes the points."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CostPiece, ...]
 
 
 # Several conclusions and tables ask for the fit of the same curve, which takes some 20 ms.
@@ -82,9 +82,9 @@ def fit_cost(curve: CostCurve) -> CostFit:
     return CostFit((_piece(sizes[:best], curve.draws[:best]), _piece(sizes[best:], curve.draws[best:])))
 
 
-def _piece(sizes: npt.NDArray[np.float64], draws: Draws) -> Piece:
+def _piece(sizes: npt.NDArray[np.float64], draws: Draws) -> CostPiece:
     fixed, per_byte = _lines(sizes, draws)
-    return Piece(
+    return CostPiece(
         from_bytes=int(sizes[0]),
         to_bytes=int(sizes[-1]),
         fixed=interval_of(fixed),

@@ -35,7 +35,8 @@ class CostRatio:
     @property
     def told_apart(self) -> bool:
         """Whether one certainly costs more, the same one at more than half of the sizes."""
-        dearer, cheaper = (sum(each) for each in zip(*((r.low > 1, r.high < 1) for r in self.ratios), strict=True))
+        dearer = sum(ratio.low > 1 for ratio in self.ratios)
+        cheaper = sum(ratio.high < 1 for ratio in self.ratios)
         return 2 * max(dearer, cheaper) > len(self.ratios)
 
     @property

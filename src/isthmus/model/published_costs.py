@@ -32,9 +32,10 @@ class PublishedCost:
     why: str
 
     @property
-    def factor(self) -> tuple[float, float]:
-        """The run's over the published, end by end."""
-        return self.here[0] / self.published[0], self.here[1] / self.published[1]
+    def factor(self) -> tuple[float, float] | None:
+        """The run's over the published figure; None where a range was published."""
+        low, high = self.published
+        return (self.here[0] / low, self.here[1] / low) if low == high else None
 
 
 def published_costs(costs: AllocationCosts) -> list[PublishedCost]:
@@ -96,8 +97,8 @@ def _why_device(costs: AllocationCosts, size: int) -> str:
 _Bounds = tuple[int, int]
 _RATIOS: tuple[tuple[str, str, Phase, _Bounds, tuple[float, float]], ...] = (
     ("cudaMallocHost / malloc", "pinned", "allocate", (1, 512 * MIB), (1e3, 1e5)),
-    ("cudaMalloc / malloc, below 4 MiB", "device", "allocate", (1, 4 * MIB - 1), (10**1.5, 10**1.5)),
-    ("cudaMalloc / malloc, from 4 MiB", "device", "allocate", (4 * MIB, 512 * MIB), (1e2, 1e4)),
+    ("cudaMalloc / malloc < 4 MiB", "device", "allocate", (1, 4 * MIB - 1), (10**1.5, 10**1.5)),
+    ("cudaMalloc / malloc, larger", "device", "allocate", (4 * MIB, 512 * MIB), (1e2, 1e4)),
     ("cudaFreeHost / free", "pinned", "free", (1, 512 * MIB), (1e3, 1e5)),
     ("cudaFree / free", "device", "free", (1, 512 * MIB), (1e2, 1e3)),
 )

@@ -131,13 +131,14 @@ def _precision(run: Run) -> Finding | None:
     within = f"within {100 * target:g} %"
     if not wide:
         return Finding("info", "precision", f"All {len(large)} medians of 1 MiB and above are known {within}.")
+    what = "transfers" if all(case.experiment == "bandwidth" for case in wide) else "calls"
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(case.host_memory for case in wide).most_common(3))
     return Finding(
         "warning" if 20 * len(wide) > len(large) else "info",
         "precision",
         f"{len(wide)} of {len(large)} medians of 1 MiB and above are not known {within} ({kinds}); "
         "tables and charts show their intervals.",
-        cause="The transfers themselves vary, or something else used the machine; more samples would narrow the "
+        cause=f"The {what} themselves vary, or something else used the machine; more samples would narrow the "
         "interval, not the variation.",
         fix="Measure with --full on a quiet machine; what still varies then is a property of the method.",
     )

@@ -1,15 +1,12 @@
 """The charts of bandwidth: rate against size, time of small transfers, and single transfers as points."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
-
-import altair as alt
 
 from isthmus.model import LARGE_BYTES, Curve, Point, link_rate
 from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds
-from isthmus.report.chart import CHART_HEIGHT, TOOLTIP, Axis, Drawn, Spec, curves_chart, finished, row, scale, x_axis
+from isthmus.report.chart import Axis, Drawn, Row, Spec, curves_chart, points_chart, row
 from isthmus.report.labels import curve_name, kind_rank
 from isthmus.report.palette import look
 
@@ -49,35 +46,29 @@ def samples_chart(curves: Sequence[Curve]) -> Spec | None:
         return None
     sizes = sorted({point.bytes for curve in large for point in curve.points})
     step = min((b / a for a, b in pairwise(sizes)), default=2.0)
-    rows = [
-        {
-            "kind": curve_name(curve),
-            # Side by side at each size, within a third of the distance to the next.
-            "x": point.bytes * step ** ((index - (len(large) - 1) / 2) / (3 * len(large))),
-            "y": round(point.bytes_moved / time / 1e9, 4),
-            "size": format_bytes(point.bytes),
-            "rate": format_rate(point.bytes_moved / time),
-            "time": format_seconds(time),
-        }
-        for index, curve in enumerate(large)
-        for point in curve.points
-        for time in _spread_out(point.samples)
+    # Side by side at each size, within a third of the distance to the next.
+    offsets = [step ** ((index - (len(large) - 1) / 2) / (3 * len(large))) for index in range(len(large))]
+    clouds = [
+        Drawn(curve_name(curve), look(curve.host_memory), tuple(_single_transfers(curve, offset)))
+        for curve, offset in zip(large, offsets, strict=True)
     ]
-    looks = [Drawn(curve_name(curve), look(curve.host_memory), ()) for curve in large]
-    chart = (
-        alt.Chart(alt.NamedData("points"), height=CHART_HEIGHT, width="container")
-        .mark_point(filled=True, size=16, opacity=0.55, tooltip=TOOLTIP)
-        .encode(
-            x=x_axis(_SIZES, sizes),
-            y=alt.Y("y:Q", title="GB/s", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=6)),
-            color=alt.Color("kind:N", scale=scale(looks, "color"), legend=None),
-            shape=alt.Shape("kind:N", scale=scale(looks, "shape"), legend=None),
-        )
-    )
-    return finished(chart, {"points": rows})
+    return points_chart(clouds, replace(_SIZES, domain=(sizes[0], sizes[-1])), Axis("GB/s", scale="linear"))
 
 
-def _drawn(curve: Curve, row_of: Callable[[Curve, Point], dict[str, Any]]) -> Drawn:
+def _single_transfers(curve: Curve, offset: float) -> Iterator[Row]:
+    for point in curve.points:
+        for time in _spread_out(point.samples):
+            yield {
+                "kind": curve_name(curve),
+                "x": point.bytes * offset,
+                "y": round(point.bytes_moved / time / 1e9, 4),
+                "size": format_bytes(point.bytes),
+                "rate": format_rate(point.bytes_moved / time),
+                "time": format_seconds(time),
+            }
+
+
+def _drawn(curve: Curve, row_of: Callable[[Curve, Point], Row]) -> Drawn:
     return Drawn(
         name=curve_name(curve),
         look=look(curve.host_memory),
@@ -86,17 +77,17 @@ def _drawn(curve: Curve, row_of: Callable[[Curve, Point], dict[str, Any]]) -> Dr
     )
 
 
-def _rate_row(curve: Curve, point: Point) -> dict[str, Any]:
+def _rate_row(curve: Curve, point: Point) -> Row:
     low, high = point.rate.low, point.rate.high
     return _point_row(curve, point, point.rate.median / 1e9, low / 1e9, high / 1e9)
 
 
-def _time_row(curve: Curve, point: Point) -> dict[str, Any]:
+def _time_row(curve: Curve, point: Point) -> Row:
     seconds = point.seconds
     return _point_row(curve, point, seconds.median * 1e6, seconds.low * 1e6, seconds.high * 1e6)
 
 
-def _point_row(curve: Curve, point: Point, y: float, low: float, high: float) -> dict[str, Any]:
+def _point_row(curve: Curve, point: Point, y: float, low: float, high: float) -> Row:
     return row(
         curve_name(curve),
         point.bytes,

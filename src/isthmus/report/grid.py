@@ -1,21 +1,25 @@
 """The tables of a report as plain data: every format draws the same."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from isthmus.record import Interval
 
-__all__ = ["Cell", "Column", "Grid", "Group", "Row", "decimals", "interval_cell"]
+__all__ = ["Cell", "Column", "Grid", "Group", "Row", "decimals", "interval_cell", "time_cell"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure: its text, half of its 95 % interval in the same decimals, what is to be marked, more on hovering."""
+    """One figure: its text, half of its 95 % interval in the same decimals, what is to be marked, more on hovering.
+
+    `unit` follows the figure where those of one table differ too much to share one.
+    """
 
     text: str
     half_width: str = ""
     state: Literal["ok", "wide", "failed", "skipped", "missing"] = "ok"
     detail: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,16 @@ def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False,
     median, half = interval.median * scale, (interval.high - interval.low) / 2 * scale
     digits = decimals(median)
     return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", state="wide" if wide else "ok", detail=detail)
+
+
+def time_cell(seconds: Interval, *, wide: bool = False, detail: str = "") -> Cell:
+    """A time in the unit that suits it, from ns to s."""
+    scale, unit = next((scale, unit) for least, scale, unit in _UNITS if seconds.median >= least)
+    return replace(interval_cell(seconds, scale=scale, wide=wide, detail=detail), unit=unit)
+
+
+# The least that three digits of the next smaller unit would round up to.
+_UNITS = ((0.9995, 1.0, "s"), (0.9995e-3, 1e3, "ms"), (0.9995e-6, 1e6, "us"), (0.0, 1e9, "ns"))
 
 
 def decimals(value: float) -> int:

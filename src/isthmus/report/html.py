@@ -14,6 +14,7 @@ from isthmus.report import vega
 from isthmus.report.bandwidth_charts import bandwidth_charts
 from isthmus.report.bandwidth_grid import grids
 from isthmus.report.chart import Spec
+from isthmus.report.drawing import VegaLite, draw
 from isthmus.report.facts import facts
 from isthmus.report.labels import run_title
 from isthmus.report.overview import overview
@@ -62,13 +63,14 @@ def write(runs: Sequence[Run], out: TextIO) -> None:
     out.write(page)
 
 
-def _packed(spec: Spec) -> Spec:
-    """The specification with each data set as names and rows of values, half the size; page.js unpacks it."""
+def _packed(spec: Spec) -> VegaLite:
+    """The drawing with each data set as names and rows of values, half the size; page.js unpacks it."""
+    drawn = draw(spec)
     packed = {
         name: {"names": list(rows[0]) if rows else [], "rows": [list(row.values()) for row in rows]}
-        for name, rows in spec["datasets"].items()
+        for name, rows in drawn["datasets"].items()
     }
-    return spec | {"datasets": packed}
+    return drawn | {"datasets": packed}
 
 
 def _command(run: Run) -> str:

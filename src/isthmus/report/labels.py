@@ -47,7 +47,7 @@ _NAMES = {
     "write_combined": "write-combined",
     "registered_huge": "registered, huge pages",
     "touched_registered": "touched by threads, registered",
-    "touched_registered_huge": "touched by threads, registered, huge pages",
+    "touched_registered_huge": "touched, registered, huge pages",
     "staging": "staging buffer",
     "managed_prefetch": "managed, prefetched",
     "device_pitched": "device, pitched",

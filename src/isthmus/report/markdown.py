@@ -59,7 +59,7 @@ def _section(section: Section) -> Iterator[str]:
     if not section.has_grids:
         return
     yield from ("", f"## {_text(section.title)}", "", _text(section.intro), "", _MARKS)
-    for part in section.parts:
+    for part in (part for part in section.parts if not part.page_only):
         for grid in part.grids:
             yield from _table(grid, "###")
         if part.grids and part.note:
@@ -89,6 +89,7 @@ def _figure(cell: Cell) -> str:
     text = _text(cell.text)
     if cell.half_width:
         text += f" {'~' if cell.state == 'wide' else '±'}{cell.half_width}"
+    text += f" {cell.unit}" if cell.unit else ""
     return f"**{text}**" if cell.state == "failed" else text
 
 

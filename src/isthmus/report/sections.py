@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
+from isthmus.report import allocation, breakeven
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
 
 # One line an experiment; each gives None where no run holds its cases.
-_EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = ()
+_EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (allocation.section, breakeven.section)
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:

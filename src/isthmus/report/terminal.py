@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import Literal, TextIO
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -73,7 +73,7 @@ def _section(section: Section, columns: int) -> Iterator[RenderableType]:
         return
     yield Text(f"\n{section.title}", style="bold underline")
     yield Text(f"{section.intro} {_MARKS}", style="dim")
-    for part in section.parts:
+    for part in (part for part in section.parts if not part.page_only):
         for grid in part.grids:
             yield from _tables(grid, columns)
         if part.grids and part.note:
@@ -97,7 +97,8 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
         part = f" (columns {start + 1} to {end} of {len(widths)})" if (start, end) != (0, len(widths)) else ""
         columns = [(chosen[index], grid.columns[index].prose) for index in range(start, end)]
         yield Text(f"\n{grid.title}{part}", style="bold")
-        yield _table([(_corner(grid), [_head(grid.columns[index]) for index in range(start, end)])], stub, columns)
+        heads = [_head(grid.columns[index]) for index in range(start, end)]
+        yield _table([(_corner(grid), heads)], stub, columns, vertical="bottom")
         for group in grid.groups:
             if group.title:
                 yield Text(group.title, style="italic")
@@ -131,17 +132,18 @@ def _widened(grid: Grid, indices: range, widths: Sequence[int], spare: int) -> d
     return found
 
 
-def _table(rows: Sequence[tuple[str, Sequence[str | Text]]], stub: int, columns: Sequence[tuple[int, bool]]) -> Table:
+def _table(
+    rows: Sequence[tuple[str, Sequence[str | Text]]],
+    stub: int,
+    columns: Sequence[tuple[int, bool]],
+    *,
+    vertical: Literal["top", "bottom"] = "top",
+) -> Table:
     """Rows without frame or heading, so that several tables line up; a column is its width and whether it is words."""
     table = Table(box=None, show_header=False, padding=(0, _GAP, 0, 0), pad_edge=False)
-    table.add_column(justify="right", no_wrap=True, width=stub, vertical="bottom")
+    table.add_column(justify="right", no_wrap=True, width=stub, vertical=vertical)
     for width, prose in columns:
-        table.add_column(
-            justify="left" if prose else "right",
-            no_wrap=not prose,
-            width=width,
-            vertical="top" if prose else "bottom",
-        )
+        table.add_column(justify="left" if prose else "right", no_wrap=not prose, width=width, vertical=vertical)
     for name, cells in rows:
         table.add_row(name, *cells)
     return table
@@ -156,12 +158,13 @@ def _head(column: Column) -> str:
 
 
 def _figure(cell: Cell, *, compact: bool) -> str:
+    unit = f" {cell.unit}" if cell.unit else ""
     if not cell.half_width:
-        return cell.text
+        return f"{cell.text}{unit}"
     half = cell.half_width
     if compact and "." in half:
         half = f"{float(half):.1f}" if float(half) >= 1 else half.removeprefix("0")
-    return f"{cell.text} {'~' if cell.state == 'wide' else '±'}{half}"
+    return f"{cell.text} {'~' if cell.state == 'wide' else '±'}{half}{unit}"
 
 
 def _skipped(run: Run, where: str) -> Iterator[RenderableType]:

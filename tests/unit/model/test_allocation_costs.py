@@ -5,7 +5,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.model import AllocationCosts, PinnedChoice, allocation_costs, choice_text, cost_ratio, pinned_choices
+from isthmus.model import AllocationCosts, PinnedChoice, allocation_costs, cost_ratio, pinned_choices
 from isthmus.model.pinned_ways import Crossover, pinned_crossovers
 from isthmus.record import KIB, MIB, Case
 
@@ -24,7 +24,7 @@ def test_a_run_without_the_experiment_has_none(synthetic: ModuleType, synthetic_
     assert allocation_costs(synthetic.run(skipped)) is None
 
 
-def test_pageable_memory_is_there_when_touched_and_pinned_memory_at_once(
+def test_memory_is_there_when_touched_where_a_touch_was_measured(
     synthetic: ModuleType, synthetic_allocation: ModuleType
 ) -> None:
     cost = synthetic_allocation.Cost
@@ -32,6 +32,7 @@ def test_pageable_memory_is_there_when_touched_and_pinned_memory_at_once(
         (kind, method): cost(seconds, noise=0.0)
         for kind in ("pageable", "pinned")
         for method, seconds in (("allocate", 1.0), ("touch", 10.0), ("free", 100.0))
+        if (kind, method) != ("pinned", "touch")
     }
     costs = costs_of(synthetic, synthetic_allocation.cases(truths, SIZES))
     pageable, pinned, calls = costs.whole("pageable"), costs.whole("pinned"), costs.calls("pageable")
@@ -136,7 +137,6 @@ def test_ways_that_cost_the_same_cannot_be_told_apart(synthetic: ModuleType, syn
     choices = pinned_choices(ways(synthetic, synthetic_allocation, noisy, noisy))
     tied = [choice for choice in choices if len(choice.cheapest) == 2]
     assert len(tied) > len(choices) / 2
-    assert choice_text(tied[0]).startswith("cannot tell: ")
 
 
 def test_one_way_alone_is_no_choice(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:

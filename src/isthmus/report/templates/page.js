@@ -3,7 +3,7 @@ const places = new Set(["x", "y", "low", "high"]);
 
 function formatTooltip(row, sanitize) {
   const lines = Object.keys(row).filter(name => !places.has(name)).map(name =>
-    `<tr><td class="key">${name}</td><td class="value">${sanitize(row[name])}</td></tr>`);
+    `<tr><td class="key">${name.replaceAll("_", " ")}</td><td class="value">${sanitize(row[name])}</td></tr>`);
   return `<table>${lines.join("")}</table>`;
 }
 
