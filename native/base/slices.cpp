@@ -24,6 +24,15 @@ std::size_t allowed_processors() {
 
 }  // namespace
 
+Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count) {
+    const std::size_t pages = bytes / page + (bytes % page != 0 ? 1 : 0);
+    // The first `pages % count` slices have a page more.
+    const auto begin = [&](std::size_t i) {
+        return std::min(bytes, (i * (pages / count) + std::min(i, pages % count)) * page);
+    };
+    return {begin(index), begin(index + 1)};
+}
+
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work) {
     if (bytes == 0) return;
     const std::size_t threads = std::clamp(bytes / smallest_slice, std::size_t{1},

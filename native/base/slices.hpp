@@ -12,4 +12,13 @@ namespace isthmus {
 // processor and memory binding.
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t begin, std::size_t end)>& work);
 
+// A part of a range of bytes: [begin, end).
+struct Slice {
+    std::size_t begin, end;
+};
+
+// Slice `index` of `count` consecutive ones that make up [0, bytes). They begin at multiples of 4096 and differ by one
+// page at most; where there are more slices than pages, some are empty.
+Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count);
+
 }  // namespace isthmus

@@ -8,4 +8,5 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_transfer(module);
     isthmus::bindings::bind_allocation(module);
     isthmus::bindings::bind_trip(module);
+    isthmus::bindings::bind_concurrent(module);
 }

@@ -16,5 +16,6 @@ void bind_streams(nanobind::module_& module);
 void bind_transfer(nanobind::module_& module);
 void bind_allocation(nanobind::module_& module);
 void bind_trip(nanobind::module_& module);
+void bind_concurrent(nanobind::module_& module);
 
 }  // namespace isthmus::bindings

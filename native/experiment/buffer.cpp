@@ -26,6 +26,23 @@ Result<Session::Track*> Session::track(std::size_t index) {
     return track.get();
 }
 
+Result<std::unique_ptr<Stream>> Session::borrow_stream() {
+    {
+        const std::lock_guard lock(idle_mutex_);
+        if (!idle_streams_.empty()) {
+            std::unique_ptr<Stream> stream = std::move(idle_streams_.back());
+            idle_streams_.pop_back();
+            return stream;
+        }
+    }
+    return device_->create_stream();
+}
+
+void Session::give_back(std::unique_ptr<Stream> stream) {
+    const std::lock_guard lock(idle_mutex_);
+    idle_streams_.push_back(std::move(stream));
+}
+
 Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes) {
     auto memory = session->device().allocate(kind, bytes);
     if (!memory.ok()) {

@@ -12,7 +12,10 @@
 namespace isthmus {
 
 // A device that is open for an experiment, with one stream for work that is not timed.
-class Session {
+//
+// Like Buffer it knows its owners, so that what the core keeps is no Python object: a thread may let go of it at any
+// time, and without the interpreter.
+class Session : public std::enable_shared_from_this<Session> {
   public:
     static Result<std::shared_ptr<Session>> create(std::shared_ptr<Device> device);
 
@@ -36,6 +39,11 @@ class Session {
     };
     Result<Track*> track(std::size_t index);
 
+    // Streams for transfers on many threads: one that is idle, or a new one. Those that are given back are kept.
+    Result<std::unique_ptr<Stream>> borrow_stream();
+    // Precondition: synchronised.
+    void give_back(std::unique_ptr<Stream> stream);
+
   private:
     Session(std::shared_ptr<Device> device, std::unique_ptr<Stream> stream)
         : device_(std::move(device)), stream_(std::move(stream)) {}
@@ -43,9 +51,11 @@ class Session {
     std::mutex mutex_;
     std::unique_ptr<Stream> stream_;
     std::array<std::unique_ptr<Track>, 2> tracks_;
+    std::mutex idle_mutex_;
+    std::vector<std::unique_ptr<Stream>> idle_streams_;
 };
 
-class Buffer {
+class Buffer : public std::enable_shared_from_this<Buffer> {
   public:
     static Result<std::shared_ptr<Buffer>> allocate(std::shared_ptr<Session> session, MemoryKind kind,
                                                     std::size_t bytes);

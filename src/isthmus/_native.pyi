@@ -27,6 +27,10 @@ class TripDict(TypedDict):
     totals: dict[int, list[float]]
     further: list[float]
 
+class ConcurrentSamplesDict(TypedDict):
+    host_seconds: list[float]
+    lanes: list[list[float]]
+
 class BackendDict(TypedDict):
     name: str
     devices: list[dict[str, Any]]
@@ -101,6 +105,21 @@ class Transfer:
     def verify(self) -> list[tuple[int, int]]:
         """For each lane: 8-byte words that differ, and the index of the first."""
 
+class ConcurrentTransfer:
+    """One timed case on many host threads."""
+
+    def poison(self) -> None:
+        """Overwrite the destinations, so that what is found there afterwards was transferred."""
+    def run(self, warmups: int, least: int, most: int, seconds: float, limit_seconds: float) -> ConcurrentSamplesDict:
+        """Between `least` and `most` samples, until `seconds` have passed, after `warmups` that are not kept.
+
+        `host_seconds` run from before the threads are woken, or created, until all have ended; `lanes` end with each
+        lane's own threads. Raises CallFailed with lane, size and thread when one fails or has not ended after
+        `limit_seconds`, and Unsupported when the system grants fewer threads.
+        """
+    def verify(self) -> list[tuple[int, int]]:
+        """For each lane: 8-byte words that differ, and the index of the first."""
+
 class AllocationCase:
     """Memory of one kind and size that is got, used for the first time and given back, again and again."""
 
@@ -139,6 +158,22 @@ def create_transfer(
     """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory).
 
     The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1.
+    """
+
+def create_concurrent(
+    lanes: list[tuple[str, Buffer, Buffer, int, tuple[int, list[int]] | None]],
+    bytes: int,
+    threads: int,
+    own_streams: bool,
+    chunk_bytes: int,
+    spawn: bool,
+) -> ConcurrentTransfer:
+    """The first `bytes` of each lane, copied by `threads` host threads of its own; all lanes work at once.
+
+    A lane is (name for messages, source, destination, seed of the source's pattern, NUMA node with the processors of it
+    that its threads run on, if they are bound). Threads have one slice each, or take chunks of `chunk_bytes` from a
+    common counter if that is not 0; one stream each or one for the lane; with `spawn` they are created for every
+    transfer.
     """
 
 def read_link_under_load(memory: Buffer, device: Buffer) -> LinkDict:

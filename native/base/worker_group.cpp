@@ -1,0 +1,183 @@
+// Persistent host threads that are woken together, and a watchdog over them.
+#include "base/worker_group.hpp"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+#include "base/threads.hpp"
+
+namespace isthmus {
+
+// All that a thread touches. A thread that was left behind may touch it at any later time.
+struct WorkerGroup::State {
+    State(std::size_t threads, bool ends_after_one_job) : once(ends_after_one_job), results(threads) {}
+
+    // Keeps what was left behind until no thread uses it. What is kept outlives even the process's destructors, so that
+    // a thread may be stuck in a driver while the process exits.
+    static void leave(std::unique_ptr<State> state);
+    // Frees what is no longer used.
+    static void sweep();
+
+    const bool once;
+    Job job;                               // written only while no thread works on it
+    std::atomic<std::uint32_t> round = 0;  // number of the latest job; threads sleep until it changes
+    std::atomic<bool> stop = false;
+    std::atomic<bool> quit = false;
+    std::atomic<std::size_t> working = 0;  // threads that have not ended the latest job
+    std::atomic<std::size_t> alive = 0;    // threads that may still touch this
+    std::vector<Status> results;           // by thread; read once working is 0
+    std::mutex mutex;                      // for `ended` alone
+    std::condition_variable ended;         // told when working becomes 0
+
+  private:
+    struct Kept {
+        std::mutex mutex;
+        std::vector<std::unique_ptr<State>> states;
+    };
+    static Kept& kept() {
+        static auto* kept = new Kept;
+        return *kept;
+    }
+};
+
+void WorkerGroup::State::leave(std::unique_ptr<State> state) {
+    const std::lock_guard lock(kept().mutex);
+    kept().states.push_back(std::move(state));
+}
+
+void WorkerGroup::State::sweep() {
+    const std::lock_guard lock(kept().mutex);
+    std::erase_if(kept().states, [](const auto& state) { return state->alive.load(std::memory_order_acquire) == 0; });
+}
+
+namespace {
+
+Status too_few(std::size_t started, std::size_t wanted) {
+    return {Code::unsupported, "only " + std::to_string(started) + " of " + std::to_string(wanted) +
+                                   " threads could be started: the limit on threads is reached (ulimit -u, or pids.max "
+                                   "of the container)"};
+}
+
+}  // namespace
+
+WorkerGroup::WorkerGroup(std::size_t threads, bool once) : state_(std::make_unique<State>(threads, once)) {}
+
+Result<std::unique_ptr<WorkerGroup>> WorkerGroup::start(std::size_t threads) {
+    State::sweep();
+    std::unique_ptr<WorkerGroup> group(new WorkerGroup(threads, false));
+    ISTHMUS_TRY(group->create_threads());
+    return group;
+}
+
+WorkerGroup::~WorkerGroup() {
+    if (state_ == nullptr) return;
+    state_->quit = true;
+    ++state_->round;
+    state_->round.notify_all();
+}
+
+Status WorkerGroup::create_threads() {
+    const std::size_t wanted = state_->results.size();
+    threads_.reserve(wanted);
+    for (std::size_t i = 0; i < wanted; ++i) {
+        ++state_->alive;
+        auto thread = start_thread([state = state_.get(), i] { work(*state, i); });
+        if (!thread) {
+            --state_->alive;
+            return too_few(i, wanted);
+        }
+        threads_.push_back(std::move(*thread));
+    }
+    return {};
+}
+
+void WorkerGroup::work(State& state, std::size_t worker) {
+    for (std::uint32_t seen = 0; true;) {
+        state.round.wait(seen, std::memory_order_acquire);
+        seen = state.round.load(std::memory_order_acquire);
+        if (state.quit) break;
+        Status status = state.job(worker, state.stop);
+        if (!status.ok()) {
+            state.results[worker] = std::move(status);
+            state.stop = true;
+        }
+        if (--state.working == 0) {
+            const std::lock_guard lock(state.mutex);
+            state.ended.notify_one();
+        }
+        if (state.once) break;
+    }
+    state.alive.fetch_sub(1, std::memory_order_release);
+}
+
+void WorkerGroup::post(Job job) {
+    State& state = *state_;
+    state.job = std::move(job);
+    state.stop = false;
+    state.working = state.results.size();
+    state.round.fetch_add(1, std::memory_order_release);
+    state.round.notify_all();
+}
+
+Status WorkerGroup::run(Job job, const Limit& limit) {
+    if (state_ == nullptr) return {Code::call_failed, "the threads of an earlier transfer have not ended"};
+    post(std::move(job));
+    return wait(limit);
+}
+
+Status WorkerGroup::run_once(std::size_t threads, Job job, const Limit& limit) {
+    State::sweep();
+    WorkerGroup group(threads, true);
+    group.post(std::move(job));
+    Status created = group.create_threads();
+    if (!created.ok()) {
+        // The others are at work already, and are waited for like any.
+        group.state_->stop = true;
+        group.state_->working -= threads - group.threads_.size();
+    }
+    Status status = group.wait(limit);
+    if (group.state_ != nullptr) group.threads_.clear();  // joins
+    return created.ok() ? std::move(status) : std::move(created);
+}
+
+Status WorkerGroup::wait(const Limit& limit) {
+    State& state = *state_;
+    {
+        std::unique_lock lock(state.mutex);
+        state.ended.wait_for(lock, std::chrono::duration<double>(limit.seconds),
+                             [&state] { return state.working == 0; });
+    }
+    if (const std::size_t stuck = state.working; stuck > 0) {
+        std::array<char, 32> seconds{};
+        std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
+        Status status(Code::call_failed, std::to_string(stuck) + " of " + std::to_string(threads_.size()) +
+                                             " threads had not ended after " + seconds.data() +
+                                             " and were left behind: " + limit.doing);
+        abandon();
+        return status;
+    }
+    state.job = nullptr;
+    Status first;
+    for (Status& status : state.results) {
+        if (first.ok()) first = std::move(status);
+        status = Status();
+    }
+    return first;
+}
+
+void WorkerGroup::abandon() {
+    state_->stop = true;
+    state_->quit = true;
+    ++state_->round;
+    state_->round.notify_all();
+    for (std::jthread& thread : threads_) thread.detach();
+    threads_.clear();
+    State::leave(std::move(state_));
+}
+
+}  // namespace isthmus

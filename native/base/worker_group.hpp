@@ -1,0 +1,56 @@
+// Persistent host threads that are woken together, and a watchdog over them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace isthmus {
+
+class WorkerGroup {
+  public:
+    // One thread's part of the work. `stop` is set once another thread has failed: take nothing more then, but wait for
+    // what is under way. Whatever the job uses must be kept alive by the job itself.
+    using Job = std::function<Status(std::size_t worker, const std::atomic<bool>& stop)>;
+
+    // How long a job may take, and the words for what did not end in that time.
+    struct Limit {
+        double seconds;
+        std::string doing;
+    };
+
+    // Fails with unsupported when the system grants fewer threads; those that had started have ended then.
+    static Result<std::unique_ptr<WorkerGroup>> start(std::size_t threads);
+    // Ends the threads.
+    ~WorkerGroup();
+    WorkerGroup(const WorkerGroup&) = delete;
+    WorkerGroup& operator=(const WorkerGroup&) = delete;
+
+    // Wakes all threads at once, each of which does its part, and returns when all have ended: with the first failure
+    // in the order of the threads. Nobody is busy while waiting. When the limit passes it returns call_failed, leaves
+    // the threads behind with all that their job uses, and refuses further jobs. One caller at a time.
+    Status run(Job job, const Limit& limit);
+
+    // The same with threads that are created for the job, and joined before it returns.
+    static Status run_once(std::size_t threads, Job job, const Limit& limit);
+
+  private:
+    struct State;
+    WorkerGroup(std::size_t threads, bool once);
+    static void work(State& state, std::size_t worker);
+    Status create_threads();
+    void post(Job job);
+    Status wait(const Limit& limit);
+    void abandon();
+
+    std::unique_ptr<State> state_;  // empty once the threads were left behind
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,71 @@
+// Python's view of transfers on many host threads.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "experiment/concurrent.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using PyNode = std::pair<int, std::vector<int>>;
+using PyLane =
+    std::tuple<std::string, std::shared_ptr<Buffer>, std::shared_ptr<Buffer>, std::uint64_t, std::optional<PyNode>>;
+
+std::unique_ptr<ConcurrentTransfer> create(const std::vector<PyLane>& lanes, std::size_t bytes, std::size_t threads,
+                                           bool own_streams, std::size_t chunk_bytes, bool spawn) {
+    std::vector<ConcurrentLane> converted;
+    converted.reserve(lanes.size());
+    for (const auto& [name, source, destination, seed, node] : lanes) {
+        ConcurrentLane lane{name, source, destination, seed, std::nullopt};
+        if (node) lane.node = NodeBinding{node->first, node->second};
+        converted.push_back(std::move(lane));
+    }
+    return unwrap(ConcurrentTransfer::create(std::move(converted), bytes, {threads, own_streams, chunk_bytes, spawn}));
+}
+
+nb::dict run(ConcurrentTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds,
+             double limit_seconds) {
+    ConcurrentSamples samples;
+    {
+        const nb::gil_scoped_release release;
+        samples = unwrap(self.run(warmups, {least, most, seconds}, limit_seconds));
+    }
+    nb::dict dict;
+    dict["host_seconds"] = samples.host;
+    dict["lanes"] = samples.lanes;
+    return dict;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(ConcurrentTransfer& self) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
+    for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
+    return result;
+}
+
+}  // namespace
+
+void bind_concurrent(nb::module_& module) {
+    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<ConcurrentTransfer>(module, "ConcurrentTransfer")
+        .def(
+            "poison", [](ConcurrentTransfer& self) { check(self.poison()); }, ReleaseGil())
+        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"),
+             nb::arg("limit_seconds"))
+        .def("verify", &verify, ReleaseGil());
+    module.def("create_concurrent", &create, nb::arg("lanes"), nb::arg("bytes"), nb::arg("threads"),
+               nb::arg("own_streams"), nb::arg("chunk_bytes"), nb::arg("spawn"));
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,76 @@
+// One timed case on many host threads: buffers that are copied in slices or chunks, on one lane or several at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/worker_group.hpp"
+#include "experiment/buffer.hpp"
+#include "experiment/transfer.hpp"
+
+namespace isthmus {
+
+// A NUMA node, and its processors that may be used.
+struct NodeBinding {
+    int node;
+    std::vector<int> processors;
+};
+
+// One of the copies that run at once. At least one side is device memory; lanes may be on different devices.
+struct ConcurrentLane {
+    std::string name;  // for messages, such as h2d
+    std::shared_ptr<Buffer> source;
+    std::shared_ptr<Buffer> destination;
+    std::uint64_t seed;               // the source holds the pattern of this seed
+    std::optional<NodeBinding> node;  // where the lane's threads run; nothing: where the caller does
+
+    // The device whose driver copies: the one with the source, if that is device memory.
+    Session& session() const;
+};
+
+// How the work of each lane is divided.
+struct Division {
+    std::size_t threads = 1;      // of each lane
+    bool own_streams = false;     // a stream for each thread, not one for the lane
+    std::size_t chunk_bytes = 0;  // threads take chunks of this size from a common counter; 0: each has one slice
+    bool spawn = false;           // threads are created for every transfer and joined within its time
+};
+
+// Seconds on the host's clock, in the order in which they were taken.
+struct ConcurrentSamples {
+    std::vector<double> host;                // from before the threads are woken until the caller knows that all ended
+    std::vector<std::vector<double>> lanes;  // from the same start to the end of the lane's last thread
+};
+
+class ConcurrentTransfer {
+  public:
+    // The first `bytes` of each lane's buffers.
+    static Result<std::unique_ptr<ConcurrentTransfer>> create(std::vector<ConcurrentLane> lanes, std::size_t bytes,
+                                                              Division division);
+
+    // Overwrites the destinations.
+    Status poison();
+    // `warmups` transfers that are not kept, then samples, on threads and streams that live as long as this call (the
+    // threads of a division with `spawn` shorter). Every thread waits for its own copies; with chunks, for each before
+    // it takes the next. Where the CPU takes part in the copy, the host's side is evicted from its caches before each
+    // sample. When a thread fails the others take nothing more, nothing is under way afterwards, and the first failure
+    // is returned with lane, size and thread. When one has not ended after `limit_seconds`, it is left behind.
+    Result<ConcurrentSamples> run(std::size_t warmups, Quota quota, double limit_seconds);
+    // What arrived, lane by lane.
+    Result<std::vector<Mismatch>> verify();
+
+  private:
+    struct Work;
+    ConcurrentTransfer(std::vector<ConcurrentLane> lanes, std::size_t bytes, Division division);
+    Result<std::shared_ptr<Work>> prepare_work();
+    Status evict();
+    std::string description() const;
+
+    std::vector<ConcurrentLane> lanes_;
+    std::size_t bytes_;
+    Division division_;
+};
+
+}  // namespace isthmus
