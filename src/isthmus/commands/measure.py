@@ -22,7 +22,8 @@ __all__ = ["measure"]
 
 def measure(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="bandwidth (the default) or all.")
+        list[str] | None,
+        typer.Argument(metavar="EXPERIMENT", help="allocation, bandwidth (the default), breakeven, threads, or all."),
     ] = None,
     device: Annotated[
         str | None,

@@ -4,16 +4,15 @@ It answers what bandwidthTest answered, and why pageable memory falls behind (se
 CUDA samples until 12.8; M. Harris, "How to Optimize Data Transfers in CUDA C/C++", 2012).
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
 from isthmus import _native
-from isthmus.experiment.arena import Arena, allocate_largest
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import Point, over_budget, split_by_memory
+from isthmus.experiment.buffers import Lane, TransferBuffers, wrong_data
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.rounds import Quota, Subject
@@ -32,8 +31,6 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "full": Effort(powers_of_two(0, 32), 300.0, 5.0),
 }
 _METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
-# Spread evenly over each buffer; a policy that did not hold shows in far fewer.
-_PAGES_CHECKED = 64
 _ALWAYS_CHECKED_BYTES = 16 * MIB
 # How the native core orders the directions' own times when both run at once.
 _LANES = ("h2d", "d2h")
@@ -115,7 +112,7 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     Raises CallFailed when the device fails at more than the lack of memory.
     """
     offset = options.alignment_bytes or 0
-    buffers = _Buffers(points, device.native, offset, options.seed)
+    buffers = TransferBuffers(points, device.native, offset, options.seed)
     subjects: list[Subject] = []
     ended: list[list[Case]] = []
     for point in points:
@@ -128,65 +125,10 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     return Prepared(subjects, ended, buffers.placement())
 
 
-class _Buffers:
-    """Per kind one buffer that h2d starts from and one that d2h ends in; on the device the counterparts, for all."""
-
-    def __init__(self, points: Sequence[Point], device: _native.Device, offset: int, seed: int) -> None:
-        self._offset = offset
-        self._arenas: dict[tuple[str, str], Arena] = {}
-        # Where kernels reach what the driver pinned, it serves for both, and for a fair comparison.
-        self._stands_in = {"mapped": "pinned"} if device.kernels_reach("pinned") else {}
-        for kind in dict.fromkeys(self._kind(point) for point in points):
-            self._allocate(device, kind, [point for point in points if self._kind(point) == kind], "h2d", seed)
-        self._allocate(device, "device", [point for point in points if point.memory != "managed"], "d2h", seed)
-
-    def _allocate(self, device: _native.Device, kind: str, points: Sequence[Point], source_way: str, seed: int) -> None:
-        sizes = {way: {point.bytes for point in points if way in point.ways()} for way in ("h2d", "d2h")}
-        wanted = {way: of_way for way, of_way in sizes.items() if of_way}
-        for way, arena in allocate_largest(device, kind, wanted, self._offset).items():
-            # Managed memory is filled for every case anew, being source and destination in one.
-            if way == source_way and arena.buffer is not None and kind != "managed":
-                arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed + (way == "d2h"))
-            self._arenas[kind, way] = arena
-
-    def _kind(self, point: Point) -> str:
-        return self._stands_in.get(point.memory, point.memory)
-
-    def _of(self, point: Point, way: str) -> Iterable[Arena]:
-        yield self._arenas[self._kind(point), way]
-        if point.memory != "managed":
-            yield self._arenas["device", way]
-
-    def why_not(self, point: Point) -> str | None:
-        reasons = (arena.too_large.get(point.bytes) for way in point.ways() for arena in self._of(point, way))
-        return next((reason for reason in reasons if reason), None)
-
-    def placement(self) -> dict[str, dict[str, float]]:
-        nodes: dict[str, list[int]] = {}
-        for (kind, _), arena in self._arenas.items():
-            if kind != "device" and arena.buffer is not None:
-                nodes.setdefault(kind, []).extend(arena.buffer.nodes(_PAGES_CHECKED))
-        return {kind: _shares(of_kind) for kind, of_kind in nodes.items()}
-
-    def lanes(self, point: Point) -> list[tuple[str, _native.Buffer, _native.Buffer | None]]:
-        lanes: list[tuple[str, _native.Buffer, _native.Buffer | None]] = []
-        for way in point.ways():
-            memory, *on_device = (arena.buffer for arena in self._of(point, way))
-            assert memory is not None, "why_not finds what could not be allocated"
-            lanes.append((way, memory, on_device[0] if on_device else None))
-        return lanes
-
-
-def _shares(nodes: Sequence[int]) -> dict[str, float]:
-    return {"unknown" if node < 0 else str(node): count / len(nodes) for node, count in Counter(nodes).items()}
-
-
 class _TransferSubject:
     """A transfer that can be visited again and again."""
 
-    def __init__(
-        self, template: Case, lanes: list[tuple[str, _native.Buffer, _native.Buffer | None]], offset: int, seed: int
-    ) -> None:
+    def __init__(self, template: Case, lanes: list[Lane], offset: int, seed: int) -> None:
         self.template = template
         self._ways = [way for way, _, _ in lanes]
         self._make: Callable[[], _native.Transfer] = lambda: _native.create_transfer(
@@ -211,7 +153,4 @@ class _TransferSubject:
         collected.verified = True
         for way, (words, first) in zip(self._ways, mismatches, strict=False):
             if words and not collected.wrong:
-                collected.wrong = (
-                    f"wrong data {way}: {words} of {-(-self.template.bytes // 8)} 8-byte words differ, "
-                    f"the first at byte {8 * first}"
-                )
+                collected.wrong = wrong_data(way, words, first, self.template.bytes)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import allocation, bandwidth, breakeven
+from isthmus.experiment import allocation, bandwidth, breakeven, threads
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
@@ -38,6 +38,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     allocation.NAME: allocation,
     bandwidth.NAME: bandwidth,
     breakeven.NAME: breakeven,
+    threads.NAME: threads,
 }
 # What answers most questions within half a minute.
 _DEFAULT = (bandwidth.NAME,)
