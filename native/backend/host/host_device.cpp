@@ -273,6 +273,7 @@ class HostDevice final : public Device {
         worker_of(stream).enqueue([work = std::move(work), bytes, fault] {
             work(fault == FaultKind::partial ? bytes / 2 : bytes);
             if (fault == FaultKind::slow) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            if (fault == FaultKind::hang) std::this_thread::sleep_for(std::chrono::seconds(2));
             return Status();
         });
         return {};

@@ -45,7 +45,7 @@ Status parse_fault(std::string_view part, std::string_view text, Model& model) {
     constexpr const char* expected =
         "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, kernel, add, sum, prefetch, set, fill, "
         "verify, "
-        "stream, event, gate or synchronize, and KIND is fail, out_of_memory, partial or slow";
+        "stream, event, gate or synchronize, and KIND is fail, out_of_memory, partial, slow or hang";
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) return wrong(part, expected);
     const std::string operation(text.substr(0, colon));
@@ -68,6 +68,8 @@ Status parse_fault(std::string_view part, std::string_view text, Model& model) {
         fault.kind = FaultKind::partial;
     } else if (kind == "slow") {
         fault.kind = FaultKind::slow;
+    } else if (kind == "hang") {
+        fault.kind = FaultKind::hang;
     } else {
         known = false;
     }

@@ -17,6 +17,7 @@ enum class FaultKind {
     out_of_memory,  // the call returns out_of_memory
     partial,        // the command reports success with half of its bytes done
     slow,           // the command takes 100 ms longer
+    hang,           // it takes 2 s longer: long enough for a watchdog, short enough for tests to end
 };
 
 struct Fault {

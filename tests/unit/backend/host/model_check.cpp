@@ -59,6 +59,7 @@ int main() {
     expect_fault("fault=copy:fail", "copy", FaultKind::fail, 1);
     expect_fault("fault=verify:partial@5", "verify", FaultKind::partial, 5);
     expect_fault("fault=set:slow@2,fault=fill:out_of_memory", "fill", FaultKind::out_of_memory, 1);
+    expect_fault("fault=synchronize:hang@7", "synchronize", FaultKind::hang, 7);
     expect_fault("fault=copy:slow,fault=copy:fail@3", "copy", FaultKind::fail, 3);
     std::puts("as written");
 }

@@ -1,0 +1,57 @@
+// What slices of a range are: consecutive, whole pages but for the end, and as equal as pages allow.
+#include "base/slices.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+void expect(bool condition, const char* what, std::size_t bytes, std::size_t count) {
+    if (condition) return;
+    std::printf("%s: not so for %zu slices of %zu bytes\n", what, count, bytes);
+    std::exit(1);
+}
+
+void check(std::size_t bytes, std::size_t count) {
+    std::size_t at = 0;
+    std::size_t fewest = SIZE_MAX;
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const isthmus::Slice slice = isthmus::slice_of(bytes, i, count);
+        expect(slice.begin == at, "consecutive", bytes, count);
+        expect(slice.begin <= slice.end, "forward", bytes, count);
+        expect(slice.begin % page == 0 || slice.begin == bytes, "from a page on", bytes, count);
+        const std::size_t pages = (slice.end - slice.begin + page - 1) / page;
+        fewest = std::min(fewest, pages);
+        most = std::max(most, pages);
+        at = slice.end;
+    }
+    expect(at == bytes, "complete", bytes, count);
+    expect(most - fewest <= 1, "equal but for one page", bytes, count);
+}
+
+void check_for_each(std::size_t bytes) {
+    std::mutex mutex;
+    std::size_t seen = 0;
+    isthmus::for_each_slice(bytes, [&](std::size_t begin, std::size_t end) {
+        const std::lock_guard lock(mutex);
+        seen += end - begin;
+    });
+    expect(seen == bytes, "all of it", bytes, 1);
+}
+
+}  // namespace
+
+int main() {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page - 1, page, page + 1, 31 * page, 31 * page + 5,
+                                    std::size_t{64} << 20, (std::size_t{1} << 62) + 1}) {
+        for (const std::size_t count : {1, 2, 3, 32, 1000}) check(bytes, count);
+    }
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, (std::size_t{5} << 20) + 3}) check_for_each(bytes);
+    std::puts("as described");
+}

@@ -1,0 +1,12 @@
+"""How a range is divided among threads: `slices_check.cpp` does the checking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+
+def test_slices_are_consecutive_whole_pages(repository: Path, run_cpp: Callable[..., str]) -> None:
+    check = Path(__file__).with_name("slices_check.cpp")
+    source = repository / "native" / "base" / "slices.cpp"
+    assert run_cpp(check, source, flags=("-O2", "-pthread")) == "as described\n"

@@ -1,0 +1,12 @@
+"""Host threads that work together: `worker_group_check.cpp` does the checking, among it what only C++ can arrange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+
+def test_threads_work_fail_and_get_stuck_as_promised(repository: Path, run_cpp: Callable[..., str]) -> None:
+    check = Path(__file__).with_name("worker_group_check.cpp")
+    source = repository / "native" / "base" / "worker_group.cpp"
+    assert run_cpp(check, source, flags=("-O2", "-pthread", "-ldl")) == "as promised\n"

@@ -1,0 +1,175 @@
+// What a group of workers promises: every thread does its part of every job, failures are told, nothing hangs.
+#include "base/worker_group.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+namespace {
+
+using isthmus::Code;
+using isthmus::Status;
+using isthmus::WorkerGroup;
+
+// How many more threads this process is granted.
+std::atomic<int> threads_left = 1 << 20;
+
+void expect(bool condition, const char* what) {
+    if (condition) return;
+    std::printf("not so: %s\n", what);
+    std::exit(1);
+}
+
+void expect_message(const Status& status, const std::string& expected) {
+    if (status.message() == expected) return;
+    std::printf("'%s' in place of '%s'\n", status.message().c_str(), expected.c_str());
+    std::exit(1);
+}
+
+const WorkerGroup::Limit patient{60, "a job that ends"};
+const WorkerGroup::Limit impatient{0.02, "h2d, 5 bytes"};
+
+// Which threads did which part.
+struct Seen {
+    std::mutex mutex;
+    std::multiset<std::size_t> workers;
+    std::set<std::thread::id> threads;
+
+    void add(std::size_t worker) {
+        const std::lock_guard lock(mutex);
+        workers.insert(worker);
+        threads.insert(std::this_thread::get_id());
+    }
+};
+
+void check_persistent_threads() {
+    constexpr std::size_t threads = 8;
+    constexpr std::size_t jobs = 500;
+    auto group = WorkerGroup::start(threads);
+    expect(group.ok(), "threads start");
+    Seen seen;
+    for (std::size_t i = 0; i < jobs; ++i) {
+        const Status status = group.value()->run(
+            [&seen](std::size_t worker, const auto&) {
+                seen.add(worker);
+                return Status();
+            },
+            patient);
+        expect(status.ok() && seen.workers.size() == (i + 1) * threads, "a job has ended when run returns");
+    }
+    for (std::size_t i = 0; i < threads; ++i) expect(seen.workers.count(i) == jobs, "each thread does its part");
+    expect(seen.threads.size() == threads && !seen.threads.contains(std::this_thread::get_id()),
+           "the threads are always the same and not the caller's");
+}
+
+void check_threads_for_one_job() {
+    Seen seen;
+    const auto job = [&seen](std::size_t worker, const auto&) {
+        seen.add(worker);
+        return Status();
+    };
+    expect(WorkerGroup::run_once(5, job, patient).ok() && seen.workers == std::multiset<std::size_t>{0, 1, 2, 3, 4},
+           "created threads do their part each");
+    expect(!seen.threads.contains(std::this_thread::get_id()), "it is not the caller that does it");
+}
+
+void check_failures() {
+    auto group = WorkerGroup::start(4);
+    std::atomic<int> stopped = 0;
+    const WorkerGroup::Job failing = [&stopped](std::size_t worker, const std::atomic<bool>& stop) -> Status {
+        if (worker == 1 || worker == 2) return {Code::call_failed, "thread " + std::to_string(worker)};
+        // Ends only because the others have failed.
+        while (!stop) std::this_thread::yield();
+        ++stopped;
+        return {};
+    };
+    for (int round = 1; round <= 3; ++round) {
+        expect_message(group.value()->run(failing, patient), "thread 1");
+        expect(stopped == 2 * round, "the others are told and waited for");
+    }
+    const Status next = group.value()->run(
+        [](std::size_t, const auto& stop) { return stop ? Status(Code::call_failed, "stopped") : Status(); }, patient);
+    expect(next.ok(), "a failure does not stop the next job");
+    expect_message(WorkerGroup::run_once(4, failing, patient), "thread 1");
+}
+
+void check_watchdog() {
+    auto release = std::make_shared<std::atomic<bool>>(false);
+    auto used = std::make_shared<int>(0);
+    const std::weak_ptr<int> still_used = used;
+    const auto stuck = [release](std::shared_ptr<int> what) -> WorkerGroup::Job {
+        return [release, what](std::size_t worker, const auto&) {
+            if (worker == 2) release->wait(false);
+            return Status();
+        };
+    };
+    {
+        auto group = WorkerGroup::start(3);
+        const std::string message = "1 of 3 threads had not ended after 0.02 s and were left behind: h2d, 5 bytes";
+        expect_message(group.value()->run(stuck(used), impatient), message);
+        expect(!group.value()->run([](std::size_t, const auto&) { return Status(); }, patient).ok(),
+               "a group whose threads are stuck takes no job");
+        expect_message(WorkerGroup::run_once(3, stuck(used), impatient), message);
+    }
+    used.reset();
+    expect(!still_used.expired(), "what a stuck thread uses is kept");
+    *release = true;
+    release->notify_all();
+    while (!still_used.expired()) expect(WorkerGroup::start(1).ok(), "others start beside it");
+}
+
+void check_too_few_threads() {
+    threads_left = 3;
+    auto group = WorkerGroup::start(5);
+    expect(!group.ok(), "threads that are not granted are missed");
+    const std::string message =
+        "only 3 of 5 threads could be started: the limit on threads is reached (ulimit -u, or pids.max of the "
+        "container)";
+    expect_message(group.take_status(), message);
+    threads_left = 3;
+    std::atomic<int> worked = 0;
+    expect_message(WorkerGroup::run_once(
+                       5,
+                       [&worked](std::size_t, const auto&) {
+                           ++worked;
+                           return Status();
+                       },
+                       patient),
+                   message);
+    expect(worked == 3, "those that were created have ended");
+    threads_left = 1 << 20;
+}
+
+}  // namespace
+
+// In place of the system's, which it calls.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* argument) noexcept {
+    if (threads_left-- <= 0) return EAGAIN;
+    static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+    return real(thread, attributes, run, argument);
+}
+
+int main() {
+    check_persistent_threads();
+    check_threads_for_one_job();
+    check_failures();
+    check_watchdog();
+    check_too_few_threads();
+    // A thread that never ends must not keep the process from ending.
+    static std::atomic<bool> never = false;
+    auto group = WorkerGroup::start(2);
+    const Status left = group.value()->run(
+        [](std::size_t, const auto&) {
+            never.wait(false);
+            return Status();
+        },
+        impatient);
+    expect(left.code() == Code::call_failed, "it is left behind");
+    std::puts("as promised");
+}
