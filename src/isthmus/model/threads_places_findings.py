@@ -15,10 +15,13 @@ from isthmus.model.threads_places import (
     node_rates,
     peer_rates,
 )
-from isthmus.model.threads_words import joined, way_name
-from isthmus.record import Run, format_bytes, format_rate
+from isthmus.model.threads_words import joined
+from isthmus.record import Direction, Run, format_bytes, format_rate
 
 __all__ = ["place_findings"]
+
+# Sums over devices need no word about sums over directions beside them.
+_WAYS = {"h2d": "H2D", "d2h": "D2H", "both": "both ways"}
 
 
 def place_findings(run: Run) -> list[Finding]:
@@ -31,41 +34,55 @@ def _together(groups: Sequence[Together]) -> Finding | None:
     """All devices at once against each alone, for each direction and kind of memory at the size to tell first."""
     most = max((group.devices for group in groups), default=0)
     size = _first_size(group.setting for group in groups)
-    chosen: dict[tuple[str, str], Together] = {}
+    chosen: dict[str, dict[Direction, Together]] = {}
     for group in groups:
         if (group.devices, group.setting.bytes) == (most, size):
-            chosen.setdefault((group.setting.host_memory, group.setting.direction), group)
+            chosen.setdefault(group.setting.host_memory, {}).setdefault(group.setting.direction, group)
     if not chosen:
         return None
-    hindered = any(_slowed(group) for group in chosen.values())
-    return Finding(
-        "warning" if hindered else "info",
-        "threads_devices",
-        " ".join(_at_once(group) for group in chosen.values()),
-        cause="The devices share a part of the way to host memory, a switch, a root port or the memory of one node; "
-        "this run cannot tell which."
-        if hindered
-        else "",
-        fix="See with lspci -tv which devices share a switch, and place the buffers of each on its own NUMA node."
-        if hindered
-        else "",
-    )
+    slowed = [kind for kind, of_kind in chosen.items() if any(_slowed(group) for group in of_kind.values())]
+    cause = fix = ""
+    if "pinned" in slowed:
+        cause = (
+            "The devices share a part of the way to host memory, a switch, a root port or the memory of one node; this "
+            "run cannot tell which."
+        )
+        fix = "See with lspci -tv which devices share a switch, and place the buffers of each on its own NUMA node."
+    elif slowed and "pinned" in chosen:
+        cause = (
+            "The links are not what they share, since pinned memory is not slowed: it is the host's part of the copy."
+        )
+        fix = "Pin or register the buffers of devices that work at once."
+    text = " ".join(_at_once(list(of_kind.values())) for of_kind in chosen.values())
+    return Finding("warning" if slowed else "info", "threads_devices", text, cause, fix)
 
 
-def _at_once(group: Together) -> str:
-    setting = group.setting
-    text = f"{group.devices} devices at once"
-    if group.all:
-        text += f" move {format_rate(group.all.rate.median)} in sum"
-    text += f" {way_name(setting.direction).removesuffix(' in sum')} ({memory_name(setting.host_memory)}, "
-    text += f"{format_bytes(setting.bytes)} each)"
-    if group.share:
-        low, high = f"{100 * group.share.low:.0f}", f"{100 * group.share.high:.0f}"
-        text += f", {low if low == high else f'{low} to {high}'} % of what they move alone, added up"
-    slowed = [f"{device} {times(factor, factor)} slower" for device, factor in _slowed(group).items()]
+def _at_once(groups: Sequence[Together]) -> str:
+    """One kind of memory: the sums of all directions, and which devices are slowed by how much."""
+    setting = groups[0].setting
+    sums = [
+        f"{format_rate(group.all.rate.median)} {_way(group.setting)}{_share(group)}" for group in groups if group.all
+    ]
+    moved = f" move {joined(sums)}" if sums else ""
+    what = f"{memory_name(setting.host_memory)} of {format_bytes(setting.bytes)} each"
+    text = f"{groups[0].devices} devices at once, with {what},{moved}".rstrip(",")
+    slowed: dict[str, list[float]] = {}
+    for group in groups:
+        for device, factor in _slowed(group).items():
+            slowed.setdefault(device, []).append(factor)
     if slowed:
-        return f"{text}: {joined(slowed)} than alone."
-    return f"{text}: no device is slowed by an amount that is certain and matters." if group.alone else f"{text}."
+        each = [f"{device} {times(min(factors), max(factors))} slower" for device, factors in slowed.items()]
+        return f"{text}: {joined(each)} than alone."
+    if any(group.alone and group.together for group in groups):
+        return f"{text}: no device is slowed by an amount that is certain and matters."
+    return f"{text}."
+
+
+def _share(group: Together) -> str:
+    if group.share is None:
+        return ""
+    low, high = f"{100 * group.share.low:.0f}", f"{100 * group.share.high:.0f}"
+    return f" ({low if low == high else f'{low} to {high}'} % of what they move alone)"
 
 
 def _slowed(group: Together) -> dict[str, float]:
@@ -109,7 +126,8 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
     sentences = []
     contradicted = False
     for device in dict.fromkeys(rate.device for rate in rates):
-        telling = [rate for rate in rates if rate.device == device and rate.setting.bytes == size and rate.certain]
+        measured = [rate for rate in rates if rate.device == device and rate.setting.bytes == size]
+        telling = [rate for rate in measured if rate.certain]
         best = {rate.best for rate in telling}
         if not telling:
             sentences.append(f"For {device} the NUMA node makes no difference that is certain and matters.")
@@ -123,7 +141,7 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
             words = {None: "", node: ", which the system names for it"}
             sentences.append(
                 f"{device} is fastest with memory and threads on NUMA node {node}"
-                f"{words.get(named, f', although the system names node {named} for it')}; {_losses(telling)}."
+                f"{words.get(named, f', although the system names node {named} for it')}; {_losses(telling, measured)}."
             )
     if not sentences:
         return None
@@ -140,10 +158,11 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
     )
 
 
-def _losses(telling: Sequence[NodeRates]) -> str:
+def _losses(telling: Sequence[NodeRates], measured: Sequence[NodeRates]) -> str:
+    """How much the other nodes lose, and in which transfers, if not in all."""
     factors = [rate.loss(node).median for rate in telling for node in rate.nodes if node != rate.best]
-    ways = joined([_what(rate.setting) for rate in telling])
-    return f"elsewhere {ways} {'is' if len(telling) == 1 else 'are'} {times(min(factors), max(factors))} slower"
+    what = "" if len(telling) == len(measured) else f" with {joined([_what(rate.setting) for rate in telling])}"
+    return f"elsewhere it is {times(min(factors), max(factors))} slower{what}"
 
 
 def _first_size(settings: Iterable[TransferSetting]) -> int | None:
@@ -152,4 +171,8 @@ def _first_size(settings: Iterable[TransferSetting]) -> int | None:
 
 
 def _what(setting: TransferSetting) -> str:
-    return f"{memory_name(setting.host_memory)} {way_name(setting.direction).removesuffix(' in sum')}"
+    return f"{memory_name(setting.host_memory)} {_way(setting)}"
+
+
+def _way(setting: TransferSetting) -> str:
+    return _WAYS.get(setting.direction, setting.direction)
