@@ -1,7 +1,7 @@
 """Runs of the threads experiment whose truth is known: a rate for each number of threads, a cost for each creation."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Way:
 
 
 SHARED, OWN, CHUNKS, OWN_CHUNKS = Way(), Way(own_streams=True), Way(pieces=64), Way(own_streams=True, pieces=64)
-SPAWN = Way(spawn=True)
+SPAWN, OWN_SPAWN = Way(spawn=True), Way(own_streams=True, spawn=True)
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,14 @@ def cases(
 ) -> list[Case]:
     """A case for each subject, size, way and number of threads; streams of one thread's own are not measured twice."""
     random = np.random.default_rng(seed)
+    chosen = list(ways)
     return [
         case(direction, memory, size, threads, rate(threads), random, way=way, noise=noise, costs=costs)
         for (direction, memory), rate in rates.items()
         for size in sizes
-        for way in ways
+        for way in chosen
         for threads in counts
-        if not (way.own_streams and threads == 1)
+        if threads > 1 or not way.own_streams or replace(way, own_streams=False) not in chosen
     ]
 
 
@@ -147,7 +148,7 @@ def skips(reason: str, directions: Iterable[Direction] = ("h2d", "d2h", "both"),
 
 
 def h200_cases() -> list[Case]:
-    """All of a default run on one device and one node: nothing gained from threads but what staging leaves."""
+    """A default run on one device and one node, with the ways that it measures: threads gain nothing."""
     pinned: dict[tuple[Direction, str], Rates] = {
         ("h2d", "pinned"): lambda threads: 54.9 - 0.02 * threads,
         ("d2h", "pinned"): lambda threads: 55.2 - 0.02 * threads,
@@ -158,10 +159,15 @@ def h200_cases() -> list[Case]:
         ("d2h", "pageable"): lambda threads: 14.2 - 0.05 * threads,
         ("both", "pageable"): lambda threads: 15.5,
     }
-    everything = (SHARED, OWN, CHUNKS, OWN_CHUNKS, SPAWN)
+    some = (8, 32)
     return [
-        *cases(pinned, everything, (64 * MIB, GIB)),
-        *cases(pageable, everything, (64 * MIB, GIB), noise=0.01, seed=6),
+        *cases(pinned, (SHARED, OWN, CHUNKS, OWN_CHUNKS, OWN_SPAWN)),
+        *cases(pinned, [OWN], [GIB]),
+        *cases(pinned, [OWN_SPAWN], [GIB], (1, *some), seed=6),
+        *cases(pageable, [OWN], noise=0.01, seed=7),
+        *cases(pageable, [SHARED, OWN_CHUNKS], counts=some, noise=0.01, seed=8),
+        *cases(pageable, [OWN_SPAWN], counts=(1, *some), noise=0.01, seed=9),
+        *cases(pageable, [OWN], [GIB], (1, 8), noise=0.01, seed=10),
         *skips("needs two devices; there is one", devices=2),
         *skips("needs two NUMA nodes; there is one", ("h2d", "d2h"), node=1),
     ]

@@ -44,7 +44,7 @@ from isthmus.model.shape import (
     steadiness,
     trend,
 )
-from isthmus.model.threads import REFERENCE_BYTES, ThreadCurve, thread_curves
+from isthmus.model.threads import REFERENCE_BYTES, ThreadCurve, most_complete, thread_curves
 from isthmus.model.threads_gain import enough_threads
 from isthmus.model.threads_modes import BothWays, threads_both_ways
 from isthmus.model.threads_places import (
@@ -126,6 +126,7 @@ __all__ = [
     "latency",
     "link_rate",
     "memory_name",
+    "most_complete",
     "node_rates",
     "peak",
     "peer_rates",

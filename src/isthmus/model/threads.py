@@ -14,6 +14,7 @@ __all__ = [
     "StreamUse",
     "ThreadCurve",
     "created_threads",
+    "most_complete",
     "reference_bytes",
     "thread_curves",
     "worker_curves",
@@ -89,6 +90,11 @@ def thread_curves(run: Run) -> list[ThreadCurve]:
 def worker_curves(curves: Iterable[ThreadCurve]) -> list[ThreadCurve]:
     """Those of persistent threads that have a point to conclude from."""
     return [curve for curve in curves if curve.method == "workers" and curve.points]
+
+
+def most_complete(curves: Iterable[ThreadCurve]) -> ThreadCurve:
+    """The curve with the most numbers of threads, of several the plainest to program; there must be one at least."""
+    return min(curves, key=lambda curve: (-len(curve.points), curve.slicing != "slices", curve.streams != "shared"))
 
 
 def reference_bytes(curves: Sequence[ThreadCurve]) -> int | None:

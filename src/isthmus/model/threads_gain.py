@@ -6,7 +6,7 @@ from typing import Literal
 
 from isthmus.model.contrast import MATTERS, above, paired
 from isthmus.model.curve import Point
-from isthmus.model.threads import ThreadCurve, worker_curves
+from isthmus.model.threads import ThreadCurve, most_complete, worker_curves
 from isthmus.record import Direction
 
 __all__ = ["Answer", "Gain", "enough_threads", "thread_gains"]
@@ -89,10 +89,10 @@ def _single(curves: Sequence[ThreadCurve]) -> Point | None:
 
 
 def _spokesman(curves: Sequence[ThreadCurve]) -> ThreadCurve:
-    """The way that is plainest to program among those that no other certainly beats."""
+    """Of the ways that no other certainly beats the one with the most numbers of threads, then the plainest."""
     ends = {id(curve): curve.points[_best(curve)] for curve in curves}
     unbeaten = [curve for curve in curves if not any(_gains(end, ends[id(curve)]) for end in ends.values())]
-    return min(unbeaten, key=lambda curve: (curve.slicing != "slices", curve.streams != "shared"))
+    return most_complete(unbeaten)
 
 
 def _best(curve: ThreadCurve) -> int:

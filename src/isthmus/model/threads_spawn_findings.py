@@ -1,12 +1,13 @@
 """What creating threads for each transfer costs, in sentences: per transfer, per thread and of the transfer's time."""
 
 from collections.abc import Sequence
+from math import log2
 
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, memory_name
 from isthmus.model.threads import ThreadCurve, reference_bytes
 from isthmus.model.threads_spawn import SpawnCost, SpawnFit, spawn_costs, spawn_fit
-from isthmus.model.threads_words import divided, joined, threads_of, way_name
+from isthmus.model.threads_words import joined, threads_of, way_name
 from isthmus.record import Interval, format_bytes, format_seconds
 
 __all__ = ["spawn_finding", "usual_spawn_cost"]
@@ -36,8 +37,8 @@ def spawn_finding(curves: Sequence[ThreadCurve]) -> Finding | None:
         return None
     curve, fit = cost.curve, spawn_fit(costs)
     subject = (
-        f"Creating and joining {threads_of(curve.direction, cost.threads)}{divided(curve)} for each transfer, instead "
-        "of waking persistent ones,"
+        f"Creating and joining {threads_of(curve.direction, cost.threads)} for each transfer, instead of waking "
+        "persistent ones,"
     )
     transfer = (
         f"a transfer of {format_bytes(curve.bytes)} {way_name(curve.direction)}, {memory_name(curve.host_memory)}"
@@ -68,12 +69,14 @@ def _line(fit: SpawnFit, transfers: int) -> str:
 
 
 def _other_sizes(costs: Sequence[SpawnCost], told: SpawnCost) -> str:
-    curve = told.curve
-    found = [
-        f"{_percent(cost.share) if cost.certain else 'nothing certain'} at {format_bytes(cost.curve.bytes)}"
-        for cost in sorted(costs, key=lambda cost: cost.curve.bytes)
-        if cost.threads == told.threads and cost.curve.bytes != curve.bytes and _way(cost.curve) == _way(curve)
-    ]
+    """The share at each other size, with as many threads or the nearest number that was measured there."""
+    alike = [cost for cost in costs if _way(cost.curve) == _way(told.curve)]
+    found = []
+    for size in sorted({cost.curve.bytes for cost in alike if cost.curve.bytes != told.curve.bytes}):
+        same = [cost for cost in alike if cost.curve.bytes == size]
+        cost = min(same, key=lambda cost: (abs(log2(cost.threads / told.threads)), -cost.threads))
+        count = "" if cost.threads == told.threads else f" with {threads_of(cost.curve.direction, cost.threads)}"
+        found.append(f"{_percent(cost.share) if cost.certain else 'nothing certain'}{count} at {format_bytes(size)}")
     return f", and {joined(found)}" if found else ""
 
 

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
-from isthmus.report import allocation, breakeven
+from isthmus.report import allocation, breakeven, threads
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
 
 # One line an experiment; each gives None where no run holds its cases.
-_EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (allocation.section, breakeven.section)
+_EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (
+    allocation.section,
+    breakeven.section,
+    threads.section,
+)
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:

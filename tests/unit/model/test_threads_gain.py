@@ -63,7 +63,7 @@ def test_the_plainest_way_that_is_unbeaten_speaks(synthetic: ModuleType, synthet
     alike = ways.cases(rising, (ways.SHARED, ways.OWN, ways.CHUNKS))
     (gain,) = gains(synthetic.run(alike))
     assert (gain.curve.streams, gain.curve.slicing, gain.enough) == ("shared", "slices", 4)
-    (gain,) = gains(synthetic.run([*ways.cases(rising), *ways.cases(better, [ways.OWN])]))
+    (gain,) = gains(synthetic.run([*ways.cases(rising), *ways.cases(better, [ways.OWN], counts=ways.COUNTS[1:])]))
     assert (gain.curve.streams, gain.enough) == ("own", 4)
     assert gain.factor == pytest.approx(36 / 7, rel=0.02)
 
@@ -96,3 +96,13 @@ def test_without_one_thread_or_without_more_nothing_is_compared(
     assert gains(synthetic.run(synthetic_threads.cases(flat, counts=[1]))) == []
     assert gains(synthetic.run(synthetic_threads.cases(flat, counts=[2, 4]))) == []
     assert gains(synthetic.run(synthetic_threads.cases(flat, [synthetic_threads.SPAWN]))) == []
+
+
+def test_a_way_with_few_numbers_of_threads_does_not_speak_for_one_with_all(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    ways = synthetic_threads
+    rates = {("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0)}
+    cases = ways.cases(rates, [ways.SHARED], counts=[8, 32]) + ways.cases(rates, [ways.OWN])
+    (gain,) = gains(synthetic.run(cases))
+    assert (gain.curve.streams, gain.enough) == ("own", 4)

@@ -1,0 +1,156 @@
+"""Several devices alone and at once, copies from device to device, and NUMA nodes against devices, as tables."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from isthmus.model import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
+from isthmus.record import Interval, Run, format_bytes
+from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.report.labels import DIRECTIONS, kind_label, run_title
+from isthmus.report.section import Part
+from isthmus.report.threads_labels import DIRECTION_WORDS
+from isthmus.report.threads_rates import BLANK, MISSING, point_cell
+
+__all__ = ["place_parts"]
+
+_DEVICES_NOTE = (
+    "GB/s of each device alone and while the others work too; slower: how many times. The last row has the rates alone "
+    "added up, and the rate of all devices together; both ways at once are sums."
+)
+_PEERS_NOTE = "GB/s of copies from the device of the row to the device of the column."
+_NODES_NOTE = (
+    "GB/s of each device with memory and threads on each NUMA node. Slower: how many times the worst node is slower "
+    "than the best."
+)
+
+
+def place_parts(runs: Sequence[Run]) -> list[Part]:
+    """The parts that any of the runs has rows for; each run's devices and nodes are its own, so are its tables."""
+    devices: list[Grid] = []
+    peers: list[Grid] = []
+    nodes: list[Grid] = []
+    for index, run in enumerate(runs):
+        of_run = f": {run_title(runs, index)}" if len(runs) > 1 else ""
+        groups = device_groups(run)
+        counts = sorted({group.devices for group in groups})
+        devices += [_device_grid([group for group in groups if group.devices == count], of_run) for count in counts]
+        peers += _peer_grids(run, of_run)
+        rates = node_rates(run)
+        nodes += [_node_grid(rates, of_run)] if rates else []
+    parts = [
+        Part("Several devices", _DEVICES_NOTE, grids=tuple(devices)),
+        Part("From device to device", _PEERS_NOTE, grids=tuple(peers)),
+        Part("NUMA nodes and devices", _NODES_NOTE, grids=tuple(nodes)),
+    ]
+    return [part for part in parts if part.grids]
+
+
+def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
+    """Devices down, each direction's rates alone and together across; a group for each kind of memory and size."""
+    ways = [way for way in DIRECTIONS if any(group.setting.direction == way for group in groups)]
+    columns = [
+        Column(f"{DIRECTION_WORDS[way]}\n{heading}", f"{DIRECTION_WORDS[way]} {heading}")
+        for way in ways
+        for heading in ("alone", "at once", "slower")
+    ]
+    settings = dict.fromkeys(_undirected(group.setting) for group in groups)
+    made = []
+    for setting in settings:
+        found: dict[str, Together] = {
+            group.setting.direction: group for group in groups if _undirected(group.setting) == setting
+        }
+        by_way = [found.get(way) for way in ways]
+        names = sorted({name for group in by_way if group for name in (*group.alone, *group.together)})
+        rows = [Row(name, tuple(cell for group in by_way for cell in _device_cells(group, name))) for name in names]
+        rows.append(Row("all", tuple(cell for group in by_way for cell in _sum_cells(group))))
+        made.append(Group(f"{_setting_words(setting, list(settings))}, GB/s", tuple(rows)))
+    return Grid(f"{groups[0].devices} devices at once{of_run}", tuple(columns), tuple(made), corner="Device")
+
+
+def _device_cells(group: Together | None, device: str) -> tuple[Cell, Cell, Cell]:
+    if group is None:
+        return MISSING, MISSING, MISSING
+    factor = group.slowdown(device)
+    return point_cell(group.alone.get(device)), point_cell(group.together.get(device)), _factor_cell(factor)
+
+
+def _sum_cells(group: Together | None) -> tuple[Cell, Cell, Cell]:
+    if group is None:
+        return MISSING, MISSING, MISSING
+    alone = sum(point.rate.median for point in group.alone.values())
+    complete = len(group.alone) == group.devices
+    share = group.share
+    return (
+        interval_cell(Interval(alone, alone, alone), scale=1e-9) if complete else MISSING,
+        point_cell(group.all),
+        _factor_cell(Interval(1 / share.median, 1 / share.high, 1 / share.low)) if share else MISSING,
+    )
+
+
+def _factor_cell(factor: Interval | None) -> Cell:
+    if factor is None:
+        return MISSING
+    return Cell(f"{factor.median:.2f}", detail=f"{factor.low:.3f} to {factor.high:.3f} times")
+
+
+def _undirected(setting: TransferSetting) -> TransferSetting:
+    """All of a setting but its direction, which the columns of a table have."""
+    return replace(setting, direction="h2d")
+
+
+def _setting_words(setting: TransferSetting, others: Sequence[TransferSetting]) -> str:
+    """Kind and size, and what else tells it from the others."""
+    words = [kind_label(setting.host_memory), format_bytes(setting.bytes)]
+    if len({other.threads for other in others}) > 1:
+        words.append("1 thread" if setting.threads == 1 else f"{setting.threads} threads")
+    if len({other.streams for other in others}) > 1:
+        words.append("1 stream" if setting.streams == 1 else f"{setting.streams} streams")
+    if len({other.pieces for other in others}) > 1:
+        words.append(f"{setting.pieces} chunks" if setting.pieces else "slices")
+    return ", ".join(words)
+
+
+def _peer_grids(run: Run, of_run: str) -> list[Grid]:
+    """One matrix for each size."""
+    rates = peer_rates(run)
+    grids = []
+    for size in sorted({rate.bytes for rate in rates}):
+        found = {(rate.source, rate.destination): rate.point for rate in rates if rate.bytes == size}
+        sources = sorted({source for source, _ in found})
+        destinations = sorted({destination for _, destination in found})
+        rows = [Row(source, tuple(point_cell(found.get((source, to))) for to in destinations)) for source in sources]
+        columns = tuple(Column(f"to\n{to}", f"to {to}") for to in destinations)
+        title = f"Copies from device to device, {format_bytes(size)}{of_run}"
+        grids.append(Grid(title, columns, (Group("GB/s", tuple(rows)),), corner="From"))
+    return grids
+
+
+def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
+    """Nodes down, devices and directions across; a group for each kind of memory and size."""
+    devices = sorted({rate.device for rate in rates})
+    ways = [way for way in DIRECTIONS if any(rate.setting.direction == way for rate in rates)]
+    across = [(device, way) for device in devices for way in ways]
+    settings = dict.fromkeys(_undirected(rate.setting) for rate in rates)
+    groups = []
+    for setting in settings:
+        found: dict[tuple[str, str], NodeRates] = {
+            (rate.device, rate.setting.direction): rate for rate in rates if _undirected(rate.setting) == setting
+        }
+        nodes = sorted({node for rate in found.values() for node in rate.nodes})
+        ordered = [found.get(each) for each in across]
+        rows = [
+            Row(str(node), tuple(point_cell(rate.nodes.get(node)) if rate else MISSING for rate in ordered))
+            for node in nodes
+        ]
+        rows.append(Row("slower", tuple(_worst(rate) for rate in ordered)))
+        groups.append(Group(f"{_setting_words(setting, list(settings))}, GB/s", tuple(rows)))
+    columns = tuple(
+        Column(f"{device}\n{DIRECTION_WORDS[way]}", f"{device} {DIRECTION_WORDS[way]}") for device, way in across
+    )
+    return Grid(f"Rates by NUMA node{of_run}", columns, tuple(groups), corner="Node")
+
+
+def _worst(rate: NodeRates | None) -> Cell:
+    if rate is None:
+        return BLANK
+    return _factor_cell(max((rate.loss(node) for node in rate.nodes), key=lambda loss: loss.median))

@@ -1,0 +1,191 @@
+"""Rate against the number of threads: charts by direction and memory kind, and the tables of their figures."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from isthmus.model import REFERENCE_BYTES, Point, ThreadCurve, enough_threads, link_rate, thread_curves
+from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.report import chart
+from isthmus.report.chart import Axis, Drawn, curves_chart
+from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.report.labels import DIRECTIONS, direction_title, kind_label, kind_rank, run_label, run_title
+from isthmus.report.section import Chart, LegendEntry, Part
+from isthmus.report.threads_labels import mode_heading, mode_look, mode_name, threads_label
+
+__all__ = ["BLANK", "MISSING", "point_cell", "rate_parts", "told"]
+
+MISSING = Cell("-", state="missing", detail="not measured")
+# Where a row has nothing to say about a column.
+BLANK = Cell("", state="missing")
+_NOTE = (
+    "Number of threads, of each direction where both run at once, against the rate. Best of link: the best way of the "
+    "row, as a share of the link's theoretical rate. Enough: the number of threads beyond which nothing certain is "
+    "gained."
+)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A curve with the run that it is of."""
+
+    index: int
+    run: Run
+    curve: ThreadCurve
+
+
+def rate_parts(runs: Sequence[Run]) -> list[Part]:
+    """A part for each size: the one to conclude about first, then the others."""
+    sources = [_Source(index, run, curve) for index, run in enumerate(runs) for curve in thread_curves(run)]
+    sizes = sorted({source.curve.bytes for source in sources}, key=lambda size: (size != REFERENCE_BYTES, size))
+    parts = [_part(runs, size, [source for source in sources if source.curve.bytes == size]) for size in sizes]
+    return [replace(part, note=_NOTE) for part in parts[:1]] + parts[1:]
+
+
+def _part(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Part:
+    along = {way: [source for source in sources if source.curve.direction == way] for way in DIRECTIONS}
+    looks = {mode_name(source.curve): mode_look(source.curve) for source in sources}
+    return Part(
+        title=f"Rate against threads, {format_bytes(size)}",
+        charts=tuple(drawn for chosen in along.values() for drawn in _charts(runs, chosen)),
+        legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
+        grids=tuple(_grid(runs, size, chosen) for chosen in along.values() if chosen),
+    )
+
+
+def _charts(runs: Sequence[Run], sources: Sequence[_Source]) -> Iterator[Chart]:
+    """One for each kind of memory and run of one direction and size, all on one scale."""
+    if not sources:
+        return
+    domain = _domain(sources)
+    for kind in sorted({source.curve.host_memory for source in sources}, key=kind_rank):
+        for index in sorted({source.index for source in sources}):
+            chosen = [source for source in sources if (source.index, source.curve.host_memory) == (index, kind)]
+            if not chosen:
+                continue
+            direction = chosen[0].curve.direction
+            title = f"{direction_title(direction)}, {kind_label(kind)}"
+            if len(runs) > 1:
+                title += f": {run_title(runs, index)}"
+            label = f"Rate against threads, {title}; its figures are in the tables below."
+            yield Chart(title, label, _rate_chart(chosen, domain))
+
+
+def _rate_chart(sources: Sequence[_Source], domain: tuple[float, float]) -> chart.Spec:
+    both = sources[0].curve.direction == "both"
+    limit = link_rate(sources[0].run, both=both)
+    return curves_chart(
+        [_drawn(source) for source in sources],
+        Axis("threads of each direction" if both else "threads"),
+        Axis("GB/s, sum of both directions" if both else "GB/s", domain),
+        rules=[(limit / 1e9, f"{'both links' if both else 'link'} {format_rate(limit)}")] if limit else [],
+    )
+
+
+def _domain(sources: Sequence[_Source]) -> tuple[float, float]:
+    """Range of rates in GB/s, the link's rate included, with some room."""
+    points = [point for each in sources for point in (*each.curve.points.values(), *each.curve.failed.values())]
+    rates = [point.rate.median for point in points]
+    limits = [limit for each in sources if (limit := link_rate(each.run, both=each.curve.direction == "both"))]
+    return min(rates) / 1.5e9, max([*rates, *limits]) * 1.6e-9
+
+
+def _drawn(source: _Source) -> Drawn:
+    curve = source.curve
+    rows, failed = (
+        tuple(
+            chart.row(
+                mode_name(curve),
+                count,
+                point.rate.median / 1e9,
+                point.rate.low / 1e9,
+                point.rate.high / 1e9,
+                threads=threads_label(curve.direction, count),
+                **told(point),
+            )
+            for count, point in points.items()
+        )
+        for points in (curve.points, curve.failed)
+    )
+    return Drawn(mode_name(curve), mode_look(curve), rows, failed)
+
+
+def told(point: Point) -> dict[str, str]:
+    """What pointing at a point shows."""
+    return {
+        "rate": format_rate(point.rate.median),
+        "interval": f"{format_rate(point.rate.low)} to {format_rate(point.rate.high)}",
+        "time": format_seconds(point.seconds.median),
+        "samples": str(len(point.samples)),
+        "verified": point.verified,
+    }
+
+
+def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
+    """Threads down, ways to divide the transfer across, a group for each kind of memory."""
+    direction = sources[0].curve.direction
+    ways = sorted({_way(source) for source in sources})
+    kinds = sorted({source.curve.host_memory for source in sources}, key=kind_rank)
+    shown = [index for index in range(len(runs)) if any(source.index == index for source in sources)]
+    first = {way: next(source.curve for source in sources if _way(source) == way) for way in ways}
+    columns = [Column(mode_heading(first[way]), mode_name(first[way]), run_label(runs, way[-1])) for way in ways] + [
+        Column("best\nof link", "best, of link", run_label(runs, index)) for index in shown
+    ]
+    groups = []
+    for kind in kinds:
+        chosen = {_way(source): source for source in sources if source.curve.host_memory == kind}
+        ordered = [chosen.get(way) for way in ways]
+        counts = sorted({count for source in chosen.values() for count in _counts(source.curve)})
+        rows = [
+            Row(
+                threads_label(direction, count),
+                (
+                    *(_cell(source, count) for source in ordered),
+                    *(_best_share([each for each in chosen.values() if each.index == index], count) for index in shown),
+                ),
+            )
+            for count in counts
+        ]
+        enough = (_enough(source) for source in ordered)
+        groups.append(Group(f"{kind_label(kind)}, GB/s", (*rows, Row("enough", (*enough, *(BLANK for _ in shown))))))
+    return Grid(f"{format_bytes(size)}, {direction_title(direction)}", tuple(columns), tuple(groups), corner="Threads")
+
+
+def _way(source: _Source) -> tuple[bool, bool, bool, int]:
+    """Place of a column: the plainest way first, created threads last, runs beside each other."""
+    curve = source.curve
+    return curve.method == "spawn", curve.slicing == "chunks", curve.streams == "own", source.index
+
+
+def _counts(curve: ThreadCurve) -> Iterable[int]:
+    return (*curve.points, *curve.failed, *curve.skipped)
+
+
+def _cell(source: _Source | None, count: int) -> Cell:
+    if source is None:
+        return MISSING
+    curve = source.curve
+    if count in curve.failed:
+        return Cell("failed", state="failed", detail="the data that arrived is not the data that was sent")
+    if count in curve.points:
+        return point_cell(curve.points[count])
+    return Cell("skipped", state="skipped", detail=curve.skipped[count]) if count in curve.skipped else MISSING
+
+
+def point_cell(point: Point | None) -> Cell:
+    """The rate in GB/s with its interval; what it took on hovering."""
+    if point is None:
+        return MISSING
+    detail = ", ".join(f"{name} {value}" for name, value in told(point).items())
+    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=detail)
+
+
+def _best_share(sources: Sequence[_Source], count: int) -> Cell:
+    rates = [source.curve.points[count].rate.median for source in sources if count in source.curve.points]
+    limit = link_rate(sources[0].run, both=sources[0].curve.direction == "both") if sources else None
+    return Cell(f"{100 * max(rates) / limit:.0f} %") if rates and limit else MISSING
+
+
+def _enough(source: _Source | None) -> Cell:
+    if source is None or 1 not in source.curve.points or len(source.curve.points) < 2:
+        return BLANK
+    return Cell(threads_label(source.curve.direction, enough_threads(source.curve.points)))
