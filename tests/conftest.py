@@ -36,3 +36,9 @@ def synthetic_threads() -> ModuleType:
 def synthetic_allocation() -> ModuleType:
     """tests/synthetic_allocation.py: cases of the allocation experiment."""
     return _load("synthetic_allocation")
+
+
+@pytest.fixture(scope="session")
+def synthetic_breakeven() -> ModuleType:
+    """tests/synthetic_breakeven.py: cases of the breakeven experiment, and those that it can be derived from."""
+    return _load("synthetic_breakeven")

@@ -115,6 +115,8 @@ def _narrow(low: float, high: float, first: float, last: float) -> bool:
     """Whether an interval is an answer: the whole of one end, or at most half of the range's logarithm."""
     if low == high:
         return True
+    if low <= 0.0 and math.isinf(high):
+        return False
     return 2 * math.log(min(high, last) / max(low, first)) <= math.log(last / first)
 
 

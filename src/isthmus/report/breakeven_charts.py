@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from isthmus.model import BREAKEVEN_USES, PLAIN_CASES, SEED_ANSWERS, BreakevenAnalysis, case_words
+from isthmus.model import BREAKEVEN_USES, PLAIN_CASES, SEED_ANSWERS, BreakevenAnalysis, capitalised, case_words
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 from isthmus.report.breakeven_cells import uses_heading
 from isthmus.report.chart import Axis, Drawn, Row, curves_chart, row
@@ -59,7 +59,7 @@ def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
             for way in analysis.measured.ways(case)
         ],
         Axis("time", labels="seconds"),
-        "Time from allocation to release, one use, {}",
+        "{}, one use",
     )
 
 
@@ -75,8 +75,8 @@ def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
                 if way != "pageable"
             ],
             Axis("times as fast as pageable memory"),
-            f"{uses_heading(uses)}, {{}}",
-            rules=[(1.0, "pageable memory")],
+            f"{{}}, {uses_heading(uses)}",
+            rules=[(1.0, "")],
             verticals=_seed_marks if uses == 1 else None,
         )
     return tuple(charts)
@@ -92,8 +92,8 @@ def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
             if (speeds := analysis.measured.speed_up(case, "pinned", uses))
         ],
         Axis("times as fast as pageable memory"),
-        "Pinned memory, {}",
-        rules=[(1.0, "pageable memory")],
+        "{}",
+        rules=[(1.0, "")],
     )
 
 
@@ -107,7 +107,7 @@ def least_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
             if way != "pageable"
         ],
         Axis("least number of uses", domain=(0.9, 1.1 * _MOST_SHOWN_USES)),
-        "Uses from which a way beats pageable memory, {}",
+        "{}",
     )
 
 
@@ -131,10 +131,10 @@ def _charts(
         for run, curves in drawn:
             if not curves:
                 continue
-            words = title.format(case_words(case))
+            words = title.format(capitalised(case_words(case)))
             axis = Axis(y.title, domain, labels=y.labels)
             spec = curves_chart(curves, _SIZE, axis, rules=rules, verticals=verticals(case) if verticals else ())
-            label = f"{words}, against buffer size; figures are in the tables."
+            label = f"{capitalised(y.title)} against buffer size. {words}; figures are in the tables."
             made.append(Chart(f"{words}: {run}" if run else words, label, spec))
     return tuple(made)
 
@@ -170,4 +170,6 @@ def _uses_rows(analysis: BreakevenAnalysis, case: str, way: str) -> Iterable[Row
 
 
 def _seed_marks(case: str) -> list[tuple[float, str]]:
-    return [(answer.bytes, f"2008, {answer.figure}") for answer in SEED_ANSWERS if answer.case == case and answer.bytes]
+    """Where pinned memory paid in 2008; named once, since names beside each other would overlap."""
+    sizes = sorted(answer.bytes for answer in SEED_ANSWERS if answer.case == case and answer.bytes)
+    return [(size, "" if index else "2008") for index, size in enumerate(reversed(sizes))]
