@@ -1,12 +1,18 @@
-"""Skipped cases grouped by their reason: one line for each reason, and not one for each size."""
+"""Skipped cases grouped by experiment and reason: one line for each, and not one for each size."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from isthmus.record import Case, Run, format_bytes
 from isthmus.report.labels import DIRECTIONS, kind_rank
 
 __all__ = ["SkipGroup", "skip_groups"]
+
+# In a reason sizes alone may differ; other numbers, such as those of errors, make another reason.
+_SIZE = re.compile(r"\b\d[\d.,]*\s?(?:bytes|B|[KMGT]i?B)\b")
+_FEW_METHODS = 3
 
 
 @dataclass(frozen=True)
@@ -19,26 +25,66 @@ class SkipGroup:
 
 
 def skip_groups(run: Run) -> list[SkipGroup]:
-    """One group for each reason, the largest first."""
-    by_reason: dict[str, list[Case]] = {}
+    """One group for each experiment and reason, the largest first; reasons that name different sizes are one."""
+    by_reason: dict[tuple[str, str], list[Case]] = {}
     for case in run.cases:
         if case.skipped:
-            by_reason.setdefault(case.note or "no reason given", []).append(case)
+            by_reason.setdefault((case.experiment, _SIZE.sub("#", case.note)), []).append(case)
     return [
-        SkipGroup(reason, _what(cases), "1 case" if len(cases) == 1 else f"{len(cases)} cases")
-        for reason, cases in sorted(by_reason.items(), key=lambda item: -len(item[1]))
+        SkipGroup(_reason(cases), _what(run, cases), "1 case" if len(cases) == 1 else f"{len(cases)} cases")
+        for cases in sorted(by_reason.values(), key=lambda cases: -len(cases))
     ]
 
 
-def _what(cases: list[Case]) -> str:
-    """``pageable_huge, managed: H2D, D2H; 2 MiB to 1 GiB``, or with methods where the experiment is not bandwidth."""
-    kinds = ", ".join(
-        sorted({case.host_memory or case.experiment for case in cases}, key=lambda kind: (kind_rank(kind), kind))
-    )
-    methods = dict.fromkeys(case.method.replace("_", " ") for case in cases if case.experiment != "bandwidth")
+def _reason(cases: list[Case]) -> str:
+    first = cases[0].note or "no reason given"
+    return first if len({case.note for case in cases}) == 1 else f"{first}; likewise with other sizes"
+
+
+def _what(run: Run, cases: list[Case]) -> str:
+    """``pageable_huge, managed: H2D, D2H; 2 MiB to 1 GiB``; of other experiments than bandwidth with their names.
+
+    Of those, what else tells the cases apart is said where it is not all that the run holds of that experiment.
+    """
+    experiment = cases[0].experiment
+    kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
     ways = [way.upper() if way != "both" else "both" for way in DIRECTIONS if _has(cases, way)]
-    done = ", ".join([*methods, *ways])
-    return f"{kinds}: {'; '.join(filter(None, (done, _span(cases))))}"
+    if experiment == "bandwidth":
+        return f"{', '.join(kinds)}: {'; '.join(filter(None, (', '.join(ways), _span(cases))))}"
+    others = [case for case in run.cases if case.experiment == experiment]
+    methods = _partial(cases, others, lambda case: case.method.replace("_", " "))
+    if len(methods) > _FEW_METHODS:
+        methods = [f"{len(methods)} methods"]
+    threads = _partial(cases, others, lambda case: case.threads)
+    details = [
+        ", ".join([*methods, *ways]),
+        _span(cases),
+        _threads(threads),
+        ", ".join(f"{count} devices" for count in _partial(cases, others, lambda case: case.devices) if count > 1),
+        ", ".join(_partial(cases, others, lambda case: case.target)),
+        ", ".join(f"NUMA node {node}" for node in _partial(cases, others, lambda case: case.node)),
+    ]
+    told = "; ".join(filter(None, details))
+    return f"{', '.join([experiment, *kinds])}{': ' if told else ''}{told}"
+
+
+_Value = TypeVar("_Value", int, str)
+
+
+def _partial(cases: list[Case], others: list[Case], of: Callable[[Case], _Value | None]) -> list[_Value]:
+    """The values that the cases have of something, in order of appearance; none where `others` have no more."""
+    found = dict.fromkeys(of(case) for case in cases)
+    if found.keys() == {of(case) for case in others}:
+        return []
+    return [value for value in found if value is not None and value != ""]
+
+
+def _threads(counts: list[int]) -> str:
+    if not counts:
+        return ""
+    low, high = min(counts), max(counts)
+    span = str(low) if low == high else f"{low} to {high}"
+    return f"{span} thread{'' if high == 1 else 's'}"
 
 
 def _span(cases: list[Case]) -> str:

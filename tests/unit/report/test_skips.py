@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from isthmus.record import GIB, MIB
+from isthmus.record import GIB, MIB, Case
 from isthmus.report.skips import SkipGroup, skip_groups
 
 
@@ -21,3 +21,75 @@ def test_one_group_for_each_reason_the_largest_first(synthetic: ModuleType) -> N
 def test_a_skip_without_a_reason_is_still_shown(synthetic: ModuleType) -> None:
     (group,) = skip_groups(synthetic.run(synthetic.skips(("copy", "both", "pinned"), [1], "")))
     assert group.reason == "no reason given"
+
+
+def test_groups_of_threads_name_what_tells_them_apart(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    measured = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0}, sizes=[64 * MIB, GIB])
+    skips = synthetic_threads.skips
+    run = synthetic.run(
+        [
+            *measured,
+            *skips("there is one device", devices=2),
+            *skips("there is one NUMA node", ["h2d"], node=1),
+            *skips("a container allows 20 threads", ["both"])[-2:],
+        ]
+    )
+    assert [(group.what, group.cases, group.reason) for group in skip_groups(run)] == [
+        ("threads, pinned: H2D, D2H, both; 64 MiB; 2 devices", "18 cases", "there is one device"),
+        ("threads, pinned: H2D; 64 MiB; NUMA node 1", "6 cases", "there is one NUMA node"),
+        ("threads, pinned: both; 64 MiB; 16 to 32 threads", "2 cases", "a container allows 20 threads"),
+    ]
+
+
+def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundreds(synthetic: ModuleType) -> None:
+    sizes = [1 << power for power in range(8, 31, 2)]
+    allocation = [
+        Case(experiment="allocation", method=method, host_memory=kind, bytes=size, skipped=True, note="no pools")
+        for method in ("allocate", "free", "first_allocate", "first_free")
+        for kind in ("device_pool", "device_pool_cold")
+        for size in sizes
+    ]
+    failed = [
+        Case(
+            experiment="allocation",
+            method="allocate",
+            host_memory="pinned",
+            bytes=size,
+            skipped=True,
+            note=f"failed: cuMemHostAlloc of {size} bytes gave 2 (out of memory)",
+        )
+        for size in sizes[-3:]
+    ]
+    trips = [
+        Case(
+            experiment="breakeven",
+            method=method,
+            host_memory="managed",
+            bytes=size,
+            uses=uses,
+            skipped=True,
+            note="no managed memory",
+        )
+        for method in ("round_trip", "reduction")
+        for uses in (1, 2, 5, 10)
+        for size in sizes
+    ]
+    measured = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [MIB])
+    opened = Case(experiment="allocation", method="open_device", host_memory="", bytes=0, skipped=True, note="no fork")
+    done = Case(experiment="breakeven", method="round_trip_in_place", host_memory="pinned", bytes=MIB)
+    groups = skip_groups(synthetic.run([*measured, *allocation, *trips, *failed, opened, done]))
+    assert [(group.what, group.cases) for group in groups] == [
+        ("allocation, device_pool, device_pool_cold: 4 methods; 256 B to 1 GiB", "96 cases"),
+        ("breakeven, managed: round trip, reduction; 256 B to 1 GiB", "96 cases"),
+        ("allocation, pinned: allocate; 64 MiB to 1 GiB", "3 cases"),
+        ("allocation: open device", "1 case"),
+    ]
+    assert groups[2].reason.startswith("failed: cuMemHostAlloc of 67108864 bytes gave 2")
+    assert groups[2].reason.endswith("; likewise with other sizes")
+
+
+def test_other_numbers_than_sizes_make_another_reason(synthetic: ModuleType) -> None:
+    key = ("copy", "h2d", "pinned")
+    reasons = ("failed: copy of 1 MiB gave 719", "failed: copy of 2 MiB gave 700", "failed: copy of 4 MiB gave 719")
+    cases = [case for reason in reasons for case in synthetic.skips(key, [MIB], reason)]
+    assert [group.cases for group in skip_groups(synthetic.run(cases))] == ["2 cases", "1 case"]
