@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import NamedTuple
 
 import msgspec
@@ -64,8 +65,12 @@ class Collected:
 
     def least(self, rules: Rules) -> int:
         """The least number of samples of this case."""
-        is_long = self.count > 0 and self.interval.median >= rules.long_seconds
-        return LEAST_SAMPLES if is_long else rules.least_samples
+        if not self.count:
+            return rules.least_samples
+        # What came with it took its time too.
+        parts = [companion.samples for companion in self.companions.values() if companion.samples]
+        longest = max(self.interval.median, *(median(samples) for samples in parts), 0.0)
+        return LEAST_SAMPLES if longest >= rules.long_seconds else rules.least_samples
 
     def missing(self, rules: Rules) -> int:
         """How many more samples the case should need, as the interval shrinks with the root of their number."""

@@ -123,6 +123,14 @@ def test_what_comes_with_a_case_is_a_case_of_its_own() -> None:
     assert not any(lane.samples("host_seconds") for lane in lanes)
 
 
+def test_a_case_is_long_when_what_comes_with_it_is() -> None:
+    case = collected(*[1e-6] * LEAST_SAMPLES)
+    assert case.least(RULES) == RULES.least_samples
+    case.add_companion("touch", lane("h2d"), "host_seconds", [RULES.long_seconds] * LEAST_SAMPLES)
+    assert case.least(RULES) == LEAST_SAMPLES
+    assert case.cases(RULES)[0].note == ""
+
+
 def test_too_few_samples_are_noted_with_the_reason() -> None:
     [late] = collected(1e-6, 1e-6).cases(RULES)
     assert late.note == "only 2 samples: the time was up; --time allows more"
