@@ -53,7 +53,8 @@ def _sentences(run: Run, gains: Sequence[Gain]) -> Iterator[str]:
     )
     if certain:
         each = "; ".join(_certain(run, gain) for gain in certain)
-        yield f"More threads gain with {what}: {each}. Beyond that nothing certain is gained."
+        ended = any(gain.enough < max(gain.curve.points) for gain in certain)
+        yield f"More threads gain with {what}: {each}.{' Beyond that nothing certain is gained.' if ended else ''}"
     if none:
         rates = [f"{rate_span(gain)} {way_name(gain.curve.direction)}{_share(run, gain)}" for gain in none]
         yield f"More threads gain nothing with {what}: {count_span(_points(none[0]))} move {joined(rates)}."

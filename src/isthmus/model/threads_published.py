@@ -41,7 +41,8 @@ def published_finding(run: Run, gains: Sequence[Gain], both: Sequence[BothWays])
         return None
     theirs = [
         f"{_factor(_published_gain(way))} {way_name(way)}"
-        for way in dict.fromkeys(gain.curve.direction for gain in ours)
+        for way in PUBLISHED_RATES
+        if any(gain.curve.direction == way for gain in ours)
     ]
     kinds = {
         kind: [gain for gain in ours if gain.curve.host_memory == kind]

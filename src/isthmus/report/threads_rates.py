@@ -43,7 +43,7 @@ def rate_parts(runs: Sequence[Run]) -> list[Part]:
 
 def _part(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Part:
     along = {way: [source for source in sources if source.curve.direction == way] for way in DIRECTIONS}
-    looks = {mode_name(source.curve): mode_look(source.curve) for source in sources}
+    looks = {mode_name(source.curve): mode_look(source.curve) for source in sorted(sources, key=_way)}
     return Part(
         title=f"Rate against threads, {format_bytes(size)}",
         charts=tuple(drawn for chosen in along.values() for drawn in _charts(runs, chosen)),
