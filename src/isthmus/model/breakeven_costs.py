@@ -29,7 +29,8 @@ class Term(NamedTuple):
 
     def __str__(self) -> str:
         way = f" {self.direction.upper()}" if self.direction else ""
-        return f"{self.method}{way} of {self.host_memory}"
+        kind = "pageable" if self.host_memory == USUAL else self.host_memory
+        return f"{self.method}{way} of {kind} memory"
 
 
 class Absent(Exception):

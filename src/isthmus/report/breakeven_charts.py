@@ -6,7 +6,7 @@ from isthmus.model import BREAKEVEN_USES, PLAIN_CASES, SEED_ANSWERS, BreakevenAn
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 from isthmus.report.breakeven_cells import uses_heading
 from isthmus.report.chart import Axis, Drawn, Row, curves_chart, row
-from isthmus.report.labels import kind_label, run_title
+from isthmus.report.labels import kind_label, kind_rank, run_title
 from isthmus.report.palette import Look, look, numbered_look
 from isthmus.report.section import Chart, LegendEntry
 
@@ -42,7 +42,7 @@ def sources(runs: Sequence[Run], analyses: Sequence[BreakevenAnalysis | None]) -
 def ways_legend(found: Iterable[Source]) -> tuple[LegendEntry, ...]:
     """Every way that any of them measured, once."""
     ways = [way for _, analysis in found for case in analysis.measured.cases() for way in analysis.measured.ways(case)]
-    return tuple(LegendEntry(kind_label(way), look(way)) for way in dict.fromkeys(ways))
+    return tuple(LegendEntry(kind_label(way), look(way)) for way in sorted(set(ways), key=kind_rank))
 
 
 def uses_legend() -> tuple[LegendEntry, ...]:

@@ -1,0 +1,180 @@
+"""Conclusions about ways: answers with their figures, the price behind them, and nothing that was not measured."""
+
+import re
+from dataclasses import replace
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
+from isthmus.model.finding import Finding
+from isthmus.record import KIB, MIB, Case, Run
+
+
+def by_topic(run: Run) -> dict[str, Finding]:
+    return {finding.topic: finding for finding in breakeven_findings(run)}
+
+
+@pytest.fixture(scope="module")
+def builder(synthetic_breakeven: ModuleType) -> ModuleType:
+    return synthetic_breakeven
+
+
+@pytest.fixture(scope="module")
+def run(synthetic: ModuleType, builder: ModuleType) -> Run:
+    return synthetic.run(builder.everything())  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def found(run: Run) -> dict[str, Finding]:
+    return by_topic(run)
+
+
+def cheap_pinning(builder: ModuleType) -> object:
+    """A machine like that of 2008: pinning costs next to nothing, so it pays from some size on with a single use."""
+    memory = dict(builder.H200_MEMORY)
+    memory["pinned", "allocate"] = builder.Cost(480e-6, 150e-3 / 2**30)
+    memory["pinned", "free"] = builder.Cost(200e-6, 30e-3 / 2**30)
+    return replace(builder.H200, memory=memory)
+
+
+def test_every_topic_once_and_no_grave_one(found: dict[str, Finding]) -> None:
+    assert list(found) == [
+        "breakeven_pinning",
+        "breakeven_choice",
+        "breakeven_in_place",
+        "breakeven_2008",
+        "breakeven_derived",
+    ]
+    assert {finding.severity for finding in found.values()} == {"info"}
+
+
+def test_pinning_names_uses_sizes_and_the_price(found: dict[str, Finding], builder: ModuleType) -> None:
+    sentence, cause = found["breakeven_pinning"].sentence, found["breakeven_pinning"].cause
+    machine = builder.H200
+    match = re.search(r"Pinning a buffer of 64 MiB pays there and back from (\d+) uses on", sentence)
+    assert match
+    uses = int(match[1])
+    totals = [
+        machine.total("round_trip", way, count, 64 * MIB)
+        for count in (uses - 1, uses)
+        for way in ("pageable", "pinned")
+    ]
+    assert totals[0] < totals[1]
+    assert totals[2] > totals[3]
+    assert "Used once, pinned memory wins at no size from 4 KiB to 128 MiB in both cases." in sentence
+    assert re.search(r"Do not bother there and back below \d+ KiB, and where only a result comes back below", sentence)
+    setup = machine.once("pinned", 64 * MIB) - machine.once("pageable", 64 * MIB)
+    price = re.search(r"takes (\d+) us per MiB more than pageable memory", cause)
+    assert price
+    assert int(price[1]) == pytest.approx(setup / 64 * 1e6, rel=0.05)
+
+
+def test_the_choice_names_the_fastest_way_and_those_that_are_no_faster(found: dict[str, Finding]) -> None:
+    finding = found["breakeven_choice"]
+    assert "a kept staging buffer" in finding.sentence
+    assert "memory touched by many threads and registered from" in finding.sentence
+    assert re.search(r"64 MiB used once there and back are \d\.\d times as fast with a kept staging", finding.sentence)
+    assert re.search(r"No faster are .*pinned memory \(0\.\d\d times\)", finding.sentence)
+    assert finding.fix.startswith("Keep one pinned buffer")
+
+
+def test_without_a_staging_buffer_nobody_is_told_to_keep_one(synthetic: ModuleType, builder: ModuleType) -> None:
+    ways = ["pageable", "pinned", "registered"]
+    finding = by_topic(synthetic.run(builder.breakeven(ways=ways)))["breakeven_choice"]
+    assert "staging" not in finding.sentence + finding.fix
+
+
+def test_production_in_place_is_said_to_change_nothing_or_what(
+    found: dict[str, Finding], synthetic: ModuleType, builder: ModuleType
+) -> None:
+    assert "does not change when pinning pays" in found["breakeven_in_place"].sentence
+    cases: list[Case] = builder.breakeven()
+    # A machine on which what is produced in place arrives in pinned memory at no cost at all.
+    free = [
+        msgspec.structs.replace(case, series=[builder._series([1e-6] * 12)])
+        if case.host_memory == "pinned" and case.method.endswith("in_place")
+        else case
+        for case in cases
+    ]
+    sentence = by_topic(synthetic.run(free))["breakeven_in_place"].sentence
+    assert "changes when pinning pays: with one use there and back pinned memory wins at every size" in sentence
+    assert "instead of at no size from 4 KiB to 128 MiB" in sentence
+
+
+def test_2008_is_compared_by_size_where_both_have_one(
+    found: dict[str, Finding], synthetic: ModuleType, builder: ModuleType
+) -> None:
+    assert (
+        "from 16 MiB on (figure 7) or from 10 MiB on (figure 9); here it wins at no size"
+        in found["breakeven_2008"].sentence
+    )
+    assert re.search(r"and at 16 MiB from \d uses on", found["breakeven_2008"].sentence)
+    assert "Here the driver takes 511 us per MiB to pin, 4.3 times as long" in found["breakeven_2008"].cause
+    finding = by_topic(synthetic.run(builder.everything(cheap_pinning(builder))))["breakeven_2008"]
+    match = re.search(
+        r"here it wins from ([\d.]+) MiB on \(.*?\), ([\d.]+) to ([\d.]+) times that size", finding.sentence
+    )
+    assert match
+    size, low, high = (float(each) for each in match.groups())
+    assert low == pytest.approx(size / 16, rel=0.1)
+    assert high == pytest.approx(size / 10, rel=0.1)
+
+
+def test_without_allocation_rows_the_reason_is_what_the_programs_paid(
+    synthetic: ModuleType, builder: ModuleType
+) -> None:
+    cause = by_topic(synthetic.run(builder.breakeven()))["breakeven_2008"].cause
+    assert "per MiB to pin" not in cause
+    assert "a whole use there and back takes" in cause
+
+
+def test_derived_thresholds_say_their_share_and_what_is_not_derived(found: dict[str, Finding]) -> None:
+    sentence = found["breakeven_derived"].sentence
+    match = re.search(r"in (\d+) % of the (\d+) pairs that can be compared", sentence)
+    assert match
+    assert int(match[1]) >= 95
+    assert int(match[2]) > 400
+    assert "Not derived: managed memory: neither experiment measures" in sentence
+    assert found["breakeven_derived"].cause == ""
+
+
+def test_derived_thresholds_that_are_off_are_explained(synthetic: ModuleType, builder: ModuleType) -> None:
+    machine = replace(builder.H200, program={("pageable", "h2d"): 1.5})
+    parts = [*builder.bandwidth(), *builder.allocation()]
+    finding = by_topic(synthetic.run([*parts, *builder.breakeven(machine)]))["breakeven_derived"]
+    assert re.search(
+        r"In \d+ of the \d+ that differ a use of pageable memory takes longer in the program", finding.cause
+    )
+    assert "caches" in finding.cause
+
+
+def test_without_single_costs_the_way_to_get_them_is_named(synthetic: ModuleType, builder: ModuleType) -> None:
+    finding = by_topic(synthetic.run(builder.breakeven()))["breakeven_derived"]
+    assert "does not hold the allocation and bandwidth figures" in finding.sentence
+    assert finding.fix == "Measure allocation, bandwidth and breakeven in one run."
+
+
+def test_the_verdict_says_when_pinning_pays_and_what_is_fastest(run: Run) -> None:
+    text = breakeven_verdict(run)
+    assert re.match(r"pinning a buffer of 64 MiB pays there and back from \d uses on, and where only", text)
+    assert re.search(r"64 MiB cross fastest with a kept staging buffer: \d\.\d times as fast", text)
+
+
+def test_a_run_of_small_buffers_speaks_of_its_largest(synthetic: ModuleType, builder: ModuleType) -> None:
+    small = synthetic.run(builder.breakeven(sizes=[64 * KIB, MIB]))
+    assert breakeven_verdict(small).startswith("pinning a buffer of 1 MiB pays")
+
+
+@pytest.mark.parametrize("ways", [["pageable"], ["pinned"], ["staging", "mapped"]])
+def test_few_ways_are_no_reason_to_fail(synthetic: ModuleType, builder: ModuleType, ways: list[str]) -> None:
+    run = synthetic.run(builder.breakeven(ways=ways, sizes=[MIB]))
+    assert breakeven_verdict(run)
+    assert "breakeven_pinning" not in by_topic(run)
+
+
+def test_a_run_without_the_experiment_says_nothing(synthetic: ModuleType, builder: ModuleType) -> None:
+    run = synthetic.run(builder.bandwidth())
+    assert breakeven_findings(run) == []
+    assert breakeven_verdict(run) == ""
