@@ -90,17 +90,19 @@ def _told(run: Run, gains: Sequence[Gain]) -> str:
         shares = dict.fromkeys(share for gain in none if (share := _share(run, gain)))
         parts.append(f"{name} reaches {joined(rates)}, {joined(list(shares))} of the link, with one thread")
     elif none:
-        rates = [f"{rate_span(gain)} {_way(gain)}" for gain in none]
-        parts.append(
-            f"{name} gains nothing from threads ({joined(rates)} with {count_span([1, *none[0].curve.points])})"
-        )
+        subject = "elsewhere nothing" if parts else f"{name} gains nothing from threads"
+        parts.append(f"{subject} ({_spans(none)})")
     if unknown:
-        rates = [f"{rate_span(gain)} {_way(gain)}" for gain in unknown]
-        parts.append(
-            f"whether {name} gains from threads, this run cannot tell ({joined(rates)} with "
-            f"{count_span([1, *unknown[0].curve.points])})"
+        subject = (
+            "elsewhere this run cannot tell" if parts else f"whether {name} gains from threads, this run cannot tell"
         )
-    return "; ".join(parts)
+        parts.append(f"{subject} ({_spans(unknown)})")
+    return ", ".join(parts)
+
+
+def _spans(gains: Sequence[Gain]) -> str:
+    rates = [f"{rate_span(gain)} {_way(gain)}" for gain in gains]
+    return f"{joined(rates)} with {count_span([1, *gains[0].curve.points])}"
 
 
 def _way(gain: Gain) -> str:

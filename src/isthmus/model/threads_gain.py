@@ -66,8 +66,8 @@ def _gain(curves: Sequence[ThreadCurve]) -> Gain | None:
     several = [curve for curve in curves if any(count > 1 for count in curve.points)]
     if one is None or not several:
         return None
-    certain = [curve for curve in several if _gains_certainly(curve, one)]
-    curve = _spokesman(certain or several)
+    certain = _certain(several, one)
+    curve = _unbeaten(certain) if certain else most_complete(several)
     most = max(point.rate.high for each in several for count, point in each.points.items() if count > 1) / one.rate.low
     slower = paired([(count, one, point) for count, point in curve.points.items() if count > 1])
     start = slower.faster_from if slower else None
@@ -88,7 +88,7 @@ def _single(curves: Sequence[ThreadCurve]) -> Point | None:
     return singles[0].points[1] if singles else None
 
 
-def _spokesman(curves: Sequence[ThreadCurve]) -> ThreadCurve:
+def _unbeaten(curves: Sequence[ThreadCurve]) -> ThreadCurve:
     """Of the ways that no other certainly beats the one with the most numbers of threads, then the plainest."""
     ends = {id(curve): curve.points[_best(curve)] for curve in curves}
     unbeaten = [curve for curve in curves if not any(_gains(end, ends[id(curve)]) for end in ends.values())]
@@ -99,11 +99,21 @@ def _best(curve: ThreadCurve) -> int:
     return max((count for count in curve.points if count > 1), key=lambda count: curve.points[count].rate.median)
 
 
-def _gains_certainly(curve: ThreadCurve, one: Point) -> bool:
-    """At a single number of threads among several a difference may be chance: with so many to choose from, one is."""
-    several = [point for count, point in curve.points.items() if count > 1]
-    gaining = sum(_gains(point, one) for point in several)
-    return gaining >= min(2, len(several))
+def _certain(curves: Sequence[ThreadCurve], one: Point) -> list[ThreadCurve]:
+    """The curves that gain for certain.
+
+    At a single number of threads, of the curve or of all of them, a difference may be chance: with so many to choose
+    from, one is.
+    """
+    gaining = [(curve, sum(_gains(point, one) for point in _several(curve))) for curve in curves]
+    measured = sum(len(_several(curve)) for curve in curves)
+    if sum(count for _, count in gaining) < min(2, measured):
+        return []
+    return [curve for curve, count in gaining if count >= min(2, len(_several(curve)))]
+
+
+def _several(curve: ThreadCurve) -> list[Point]:
+    return [point for count, point in curve.points.items() if count > 1]
 
 
 def _gains(point: Point, other: Point) -> bool:

@@ -46,6 +46,10 @@ def _compared(
     if not pairs:
         return None
     counts = count_span(count for _, gap in pairs for count in gap.sizes)
+    pairs = [(curve, gap) for curve, gap in pairs if len(gap.sizes) > 1]
+    if not pairs:
+        sentence = f"{subject} was tried with {counts} alone, too little to tell a difference from chance."
+        return Finding("info", topic, sentence, fix="Measure without --quick, which tries more numbers of threads.")
     told = [(curve, factors) for curve, gap in pairs if (factors := _factors(gap))]
     if not told:
         sentence = f"{subject} makes no difference that is certain and matters, with {counts}."

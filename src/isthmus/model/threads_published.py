@@ -51,10 +51,16 @@ def published_finding(run: Run, gains: Sequence[Gain], both: Sequence[BothWays])
     here = [
         f"{joined([_gained(gain) for gain in chosen])} with {memory_name(kind)}"
         for kind, chosen in kinds.items()
-        if any(gain.answer != "no" for gain in chosen)
+        if any(gain.answer == "yes" for gain in chosen)
     ]
-    none = [memory_name(kind) for kind, chosen in kinds.items() if all(gain.answer == "no" for gain in chosen)]
-    here += [f"nothing with {joined(none)}"] if none else []
+    for words, doubt in (("nothing", False), ("nothing certain", True)):
+        without = [
+            memory_name(kind)
+            for kind, chosen in kinds.items()
+            if all(gain.answer != "yes" for gain in chosen)
+            and any(gain.answer == "cannot tell" for gain in chosen) == doubt
+        ]
+        here += [f"{words} with {joined(without)}"] if without else []
     text = (
         "Where this experiment was first published (SpursEngine, PCI Express 1.0 x1, 64 MiB of ordinary memory) more "
         f"threads gained a factor of {joined(theirs)}; here they gain {joined(here)}."

@@ -31,8 +31,12 @@ def count_span(counts: Iterable[int]) -> str:
 
 def divided(curve: ThreadCurve) -> str:
     """How the curve's threads share the work, after their number; empty for the plainest way, slices of one stream."""
-    streams = " with a stream each" if curve.streams == "own" else ""
-    return f"{streams} taking chunks" if curve.slicing == "chunks" else streams
+    ways = [
+        "a stream each" if curve.streams == "own" else "",
+        "chunks" if curve.slicing == "chunks" else "",
+    ]
+    told = " and ".join(filter(None, ways))
+    return f" with {told}" if told else ""
 
 
 def joined(parts: Sequence[str]) -> str:

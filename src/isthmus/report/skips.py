@@ -13,6 +13,7 @@ __all__ = ["SkipGroup", "skip_groups"]
 # In a reason sizes alone may differ; other numbers, such as those of errors, make another reason.
 _SIZE = re.compile(r"\b\d[\d.,]*\s?(?:bytes|B|[KMGT]i?B)\b")
 _FEW_METHODS = 3
+_WAYS = {"h2d": "H2D", "d2h": "D2H", "both": "both", "peer": "device to device"}
 
 
 @dataclass(frozen=True)
@@ -48,20 +49,21 @@ def _what(run: Run, cases: list[Case]) -> str:
     """
     experiment = cases[0].experiment
     kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
-    ways = [way.upper() if way != "both" else "both" for way in DIRECTIONS if _has(cases, way)]
+    ways = [_WAYS[way] for way in DIRECTIONS if _has(cases, way)]
     if experiment == "bandwidth":
         return f"{', '.join(kinds)}: {'; '.join(filter(None, (', '.join(ways), _span(cases))))}"
     others = [case for case in run.cases if case.experiment == experiment]
     methods = _partial(cases, others, lambda case: case.method.replace("_", " "))
     if len(methods) > _FEW_METHODS:
         methods = [f"{len(methods)} methods"]
+    own = run.fingerprint.device.spec
     threads = _partial(cases, others, lambda case: case.threads)
     details = [
         ", ".join([*methods, *ways]),
         _span(cases),
         _threads(threads),
         ", ".join(f"{count} devices" for count in _partial(cases, others, lambda case: case.devices) if count > 1),
-        ", ".join(_partial(cases, others, lambda case: case.target)),
+        ", ".join(name for name in _partial(cases, others, lambda case: case.target) if name != own),
         ", ".join(f"NUMA node {node}" for node in _partial(cases, others, lambda case: case.node)),
     ]
     told = "; ".join(filter(None, details))
@@ -88,10 +90,10 @@ def _threads(counts: list[int]) -> str:
 
 
 def _span(cases: list[Case]) -> str:
-    sizes = sorted({case.bytes for case in cases})
+    sizes = sorted({case.bytes for case in cases if case.bytes})
     if len(sizes) > 1:
         return f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
-    return format_bytes(sizes[0]) if sizes[0] else ""
+    return format_bytes(sizes[0]) if sizes else ""
 
 
 def _has(cases: Iterable[Case], direction: str) -> bool:

@@ -42,7 +42,7 @@ def both_part(runs: Sequence[Run]) -> Part | None:
             Row(
                 threads_label("both", count),
                 tuple(
-                    _cell(cells.get((index, kind, count)), quantity)
+                    _cell(runs[index], cells.get((index, kind, count)), quantity)
                     for kind in kinds
                     for quantity, _ in _QUANTITIES
                     for index in shown
@@ -69,9 +69,9 @@ def _one_way_each(measured: Sequence[BothWays]) -> list[BothWays]:
     return [each for each in measured if each.curve is chosen[each.curve.subject]]
 
 
-def _cell(each: BothWays | None, quantity: str) -> Cell:
+def _cell(run: Run, each: BothWays | None, quantity: str) -> Cell:
     if each is None:
         return MISSING
-    if quantity == "share %":
-        return interval_cell(each.share, scale=100.0)
-    return interval_cell(each.sum if quantity == "sum" else each.alone, scale=1e-9)
+    interval = {"sum": each.sum, "alone": each.alone}.get(quantity, each.share)
+    wide = interval.relative_half_width > run.settings.target_relative_half_width
+    return interval_cell(interval, scale=100.0 if interval is each.share else 1e-9, wide=wide)

@@ -1,6 +1,7 @@
 """The figures of the first published run of this experiment beside those of this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from isthmus.model import (
     PUBLISHED_RATES,
@@ -13,7 +14,7 @@ from isthmus.model import (
 )
 from isthmus.record import MIB, Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.labels import DIRECTIONS, direction_title, kind_heading, kind_label, kind_rank, run_label
+from isthmus.report.labels import direction_title, kind_heading, kind_label, kind_rank, run_label
 from isthmus.report.section import Part
 from isthmus.report.threads_labels import threads_label
 from isthmus.report.threads_rates import MISSING, point_cell
@@ -28,68 +29,75 @@ _NOTE = (
 )
 
 
+@dataclass(frozen=True)
+class _Ours:
+    """One kind of memory of one run: its curve for each direction, and whether its rates are shares of a link."""
+
+    run: Run
+    label: str
+    kind: str
+    curves: Mapping[str, ThreadCurve]
+
+    @property
+    def has_link(self) -> bool:
+        return link_rate(self.run) is not None
+
+
 def published_part(runs: Sequence[Run]) -> Part | None:
     """A table for each direction; None where no run has the size of the published ones."""
-    columns = [
-        (index, run, kind)
-        for kind in sorted({curve.host_memory for run in runs for curve in _same(run)}, key=kind_rank)
-        for index, run in enumerate(runs)
-        if any(curve.host_memory == kind for curve in _same(run))
-    ]
-    if not columns:
+    ours = [each for index, run in enumerate(runs) for each in _same(run, run_label(runs, index))]
+    ours.sort(key=lambda each: kind_rank(each.kind))
+    if not ours:
         return None
     heads = [Column("Spurs-\nEngine\nMB/s", "SpursEngine, MB/s"), Column("of\ntheory", "of theory")]
-    for index, _, kind in columns:
-        label = run_label(runs, index)
-        heads.append(Column(f"{kind_heading(kind)}\nGB/s", f"{kind_label(kind)}, GB/s", label))
-        heads.append(Column("of\nlink", "of link", label))
-    groups = []
-    for direction in DIRECTIONS:
-        ours = {
-            (index, kind): curve
-            for index, run, kind in columns
-            for curve in _same(run)
-            if (curve.direction, curve.host_memory) == (direction, kind)
-        }
-        if direction in PUBLISHED_RATES and ours:
-            rows = _rows(direction, [(run, ours.get((index, kind))) for index, run, kind in columns])
-            groups.append(Group(direction_title(direction), tuple(rows)))
-    grid = Grid(
-        f"This machine beside a SpursEngine, {format_bytes(REFERENCE_BYTES)}",
-        tuple(heads),
-        tuple(groups),
-        corner="Threads",
+    for each in ours:
+        heads.append(Column(f"{kind_heading(each.kind)}\nGB/s", f"{kind_label(each.kind)}, GB/s", each.label))
+        heads += [Column("of\nlink", "of link", each.label)] if each.has_link else []
+    groups = tuple(
+        Group(direction_title(direction), tuple(_rows(direction, ours)))
+        for direction in PUBLISHED_RATES
+        if any(direction in each.curves for each in ours)
     )
-    return Part(title="Beside the first published figures", note=_NOTE, grids=(grid,))
+    title = f"This machine beside a SpursEngine, {format_bytes(REFERENCE_BYTES)}"
+    return Part(
+        title="Beside the first published figures",
+        note=_NOTE,
+        grids=(Grid(title, tuple(heads), groups, corner="Threads"),),
+    )
 
 
-def _same(run: Run) -> list[ThreadCurve]:
-    """For each kind and direction a curve that divides the same transfer in the same way: a slice for each thread."""
-    found: dict[tuple[object, ...], list[ThreadCurve]] = {}
+def _same(run: Run, label: str) -> list[_Ours]:
+    """The curves that divide the same transfer in the same way: a slice for each of the threads, which are kept."""
+    found: dict[str, dict[str, list[ThreadCurve]]] = {}
     for curve in thread_curves(run):
         if (curve.method, curve.bytes, curve.slicing) == ("workers", REFERENCE_BYTES, "slices"):
-            found.setdefault(curve.subject, []).append(curve)
-    return [most_complete(curves) for curves in found.values()]
+            found.setdefault(curve.host_memory, {}).setdefault(curve.direction, []).append(curve)
+    return [
+        _Ours(run, label, kind, {way: most_complete(curves) for way, curves in ways.items()})
+        for kind, ways in found.items()
+    ]
 
 
-def _rows(direction: str, ours: Sequence[tuple[Run, ThreadCurve | None]]) -> list[Row]:
+def _rows(direction: str, ours: Sequence[_Ours]) -> list[Row]:
     published = PUBLISHED_RATES[direction]
-    counts = sorted({*published, *(count for _, curve in ours if curve for count in curve.points)})
+    curves = [each.curves[direction] for each in ours if direction in each.curves]
+    counts = sorted({*published, *(count for curve in curves for count in curve.points)})
     return [
         Row(
             threads_label(direction, count),
             (
                 Cell(f"{published[count] / MIB:.0f}") if count in published else MISSING,
                 Cell(f"{100 * published_share(direction, count):.0f} %") if count in published else MISSING,
-                *(cell for run, curve in ours for cell in _cells(run, curve, count)),
+                *(cell for each in ours for cell in _cells(each, direction, count)),
             ),
         )
         for count in counts
     ]
 
 
-def _cells(run: Run, curve: ThreadCurve | None, count: int) -> tuple[Cell, Cell]:
-    point = curve.points.get(count) if curve else None
-    limit = link_rate(run, both=bool(curve and curve.direction == "both"))
+def _cells(ours: _Ours, direction: str, count: int) -> list[Cell]:
+    """The rate, and its share where the run knows a link."""
+    point = ours.curves[direction].points.get(count) if direction in ours.curves else None
+    limit = link_rate(ours.run, both=direction == "both")
     share = Cell(f"{100 * point.rate.median / limit:.0f} %") if point and limit else MISSING
-    return point_cell(point), share
+    return [point_cell(point), *([share] if ours.has_link else [])]

@@ -125,7 +125,7 @@ def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
     direction = sources[0].curve.direction
     ways = sorted({_way(source) for source in sources})
     kinds = sorted({source.curve.host_memory for source in sources}, key=kind_rank)
-    shown = [index for index in range(len(runs)) if any(source.index == index for source in sources)]
+    shown = sorted({source.index for source in sources if link_rate(source.run)})
     first = {way: next(source.curve for source in sources if _way(source) == way) for way in ways}
     columns = [Column(mode_heading(first[way]), mode_name(first[way]), run_label(runs, way[-1])) for way in ways] + [
         Column("best\nof link", "best, of link", run_label(runs, index)) for index in shown
