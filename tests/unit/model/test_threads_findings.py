@@ -269,3 +269,29 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_thre
     assert finding.sentence.startswith(
         "1 case moved data faster than the link can; the fastest is pinned memory with 32"
     )
+
+
+def test_one_number_of_threads_tells_nothing_of_streams_and_chunks(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    ways = synthetic_threads
+    cases = ways.cases({("h2d", "pinned"): lambda threads: 50.0}, [ways.OWN], counts=[1, 4, 16])
+    for way in (ways.SHARED, ways.OWN_CHUNKS):
+        cases += ways.cases({("h2d", "pinned"): lambda threads: 25.0}, [way], counts=[4])
+    found = by_topic(synthetic.run(cases))
+    for topic in ("threads_streams", "threads_chunks"):
+        assert "was tried with 4 threads alone, too little to tell" in found[topic].sentence
+        assert "--quick" in found[topic].fix
+
+
+def test_a_kind_that_gains_one_way_only_says_both_in_the_verdict(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    rates = {
+        ("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0),
+        ("d2h", "pageable"): lambda threads: 14.0,
+    }
+    text = verdict([synthetic.run(synthetic_threads.cases(rates))])
+    assert re.search(
+        r"pageable memory gains from threads, up to 4 threads \(.* H2D\), elsewhere nothing \(.* D2H", text
+    )

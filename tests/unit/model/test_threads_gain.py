@@ -106,3 +106,13 @@ def test_a_way_with_few_numbers_of_threads_does_not_speak_for_one_with_all(
     cases = ways.cases(rates, [ways.SHARED], counts=[8, 32]) + ways.cases(rates, [ways.OWN])
     (gain,) = gains(synthetic.run(cases))
     assert (gain.curve.streams, gain.enough) == ("own", 4)
+
+
+def test_one_point_of_many_that_gains_is_taken_for_chance(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    ways = synthetic_threads
+    flat = ways.cases({("h2d", "pinned"): lambda threads: 50.0}, [ways.OWN], counts=[1, 4, 16])
+    lone = ways.cases({("h2d", "pinned"): lambda threads: 60.0}, [ways.CHUNKS], counts=[4])
+    (gain,) = gains(synthetic.run([*flat, *lone]))
+    assert gain.answer == "cannot tell"
+    assert gain.curve.slicing == "slices"
+    assert gain.most == pytest.approx(1.2, rel=0.02)
