@@ -68,9 +68,10 @@ def _section(section: Section) -> Iterator[str]:
 
 def _table(grid: Grid, level: str) -> Iterator[str]:
     first, *others = grid.groups
-    yield from ("", f"{level} {': '.join(filter(None, (_text(grid.title), first.title)))}", "", *_rows(grid, first))
+    title = ": ".join(_text(words) for words in (grid.title, first.title) if words)
+    yield from ("", f"{level} {title}", "", *_rows(grid, first))
     for group in others:
-        yield from ("", f"{level}# {group.title}", "", *_rows(grid, group))
+        yield from ("", f"{level}# {_text(group.title)}", "", *_rows(grid, group))
 
 
 def _rows(grid: Grid, group: Group) -> Iterator[str]:

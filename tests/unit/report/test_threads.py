@@ -235,3 +235,15 @@ def test_rows_without_direction_or_threads_do_not_stop_the_report(full: Run, spo
     cases = [msgspec.structs.replace(case, **{spoilt: None}) for case in full.cases[:8]]
     run = msgspec.structs.replace(full, cases=[*cases, *full.cases[8:]])
     assert made(run).parts
+
+
+def test_what_a_run_file_names_is_text(
+    synthetic: ModuleType, synthetic_threads: ModuleType, rendered: Callable[..., str]
+) -> None:
+    hostile = "<script>alert(1)</script>|*x*"
+    cases = synthetic_threads.cases({("h2d", hostile): lambda threads: 9.0})
+    cases += [synthetic_threads.placed(50.0, devices=count, target=hostile, memory=hostile) for count in (1, 2)]
+    run = synthetic.run(cases)
+    assert "<script>alert" not in rendered("html", run)
+    assert "<script>" not in rendered("markdown", run)
+    assert hostile in rendered("terminal", run)
