@@ -96,6 +96,12 @@ H200 = {
     ("device_pool_cold", "allocate"): Cost(180 * US, 0.2 * US, noise=0.05),
     ("device_pool_cold", "free"): Cost(0.6 * US, 0.0),
 }
+BESIDE = {
+    ("pinned", "beside_allocate"): Cost(1.1 * US, step=600.0, step_bytes=4 * MIB),
+    ("pinned", "beside_free"): Cost(1.0 * US, step=300.0, step_bytes=4 * MIB),
+    ("device", "beside_allocate"): Cost(1.6 * US, step=20.0, step_bytes=4 * MIB),
+    ("device", "beside_free"): Cost(1.4 * US, step=20.0, step_bytes=4 * MIB),
+}
 FIRST = {
     ("pinned", "first_allocate"): Cost(9 * MS),
     ("pinned", "first_free"): Cost(0.3 * MS),
@@ -117,5 +123,6 @@ def h200(sizes: Iterable[int] = SIZES) -> list[Case]:
         case("", "open_device", 0, [0.312]),
         *cases(FIRST, [MIB], samples=1, seed=3),
         *cases(H200, sizes, seed=2),
+        *cases(BESIDE, [size for size in sizes if size <= 4 * MIB], seed=4),
         *skips("device_array", ["allocate", "free"], [4 * GIB], "an array of 4 GiB is larger than the device allows"),
     ]

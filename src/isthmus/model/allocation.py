@@ -3,6 +3,7 @@
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,9 @@ PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 
 # Memory whose pages arrive when they are touched, on every device. Of other kinds a run holds touches where that is so.
 _COMES_WITH_TOUCH = {"malloc", "pageable", "pageable_huge", "managed"}
-_FIRST = "first_"
+_FIRST, _BESIDE = "first_", "beside_"
+# Locked pages that a driver got in so much less time than touching takes are not there yet.
+_ABSENT = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,15 @@ class CostPoint:
 
 @dataclass(frozen=True)
 class CostCurve:
-    """One phase of one kind of memory, by ascending size; it has a point at least."""
+    """One phase of one kind of memory, by ascending size; it has a point at least.
+
+    `beside` says that a small block of the same kind was held meanwhile.
+    """
 
     kind: str
     phase: Phase
     points: tuple[CostPoint, ...]
+    beside: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -53,7 +60,7 @@ class CostCurve:
     def draws(self) -> Draws:
         """Medians in seconds with their bootstrap draws, a row a point."""
         # A seed of its own, because two curves of equal numbers of samples would otherwise be drawn alike.
-        seed = zlib.crc32(f"{self.kind} {self.phase}".encode())
+        seed = zlib.crc32(f"{self.kind} {self.phase} {self.beside}".encode())
         return resampled_medians([point.samples for point in self.points], seed=seed)
 
 
@@ -82,11 +89,13 @@ class SizedCost:
 class AllocationCosts:
     """All that a run measured of allocation; kinds in the order in which reports show them.
 
-    `first` holds the seconds of a kind's first call in the process with the size, by kind and phase; `open_device` is
-    the time in seconds that loading the driver and creating the context took.
+    `beside` are those of small blocks while another one of the kind was held. `first` holds the seconds of a kind's
+    first call in the process with the size, by kind and phase; `open_device` is the time in seconds that loading the
+    driver and creating the context took.
     """
 
     curves: tuple[CostCurve, ...]
+    beside: tuple[CostCurve, ...]
     first: dict[tuple[str, Phase], tuple[int, float]]
     open_device: float | None
 
@@ -95,13 +104,14 @@ class AllocationCosts:
         """Kinds of memory with a curve."""
         return list(dict.fromkeys(curve.kind for curve in self.curves))
 
-    def find(self, kind: str, phase: Phase) -> CostCurve | None:
+    def find(self, kind: str, phase: Phase, *, beside: bool = False) -> CostCurve | None:
         """The curve of one phase of one kind."""
-        return next((curve for curve in self.curves if (curve.kind, curve.phase) == (kind, phase)), None)
+        curves = self.beside if beside else self.curves
+        return next((curve for curve in curves if (curve.kind, curve.phase) == (kind, phase)), None)
 
-    def phase(self, kind: str, phase: Phase) -> SizedCost | None:
+    def phase(self, kind: str, phase: Phase, *, beside: bool = False) -> SizedCost | None:
         """One phase alone."""
-        curve = self.find(kind, phase)
+        curve = self.find(kind, phase, beside=beside)
         return SizedCost(curve.sizes, curve.draws) if curve else None
 
     def calls(self, kind: str) -> SizedCost | None:
@@ -112,6 +122,18 @@ class AllocationCosts:
         """From allocation to release of memory that is there: with its first touch where pages come only then."""
         late = kind in _COMES_WITH_TOUCH or self.find(kind, "touch")
         return self._sum(kind, PHASES if late else ("allocate", "free"))
+
+    def pages_absent(self, kind: str, size: int) -> bool:
+        """Whether that much memory, though got without a touch, cannot be there: it took far less than touching does.
+
+        False where the run cannot tell.
+        """
+        got = self.phase(kind, "allocate")
+        touches = [touch for other in ("pageable", "pageable_huge") if (touch := self.phase(other, "touch"))]
+        fastest = min((float(touch.row(size)[0]) for touch in touches if size in touch.sizes), default=0.0)
+        if got is None or size not in got.sizes or self.find(kind, "touch"):
+            return False
+        return float(got.row(size)[0]) < _ABSENT * fastest
 
     def _sum(self, kind: str, phases: tuple[Phase, ...]) -> SizedCost | None:
         parts = [self.phase(kind, phase) for phase in phases]
@@ -132,13 +154,13 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
     if not cases:
         return None
     target = run.settings.target_relative_half_width
-    curves = []
-    for kind in sorted({case.host_memory for case in cases}, key=_rank):
-        for phase in PHASES:
-            of_phase = [case for case in cases if (case.host_memory, case.method) == (kind, phase)]
-            points = [_point(case, target) for case in sorted(of_phase, key=lambda case: case.bytes)]
-            if points:
-                curves.append(CostCurve(kind, phase, tuple(points)))
+    curves: dict[bool, list[CostCurve]] = {False: [], True: []}
+    for kind, phase, beside in product(sorted({case.host_memory for case in cases}, key=_rank), PHASES, curves):
+        method = f"{_BESIDE if beside else ''}{phase}"
+        of_phase = [case for case in cases if (case.host_memory, case.method) == (kind, method)]
+        points = [_point(case, target) for case in sorted(of_phase, key=lambda case: case.bytes)]
+        if points:
+            curves[beside].append(CostCurve(kind, phase, tuple(points), beside))
     first = {
         (case.host_memory, phase): (case.bytes, case.samples("host_seconds")[0])
         for case in cases
@@ -146,7 +168,7 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
         if case.method == _FIRST + phase
     }
     opened = next((case.samples("host_seconds")[0] for case in cases if case.method == "open_device"), None)
-    return AllocationCosts(tuple(curves), first, opened)
+    return AllocationCosts(tuple(curves[False]), tuple(curves[True]), first, opened)
 
 
 def _rank(kind: str) -> tuple[int, str]:

@@ -1,17 +1,19 @@
-"""What giving memory back costs, and what the first calls of a process cost, in sentences."""
+"""What giving memory back costs, small blocks beside another, and the first calls of a process, in sentences."""
 
 from isthmus.model.allocation import AllocationCosts
 from isthmus.model.allocation_words import how_many_times, shown_size
 from isthmus.model.cost_ratio import cost_ratio
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import memory_name
+from isthmus.model.phrases import enumerated, memory_name
 from isthmus.record import format_bytes, format_seconds
 
-__all__ = ["first_call_finding", "freeing_finding"]
+__all__ = ["beside_finding", "first_call_finding", "freeing_finding"]
 
 # A first call that takes less than this times a later one is not worth a word.
 _SLOW_START = 2.0
 _MOST_NAMED = 4
+# Blocks that come so much faster beside another one are carved out of what that one brought.
+_CARVED = 2.0
 _FREED = ("pinned", "registered", "device")
 
 
@@ -29,13 +31,45 @@ def freeing_finding(costs: AllocationCosts) -> Finding | None:
     size = shown_size(sizes)
     parts = []
     for kind, (free, allocate) in found.items():
-        share = 100 * float(free.row(size)[0] / allocate.row(size)[0])
+        against = [f"{how_many_times(float(free.row(size)[0] / allocate.row(size)[0]))} what allocating it takes"]
         gap = cost_ratio(free, costs.phase("malloc", "free"))
-        against = f", {how_many_times(gap.at(size).median)} what free takes" if gap and size in gap.sizes else ""
-        parts.append(
-            f"{memory_name(kind)} {format_seconds(free.at(size).median)} ({share:.0f} % of allocating it{against})"
-        )
+        if gap and size in gap.sizes:
+            against.append(f"{how_many_times(gap.at(size).median)} what free takes")
+        parts.append(f"{memory_name(kind)} {format_seconds(free.at(size).median)} ({', '.join(against)})")
     return Finding("info", "allocation_free", f"Giving {format_bytes(size)} back takes: {'; '.join(parts)}.")
+
+
+def beside_finding(costs: AllocationCosts) -> Finding | None:
+    """What small blocks cost while another one of their kind is held; None where that was not measured."""
+    gains, others = [], []
+    for kind in dict.fromkeys(curve.kind for curve in costs.beside):
+        alone, beside = costs.phase(kind, "allocate"), costs.phase(kind, "allocate", beside=True)
+        gap = cost_ratio(alone, beside)
+        if alone is None or beside is None or gap is None:
+            continue
+        carved = [size for size, ratio in zip(gap.sizes, gap.ratios, strict=True) if ratio.low >= _CARVED]
+        if not carved:
+            others.append(memory_name(kind))
+            continue
+        first, last = carved[0], carved[-1]
+        gains.append(
+            f"{memory_name(kind)} comes in {format_seconds(beside.at(first).median)} in place of "
+            f"{format_seconds(alone.at(first).median)} at {format_bytes(first)}, and at {format_bytes(last)} in "
+            f"{format_seconds(beside.at(last).median)} in place of {format_seconds(alone.at(last).median)}"
+        )
+    if not gains:
+        same = f"A small block that is held makes no other of its kind twice as fast to get: {enumerated(others)}."
+        return Finding("info", "allocation_beside", same) if others else None
+    text = f"While a small block of the kind is held, {'; '.join(gains)}."
+    text += f" It makes no such difference to {enumerated(others)}." if others else ""
+    return Finding(
+        "info",
+        "allocation_beside",
+        text,
+        cause="The driver carves small blocks out of a larger one, which it gets with the first of them and gives back "
+        "with the last.",
+        fix="Keep one small block of the kind for as long as others come and go.",
+    )
 
 
 def first_call_finding(costs: AllocationCosts) -> Finding | None:

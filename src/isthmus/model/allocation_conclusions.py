@@ -1,7 +1,7 @@
 """What the allocation experiment says: all its findings, and what to take away in two sentences."""
 
 from isthmus.model.allocation import AllocationCosts, allocation_costs
-from isthmus.model.allocation_calls import first_call_finding, freeing_finding
+from isthmus.model.allocation_calls import beside_finding, first_call_finding, freeing_finding
 from isthmus.model.allocation_device import device_memory_findings
 from isthmus.model.allocation_host import host_memory_findings
 from isthmus.model.allocation_pinning import cheapest_pinned_finding
@@ -21,8 +21,9 @@ def allocation_findings(run: Run) -> list[Finding]:
         return []
     found = [
         *host_memory_findings(run, costs),
-        cheapest_pinned_finding(costs),
+        cheapest_pinned_finding(run, costs),
         *device_memory_findings(costs),
+        beside_finding(costs),
         freeing_finding(costs),
         first_call_finding(costs),
     ]
@@ -41,11 +42,11 @@ def allocation_verdict(run: Run) -> str:
 
 
 def _host(costs: AllocationCosts) -> str:
-    kind = next((kind for kind in ("pinned", "pageable", "malloc") if costs.whole(kind)), None)
-    whole = costs.whole(kind) if kind else None
-    if kind is None or whole is None:
+    wholes = ((kind, costs.whole(kind)) for kind in ("pinned", "pageable", "malloc"))
+    found = ((kind, whole, shown_size(whole.sizes)) for kind, whole in wholes if whole)
+    kind, whole, size = next((each for each in found if not costs.pages_absent(each[0], each[2])), ("", None, 0))
+    if whole is None:
         return ""
-    size = shown_size(whole.sizes)
     cost = whole.at(size).median
     text = f"{format_bytes(size)} of {memory_name(kind)} cost {format_seconds(cost)} from allocation to release"
     choice = next((choice for choice in pinned_choices(costs) if choice.bytes == size), None)

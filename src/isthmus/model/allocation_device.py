@@ -65,6 +65,9 @@ def _pool(costs: AllocationCosts) -> Finding | None:
 def _two_dimensional(costs: AllocationCosts) -> Finding | None:
     found = []
     for kind in ("device_pitched", "device_array"):
+        # Where only one of them has to be used before it is there, their calls cannot be compared.
+        if bool(costs.find(kind, "touch")) != bool(costs.find("device", "touch")):
+            continue
         gap = cost_ratio(costs.calls(kind), costs.calls("device"))
         if gap and gap.told_apart and not gap.alike:
             found.append(f"{memory_name(kind)} costs {_span(gap)} as much as linear device memory")

@@ -53,8 +53,10 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
     text += f", its first touch {costs_text(touch)}" if touch else ""
     text += f", freeing it {costs_text(free)}" if free else ""
     text += f"{within_text(fit_cost(curve) for curve in (allocate, free) if curve)}."
+    absent = False
     if whole:
         size = shown_size(whole.sizes)
+        absent = costs.pages_absent("pinned", size)
         text += f" At {format_bytes(size)} all of that takes {format_seconds(whole.at(size).median)}"
         against = [
             f"{how_many_times(float(whole.row(size)[0] / other.row(size)[0]))} what {name}"
@@ -65,18 +67,25 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
             if other and size in other.sizes
         ]
         text += f": {' and '.join(against)}." if against else "."
+        if absent:
+            text += (
+                " That is far less than touching as much takes, so its pages are not there yet: what they cost comes "
+                "with their first use, which was not timed."
+            )
     return Finding(
         "info",
         "allocation_pinned",
         f"{text}{_like_pinned(costs)}",
         cause=_pinned_cause(costs),
-        fix="Allocate pinned buffers once and keep them; a program that allocates one for each transfer pays this "
+        fix=""
+        if absent
+        else "Allocate pinned buffers once and keep them; a program that allocates one for each transfer pays this "
         "every time.",
     )
 
 
 def _pinned_cause(costs: AllocationCosts) -> str:
-    """Whether a first touch and locking together explain what an allocation takes."""
+    """How much of an allocation a first touch and locking explain; empty where they take longer than it does."""
     pinned = costs.phase("pinned", "allocate")
     touch, lock = costs.phase("pageable", "touch"), costs.phase("registered", "allocate")
     if not (pinned and touch and lock):
@@ -87,13 +96,15 @@ def _pinned_cause(costs: AllocationCosts) -> str:
     size = shown_size(common)
     parts = float(touch.row(size)[0]), float(lock.row(size)[0])
     share = sum(parts) / float(pinned.row(size)[0])
+    if share > _EXPLAINED[1]:
+        return ""
     text = (
         f"At {format_bytes(size)} one thread's first touch of fresh pages takes {format_seconds(parts[0])} and locking "
         f"pages that are there {format_seconds(parts[1])}, together {100 * share:.0f} % of what the allocation takes"
     )
-    if _EXPLAINED[0] <= share <= _EXPLAINED[1]:
+    if share >= _EXPLAINED[0]:
         return f"{text}: the driver has to find, clear and lock every page before the call returns."
-    return f"{text}, so these two alone do not account for it."
+    return f"{text}; the rest is the driver's own."
 
 
 def _like_pinned(costs: AllocationCosts) -> str:
@@ -155,9 +166,9 @@ def _managed(costs: AllocationCosts) -> Finding | None:
     if gap:
         size = shown_size(gap.sizes)
         ratio = gap.at(size)
-        text += f"; {format_bytes(size)} that the host touches cost "
+        text += f"; used by the host, {format_bytes(size)} of it cost "
         text += (
-            "no more and no less than fresh pageable memory for certain"
+            "what fresh pageable memory does, as far as the intervals tell"
             if ratio.low <= 1 <= ratio.high
             else f"{how_many_times(ratio.median)} what fresh pageable memory does"
         )

@@ -1,27 +1,28 @@
 """Which way to page-locked memory is the cheapest here, in sentences: up to which size, from where on, by how much."""
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from isthmus.model.allocation import AllocationCosts
 from isthmus.model.allocation_words import shown_size
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_name
 from isthmus.model.pinned_ways import EXISTING, PinnedChoice, pinned_choices, pinned_crossovers
-from isthmus.record import format_bytes, format_seconds
+from isthmus.record import Run, format_bytes, format_seconds
 
 __all__ = ["cheapest_pinned_finding"]
 
 _MOST_RANGES = 4
 
 
-def cheapest_pinned_finding(costs: AllocationCosts) -> Finding | None:
+def cheapest_pinned_finding(run: Run, costs: AllocationCosts) -> Finding | None:
     """The cheapest way by ranges of sizes; None where fewer than two ways were measured."""
     choices = pinned_choices(costs)
     if not choices:
         return None
     shown = next(choice for choice in choices if choice.bytes == shown_size(choice.bytes for choice in choices))
-    sentences = [f"The cheapest way to new page-locked memory, from allocation to release, is {_ranges(choices)}."]
+    sentences = [
+        f"The way to new page-locked memory that none certainly beats, from allocation to release: {_ranges(choices)}."
+    ]
     crossing = _crossing(costs, choices)
     if crossing:
         sentences.append(crossing)
@@ -33,30 +34,44 @@ def cheapest_pinned_finding(costs: AllocationCosts) -> Finding | None:
         sentences.append(
             f"Registering as much memory that exists already, and undoing it, takes {format_seconds(existing.median)}."
         )
+    if run.fingerprint.device.shares_host_memory:
+        sentences.append("The device shares the host's memory, so none has to be locked for its sake.")
+        return Finding("info", "allocation_cheapest_pinned", " ".join(sentences))
     return Finding("info", "allocation_cheapest_pinned", " ".join(sentences), fix=_advice(shown))
 
 
 def _ranges(choices: Sequence[PinnedChoice]) -> str:
     """``up to 1 MiB pinned memory; from 4 MiB on registered memory``."""
-    groups = [
-        (ways, [choice.bytes for choice in group]) for ways, group in groupby(choices, lambda choice: choice.cheapest)
-    ]
+    groups = _unbeaten(choices)
     if len(groups) > _MOST_RANGES:
         return "another one from size to size, as the table shows"
     texts = []
-    for index, (ways, sizes) in enumerate(groups):
+    for index, (ways, first, last) in enumerate(groups):
         name = enumerated([memory_name(way) for way in ways], "or")
         name += " (which of them cannot be told)" if len(ways) > 1 else ""
-        first, last = format_bytes(sizes[0]), format_bytes(sizes[-1])
         if len(groups) == 1:
-            texts.append(f"{name} at every size measured")
-        elif index == 0:
-            texts.append(f"up to {last} {name}")
+            texts.append(f"{name}, at every size measured")
+        elif index == 0 and first < last:
+            texts.append(f"up to {format_bytes(last)} {name}")
         elif index == len(groups) - 1:
-            texts.append(f"from {first} on {name}")
+            texts.append(f"from {format_bytes(first)} on {name}")
         else:
-            texts.append(f"at {first} {name}" if first == last else f"from {first} to {last} {name}")
+            span = f"at {format_bytes(first)}" if first == last else f"{format_bytes(first)} to {format_bytes(last)}"
+            texts.append(f"{span} {name}")
     return "; ".join(texts)
+
+
+def _unbeaten(choices: Sequence[PinnedChoice]) -> list[tuple[list[str], int, int]]:
+    """As few ranges of sizes as possible, each with the ways that are among the cheapest at all of its sizes."""
+    found: list[tuple[list[str], int, int]] = []
+    for choice in choices:
+        ways, first = (found[-1][0], found[-1][1]) if found else ([], 0)
+        common = [way for way in ways if way in choice.cheapest]
+        if common:
+            found[-1] = (common, first, choice.bytes)
+        else:
+            found.append((list(choice.cheapest), choice.bytes, choice.bytes))
+    return found
 
 
 def _crossing(costs: AllocationCosts, choices: Sequence[PinnedChoice]) -> str:

@@ -4,47 +4,42 @@ import math
 from collections.abc import Iterable
 
 from isthmus.model.allocation import CostCurve
-from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
-from isthmus.model.phrases import times
+from isthmus.model.cost_fit import CostFit, CostPiece, fit_cost
+from isthmus.model.phrases import enumerated, times
 from isthmus.record import MIB, format_bytes, format_seconds
 
 __all__ = ["SHOWN_BYTES", "costs_text", "how_many_times", "shown_size", "within_text"]
 
 # Large enough that the part for each byte counts, small enough that every machine measures it.
 SHOWN_BYTES = 64 * MIB
+# By so much the largest size must take longer for its cost per MiB to mean something.
+_GROWN = 10
 
 
 def costs_text(curve: CostCurve) -> str:
     """What a curve costs, as the rest of a sentence: ``takes 0.50 ms plus 0.36 ms per MiB``."""
-    fit = fit_cost(curve)
-    if len(fit.pieces) == 1:
-        whatever = " whatever the size" if fit.pieces[0].flat else ""
-        return f"takes {_piece_text(fit.pieces[0])}{whatever}"
-    if fit.pieces:
-        first, second = fit.pieces
-        return (
-            f"takes {_piece_text(first)} up to {format_bytes(first.to_bytes)} and {_piece_text(second)} from "
-            f"{format_bytes(second.from_bytes)} on"
-        )
-    places = " and ".join(
-        f"{format_seconds(point.seconds.median)} at {format_bytes(point.bytes)}"
-        for point in dict.fromkeys((curve.points[0], curve.points[-1]))
+    pieces = fit_cost(curve).pieces
+    if not pieces:
+        return f"takes {_places_text(curve)}"
+    first, last = pieces[0], pieces[-1]
+    if len(pieces) == 1:
+        return f"takes {_piece_text(first)}{' whatever the size' if first.flat else ''}"
+    return (
+        f"takes {_piece_text(first)} up to {format_bytes(first.to_bytes)} and {_piece_text(last)} from "
+        f"{format_bytes(last.from_bytes)} on"
     )
-    if len(curve.points) < 3:
-        return f"takes {places}"
-    return f"takes {places}, and {_growth_text(curve)}"
 
 
-def _growth_text(curve: CostCurve) -> str:
-    """Where no line will do: what a MiB costs from the size on at which the time has doubled."""
-    start = curve.points[0].seconds.median
-    grown = [point for point in curve.points if point.seconds.median >= 2 * start]
-    no_line = f"no straight line comes within {100 * TOLERANCE:.0f} % of the sizes between"
-    if not grown:
-        return no_line
-    per_mib = [point.seconds.median / point.bytes * MIB for point in grown]
-    low, high = format_seconds(min(per_mib)), format_seconds(max(per_mib))
-    return f"{no_line}: from {format_bytes(grown[0].bytes)} on a MiB costs {low} to {high}"
+def _places_text(curve: CostCurve) -> str:
+    """Where no line will do: the times at the smallest size, at 1 MiB and at the largest."""
+    first, last = curve.points[0], curve.points[-1]
+    middle = curve.at(MIB)
+    points = dict.fromkeys(point for point in (first, middle, last) if point)
+    places = [f"{format_seconds(point.seconds.median)} at {format_bytes(point.bytes)}" for point in points]
+    text = enumerated(places)
+    if last.seconds.median >= _GROWN * first.seconds.median:
+        text += f" ({format_seconds(last.seconds.median / last.bytes * MIB)} per MiB there)"
+    return text
 
 
 def _piece_text(piece: CostPiece) -> str:
@@ -56,8 +51,12 @@ def _piece_text(piece: CostPiece) -> str:
 
 def within_text(fits: Iterable[CostFit]) -> str:
     """How close those lines are that describe their points: ``(every size within 3 %)``; empty without any."""
-    deviations = [piece.deviation for fit in fits for piece in fit.pieces]
-    return f" (every size within {max(1, math.ceil(100 * max(deviations)))} %)" if deviations else ""
+    pieces = [piece for fit in fits for piece in fit.pieces]
+    if not pieces:
+        return ""
+    outliers = sorted({size for piece in pieces for size in piece.outliers})
+    sizes = f"all sizes but {enumerated([format_bytes(size) for size in outliers])}" if outliers else "every size"
+    return f" ({sizes} within {max(1, math.ceil(100 * max(piece.deviation for piece in pieces)))} %)"
 
 
 def how_many_times(ratio: float) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.model.allocation import AllocationCosts
+from isthmus.model.allocation import AllocationCosts, SizedCost
 from isthmus.model.resample import interval_of
 from isthmus.model.threshold import Threshold, size_threshold
 from isthmus.record import Interval
@@ -21,7 +21,8 @@ EXISTING = "registered"
 class PinnedChoice:
     """What page-locked memory of one size costs from allocation to release, in seconds, by way.
 
-    `cheapest` holds the cheapest of NEW_WAYS and all that cannot be told from it with 95 % confidence.
+    `cheapest` holds the cheapest of NEW_WAYS and all that cannot be told from it with 95 % confidence. A way whose
+    pages are not there yet is no choice.
     """
 
     bytes: int
@@ -40,7 +41,7 @@ class Crossover:
 
 def pinned_choices(costs: AllocationCosts) -> list[PinnedChoice]:
     """One entry for each size at which two of the new ways were measured at least."""
-    wholes = {way: whole for way in (*NEW_WAYS, EXISTING) if (whole := costs.whole(way))}
+    wholes = {way: whole for way in (*NEW_WAYS, EXISTING) if (whole := _complete(costs, way))}
     choices = []
     for size in sorted({size for whole in wholes.values() for size in whole.sizes}):
         rows = {way: whole.row(size) for way, whole in wholes.items() if size in whole.sizes}
@@ -56,7 +57,7 @@ def pinned_choices(costs: AllocationCosts) -> list[PinnedChoice]:
 
 def pinned_crossovers(costs: AllocationCosts) -> list[Crossover]:
     """For every pair of ways that share two sizes at least: pinned memory first, as the one that everybody uses."""
-    ways = [way for way in (*NEW_WAYS, EXISTING) if costs.whole(way)]
+    ways = [way for way in (*NEW_WAYS, EXISTING) if _complete(costs, way)]
     found = []
     for index, incumbent in enumerate(ways):
         for challenger in ways[index + 1 :]:
@@ -66,3 +67,11 @@ def pinned_crossovers(costs: AllocationCosts) -> list[Crossover]:
                 threshold = size_threshold(sizes, first.only(sizes).draws, second.only(sizes).draws)
                 found.append(Crossover(incumbent, challenger, threshold))
     return found
+
+
+def _complete(costs: AllocationCosts, way: str) -> SizedCost | None:
+    """What a way costs, unless its pages are still to come; registered memory was there before."""
+    whole = costs.whole(way)
+    if whole and way != EXISTING and costs.pages_absent(way, whole.sizes[-1]):
+        return None
+    return whole

@@ -84,7 +84,7 @@ def _why_device(costs: AllocationCosts, size: int) -> str:
     if size == min(_DEVICE):
         text = f"Here even the smallest allocation takes {format_seconds(curve.points[0].seconds.median)}"
         point = pool.at(size) if pool else None
-        if point:
+        if point and point.seconds.median <= _DEVICE[size]:
             text += (
                 f"; from the warm pool, which hands out memory that is there, it takes "
                 f"{format_seconds(point.seconds.median)}, so the published call may have done that too"
@@ -116,14 +116,15 @@ def _ratios(costs: AllocationCosts) -> list[PublishedCost]:
 
 
 def _why_ratio(costs: AllocationCosts, kind: str, phase: Phase) -> str:
-    """Malloc's own figure, and the ratio to memory that is there, which says more."""
+    """What malloc or free takes itself, said once, and the ratio to memory that is there, which says more."""
     curve = costs.find("malloc", phase)
-    if curve is None:
+    if curve is None or kind != "pinned":
         return ""
-    text = f"Here {'malloc' if phase == 'allocate' else 'free'} {costs_text(curve)}"
+    if phase == "free":
+        return f"Here free {costs_text(curve)}."
+    text = f"Here malloc {costs_text(curve)}"
     fair = cost_ratio(costs.whole(kind), costs.whole("pageable"), least_bytes=LARGE_BYTES)
-    # The device's memory replaces no pages of the host.
-    if (kind, phase) == ("pinned", "allocate") and fair:
+    if fair:
         low, high = (how_many_times(end) for end in fair.span)
         span = low if low == high else f"{low.removesuffix(' times')} to {high}"
         text += f"; against pages that are touched and freed again it is {span} from 1 MiB on"

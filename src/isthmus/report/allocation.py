@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from isthmus.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
 from isthmus.record import Run, format_bytes, format_seconds
-from isthmus.report.allocation_grids import Measured, cheapest_pinned_grid, phase_grid, ratio_grids
+from isthmus.report.allocation_grids import Measured, beside_grid, cheapest_pinned_grid, phase_grid, ratio_grids
 from isthmus.report.allocation_summaries import first_call_grid, fit_grid, published_grid
 from isthmus.report.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.report.grid import Grid
@@ -44,8 +44,9 @@ def section(runs: Sequence[Run]) -> Section | None:
         ),
         Part(
             "Fixed part and part for each MiB",
-            "The line of least relative deviations, or two that follow each other where one is off by more than a "
-            "quarter; a dash where a part is too small to matter. Intervals come from bootstrap draws of the medians.",
+            "The line of least relative deviations, or two that follow each other where one misses a median by more "
+            "than a quarter and its interval; one size in ten may lie off it and is named. A dash where a part is too "
+            "small to matter. Intervals come from bootstrap draws of the medians.",
             grids=_present(map(fit_grid, measured)),
         ),
         Part(
@@ -53,6 +54,11 @@ def section(runs: Sequence[Run]) -> Section | None:
             "malloc only reserves addresses; its pages cost when they are touched. The second table counts that in.",
             grids=tuple(ratio_grids(measured)),
             page_only=True,
+        ),
+        Part(
+            "Small blocks beside another one",
+            "Beside: a small block of the kind is held meanwhile. Drivers carve small blocks out of larger ones.",
+            grids=_present([beside_grid(measured)]),
         ),
         Part("First calls of the process", _opening(measured), grids=_present(map(first_call_grid, measured))),
         Part(

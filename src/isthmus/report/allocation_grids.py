@@ -18,8 +18,17 @@ from isthmus.record import Case, Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.report.labels import kind_heading, kind_label, kind_rank
 
-__all__ = ["NOT_MEASURED", "Measured", "cheapest_pinned_grid", "phase_grid", "ratio_grids", "time_detail"]
+__all__ = [
+    "NOT_MEASURED",
+    "Measured",
+    "beside_grid",
+    "cheapest_pinned_grid",
+    "phase_grid",
+    "ratio_grids",
+    "time_detail",
+]
 
+_BESIDE_PHASES: tuple[Phase, ...] = ("allocate", "free")
 NOT_MEASURED = Cell("-", state="missing", detail="not measured")
 
 
@@ -55,6 +64,31 @@ def phase_grid(measured: Sequence[Measured], phase: Phase, title: str) -> Grid |
     )
     columns = tuple(_column(curve.kind, label) for curve, _, label in sources)
     return Grid(title, columns, (Group("", rows),))
+
+
+def beside_grid(measured: Sequence[Measured]) -> Grid | None:
+    """Small blocks alone and while another one of their kind is held; None where no run measured that."""
+    sources = [
+        (kind, when, beside, each)
+        for each in measured
+        for kind in dict.fromkeys(curve.kind for curve in each.costs.beside)
+        for when, beside in (("alone", False), ("beside", True))
+    ]
+    groups = []
+    for phase in _BESIDE_PHASES:
+        curves = [each.costs.find(kind, phase, beside=beside) for kind, _, beside, each in sources]
+        sizes = sorted({size for curve in curves if curve and curve.beside for size in curve.sizes})
+        rows = [
+            Row(format_bytes(size), tuple(_time(curve.at(size) if curve else None, None) for curve in curves))
+            for size in sizes
+        ]
+        groups.append(Group(phase, tuple(rows)))
+    columns = tuple(
+        Column(f"{kind_heading(kind)}\n{when}", f"{kind_label(kind)}, {when}", each.label)
+        for kind, when, _, each in sources
+    )
+    found = tuple(group for group in groups if group.rows)
+    return Grid("Small blocks, alone and beside another of their kind", columns, found) if found else None
 
 
 def time_detail(point: CostPoint) -> str:

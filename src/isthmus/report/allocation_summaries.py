@@ -81,7 +81,7 @@ def published_grid(measured: Measured) -> Grid | None:
 def _fit_rows(curve: CostCurve) -> list[Row]:
     pieces = fit_cost(curve).pieces
     if not pieces:
-        words = f"no line within {100 * TOLERANCE:.0f} %; see the sizes"
+        words = f"no line within {100 * TOLERANCE:.0f} %"
         return [Row(kind_label(curve.kind), (_NO_LINE, _NO_LINE, _NO_LINE, Cell(words)))]
     return [Row(kind_label(curve.kind), _piece_cells(piece)) for piece in pieces]
 
@@ -96,8 +96,12 @@ def _piece_cells(piece: CostPiece) -> tuple[Cell, ...]:
         hardly if piece.proportional else time_cell(piece.fixed),
         hardly if piece.flat else time_cell(per_mib),
         Cell(f"{100 * piece.deviation:.1f} %"),
-        Cell(f"{format_bytes(piece.from_bytes)} to {format_bytes(piece.to_bytes)}"),
+        Cell(f"{format_bytes(piece.from_bytes)} to {format_bytes(piece.to_bytes)}{_except(piece)}"),
     )
+
+
+def _except(piece: CostPiece) -> str:
+    return "".join(f", not {format_bytes(size)}" for size in piece.outliers)
 
 
 def _first_cells(measured: Measured, kind: str, phase: Phase) -> tuple[Cell, Cell]:
@@ -114,7 +118,10 @@ def _first_cells(measured: Measured, kind: str, phase: Phase) -> tuple[Cell, Cel
 def _published_cells(each: PublishedCost) -> tuple[Cell, ...]:
     here = time_cell(each.interval) if each.interval else Cell(_range(each.here))
     published = format_seconds(each.published[0]) if each.unit == "seconds" else _range(each.published)
-    return Cell(published), here, Cell(_range(each.factor) if each.factor else ""), Cell(each.why)
+    return Cell(published), here, Cell(_range(each.factor)) if each.factor else _RANGES, Cell(each.why)
+
+
+_RANGES = Cell("-", state="missing", detail="a range was published")
 
 
 def _range(ends: tuple[float, float]) -> str:

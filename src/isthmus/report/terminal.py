@@ -26,7 +26,7 @@ _PIPE_WIDTH = 10_000
 _PROSE_WIDTH = 100
 _GAP = 1
 # Words in a table wrap rather than get narrower than this.
-_LEAST_PROSE = 30
+_LEAST_PROSE = 28
 
 
 def write(runs: Sequence[Run], out: TextIO, *, width: int | None = None) -> None:
@@ -85,8 +85,10 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
     everything = range(len(grid.columns))
     stub = max(len(row.heading) for group in grid.groups for row in group.rows)
     stub = max(stub, len(_corner(grid)))
-    compact = stub + sum(_GAP + _column_width(grid, index, compact=False) for index in everything) > width
-    widths = [_column_width(grid, index, compact=compact) for index in everything]
+    widths = [_column_width(grid, index, compact=False) for index in everything]
+    compact = stub + sum(_GAP + _least(grid, index, widths) for index in everything) > width
+    if compact:
+        widths = [_column_width(grid, index, compact=True) for index in everything]
     start = 0
     while start < len(widths):
         end, used = start + 1, stub + _GAP + _least(grid, start, widths)

@@ -1,0 +1,66 @@
+"""Charts as Vega-Lite: scales that hold what is drawn, rules, marks, and one place for every curve's look."""
+
+from typing import Any
+
+import pytest
+
+from isthmus.record import GIB, KIB
+from isthmus.report.chart import Axis, Drawn, Spec, curves_chart, points_chart, row
+from isthmus.report.drawing import draw
+from isthmus.report.palette import look, numbered_look
+
+SIZES = Axis("size", labels="bytes")
+
+
+def curve(name: str, values: dict[float, float], **options: Any) -> Drawn:
+    rows = tuple(row(name, x, y, y * 0.9, y * 1.1, note=f"{y:g}") for x, y in values.items())
+    return Drawn(name, look(name), rows, **options)
+
+
+def layers(spec: Spec) -> list[Any]:
+    found: list[Any] = draw(spec)["layer"]
+    return found
+
+
+def test_the_scale_holds_intervals_and_rules() -> None:
+    spec = curves_chart([curve("pinned", {1: 1e-3, KIB: 2e-3})], SIZES, Axis("time"), rules=[(5e-3, "limit")])
+    low, high = layers(spec)[1]["encoding"]["y"]["scale"]["domain"]
+    assert low < 0.9e-3
+    assert high > 5e-3
+    assert draw(spec)["datasets"]["rule"] == [{"y": 5e-3, "text": "limit"}]
+
+
+def test_a_linear_scale_begins_at_zero() -> None:
+    spec = curves_chart([curve("pinned", {1: 3.0, 32: 9.0})], Axis("threads"), Axis("GB/s", scale="linear"))
+    assert layers(spec)[1]["encoding"]["y"]["scale"]["domain"][0] == 0
+    assert layers(spec)[1]["encoding"]["x"]["axis"]["values"] == [1, 2, 4, 8, 16, 32]
+
+
+def test_a_given_domain_is_kept_and_ticks_lie_in_it() -> None:
+    spec = curves_chart([curve("pinned", {1: 3e-6, KIB: 9e-6})], SIZES, Axis("time", (2e-6, 3e-5), labels="seconds"))
+    axis = layers(spec)[1]["encoding"]["y"]
+    assert axis["scale"]["domain"] == [2e-6, 3e-5]
+    assert axis["axis"]["values"] == pytest.approx([2e-6, 5e-6, 1e-5, 2e-5])
+    assert "ms" in axis["axis"]["labelExpr"]
+
+
+def test_vertical_marks_widen_the_axis_and_carry_their_text() -> None:
+    spec = curves_chart([curve("pinned", {KIB: 1.0, 4 * KIB: 1.0})], SIZES, Axis("x"), verticals=[(GIB, "from here")])
+    assert layers(spec)[1]["encoding"]["x"]["scale"]["domain"] == [KIB, GIB]
+    assert draw(spec)["datasets"]["vertical"] == [{"x": GIB, "text": "from here"}]
+
+
+def test_looks_are_in_the_order_of_the_names() -> None:
+    spec = curves_chart([curve("pinned", {1: 1.0, 2: 2.0}), curve("device", {1: 2.0, 2: 1.0})], SIZES, Axis("x"))
+    color = layers(spec)[1]["encoding"]["color"]["scale"]
+    assert color == {
+        "domain": ["pinned", "device"],
+        "range": [f"var({look(kind).variable})" for kind in ("pinned", "device")],
+    }
+
+
+def test_points_alone_have_no_lines() -> None:
+    rows = ({"kind": "a", "x": 1.0, "y": 2.0}, {"kind": "a", "x": 2.0, "y": 3.0})
+    chart = draw(points_chart([Drawn("a", numbered_look(0), rows)], SIZES, Axis("GB/s", scale="linear")))
+    assert "layer" not in chart
+    assert chart["datasets"]["points"] == list(rows)
