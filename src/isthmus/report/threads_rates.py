@@ -56,7 +56,8 @@ def _charts(runs: Sequence[Run], sources: Sequence[_Source]) -> Iterator[Chart]:
     """One for each kind of memory and run of one direction and size, all on one scale."""
     if not sources:
         return
-    domain = _domain(sources)
+    counts = [count for source in sources for count in (*source.curve.points, *source.curve.failed)]
+    across, rates = (min(counts), max(counts)), _domain(sources)
     for kind in sorted({source.curve.host_memory for source in sources}, key=kind_rank):
         for index in sorted({source.index for source in sources}):
             chosen = [source for source in sources if (source.index, source.curve.host_memory) == (index, kind)]
@@ -67,16 +68,16 @@ def _charts(runs: Sequence[Run], sources: Sequence[_Source]) -> Iterator[Chart]:
             if len(runs) > 1:
                 title += f": {run_title(runs, index)}"
             label = f"Rate against threads, {title}; its figures are in the tables below."
-            yield Chart(title, label, _rate_chart(chosen, domain))
+            yield Chart(title, label, _rate_chart(chosen, across, rates))
 
 
-def _rate_chart(sources: Sequence[_Source], domain: tuple[float, float]) -> chart.Spec:
+def _rate_chart(sources: Sequence[_Source], across: tuple[int, int], rates: tuple[float, float]) -> chart.Spec:
     both = sources[0].curve.direction == "both"
     limit = link_rate(sources[0].run, both=both)
     return curves_chart(
         [_drawn(source) for source in sources],
-        Axis("threads of each direction" if both else "threads"),
-        Axis("GB/s, sum of both directions" if both else "GB/s", domain),
+        Axis("threads of each direction" if both else "threads", across),
+        Axis("GB/s, sum of both directions" if both else "GB/s", rates),
         rules=[(limit / 1e9, f"{'both links' if both else 'link'} {format_rate(limit)}")] if limit else [],
     )
 

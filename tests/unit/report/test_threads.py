@@ -64,6 +64,7 @@ def test_a_chart_for_each_direction_and_kind_with_the_link_on_one_scale(full: Ru
     scales = [chart.spec.y.domain for chart in charts]
     assert scales[0] == scales[1]
     assert scales[2] == scales[3]
+    assert {chart.spec.x.domain for chart in part(made(full), "Rate against threads, 1 GiB").charts} == {(1, 32)}
     curves = charts[1].spec.curves
     assert {row["x"] for curve in curves for row in curve.rows} == {1, 2, 4, 8, 16, 32}
     assert {curve.name for curve in curves} == {
