@@ -29,7 +29,7 @@ from isthmus.model.phrases import (
     link_rate,
     memory_name,
 )
-from isthmus.model.pinned_ways import EXISTING, NEW_WAYS, PinnedChoice, pinned_choices
+from isthmus.model.pinned_ways import EXISTING, NEW_WAYS, PinnedChoice, pinned_choices, pinned_crossovers
 from isthmus.model.published_costs import PublishedCost, published_costs
 from isthmus.model.shape import (
     LARGE_BYTES,
@@ -131,6 +131,7 @@ __all__ = [
     "peak",
     "peer_rates",
     "pinned_choices",
+    "pinned_crossovers",
     "plateau",
     "published_costs",
     "published_share",

@@ -61,6 +61,8 @@ def within_text(fits: Iterable[CostFit]) -> str:
 
 def how_many_times(ratio: float) -> str:
     """A factor as people say it, two digits where it is huge or tiny: ``1.2 times``, ``7,400 times``."""
+    if ratio < 0.00095:
+        return "under 0.001 times"
     if ratio < 0.0995:
         return f"{ratio:.2g} times"
     if ratio < 999.5:

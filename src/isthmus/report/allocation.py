@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 
 from isthmus.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
 from isthmus.record import Run, format_bytes, format_seconds
-from isthmus.report.allocation_grids import Measured, beside_grid, cheapest_pinned_grid, phase_grid, ratio_grids
+from isthmus.report.allocation_grids import (
+    Measured,
+    beside_grid,
+    cheapest_pinned_grid,
+    crossover_grid,
+    phase_grid,
+    ratio_grids,
+)
 from isthmus.report.allocation_summaries import first_call_grid, fit_grid, published_grid
 from isthmus.report.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.report.grid import Grid
@@ -40,7 +47,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         Part(
             "Which way to page-locked memory is the cheapest",
             "Ways that the intervals do not tell apart are all named. Registering needs memory that is there.",
-            grids=_present(map(cheapest_pinned_grid, measured)),
+            grids=_present(make(each) for each in measured for make in (cheapest_pinned_grid, crossover_grid)),
         ),
         Part(
             "Fixed part and part for each MiB",

@@ -13,6 +13,8 @@ from isthmus.model import (
     PinnedChoice,
     cost_ratio,
     pinned_choices,
+    pinned_crossovers,
+    size_words,
 )
 from isthmus.record import Case, Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
@@ -23,6 +25,7 @@ __all__ = [
     "Measured",
     "beside_grid",
     "cheapest_pinned_grid",
+    "crossover_grid",
     "phase_grid",
     "ratio_grids",
     "time_detail",
@@ -136,6 +139,20 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
 def _cheapest(choice: PinnedChoice) -> str:
     names = [kind_label(way) for way in choice.cheapest]
     return names[0] if len(names) == 1 else f"cannot tell: {' or '.join(names)}"
+
+
+def crossover_grid(measured: Measured) -> Grid | None:
+    """From which size one way to page-locked memory costs less than another; None where no two were measured."""
+    rows = [
+        Row(
+            f"{kind_label(each.challenger)} instead of {kind_label(each.incumbent)}",
+            (Cell(size_words(each.threshold), state="ok" if each.threshold.certain else "wide"),),
+        )
+        for each in pinned_crossovers(measured.costs)
+    ]
+    columns = (Column("costs less", "costs less", prose=True),)
+    title = measured.titled("Where one way costs less than another")
+    return Grid(title, columns, (Group("", tuple(rows)),), corner="Way") if rows else None
 
 
 def _ratio_grid(
