@@ -87,7 +87,14 @@ Result<AllocationSamples> AllocationCase::run_blocks(std::size_t warmups, Quota 
         batch_ = choose_batch(tried.allocate.back());
         ISTHMUS_TRY(add_blocks(batch_));
         // The batch is warmed up as a whole: a pool grows to it once.
-        ISTHMUS_TRY(sample(tried));
+        Status status = sample(tried);
+        if (status.code() == Code::out_of_memory && batch_ > 1) {
+            // What there is for one block at a time need not be there for several.
+            batch_ = 1;
+            blocks_.resize(batch_);
+            status = sample(tried);
+        }
+        ISTHMUS_TRY(std::move(status));
     }
     AllocationSamples samples;
     samples.allocate.reserve(quota.most);

@@ -1,11 +1,16 @@
 // A CUDA driver made of host memory, for what no real one does on demand: being old, failing, having little memory.
 //
 // It does everything at once and in order. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the
-// device's bytes. A function named in OMIT_<function> is not there at all, as in a driver that is too old for it.
+// device's bytes, FAKE_CUDA_LOCKED how many may be page-locked. When the process ends, the file FAKE_CUDA_LIVE names
+// how many allocations were not given back, of how many. A function named in OMIT_<function> is not there at all, as in
+// a driver that is too old for it.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <numeric>
 #include <string>
 
 #include "base/pattern.hpp"
@@ -18,16 +23,39 @@ constexpr int out_of_memory = 2;
 constexpr int no_device = 100;
 
 std::size_t used = 0;
+std::size_t locked = 0;
+std::map<void*, std::size_t> registered;
 
-std::size_t memory() {
-    const char* text = std::getenv("FAKE_CUDA_MEMORY");
+std::size_t limit(const char* variable) {
+    const char* text = std::getenv(variable);
     return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 30;
+}
+std::size_t memory() {
+    return limit("FAKE_CUDA_MEMORY");
+}
+
+// Told when the library is unloaded, which is after everything else.
+struct Ledger {
+    long live = 0, all = 0;
+    ~Ledger() {
+        const char* path = std::getenv("FAKE_CUDA_LIVE");
+        if (path != nullptr && all > 0) std::ofstream(path) << live << ' ' << all;
+    }
+    void add() { ++live, ++all; }
+    void remove() { --live; }
+} ledger;
+
+int lock(std::size_t bytes) {
+    if (locked + bytes > limit("FAKE_CUDA_LOCKED")) return out_of_memory;
+    locked += bytes;
+    return success;
 }
 
 // Sizes are kept in front of what is handed out.
 void* take(std::size_t bytes) {
     constexpr std::size_t page = 4096;
     auto* block = static_cast<std::byte*>(std::aligned_alloc(page, (bytes / page + 2) * page));
+    ledger.add();
     std::memcpy(block, &bytes, sizeof bytes);
     return block + page;
 }
@@ -37,6 +65,7 @@ std::size_t give(void* memory) {
     std::size_t bytes = 0;
     std::memcpy(&bytes, block, sizeof bytes);
     std::free(block);
+    ledger.remove();
     return bytes;
 }
 
@@ -70,6 +99,15 @@ void run(const std::string& kernel, void** arguments) {
         if (found) result[1] = std::min(result[1], static_cast<std::uint32_t>(found.first_word - first));
     } else if (kernel == "isthmus_copy") {
         std::memcpy(region(arguments, 0), region(arguments, 2), argument<std::uint64_t>(arguments, 4));
+    } else if (kernel == "isthmus_add") {
+        auto* words = reinterpret_cast<std::uint32_t*>(region(arguments, 0));
+        for (std::uint64_t i = 0; i < argument<std::uint64_t>(arguments, 2); ++i) {
+            words[i] += argument<std::uint32_t>(arguments, 3);
+        }
+    } else if (kernel == "isthmus_sum") {
+        const auto* words = reinterpret_cast<const std::uint32_t*>(region(arguments, 0));
+        auto* result = reinterpret_cast<std::uint32_t*>(region(arguments, 3));
+        *result = std::accumulate(words, words + argument<std::uint64_t>(arguments, 2), *result);
     }
     // isthmus_spin would wait for a host that waits for it: nothing is ever queued here.
 }
@@ -139,17 +177,58 @@ int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
 int cuMemFree_v2(Address address) {
     return used -= give(reinterpret_cast<void*>(address)), success;
 }
+int cuMemAllocPitch_v2(Address* address, std::size_t* pitch, std::size_t width, std::size_t rows, unsigned) {
+    *pitch = (width + 511) / 512 * 512;
+    return take_device(address, *pitch * rows);
+}
+struct ArrayDescriptor {
+    std::size_t width, height;
+    int format;
+    unsigned channels;
+};
+int cuArrayCreate_v2(void** array, const ArrayDescriptor* descriptor) {
+    return take_device(reinterpret_cast<Address*>(array), descriptor->width * descriptor->height * 4);
+}
+int cuArrayDestroy(void* array) {
+    return used -= give(array), success;
+}
+int cuMemPoolCreate(void** pool, const void*) {
+    return *pool = &used, success;
+}
+int cuMemPoolDestroy(void*) {
+    return success;
+}
+int cuMemPoolSetAttribute(void*, int, void*) {
+    return success;
+}
+int cuMemPoolTrimTo(void*, std::size_t) {
+    return success;
+}
+#ifndef OMIT_cuMemAllocFromPoolAsync
+int cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, void*, void*) {
+    return take_device(address, bytes);
+}
+#endif
+int cuMemFreeAsync(Address address, void*) {
+    return used -= give(reinterpret_cast<void*>(address)), success;
+}
 int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
+    if (lock(bytes) != success) return out_of_memory;
     return *host = take(bytes), success;
 }
 int cuMemFreeHost(void* host) {
-    return give(host), success;
+    return locked -= give(host), success;
 }
-int cuMemHostRegister_v2(void*, std::size_t, unsigned) {
-    return success;
+int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned) {
+    if (lock(bytes) != success) return out_of_memory;
+    ledger.add();
+    return registered[host] = bytes, success;
 }
-int cuMemHostUnregister(void*) {
-    return success;
+int cuMemHostUnregister(void* host) {
+    const auto found = registered.find(host);
+    if (found == registered.end()) return 713;  // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+    ledger.remove();
+    return locked -= found->second, registered.erase(found), success;
 }
 int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) {
     return *address = reinterpret_cast<Address>(host), success;

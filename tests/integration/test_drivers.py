@@ -137,6 +137,55 @@ def test_managed_memory_stays_within_half_of_what_the_device_has_free(build: Bui
     assert "exceed half of the free device memory" in notes[1 << 20]
 
 
+def _measure_memory(isthmus: Run, *words: str, **environment: str) -> tuple[int, list[dict[str, Any]]]:
+    done = isthmus(
+        *("measure", "allocation", "breakeven", "--device", "cuda:0", "--sizes", "4KiB,1MiB,4MiB", "--time", "4"),
+        *("-o", "run.json", "--json", *words),
+        **environment,
+    )
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)["cases"]
+
+
+def test_every_allocation_is_given_back(build: Build, isthmus: Run, tmp_path: Path) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    code, cases = _measure_memory(isthmus, FAKE_CUDA_LIVE=str(tmp_path / "live"))
+    assert code == 0
+    assert not [case for case in cases if case.get("skipped")]
+    assert {case["verified"] for case in cases if case["experiment"] == "breakeven"} == {"yes"}
+    live, of_all = map(int, (tmp_path / "live").read_text().split())
+    assert live == 0
+    assert of_all > 1000
+
+
+def test_a_limit_on_locked_memory_is_met_on_the_way_and_nothing_leaks(
+    build: Build, isthmus: Run, tmp_path: Path
+) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    _, cases = _measure_memory(isthmus, FAKE_CUDA_LOCKED=str(2 << 20), FAKE_CUDA_LIVE=str(tmp_path / "live"))
+    skipped = {(case["experiment"], case["host_memory"], case["bytes"]) for case in cases if case.get("skipped")}
+    locking = {"pinned", "pinned_portable", "write_combined", "mapped", "registered", "registered_huge"}
+    locking |= {"touched_registered", "touched_registered_huge"}
+    assert {kind for experiment, kind, _ in skipped if experiment == "allocation"} == locking
+    ways = {"pinned", "registered", "touched_registered", "staging", "mapped"}
+    assert {kind for experiment, kind, _ in skipped if experiment == "breakeven"} == ways
+    assert {size for _, _, size in skipped} == {4 << 20}
+    notes = [case["note"] for case in cases if case.get("skipped")]
+    assert all("CUDA_ERROR_OUT_OF_MEMORY" in note for note in notes)
+    measured = {(case["host_memory"], case["bytes"]) for case in cases if not case.get("skipped")}
+    assert {(kind, 1 << 20) for kind in locking} <= measured
+    assert (tmp_path / "live").read_text().split()[0] == "0"
+
+
+def test_a_driver_too_old_for_pools_loses_them_and_nothing_else(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp", "cuMemAllocFromPoolAsync")
+    code, cases = _measure_memory(isthmus)
+    assert code == 0
+    skipped = {case["host_memory"]: case["note"] for case in cases if case.get("skipped")}
+    reason = "cuMemAllocFromPoolAsync is absent: the driver is too old; it needs CUDA 11.2"
+    assert skipped == {"device_pool": reason, "device_pool_cold": reason}
+
+
 def test_no_nvml_costs_readings_only(build: Build, isthmus: Run) -> None:
     build("libcuda.so.1", "fake_cuda.cpp")
     build("libnvidia-ml.so.1", "fake_nvml.cpp")
