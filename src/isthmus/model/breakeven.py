@@ -31,35 +31,30 @@ _POINTS_AN_OCTAVE = 4
 
 
 class _Recipe(NamedTuple):
-    """What a way pays once, and at each use for the way there and back."""
+    """The kinds of memory that a way gets once, and what it copies with at each use."""
 
-    once: tuple[Term, ...]
+    kinds: tuple[str, ...]
     there: Term
     back: Term
-
-
-def _memory(kind: str, *methods: str) -> tuple[Term, ...]:
-    return tuple(Term("allocation", method, kind) for method in methods or ("allocate", "free"))
 
 
 def _copies(kind: str, method: str = "copy") -> tuple[Term, Term]:
     return Term("bandwidth", method, kind, "h2d"), Term("bandwidth", method, kind, "d2h")
 
 
-_TOUCHED = ("allocate", "touch", "free")
 _RECIPES = {
-    "pageable": _Recipe(_memory(USUAL, *_TOUCHED), *_copies("pageable")),
-    "pinned": _Recipe(_memory("pinned"), *_copies("pinned")),
+    "pageable": _Recipe((USUAL,), *_copies("pageable")),
+    "pinned": _Recipe(("pinned",), *_copies("pinned")),
     # Pages of its own, whatever the size, and filled before they are locked.
-    "registered": _Recipe(_memory("pageable", *_TOUCHED) + _memory("registered"), *_copies("registered")),
-    "touched_registered": _Recipe(_memory("touched_registered"), *_copies("registered")),
+    "registered": _Recipe(("pageable", "registered"), *_copies("registered")),
+    "touched_registered": _Recipe(("touched_registered",), *_copies("registered")),
     "staging": _Recipe((), *_copies("pinned")),
-    "mapped": _Recipe(_memory("mapped"), *_copies("mapped", "kernel")),
-    "managed_prefetch": _Recipe(_memory("managed", *_TOUCHED), *_copies("managed", "prefetch")),
+    "mapped": _Recipe(("mapped",), *_copies("mapped", "kernel")),
+    "managed": _Recipe(("managed",), *_copies("managed", "prefetch")),
+    "managed_prefetch": _Recipe(("managed",), *_copies("managed", "prefetch")),
 }
-_NO_RECIPE = {
-    "managed": "neither experiment measures what it costs when the device's accesses fault the pages over one by one",
-}
+# Memory that every driver merely promises, so that its first touch has to be known.
+_PROMISED = (USUAL, "pageable", "managed")
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,9 @@ def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Der
     missing = {}
     for case in cases:
         for way in _RECIPES:
+            if reason := _missing_step(run, costs, way):
+                missing[case, way] = reason
+                continue
             try:
                 found = _totals(run, costs, case.removesuffix("_in_place"), way, sizes)
             except Absent as absent:
@@ -87,21 +85,44 @@ def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Der
                 totals[case, way] = found
             else:
                 missing[case, way] = "its costs were measured at other sizes"
-        missing |= {(case, way): reason for way, reason in _NO_RECIPE.items()}
     return Derivation(totals, missing)
+
+
+def _missing_step(run: Run, costs: CostTable, way: str) -> str:
+    """A step of the way that neither experiment times; empty where there is none."""
+    device = run.fingerprint.device
+    # OpenCL hands such memory from host to kernel and back by calls of their own (clEnqueueUnmapMemObject and its kin).
+    if device.backend == "opencl" and way in {"mapped", "managed"}:
+        return "neither experiment measures what it costs to unmap the memory for each kernel and to map it again"
+    if way == "managed":
+        return "neither experiment measures what it costs when the device's accesses fault the pages over one by one"
+    if device.backend == "opencl" and device.shares_host_memory and way == "pinned" and not costs.sizes(_touch(way)):
+        return "allocation does not measure the first touch of pinned memory, which this driver leaves to its user"
+    return ""
 
 
 def _totals(run: Run, costs: CostTable, work: str, way: str, sizes: Iterable[int]) -> Totals:
     """Raises Absent."""
     seconds, further = {}, {}
+    setup_terms = [term for kind in _RECIPES[way].kinds for term in _setup(costs, kind)]
     for size in sizes:
-        setup = _sum([costs.seconds(term, size) for term in _RECIPES[way].once])
+        setup = _sum([costs.seconds(term, size) for term in setup_terms])
         use = _use(run, costs, work, way, size)
         again = _sum([use, *_fetched(costs, work, way, size)])
         if setup is not None and use is not None and again is not None:
             seconds[size] = {1: setup + use}
             further[size] = again
     return Totals(seconds, further)
+
+
+def _setup(costs: CostTable, kind: str) -> list[Term]:
+    touched = kind in _PROMISED or costs.sizes(_touch(kind))
+    ends = [Term("allocation", method, kind) for method in ("allocate", "free")]
+    return [*ends, _touch(kind)] if touched else ends
+
+
+def _touch(kind: str) -> Term:
+    return Term("allocation", "touch", kind)
 
 
 def _use(run: Run, costs: CostTable, work: str, way: str, size: int) -> Draws | None:

@@ -41,16 +41,22 @@ class Absent(Exception):
 
 
 class CostTable:
-    """The medians of `allocation` and `bandwidth` by term and size, with their draws, interpolated in logarithms."""
+    """The medians of `allocation` and `bandwidth` by term and size, with their draws, interpolated in logarithms.
+
+    Where `breakeven` made the same copies itself, from caches that hold the data as they do in a program that has just
+    written it, those count.
+    """
 
     def __init__(self, run: Run) -> None:
-        cases = [case for case in run.cases if _is_cost(case)]
+        # Copies that `breakeven` made itself come last, for they replace those of `bandwidth`.
+        cases = sorted((case for case in run.cases if _is_cost(case)), key=lambda case: case.experiment == "breakeven")
         # Another seed than that of the totals, which were measured independently.
         medians = resampled_medians([case.samples("host_seconds") for case in cases], seed=1)
         self._by_term: dict[Term, dict[int, Draws]] = {}
         waits: dict[Term, list[float]] = {}
         for case, found in zip(cases, medians, strict=True):
-            term = Term(case.experiment, case.method, case.host_memory, case.direction)
+            experiment = "bandwidth" if case.experiment == "breakeven" else case.experiment
+            term = Term(experiment, case.method, case.host_memory, case.direction)
             self._by_term.setdefault(term, {})[case.bytes] = np.maximum(found, _SHORTEST_SECONDS)
             if case.bytes <= SMALL_BYTES and (enqueue := case.samples("enqueue_seconds")):
                 waits.setdefault(term, []).append(max(float(found[0]) - median(enqueue), 0.0))
@@ -92,5 +98,7 @@ class CostTable:
 
 
 def _is_cost(case: Case) -> bool:
-    of_these = case.experiment in {"allocation", "bandwidth"}
+    of_these = case.experiment in {"allocation", "bandwidth"} or (
+        case.experiment == "breakeven" and case.direction is not None
+    )
     return of_these and not case.skipped and case.verified != "no" and bool(case.samples("host_seconds"))

@@ -7,6 +7,9 @@ from isthmus.record import format_seconds
 
 __all__ = ["derived_finding"]
 
+# Costs that explain less than these say little.
+_MOST_BLAMED = 3
+
 
 def derived_finding(analysis: BreakevenAnalysis) -> Finding | None:
     """The share that agrees and what explains the rest; None where there is nothing to compare."""
@@ -56,7 +59,11 @@ def _explained(differing: list[ThresholdComparison]) -> str:
         if each.blame:
             groups.setdefault((each.blame.way, each.blame.part, each.blame.seconds > 0), []).append(each.blame)
     ranked = sorted(groups.values(), key=len, reverse=True)
-    sentences = [f"In {len(group)} of the {len(differing)} that differ {_blamed(group)}." for group in ranked]
+    shown = ranked[:_MOST_BLAMED]
+    sentences = [f"In {len(group)} of the {len(differing)} that differ {_blamed(group)}." for group in shown]
+    others = len(differing) - sum(map(len, shown))
+    if others:
+        sentences.append(f"The page lists the cause of the other {others}.")
     tight = sum(each.ill_conditioned for each in differing)
     if tight:
         sentences.append(

@@ -103,6 +103,8 @@ def measured_totals(run: Run) -> dict[Key, Totals]:
     further: dict[Key, dict[int, Draws]] = {}
     for case, median in zip(cases, medians, strict=True):
         key = case.method.removeprefix(_FURTHER), case.host_memory
+        if case.direction is not None:
+            continue  # A single copy, for the derivation.
         if case.method.startswith(_FURTHER):
             further.setdefault(key, {})[case.bytes] = median
         elif case.uses is not None:

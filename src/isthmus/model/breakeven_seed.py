@@ -99,7 +99,8 @@ def _share(low: float, high: float) -> str:
 def _pinning_seconds_per_mib(run: Run) -> float | None:
     """What the driver takes to allocate a MiB of pinned memory, in blocks of 512 MiB or the next smaller size there is.
 
-    None for a run without such rows of the allocation experiment.
+    None for a run without such rows of the allocation experiment, and where no link needs locked pages, so that a
+    driver may merely promise them.
     """
     blocks = {
         case.bytes: case
@@ -108,7 +109,7 @@ def _pinning_seconds_per_mib(run: Run) -> float | None:
         and MIB <= case.bytes <= 512 * MIB
         and case.samples("host_seconds")
     }
-    if not blocks:
+    if not blocks or run.fingerprint.device.shares_host_memory:
         return None
     block = blocks[max(blocks)]
     return median_interval(block.samples("host_seconds")).median / block.bytes * MIB

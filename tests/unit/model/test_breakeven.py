@@ -1,5 +1,6 @@
 """Derived totals: each way's costs put together from those of single steps, and reasons where one is missing."""
 
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -82,10 +83,36 @@ def test_the_next_use_of_managed_memory_fetches_what_a_reduction_left_there(deri
 def test_a_kernel_cancels_where_the_device_shares_the_hosts_memory(
     synthetic: ModuleType, synthetic_breakeven: ModuleType
 ) -> None:
-    run = synthetic.run(parts(synthetic_breakeven), device=synthetic.cpu_device())
+    run = synthetic.run(parts(synthetic_breakeven), device=synthetic.gpu(link=None, shares_host_memory=True))
     found = Breakeven(derive(run).totals).thresholds[Contest("reduction", 1000, "staging", "mapped")]
     # The kernel is the same on both sides, so mapped memory saves the whole copy and only has to be got once.
     assert found.state == "always"
+
+
+def test_what_opencl_does_besides_is_said_to_be_missing(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+    found = derive(synthetic.run(parts(synthetic_breakeven), device=synthetic.cpu_device()))
+    assert "unmap" in found.missing["round_trip", "mapped"]
+    assert "unmap" in found.missing["reduction", "managed"]
+    assert "first touch of pinned memory" in found.missing["reduction", "pinned"]
+    assert ("round_trip", "staging") in found.totals
+
+
+def test_a_first_touch_counts_where_a_driver_leaves_it_to_its_user(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    memory = {**synthetic_breakeven.H200_MEMORY, ("pinned", "touch"): synthetic_breakeven.Cost(0.0, 100e-3 / 2**30)}
+    machine = replace(synthetic_breakeven.H200, memory=memory)
+    totals = [
+        derive(synthetic.run(parts(synthetic_breakeven, each), device=device)).totals["reduction", "pinned"].at(1)
+        for each, device in (
+            (synthetic_breakeven.H200, synthetic.gpu()),
+            (machine, synthetic.gpu()),
+            (machine, synthetic.cpu_device()),
+        )
+    ]
+    without, with_touch, with_touch_on_cpu = (each[64 * MIB][0] for each in totals)
+    assert with_touch - without == pytest.approx(100e-3 / 16, rel=0.1)
+    assert with_touch_on_cpu == pytest.approx(with_touch, rel=0.05)
 
 
 def test_ways_without_a_cost_say_which_one_is_missing(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
