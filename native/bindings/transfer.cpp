@@ -30,14 +30,14 @@ Direction direction_of(const std::string& name) {
 }
 
 std::unique_ptr<Transfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
-                                 std::size_t bytes, std::uint64_t seed) {
+                                 std::size_t bytes, std::uint64_t seed, bool from_caches) {
     std::vector<Lane> converted;
     for (nb::handle lane : lanes) {
         const auto parts = nb::cast<nb::tuple>(lane);
         converted.push_back({direction_of(nb::cast<std::string>(parts[0])), nb::cast<std::shared_ptr<Buffer>>(parts[1]),
                              parts[2].is_none() ? nullptr : nb::cast<std::shared_ptr<Buffer>>(parts[2])});
     }
-    return unwrap(Transfer::create(method_of(method), std::move(converted), offset, bytes, seed));
+    return unwrap(Transfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches));
 }
 
 nb::dict run(Transfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
@@ -70,7 +70,7 @@ void bind_transfer(nb::module_& module) {
         .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def("verify", &verify, ReleaseGil());
     module.def("create_transfer", &create, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"), nb::arg("bytes"),
-               nb::arg("seed"));
+               nb::arg("seed"), nb::arg("from_caches") = false);
     module.def(
         "read_link_under_load",
         [](Buffer& memory, Buffer& device) {

@@ -30,19 +30,20 @@ Side opposite(Side side) {
 
 }  // namespace
 
-Transfer::Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes)
+Transfer::Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches)
     : method_(method),
       session_(std::move(session)),
+      from_caches_(from_caches),
       last_seconds_(static_cast<double>(bytes) / fastest_bytes_per_second) {}
 
 Result<std::unique_ptr<Transfer>> Transfer::create(Method method, std::vector<Lane> lanes, std::size_t offset,
-                                                   std::size_t bytes, std::uint64_t seed) {
+                                                   std::size_t bytes, std::uint64_t seed, bool from_caches) {
     const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
     if (lanes.size() != 1 && !opposite_ways) {
         return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
     }
     auto session = lanes.front().memory->session_handle();
-    std::unique_ptr<Transfer> transfer(new Transfer(method, std::move(session), bytes));
+    std::unique_ptr<Transfer> transfer(new Transfer(method, std::move(session), bytes, from_caches));
     ISTHMUS_TRY(transfer->device().bind_thread());
     for (Lane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
     return transfer;
@@ -67,7 +68,7 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
     track.stop = shared->stop.get();
     blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
     const bool cpu_copies = blocks_ || device().info().shares_host_memory;
-    evicts_ = evicts_ || (cpu_copies && bytes <= last_level_cache_bytes());
+    evicts_ = evicts_ || (cpu_copies && !from_caches_ && bytes <= last_level_cache_bytes());
     track.lane = std::move(lane);
     tracks_.push_back(std::move(track));
     return {};

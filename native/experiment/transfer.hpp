@@ -40,15 +40,16 @@ class Transfer {
 
     // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane. The h2d lane's source holds
     // the pattern of `seed`, the d2h lane's that of `seed` + 1.
+    // `from_caches` leaves in the CPU's caches what earlier transfers left there.
     static Result<std::unique_ptr<Transfer>> create(Method method, std::vector<Lane> lanes, std::size_t offset,
-                                                    std::size_t bytes, std::uint64_t seed);
+                                                    std::size_t bytes, std::uint64_t seed, bool from_caches = false);
 
     // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
     Status poison();
     // `warmups` transfers that are not kept, then samples. Where the CPU takes part in the copy, the host's side is
-    // evicted from its caches before each. Long transfers (at least a millisecond) yield host and
-    // device times in one pass; short ones in two, as the events would be part of the host's time, and with a gate that
-    // holds the stream back until all is queued, as the queueing would be part of the device's.
+    // evicted from its caches before each, unless the caches are meant to help. Long transfers (at least a millisecond)
+    // yield host and device times in one pass; short ones in two, as the events would be part of the host's time, and
+    // with a gate that holds the stream back until all is queued, as the queueing would be part of the device's.
     Result<Samples> run(std::size_t warmups, Quota quota);
     // What arrived, lane by lane. first_word counts from the start of the transfer.
     Result<std::vector<Mismatch>> verify();
@@ -65,7 +66,7 @@ class Transfer {
         Event* stop = nullptr;
     };
 
-    Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes);
+    Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches);
     Device& device() { return session_->device(); }
     Status add(Lane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed);
     Status enqueue(Track& track);
@@ -81,6 +82,7 @@ class Transfer {
     bool blocks_ = false;  // enqueueing occupies the calling thread, so that two directions need two threads
     // The CPU takes part in the copy, so its caches must not hold the host's side; what is larger evicts itself.
     bool evicts_ = false;
+    bool from_caches_;
     bool gates_work_ = true;
     double last_seconds_;  // of the latest transfer
 };

@@ -153,11 +153,17 @@ def list_devices(opencl_drivers: list[str]) -> list[BackendDict]: ...
 def open_device(backend: str, index: int, model: str, opencl_drivers: list[str]) -> Device: ...
 def bind_to_node(node: int, cpus: list[int]) -> None: ...
 def create_transfer(
-    method: str, lanes: list[tuple[str, Buffer, Buffer | None]], offset: int, bytes: int, seed: int
+    method: str,
+    lanes: list[tuple[str, Buffer, Buffer | None]],
+    offset: int,
+    bytes: int,
+    seed: int,
+    from_caches: bool = False,
 ) -> Transfer:
     """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory).
 
-    The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1.
+    The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1. Where the CPU
+    copies, its caches are emptied before each transfer, unless it is to be `from_caches`.
     """
 
 def create_concurrent(

@@ -75,9 +75,12 @@ class ClDevice final : public isthmus::Device {
         return !context_->entry().is_cpu && kind != MemoryKind::pinned && kind != MemoryKind::mapped &&
                !is_on_device(kind);
     }
-    // Drivers put off the real allocation of a buffer until its first use.
+    // Drivers put off the real allocation of a buffer until its first use; those of CPUs hand out ordinary memory for
+    // what others lock.
     bool allocates_late(MemoryKind kind) const override {
-        return is_pageable(kind) || kind == MemoryKind::managed || kind == MemoryKind::device;
+        const bool ordinary = kind == MemoryKind::pinned || kind == MemoryKind::mapped;
+        return is_pageable(kind) || kind == MemoryKind::managed || kind == MemoryKind::device ||
+               (ordinary && context_->entry().is_cpu);
     }
 
     Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {

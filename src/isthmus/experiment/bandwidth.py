@@ -106,8 +106,10 @@ def why_not(point: Point, device: OpenDevice, other_bytes: int = 0) -> str | Non
     return reason
 
 
-def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Prepared:
+def prepare(points: Sequence[Point], device: OpenDevice, options: Options, *, cached_for: str = "") -> Prepared:
     """Allocate and fill what the points need. The memory lives as long as the subjects.
+
+    `cached_for` is another experiment that needs the same transfers of data which the CPU's caches may hold.
 
     Raises CallFailed when the device fails at more than the lack of memory.
     """
@@ -118,8 +120,10 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     for point in points:
         reason = buffers.why_not(point)
         case = template(point, options)
+        if cached_for:
+            case = msgspec.structs.replace(case, experiment=cached_for)
         if reason is None:
-            subjects.append(_TransferSubject(case, buffers.lanes(point), offset, options.seed))
+            subjects.append(_TransferSubject(case, buffers.lanes(point), offset, options.seed, bool(cached_for)))
         else:
             ended.append([msgspec.structs.replace(case, skipped=True, note=reason)])
     return Prepared(subjects, ended, buffers.placement())
@@ -128,11 +132,11 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
 class _TransferSubject:
     """A transfer that can be visited again and again."""
 
-    def __init__(self, template: Case, lanes: list[Lane], offset: int, seed: int) -> None:
+    def __init__(self, template: Case, lanes: list[Lane], offset: int, seed: int, from_caches: bool) -> None:
         self.template = template
         self._ways = [way for way, _, _ in lanes]
         self._make: Callable[[], _native.Transfer] = lambda: _native.create_transfer(
-            template.method, lanes, offset, template.bytes, seed
+            template.method, lanes, offset, template.bytes, seed, from_caches
         )
         self._transfer: _native.Transfer | None = None
 

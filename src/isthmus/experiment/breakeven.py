@@ -12,12 +12,13 @@ import msgspec
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
+from isthmus.experiment import bandwidth
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batch import Batch, Planned, Prepared
-from isthmus.experiment.blocks import over_budget
+from isthmus.experiment.blocks import Point, over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
-from isthmus.experiment.rounds import Quota
+from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case, format_bytes
 
@@ -45,6 +46,10 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "full": Effort(powers_of_two(12, 30), 300.0, 5.0),
 }
 _WORD_BYTES = 4
+# Single copies of data that caches hold, as a program's are that has just written them: `bandwidth` avoids those, and
+# the model needs them. Larger ones no cache holds.
+_STEP_KINDS = ("pageable", "pinned", "registered", "mapped")
+_MOST_STEP_BYTES = 64 * MIB
 
 
 class _Point(NamedTuple):
@@ -68,8 +73,22 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
                         points.append(point)
                     else:
                         skipped.append(_skipped(point, why))
-    batches = [Batch(len(points), 1.0, partial(_prepare, device.native, points, options.seed))] if points else []
-    return Planned(batches, skipped)
+    if not points:
+        return Planned([], skipped)
+    steps = _steps(points, device, memory_bytes)
+    return Planned([Batch(len(points) + len(steps), 1.0, partial(_prepare, device, points, steps, options))], skipped)
+
+
+def _steps(points: Sequence[_Point], device: OpenDevice, memory_bytes: int) -> list[Point]:
+    """Those in which the CPU takes part, which alone its caches help."""
+    shared = device.description.shares_host_memory
+    helped = [
+        kind for kind in _STEP_KINDS if (shared or device.native.copy_blocks(kind)) and not _why_not(kind, device)
+    ]
+    # Buffers of each kind and of the device, for each direction.
+    most = min(_MOST_STEP_BYTES, memory_bytes // (4 * (len(helped) + 1)))
+    sizes = sorted({point.bytes for point in points if point.bytes <= most})
+    return [Point(kind, way, size) for kind in helped for way in ("h2d", "d2h") for size in sizes]
 
 
 def _why_not(way: str, device: OpenDevice) -> str | None:
@@ -100,16 +119,18 @@ def _skipped(point: _Point, reason: str) -> Case:
     return msgspec.structs.replace(_template(point), uses=None, skipped=True, note=reason)
 
 
-def _prepare(device: _native.Device, points: Sequence[_Point], seed: int) -> Prepared:
+def _prepare(device: OpenDevice, points: Sequence[_Point], steps: Sequence[Point], options: Options) -> Prepared:
     largest = max(point.bytes for point in points)
     try:
         # A page more, so that two different contents can start in it.
-        source = device.allocate("pageable", largest + PAGE_BYTES)
-        source.fill_pattern(0, source.bytes, seed)
-        on_device = device.allocate("device", largest)
+        source = device.native.allocate("pageable", largest + PAGE_BYTES)
+        source.fill_pattern(0, source.bytes, options.seed)
+        on_device = device.native.allocate("device", largest)
     except IsthmusError as error:
         return Prepared([], [[_skipped(point, f"failed: {error}")] for point in points])
-    return Prepared([_TripSubject(point, source, on_device) for point in points])
+    trips: list[Subject] = [_TripSubject(point, source, on_device) for point in points]
+    copies = bandwidth.prepare(steps, device, options, cached_for=NAME)
+    return Prepared([*trips, *copies.subjects], copies.ended)
 
 
 class _TripSubject:
