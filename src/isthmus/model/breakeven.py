@@ -1,7 +1,7 @@
-"""What each way would cost, put together from the allocation and bandwidth figures of the same run.
+"""What each way would cost, put together from what a run measured of single steps.
 
-A use costs what `bandwidth` measures for the copies there and back; the first one also what `allocation` measures for
-getting the memory, touching it first and giving it back. What all ways share - the memcpy that fills memory which is
+A use costs the copies there and back; the first one also what `allocation` measures for getting the memory, touching it
+first and giving it back. What all ways share - the memcpy that fills memory which is
 already there, the kernel on the device's own memory, the result of four bytes - is left out: it is the same on both
 sides of every comparison. So these totals are no times to wait for; only their differences mean something.
 
@@ -63,6 +63,7 @@ class Derivation:
 
     totals: dict[Key, Totals]
     missing: dict[Key, str]
+    from_caches: bool  # copies are of data that caches may hold
 
 
 def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Derivation:
@@ -85,7 +86,7 @@ def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Der
                 totals[case, way] = found
             else:
                 missing[case, way] = "its costs were measured at other sizes"
-    return Derivation(totals, missing)
+    return Derivation(totals, missing, costs.from_caches)
 
 
 def _missing_step(run: Run, costs: CostTable, way: str) -> str:

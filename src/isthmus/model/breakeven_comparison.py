@@ -87,6 +87,7 @@ class BreakevenAnalysis:
     measured: Breakeven
     derived: Breakeven
     missing: dict[tuple[str, str], str]
+    from_caches: bool  # derived from copies of data that caches may hold
     comparisons: tuple[ThresholdComparison, ...]
 
 
@@ -124,7 +125,7 @@ def _analysis(same: _Same) -> BreakevenAnalysis | None:
         _compared(measured, derived, derivation, contest, threshold)
         for contest, threshold in measured.thresholds.items()
     )
-    return BreakevenAnalysis(measured, derived, derivation.missing, comparisons)
+    return BreakevenAnalysis(measured, derived, derivation.missing, derivation.from_caches, comparisons)
 
 
 def share_of(comparisons: Sequence[ThresholdComparison]) -> AgreementShare:

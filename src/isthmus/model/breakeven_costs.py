@@ -41,26 +41,34 @@ class Absent(Exception):
 
 
 class CostTable:
-    """The medians of `allocation` and `bandwidth` by term and size, with their draws, interpolated in logarithms.
+    """The medians of single steps by term and size, with their draws, interpolated in logarithms.
 
-    Where `breakeven` made the same copies itself, from caches that hold the data as they do in a program that has just
-    written it, those count.
+    Copies are those that the breakeven experiment measured of data which caches may hold, as a program's are, and
+    beyond their sizes those of `bandwidth`, which evicts it from them. `from_caches` tells whether there are such.
     """
 
     def __init__(self, run: Run) -> None:
-        # Copies that `breakeven` made itself come last, for they replace those of `bandwidth`.
-        cases = sorted((case for case in run.cases if _is_cost(case)), key=lambda case: case.experiment == "breakeven")
+        cases = [case for case in run.cases if _is_cost(case)]
         # Another seed than that of the totals, which were measured independently.
         medians = resampled_medians([case.samples("host_seconds") for case in cases], seed=1)
-        self._by_term: dict[Term, dict[int, Draws]] = {}
+        by_term: dict[Term, dict[int, Draws]] = {}
         waits: dict[Term, list[float]] = {}
         for case, found in zip(cases, medians, strict=True):
-            experiment = "bandwidth" if case.experiment == "breakeven" else case.experiment
-            term = Term(experiment, case.method, case.host_memory, case.direction)
-            self._by_term.setdefault(term, {})[case.bytes] = np.maximum(found, _SHORTEST_SECONDS)
+            term = Term(case.experiment, case.method, case.host_memory, case.direction)
+            by_term.setdefault(term, {})[case.bytes] = np.maximum(found, _SHORTEST_SECONDS)
             if case.bytes <= SMALL_BYTES and (enqueue := case.samples("enqueue_seconds")):
-                waits.setdefault(term, []).append(max(float(found[0]) - median(enqueue), 0.0))
+                copied = term._replace(experiment="bandwidth")
+                waits.setdefault(copied, []).append(max(float(found[0]) - median(enqueue), 0.0))
         self._waits = {term: median(found) for term, found in waits.items()}
+        cached = {term: by_term.pop(term) for term in list(by_term) if term.experiment == "breakeven"}
+        self.from_caches = bool(cached)
+        self._by_term = by_term
+        for term, steps in cached.items():
+            copied = term._replace(experiment="bandwidth")
+            evicted = by_term.get(copied, {})
+            by_term[copied] = {
+                size: row for size, row in evicted.items() if not min(steps) <= size <= max(steps)
+            } | steps
         for method in ("allocate", "touch", "free"):
             if usual := self._usual(method):
                 self._by_term[Term("allocation", method, USUAL)] = usual
@@ -98,7 +106,6 @@ class CostTable:
 
 
 def _is_cost(case: Case) -> bool:
-    of_these = case.experiment in {"allocation", "bandwidth"} or (
-        case.experiment == "breakeven" and case.direction is not None
-    )
-    return of_these and not case.skipped and case.verified != "no" and bool(case.samples("host_seconds"))
+    # Of the breakeven experiment only its single copies have a direction.
+    single = case.experiment in {"allocation", "bandwidth"} or (case.experiment == "breakeven" and case.direction)
+    return bool(single) and not case.skipped and case.verified != "no" and bool(case.samples("host_seconds"))

@@ -25,7 +25,7 @@ def derived_finding(analysis: BreakevenAnalysis) -> Finding | None:
             fix="Measure allocation, bandwidth and breakeven in one run.",
         )
     text = (
-        "Thresholds put together from this run's allocation and bandwidth figures are those measured end to end in "
+        "Thresholds put together from what this run measured of single steps are those measured end to end in "
         f"{_percent(share.agreeing, share.comparable)} of the {share.comparable} pairs that can be compared (two ways, "
         f"a case and a number of uses; the same answer, sizes within a factor of {AGREEMENT:g} by their medians), and "
         f"in {_percent(share.agreeing + share.near, share.comparable)} by their intervals."
@@ -36,7 +36,7 @@ def derived_finding(analysis: BreakevenAnalysis) -> Finding | None:
     if missing:
         text += f" Not derived: {'; '.join(missing)}."
     differing = [each for each in analysis.comparisons if each.outcome == "differs"]
-    return Finding("info", "breakeven_derived", text, cause=_explained(differing))
+    return Finding("info", "breakeven_derived", text, cause=_explained(differing, from_caches=analysis.from_caches))
 
 
 def _missing(analysis: BreakevenAnalysis) -> dict[str, str]:
@@ -50,7 +50,7 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part // whole} %"
 
 
-def _explained(differing: list[ThresholdComparison]) -> str:
+def _explained(differing: list[ThresholdComparison], *, from_caches: bool) -> str:
     """The costs behind the disagreements, the most frequent first, and how many hang on a hair."""
     if not differing:
         return ""
@@ -70,7 +70,7 @@ def _explained(differing: list[ThresholdComparison]) -> str:
             f"In {tight} of them the two ways differ by less than {100 * TIGHT:.0f} % wherever the answers disagree: a "
             "small error moves such a threshold far."
         )
-    if any(part == "use" for _, part, _ in groups):
+    if not from_caches and any(part == "use" for _, part, _ in groups):
         sentences.append("A program copies what it has just written and caches may still hold, which bandwidth avoids.")
     return " ".join(sentences)
 

@@ -121,7 +121,7 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
     changes, same = [], 0
     for uses in (1, 10):
         copied, produced = _thresholds(analysis, uses), _thresholds(analysis, uses, "_in_place")
-        for case in copied.keys() & produced.keys():
+        for case in (case for case in copied if case in produced):
             if _alike(copied[case], produced[case]):
                 same += 1
                 continue

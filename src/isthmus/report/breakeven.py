@@ -33,10 +33,11 @@ _SPEED_NOTE = (
     "with one use."
 )
 _DERIVED_NOTE = (
-    "Derived from the allocation and bandwidth figures of the same run: getting, touching first and giving back once, "
-    "copies with every use. What all ways share cancels and is left out: the memcpy into memory that is there, the "
-    "kernel on the device's memory, the result of four bytes. Two thresholds are the same when both say always or both "
-    "say never, or when their sizes are within a factor of 1.5 by the medians."
+    "Derived from what the same run measured of single steps: getting, touching first and giving back once, as in "
+    "allocation; copies with every use, of data that caches may hold where that was measured, else as in bandwidth. "
+    "What all ways share cancels and is left out: the memcpy into memory that is there, the kernel on the device's "
+    "memory, the result of four bytes. Two thresholds are the same when both say always or both say never, or when "
+    "their sizes are within a factor of 1.5 by the medians."
 )
 _PAIRS_NOTE = (
     "Derived answers that are not the measured ones are red. Point at a figure for its interval, or for the reason why "

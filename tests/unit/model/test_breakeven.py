@@ -3,6 +3,7 @@
 from dataclasses import replace
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from isthmus.model.breakeven import Derivation, derived_totals
@@ -78,6 +79,29 @@ def test_the_next_use_of_managed_memory_fetches_what_a_reduction_left_there(deri
     back = derived.totals["round_trip", "managed_prefetch"].further[MIB][0] - totals.further[MIB][0]
     assert second - first == pytest.approx(totals.further[MIB][0])
     assert abs(back) < 0.1 * totals.further[MIB][0]
+
+
+def test_copies_of_data_in_caches_count_before_those_of_bandwidth(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    cases = [case for case in parts(synthetic_breakeven) if case.host_memory != "mapped"]
+    copies = dict(synthetic_breakeven.H200_COPIES)
+    copies["pinned", "h2d"] = synthetic_breakeven.Cost(7.4e-6, 1 / 80e9)
+    faster = synthetic_breakeven.bandwidth(
+        replace(synthetic_breakeven.H200, copies=copies), sizes=[4 * KIB, MIB, 16 * MIB]
+    )
+    cached = [
+        msgspec.structs.replace(case, experiment="breakeven")
+        for case in faster
+        if (case.host_memory, case.direction) == ("pinned", "h2d")
+    ]
+    assert not derive(synthetic.run(cases)).from_caches
+    found = derive(synthetic.run([*cases, *cached]))
+    assert found.from_caches
+    totals = found.totals["reduction", "staging"].at(1)
+    wait = synthetic_breakeven.H200.wait
+    for size, cost in ((MIB, copies["pinned", "h2d"]), (64 * MIB, synthetic_breakeven.H200_COPIES["pinned", "h2d"])):
+        assert totals[size][0] == pytest.approx(cost.seconds(size) - wait, rel=0.03)
 
 
 def test_a_kernel_cancels_where_the_device_shares_the_hosts_memory(
