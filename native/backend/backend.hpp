@@ -130,6 +130,8 @@ class Device {
     virtual std::optional<std::string> why_not(MemoryKind kind) const = 0;
     // Why prefetching managed memory would show nothing; nothing when it moves pages.
     virtual std::optional<std::string> why_no_prefetch() const = 0;
+    // Why memory of this device cannot be copied to that of the other one; nothing when it can.
+    virtual std::optional<std::string> why_no_peer(const Device& other) const = 0;
     // Whether kernels can read and write memory of this kind where it is.
     virtual bool kernels_reach(MemoryKind kind) const = 0;
     // Whether enqueueing a copy from or to this kind of memory occupies the calling thread until the copy is nearly
@@ -157,7 +159,8 @@ class Device {
     virtual Status end_host_access(Allocation& memory) = 0;
 
     // Enqueues. Exactly one side is `device` or both are; sizes are equal and within their allocations. Fails with
-    // unsupported for `mapped` memory that only kernels reach.
+    // unsupported for `mapped` memory that only kernels reach. Device memory may be another device's, if this one's
+    // why_no_peer has no objection.
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
     // The same by a kernel; one side is `device`, the other of a kind that kernels reach.
     virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;

@@ -123,6 +123,9 @@ void bind_devices(nb::module_& module) {
             nb::arg("kind"))
         .def("why_no_prefetch", [](Session& self) { return self.device().why_no_prefetch(); })
         .def(
+            "why_no_peer", [](Session& self, Session& other) { return self.device().why_no_peer(other.device()); },
+            nb::arg("other"))
+        .def(
             "kernels_reach",
             [](Session& self, const std::string& kind) { return self.device().kernels_reach(kind_of(kind)); },
             nb::arg("kind"))

@@ -115,6 +115,10 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t, Stream))   \
     X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t, Stream))         \
     X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", "CUDA 3.2", (DevicePointer, DevicePointer, std::size_t, Stream)) \
+    X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", "CUDA 4.0",                                                         \
+      (DevicePointer, Context, DevicePointer, Context, std::size_t, Stream))                                      \
+    X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", "CUDA 4.0", (int*, Device, Device))                         \
+    X(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", "CUDA 4.0", (Context, unsigned))                            \
     X(cuMemsetD8Async, "cuMemsetD8Async", "CUDA 3.2", (DevicePointer, unsigned char, std::size_t, Stream))        \
     X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))         \
     X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                          \

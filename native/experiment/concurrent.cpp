@@ -119,6 +119,10 @@ Result<std::unique_ptr<ConcurrentTransfer>> ConcurrentTransfer::create(std::vect
         if (source.allocation->kind() != MemoryKind::device && destination.allocation->kind() != MemoryKind::device) {
             return Status(Code::invalid_argument, "one side of " + lane.name + " must be device memory");
         }
+        if (source.allocation->kind() == MemoryKind::device && destination.allocation->kind() == MemoryKind::device) {
+            auto reason = lane.session().device().why_no_peer(lane.destination->session().device());
+            if (reason) return Status(Code::unsupported, *reason);
+        }
     }
     return std::unique_ptr<ConcurrentTransfer>(new ConcurrentTransfer(std::move(lanes), bytes, division));
 }

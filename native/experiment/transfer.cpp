@@ -60,6 +60,10 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
         ISTHMUS_TRY_ASSIGN(on_device, lane.device->region(offset, bytes));
         track.device = on_device;
     }
+    const bool between_devices = is_on_device(lane.memory->kind()) && lane.device != nullptr;
+    if (between_devices) {
+        if (auto reason = device().why_no_peer(lane.device->session().device())) return {Code::unsupported, *reason};
+    }
     // Each way has its own contents, so that one cannot pass for the other.
     track.seed = lane.direction == Direction::h2d ? seed : seed + 1;
     ISTHMUS_TRY_ASSIGN(shared, session_->track(tracks_.size()));
@@ -67,7 +71,7 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
     track.start = shared->start.get();
     track.stop = shared->stop.get();
     blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
-    const bool cpu_copies = blocks_ || device().info().shares_host_memory;
+    const bool cpu_copies = blocks_ || (device().info().shares_host_memory && !between_devices);
     evicts_ = evicts_ || (cpu_copies && !from_caches_ && bytes <= last_level_cache_bytes());
     track.lane = std::move(lane);
     tracks_.push_back(std::move(track));
@@ -119,7 +123,10 @@ Status Transfer::poison() {
             ISTHMUS_TRY(track.stream->synchronize());
             ISTHMUS_TRY(track.lane.memory->fill_pattern(track.memory, track.seed, track.side));
         } else if (track.lane.direction == Direction::h2d) {
+            // It may be another device's, where memory is copied between devices.
+            ISTHMUS_TRY(track.lane.device->session().device().bind_thread());
             ISTHMUS_TRY(track.lane.device->set_bytes(track.device, poison_byte));
+            ISTHMUS_TRY(device().bind_thread());
         } else {
             ISTHMUS_TRY(track.lane.memory->set_bytes(track.memory, poison_byte));
         }
@@ -128,11 +135,11 @@ Status Transfer::poison() {
 }
 
 Result<std::vector<Mismatch>> Transfer::verify() {
-    ISTHMUS_TRY(device().bind_thread());
     std::vector<Mismatch> found;
     for (Track& track : tracks_) {
         const bool in_memory = method_ == Method::prefetch || track.lane.direction == Direction::d2h;
         Buffer& buffer = in_memory ? *track.lane.memory : *track.lane.device;
+        ISTHMUS_TRY(buffer.session().device().bind_thread());
         ISTHMUS_TRY_ASSIGN(mismatch,
                            buffer.verify_pattern(in_memory ? track.memory : track.device, track.seed, track.side));
         found.push_back(mismatch);

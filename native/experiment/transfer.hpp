@@ -18,7 +18,8 @@ enum class Method {
 
 enum class Direction { h2d, d2h };
 
-// One way of a transfer. For prefetch `memory` is the managed buffer and `device` is empty.
+// One way of a transfer. For prefetch `memory` is the managed buffer and `device` is empty. For a copy between devices
+// `memory` is the source, on its device, and the direction is h2d.
 struct Lane {
     Direction direction;
     std::shared_ptr<Buffer> memory;

@@ -48,6 +48,8 @@ class Device:
         """Why the device cannot have memory of this kind; None when it can."""
     def why_no_prefetch(self) -> str | None:
         """Why prefetching managed memory would show nothing; None when it moves pages."""
+    def why_no_peer(self, other: Device) -> str | None:
+        """Why memory of this device cannot be copied to that of the other one; None when it can."""
     def kernels_reach(self, kind: str) -> bool:
         """Whether kernels can read and write memory of this kind where it is."""
     def copy_blocks(self, kind: str) -> bool:

@@ -91,4 +91,29 @@ Result<PrimaryContext::Pool> PrimaryContext::create_pool(bool keeps) {
     return status;
 }
 
+Status PrimaryContext::copy_to_peer(PrimaryContext& other, DevicePointer to, DevicePointer from, std::size_t bytes,
+                                    Stream stream) {
+    connect(other);
+    return api().call(api().cuMemcpyPeerAsync, to, other.context_, from, context_, bytes, stream);
+}
+
+// Lets each device reach the other's memory, the first time.
+void PrimaryContext::connect(PrimaryContext& other) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!connected_.insert(other.context_).second) return;
+    }
+    reach(other);
+    if (other.make_current().ok()) other.reach(*this);
+    (void)make_current();
+}
+
+// A refusal costs speed at most, since the driver then copies through the host; often another library was first.
+// Precondition: this context is current.
+void PrimaryContext::reach(const PrimaryContext& other) const {
+    int can = 0;
+    if (!api().call(api().cuDeviceCanAccessPeer, &can, device_, other.device_).ok() || can == 0) return;
+    (void)api().call(api().cuCtxEnablePeerAccess, other.context_, 0U);
+}
+
 }  // namespace isthmus::cuda

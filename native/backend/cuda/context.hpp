@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "driver/cuda_api.hpp"
 #include "driver/nvml_api.hpp"
@@ -35,6 +36,8 @@ class PrimaryContext {
 
     const Api& api() const { return driver_.api; }
     Status make_current() const { return api().call(api().cuCtxSetCurrent, context_); }
+    // Whether both are the primary context of one device.
+    bool same(const PrimaryContext& other) const { return context_ == other.context_; }
     Result<int> attribute(int attribute) const;
     // Loads the device code on first use; the driver compiles it then.
     Result<Kernels> kernels();
@@ -48,6 +51,10 @@ class PrimaryContext {
     // settings and contents belong to the program.
     Result<Pool> pool(bool keeps);
 
+    // Copies to the memory of another device; straight where the devices can reach each other, else through the host.
+    // Precondition: this context is current.
+    Status copy_to_peer(PrimaryContext& other, DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream);
+
   private:
     PrimaryContext(const Driver& driver, Device device, Context context)
         : driver_(driver), device_(device), context_(context) {}
@@ -55,10 +62,13 @@ class PrimaryContext {
     Device device_;
     Context context_;
     Result<Pool> create_pool(bool keeps);
+    void connect(PrimaryContext& other);
+    void reach(const PrimaryContext& other) const;
     std::mutex mutex_;  // guards all below
     Module module_ = nullptr;
     std::optional<Kernels> kernels_;
     std::array<Pool, 2> pools_;
+    std::set<Context> connected_;
 };
 
 }  // namespace isthmus::cuda

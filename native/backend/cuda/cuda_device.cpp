@@ -23,6 +23,10 @@ DevicePointer address_of(const Region& region) {
     return static_cast<const CudaAllocation&>(*region.allocation).address() + region.offset;
 }
 
+PrimaryContext& context_of(const Region& region) {
+    return static_cast<const CudaAllocation&>(*region.allocation).context();
+}
+
 class CudaStream final : public isthmus::Stream {
   public:
     CudaStream(ContextPointer context, cuda::Stream stream) : context_(std::move(context)), stream_(stream) {}
@@ -119,6 +123,12 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    std::optional<std::string> why_no_peer(const isthmus::Device& other) const override {
+        if (dynamic_cast<const CudaDevice*>(&other) == nullptr) return "the other device is not a CUDA device";
+        if (!cu().cuMemcpyPeerAsync) return cu().cuMemcpyPeerAsync.absent().message();
+        return std::nullopt;
+    }
+
     bool kernels_reach(MemoryKind kind) const override {
         return !is_pageable(kind) && kind != MemoryKind::device_array;
     }
@@ -162,6 +172,10 @@ class CudaDevice final : public isthmus::Device {
         const bool to_device = is_on_device(destination.allocation->kind());
         const bool from_device = is_on_device(source.allocation->kind());
         if (to_device && from_device) {
+            if (PrimaryContext& other = context_of(destination); !other.same(context_of(source))) {
+                return context_of(source).copy_to_peer(other, address_of(destination), address_of(source), source.bytes,
+                                                       raw(stream));
+            }
             return cu().call(cu().cuMemcpyDtoDAsync, address_of(destination), address_of(source), source.bytes,
                              raw(stream));
         }

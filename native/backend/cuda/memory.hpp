@@ -15,6 +15,7 @@ class CudaAllocation : public Allocation {
 
     // The device's address; 0 where kernels cannot reach the memory, or while it is not held.
     DevicePointer address() const { return address_; }
+    PrimaryContext& context() const { return *context_; }
 
   protected:
     void set_address(DevicePointer address) { address_ = address; }

@@ -180,6 +180,10 @@ class HostDevice final : public Device {
     std::optional<std::string> why_no_prefetch() const override {
         return "device memory is host memory: prefetching moves no pages";
     }
+    std::optional<std::string> why_no_peer(const Device& other) const override {
+        if (dynamic_cast<const HostDevice*>(&other) == nullptr) return "the other device is not a host device";
+        return std::nullopt;
+    }
     bool kernels_reach(MemoryKind) const override { return true; }
     bool copy_blocks(MemoryKind) const override { return false; }
 

@@ -65,6 +65,11 @@ class ClDevice final : public isthmus::Device {
         return "OpenCL cannot ask for it: clEnqueueSVMMigrateMem is a hint, which drivers put off until a kernel runs";
     }
 
+    std::optional<std::string> why_no_peer(const isthmus::Device& other) const override {
+        if (&other == this) return std::nullopt;
+        return "OpenCL copies within a context only, and each device has a context of its own";
+    }
+
     // Host kinds are addresses that stay mapped, but for `mapped`, which is handed back for kernels.
     bool kernels_reach(MemoryKind kind) const override {
         return kind == MemoryKind::mapped || kind == MemoryKind::managed || kind == MemoryKind::device;
