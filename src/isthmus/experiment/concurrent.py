@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from isthmus import _native
+from isthmus.experiment.binding import NodeBinding
 from isthmus.experiment.buffers import Lane, wrong_data
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
@@ -12,10 +13,10 @@ from isthmus.record import MIB, Case
 __all__ = ["ConcurrentSubject", "Division", "NativeLane", "native_lanes"]
 
 # Name for messages, source, destination, seed of the source's pattern, NUMA node with the processors to run on.
-NativeLane = tuple[str, _native.Buffer, _native.Buffer, int, tuple[int, list[int]] | None]
+NativeLane = tuple[str, _native.Buffer, _native.Buffer, int, NodeBinding | None]
 
 _ALWAYS_CHECKED_BYTES = 16 * MIB
-_SHORT_BYTES = 128 * MIB
+_SHORT_BYTES = 512 * MIB
 _PAGE_BYTES = 4096
 # Two for each of the most threads, so that those who are fast can take more than the others.
 _MOST_PIECES = 64
@@ -50,13 +51,18 @@ class Division(NamedTuple):
         return -(-size // self.chunk_bytes(size)) if self.chunks else None
 
 
-def native_lanes(lanes: Sequence[Lane], seed: int, prefix: str = "") -> list[NativeLane]:
-    """Lanes as the native core takes them: the h2d one's source holds the pattern of `seed`, the d2h one's the next."""
+def native_lanes(
+    lanes: Sequence[Lane], seed: int, prefix: str = "", binding: NodeBinding | None = None
+) -> list[NativeLane]:
+    """Lanes as the native core takes them: the h2d one's source holds the pattern of `seed`, the d2h one's the next.
+
+    `prefix` comes before the names of the ways; with `binding` the lanes' threads run on that node.
+    """
     found: list[NativeLane] = []
     for way, memory, on_device in lanes:
         assert on_device is not None, "managed memory is not copied"
         source, destination = (memory, on_device) if way == "h2d" else (on_device, memory)
-        found.append((prefix + way, source, destination, seed + (way == "d2h"), None))
+        found.append((prefix + way, source, destination, seed + (way == "d2h"), binding))
     return found
 
 

@@ -1,7 +1,9 @@
 """The devices of this machine: what is here, what is missing, and opening one by the name the user gives."""
 
 import difflib
+import os
 import shutil
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ from isthmus.experiment.default_device import default_device
 from isthmus.experiment.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
-__all__ = ["OpenDevice", "open_device", "open_native", "probe"]
+__all__ = ["OpenDevice", "neighbours", "open_device", "open_native", "probe"]
 
 _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
@@ -24,13 +26,15 @@ _POCL = "Portable Computing Language"
 class OpenDevice(NamedTuple):
     """A device that is open, its description, and where threads and memory were bound before it was opened.
 
-    `model` is what the host backend pretends, as the user words it.
+    `model` is what the host backend pretends, as the user words it. `allowed_cpus` are the processors that this process
+    could use before it was bound.
     """
 
     native: _native.Device
     description: Device
     placement: Placement = Placement()
     model: str = ""
+    allowed_cpus: frozenset[int] = frozenset()
 
 
 def probe() -> list[Backend]:
@@ -63,6 +67,22 @@ def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
     return _open(_device(backends[name], int(rest or 0)), "", bind)
 
 
+def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:
+    """The devices that can work at the same time as this one, itself included, in the order of their numbers.
+
+    Those are the other devices of its backend, but for what shares the host's memory beside what has its own, and for
+    the same hardware that a second driver offers.
+    """
+    found = [device]
+    for other in (other for backend in backends if backend.name == device.backend for other in backend.devices):
+        known = any(
+            other.index == one.index or (other.pci_address == one.pci_address and other.pci_address) for one in found
+        )
+        if not known and other.shares_host_memory == device.shares_host_memory:
+            found.append(other)
+    return sorted(found, key=lambda one: one.index)
+
+
 def _device(backend: Backend, index: int) -> Device:
     if not backend.devices:
         looked_for = ", ".join(backend.looked_for)
@@ -78,9 +98,10 @@ def _device(backend: Backend, index: int) -> Device:
 
 
 def _open(device: Device, model: str, bind: bool) -> OpenDevice:
+    allowed_cpus = frozenset(os.sched_getaffinity(0))
     placement = bind_near(device) if bind else Placement()
     native = open_native(device.backend, device.index, model)
-    return OpenDevice(native, _describe(native.info), placement, model)
+    return OpenDevice(native, _describe(native.info), placement, model, allowed_cpus)
 
 
 def open_native(backend: str, index: int, model: str = "") -> _native.Device:

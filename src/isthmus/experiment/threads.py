@@ -14,10 +14,13 @@ from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import Point, over_budget, split_by_memory
 from isthmus.experiment.buffers import TransferBuffers
 from isthmus.experiment.concurrent import ConcurrentSubject, Division, native_lanes
-from isthmus.experiment.devices import OpenDevice
+from isthmus.experiment.devices import OpenDevice, neighbours, probe
+from isthmus.experiment.numa import read_numa_nodes
 from isthmus.experiment.options import Effort, ModeName, Options
 from isthmus.experiment.rounds import Subject
 from isthmus.experiment.sampling import Rules
+from isthmus.experiment.threads_devices import plan_devices
+from isthmus.experiment.threads_nodes import plan_nodes
 from isthmus.record import GIB, MIB, Case
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SUMMARY", "all_ways", "plan", "prepare"]
@@ -69,20 +72,40 @@ def all_ways(point: Point, mode: ModeName) -> list[Division]:
     elif mode == "quick":
         sweep = Sweep((1, 4, 16), shared=(4,), chunks=(4,), spawn=(1, 16))
     elif point.memory == "pinned":
-        sweep = Sweep(_ALL, spawn=_SOME) if large else _FULL
+        sweep = Sweep(_ALL, spawn=(1, 32)) if large else _FULL
     else:
         sweep = Sweep((1, 8)) if large else Sweep(_ALL, shared=_SOME, chunks=_SOME, spawn=_SOME)
     return [way for way in sweep.divisions() if not way.chunks or point.bytes > _PAGE_BYTES]
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """Every way to divide the chosen transfers, in groups whose buffers fit into `memory_bytes`."""
+    """Every way to divide the chosen transfers, in groups whose buffers fit into `memory_bytes`.
+
+    Then one size on all devices of the backend, and from all NUMA nodes.
+    """
     points = [
         Point(kind, direction, size)  # type: ignore[arg-type]
         for kind in options.chosen(MEMORY_KINDS, options.memory)
         for direction in options.chosen(DIRECTIONS, options.directions)
         for size in options.effort(EFFORTS).sizes
     ]
+    size = max(
+        (point.bytes for point in points if point.bytes <= _LARGE_BYTES), default=min(options.effort(EFFORTS).sizes)
+    )
+    of_size = [point for point in points if point.bytes == size]
+    from_nodes = [point for point in of_size if point.memory == "pinned" and point.direction != "both"]
+    others = neighbours(device.description, probe())
+    parts = [_plan_ways(device, points, options, memory_bytes)]
+    if of_size:
+        parts.append(plan_devices(device, others, of_size, options, memory_bytes))
+    if from_nodes:
+        parts.append(plan_nodes(device, others, read_numa_nodes(), from_nodes, options, memory_bytes))
+    return Planned(
+        [batch for part in parts for batch in part.batches], [case for part in parts for case in part.skipped]
+    )
+
+
+def _plan_ways(device: OpenDevice, points: Sequence[Point], options: Options, memory_bytes: int) -> Planned:
     refused = {point: reason for point in points if (reason := device.native.why_not(point.memory))}
     blocks = split_by_memory(
         [point for point in points if point not in refused], memory_bytes, device.description.shares_host_memory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from isthmus import _native
 from isthmus.errors import CallFailed
 from isthmus.experiment import binding
-from isthmus.experiment.binding import bind_near
+from isthmus.experiment.binding import bind_near, binding_to, on_node, why_not_bound
 from isthmus.record import Device, NumaNode, Placement
 
 Bound = list[tuple[int, list[int]]]
@@ -73,3 +74,29 @@ def test_a_container_that_forbids_it_is_noted_and_no_error(topology: Topology) -
     assert placement.bound_node is None
     assert placement.cpus == "0-1"
     assert placement.note == "not bound to NUMA node 1: set_mempolicy failed: Operation not permitted"
+
+
+def test_work_on_a_node_is_done_by_a_thread_that_was_bound_first(topology: Topology) -> None:
+    bound = topology({0: {0}, 1: {1, 2}}, allowed={0, 1})
+    here = threading.get_ident()
+    assert on_node(binding_to(1, {0, 1}), lambda: (threading.get_ident() != here, list(bound))) == (True, [(1, [1])])
+    assert on_node(None, threading.get_ident) == here
+
+
+def test_a_failure_on_a_node_is_passed_on(topology: Topology) -> None:
+    topology({0: {0}, 1: {1}}, allowed={0, 1})
+
+    def fail() -> None:
+        raise CallFailed("allocate failed")
+
+    with pytest.raises(CallFailed, match="allocate failed"):
+        on_node((1, [1]), fail)
+
+
+def test_a_node_that_no_thread_can_run_on_says_why(topology: Topology) -> None:
+    topology({0: {0}, 1: {1}}, allowed={0, 1})
+    assert why_not_bound(binding_to(1, {0, 1})) is None
+    assert why_not_bound(binding_to(1, {0})) == "no processor of NUMA node 1 is allowed to this process"
+    topology({0: {0}, 1: {1}}, allowed={0, 1}, error="set_mempolicy failed: Operation not permitted")
+    reason = "not bound to NUMA node 1: set_mempolicy failed: Operation not permitted"
+    assert why_not_bound(binding_to(1, {0, 1})) == reason

@@ -13,7 +13,7 @@ import pytest
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.experiment import devices
-from isthmus.experiment.devices import open_device, probe
+from isthmus.experiment.devices import neighbours, open_device, probe
 
 PoclOnly = Callable[[], None]
 
@@ -171,3 +171,26 @@ def test_this_machines_pocl_without_a_linker() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert "binutils" in done.stdout
     assert "pthread" not in done.stdout
+
+
+def test_neighbours_are_the_hardware_of_one_backend_that_can_work_at_once(found: Callable[..., None]) -> None:
+    found(
+        listing("cuda", info("cuda", 0, pci_address="0000:01:00.0")),
+        listing(
+            "opencl",
+            info("opencl", 0, pci_address="0000:01:00.0", shares_host_memory=False),
+            info("opencl", 1, pci_address="0000:02:00.0", shares_host_memory=False),
+            # The first card once more, by another driver, and a card that does not tell where it is.
+            info("opencl", 2, pci_address="0000:01:00.0", shares_host_memory=False),
+            info("opencl", 3, shares_host_memory=False),
+            info("opencl", 4, shares_host_memory=True),
+        ),
+        HOST,
+    )
+    backends = probe()
+    cards = {device.index: device for device in backends[1].devices}
+    assert [device.index for device in neighbours(cards[1], backends)] == [0, 1, 3]
+    # The device of the run is always among them.
+    assert [device.index for device in neighbours(cards[2], backends)] == [1, 2, 3]
+    assert neighbours(cards[4], backends) == [cards[4]]
+    assert neighbours(backends[0].devices[0], backends) == backends[0].devices

@@ -27,7 +27,7 @@ def measured(spec: str, points: Sequence[Point], options: Options = Options(mode
     """The cases of some points, measured to the end."""
     found: list[Case] = []
     prepared = prepare(points, open_device(spec), options)
-    rules = Rules(least_samples=2, visit_samples=2, most_samples=2)
+    rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
     run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
     return [*(case for cases in prepared.ended for case in cases), *found]
 

@@ -1,0 +1,204 @@
+"""Several devices of one backend: each alone, all at the same time, and copies from one to another."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import permutations
+from typing import NamedTuple
+
+import msgspec
+
+from isthmus import _native
+from isthmus.errors import CallFailed, IsthmusError
+from isthmus.experiment.arena import Arena, allocate_largest
+from isthmus.experiment.batch import Batch, Planned, Prepared
+from isthmus.experiment.binding import NodeBinding, binding_to, on_node, why_not_bound
+from isthmus.experiment.blocks import Point, bytes_needed, over_budget
+from isthmus.experiment.buffers import TransferBuffers, wrong_data
+from isthmus.experiment.concurrent import ConcurrentSubject, Division, NativeLane, native_lanes
+from isthmus.experiment.devices import OpenDevice, open_native
+from isthmus.experiment.numa import read_numa_nodes
+from isthmus.experiment.options import Options
+from isthmus.experiment.rounds import Quota, Subject
+from isthmus.experiment.sampling import Collected, Rules
+from isthmus.record import Case, Device, Metric
+
+__all__ = ["plan_devices"]
+
+_METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
+# Links between devices can be several times faster than those to the host.
+_PEER_FACTOR = 4
+# A set of threads for each device, as programs have that feed several.
+_DIVISION = Division(4, own_streams=True)
+_NEEDS_TWO = "needs two devices of one backend; there is one"
+
+
+def plan_devices(
+    device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options, memory_bytes: int
+) -> Planned:
+    """`points`, of one size, on each of the devices alone and on all of them at once, then copies between each pair.
+
+    `others` are all devices that can work at once, `device` included.
+    """
+    skipped = [template(point, len(others)) for point in points]
+    pairs = [_peer_case(*pair, _peer_bytes(points)) for pair in permutations((each.spec for each in others), 2)]
+    if len(others) < 2:
+        alone = [*[msgspec.structs.replace(case, devices=2) for case in skipped[:1]], _peer_case("", "", 0)]
+        return Planned([], [_skip(case, _NEEDS_TWO) for case in alone])
+    needed = len(others) * bytes_needed(points, device.description.shares_host_memory)
+    if needed > memory_bytes:
+        return Planned([], [_skip(case, over_budget(memory_bytes)) for case in [*skipped, *pairs]])
+    subjects = len(points) * (len(others) + 1) + len(pairs)
+    weight = sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points) * (2 * len(others))
+    return Planned([Batch(subjects, weight, partial(prepare, device, others, points, options))])
+
+
+def template(point: Point, devices: int, target: str = "") -> Case:
+    """The case of a point on so many devices at once, without results; of one of them, or of all for no `target`."""
+    return Case(
+        experiment="threads",
+        method="workers",
+        direction=point.direction,
+        host_memory=point.memory,
+        bytes=point.bytes,
+        threads=_DIVISION.threads,
+        streams=_DIVISION.streams,
+        devices=devices,
+        target=target,
+    )
+
+
+class _Ready(NamedTuple):
+    """A device with its buffers; those for peers are a source with the pattern of `seed`, and a destination."""
+
+    native: _native.Device
+    buffers: TransferBuffers
+    binding: NodeBinding | None
+    peers: Mapping[str, Arena]
+
+    def lanes(self, name: str, point: Point, seed: int) -> list[NativeLane]:
+        return native_lanes(self.buffers.lanes(point), seed, f"{name} ", self.binding)
+
+
+def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options) -> Prepared:
+    """Open the other devices, and allocate and fill on all of them, each from the node that is nearest to it.
+
+    A device that cannot be used costs the cases that it has part in.
+    """
+    ready: dict[str, _Ready] = {}
+    unusable: dict[str, str] = {}
+    for other in others:
+        try:
+            ready[other.spec] = _make_ready(device, other, points, options)
+        except IsthmusError as error:
+            failed = "failed: " if isinstance(error, CallFailed) else ""
+            unusable[other.spec] = f"{failed}{other.spec}: {error}"
+    subjects: list[Subject] = []
+    ended: list[list[Case]] = []
+
+    for point in points:
+        lanes: list[NativeLane] = []
+        parts: dict[str, tuple[Case, list[int]]] = {}
+        missing = ""
+        for other in others:
+            case = template(point, 1, other.spec)
+            reason = unusable.get(other.spec) or ready[other.spec].buffers.why_not(point)
+            if reason:
+                missing = missing or reason
+                ended.append([_skip(case, reason)])
+                continue
+            own = ready[other.spec].lanes(other.spec, point, options.seed)
+            subjects.append(ConcurrentSubject(case, own, _DIVISION))
+            own_case = template(point, len(others), other.spec)
+            parts[other.spec] = (own_case, list(range(len(lanes), len(lanes) + len(own))))
+            lanes += own
+        together = template(point, len(others))
+        if missing:
+            ended.append([_skip(together, missing)])
+        else:
+            subjects.append(ConcurrentSubject(together, lanes, _DIVISION, parts))
+
+    size = _peer_bytes(points)
+    for source, destination in permutations([other.spec for other in others], 2):
+        case = _peer_case(source, destination, size)
+        reason = unusable.get(source) or unusable.get(destination) or _why_no_peer(ready, source, destination, size)
+        if reason:
+            ended.append([_skip(case, reason)])
+        else:
+            ends = ready[source].peers["source"].buffer, ready[destination].peers["destination"].buffer
+            assert ends[0] is not None, "_why_no_peer finds what could not be allocated"
+            subjects.append(_PeerSubject(case, (ends[0], ends[1]), options.seed))
+    return Prepared(subjects, ended)
+
+
+def _make_ready(device: OpenDevice, other: Device, points: Sequence[Point], options: Options) -> _Ready:
+    own = other.spec == device.description.spec
+    native = device.native if own else open_native(other.backend, other.index)
+    binding = _near(other, device)
+    buffers = on_node(binding, lambda: TransferBuffers(points, native, 0, options.seed))
+    size = _peer_bytes(points)
+    peers = allocate_largest(native, "device", {"source": [size], "destination": [size]})
+    if peers["source"].buffer is not None:
+        peers["source"].buffer.fill_pattern(0, size, options.seed)
+    return _Ready(native, buffers, binding, peers)
+
+
+def _near(other: Device, device: OpenDevice) -> NodeBinding | None:
+    """The device's node; None where it is not known, the only one, or none to be bound to."""
+    if other.numa_node is None or len(read_numa_nodes()) < 2:
+        return None
+    binding = binding_to(other.numa_node, device.allowed_cpus)
+    return None if why_not_bound(binding) else binding
+
+
+def _why_no_peer(ready: Mapping[str, _Ready], source: str, destination: str, size: int) -> str | None:
+    return (
+        ready[source].native.why_no_peer(ready[destination].native)
+        or ready[source].peers["source"].too_large.get(size)
+        or ready[destination].peers["destination"].too_large.get(size)
+    )
+
+
+def _peer_bytes(points: Sequence[Point]) -> int:
+    return _PEER_FACTOR * max(point.bytes for point in points)
+
+
+def _peer_case(source: str, destination: str, size: int) -> Case:
+    return Case(
+        experiment="threads",
+        method="peer_copy",
+        direction="peer",
+        host_memory="",
+        bytes=size,
+        threads=1,
+        streams=1,
+        target=source,
+        peer=destination,
+    )
+
+
+def _skip(case: Case, reason: str) -> Case:
+    return msgspec.structs.replace(case, skipped=True, note=reason)
+
+
+class _PeerSubject:
+    """A copy from the memory of one device to that of another, enqueued by one thread."""
+
+    def __init__(self, template: Case, ends: tuple[_native.Buffer, _native.Buffer | None], seed: int) -> None:
+        self.template = template
+        self._ends = ends
+        self._seed = seed
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples and check every byte that arrived."""
+        size = self.template.bytes
+        transfer = _native.create_transfer("copy", [("h2d", *self._ends)], 0, size, self._seed)
+        transfer.poison()
+        # The first copy between two devices connects them.
+        samples = transfer.run(max(quota.warmups, 1), quota.least, quota.most, quota.seconds)
+        [(words, first)] = transfer.verify()
+        for metric in _METRICS:
+            collected.samples.setdefault(metric, []).extend(samples[metric])
+        collected.verified = True
+        if words:
+            name = f"{self.template.target} to {self.template.peer}"
+            collected.wrong = wrong_data(name, words, first, size)
