@@ -1,11 +1,12 @@
 // A CUDA driver made of host memory, for what no real one does on demand: being old, failing, having little memory.
 //
 // It does everything at once and in order. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the
-// device's bytes, FAKE_CUDA_LOCKED how many may be page-locked. When the process ends, the file FAKE_CUDA_LIVE names
-// how many allocations were not given back, of how many. A function named in OMIT_<function> is not there at all, as in
-// a driver that is too old for it.
+// bytes of all devices together, FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. When
+// the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. A function
+// named in OMIT_<function> is not there at all, as in a driver that is too old for it.
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -50,6 +51,14 @@ int lock(std::size_t bytes) {
     locked += bytes;
     return success;
 }
+
+int devices() {
+    const char* text = std::getenv("FAKE_CUDA_DEVICES");
+    return text != nullptr ? std::atoi(text) : 1;
+}
+
+// Each device's context is the address of one of these.
+char contexts[16];
 
 // Sizes are kept in front of what is handed out.
 void* take(std::size_t bytes) {
@@ -133,10 +142,10 @@ int cuGetErrorString(int, const char** text) {
     return *text = "says the fake driver", success;
 }
 int cuDeviceGetCount(int* count) {
-    return *count = 1, success;
+    return *count = devices(), success;
 }
 int cuDeviceGet(int* device, int index) {
-    return *device = index, index == 0 ? success : 101;
+    return *device = index, index < devices() ? success : 101;
 }
 int cuDeviceGetName(char* name, int bytes, int) {
     return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes)), success;
@@ -153,11 +162,11 @@ int cuDeviceGetUuid(char* uuid, int) {
     return std::memset(uuid, 7, 16), success;
 }
 #endif
-int cuDeviceGetPCIBusId(char* text, int bytes, int) {
-    return std::strncpy(text, "0000:AF:00.0", static_cast<std::size_t>(bytes)), success;
+int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
+    return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%X:00.0", 0xAF + device), success;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) {
-    return *context = &used, success;
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+    return *context = &contexts[device], success;
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
     return success;
@@ -241,6 +250,20 @@ int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void*) {
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void*) {
     return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), success;
+}
+#ifndef OMIT_cuMemcpyPeerAsync
+// Refuses what a real one needs no function for.
+int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void*) {
+    if (to_context == from_context) return 1;
+    return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), success;
+}
+#endif
+int cuDeviceCanAccessPeer(int* can, int, int) {
+    return *can = 1, success;
+}
+// As after another library has done it.
+int cuCtxEnablePeerAccess(void*, unsigned) {
+    return 704;
 }
 int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void*) {
     return std::memset(reinterpret_cast<void*>(to), value, bytes), success;

@@ -206,3 +206,34 @@ def test_an_nvml_that_knows_little_gives_what_it_knows(build: Build, isthmus: Ru
     assert "sm_clock" not in device["conditions"]
     # Half a reading of the link is none.
     assert device.get("link") is None
+
+
+def _threads(isthmus: Run, **environment: str) -> dict[str, Any]:
+    done = isthmus(
+        *("measure", "threads", "--device", "cuda:1", "--sizes", "64KiB", "--quick", "--time", "0.3"),
+        *("-o", "run.json", "--json"),
+        FAKE_CUDA_DEVICES="3",
+        **environment,
+    )
+    assert done.returncode == 0, done.stderr
+    run: dict[str, Any] = json.loads(done.stdout)
+    return run
+
+
+def test_three_devices_are_measured_alone_together_and_in_pairs(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    cases = _threads(isthmus)["cases"]
+    specs = {"cuda:0", "cuda:1", "cuda:2"}
+    assert {case["target"] for case in cases if case.get("devices") == 1} == specs
+    assert {case.get("target", "") for case in cases if case.get("devices") == 3} == specs | {""}
+    peers = [case for case in cases if case["method"] == "peer_copy"]
+    assert {(case["target"], case["peer"]) for case in peers} == {(a, b) for a in specs for b in specs if a != b}
+    assert {case["verified"] for case in cases if not case.get("skipped")} == {"yes"}
+
+
+def test_a_driver_too_old_for_peer_copies_loses_those_and_nothing_else(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp", "cuMemcpyPeerAsync")
+    cases = _threads(isthmus)["cases"]
+    notes = {case.get("note", "") for case in cases if case["method"] == "peer_copy"}
+    assert notes == {"cuMemcpyPeerAsync is absent: the driver is too old; it needs CUDA 4.0"}
+    assert not any(case.get("skipped") for case in cases if case["method"] != "peer_copy" and "node" not in case)
