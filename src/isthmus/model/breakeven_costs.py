@@ -50,7 +50,8 @@ class CostTable:
     def __init__(self, run: Run) -> None:
         cases = [case for case in run.cases if _is_cost(case)]
         # Another seed than that of the totals, which were measured independently.
-        medians = resampled_medians([case.samples("host_seconds") for case in cases], seed=1)
+        aim = run.settings.target_relative_half_width
+        medians = resampled_medians([case.samples("host_seconds") for case in cases], seed=1, known_within=aim)
         by_term: dict[Term, dict[int, Draws]] = {}
         waits: dict[Term, list[float]] = {}
         for case, found in zip(cases, medians, strict=True):

@@ -98,7 +98,8 @@ def measured_totals(run: Run) -> dict[Key, Totals]:
     Skipped cases, those whose data did not arrive and those too short for the clock count for nothing.
     """
     cases = [case for case in run.cases if case.experiment == "breakeven" and _counts(case)]
-    medians = resampled_medians([case.samples("host_seconds") for case in cases])
+    aim = run.settings.target_relative_half_width
+    medians = resampled_medians([case.samples("host_seconds") for case in cases], known_within=aim)
     seconds: dict[Key, dict[int, dict[int, Draws]]] = {}
     further: dict[Key, dict[int, Draws]] = {}
     for case, median in zip(cases, medians, strict=True):

@@ -11,13 +11,19 @@ __all__ = ["DRAWS", "Draws", "interval_of", "resampled_medians"]
 
 # The ends of a 95 % interval are then the tenth draw from either side.
 DRAWS = 400
+# Standard deviations that hold 95 % of a normal distribution to either side.
+_NORMAL_95 = 1.96
 
 # The last axis holds the estimate itself in column 0 and the draws behind it.
 Draws = npt.NDArray[np.float64]
 
 
-def resampled_medians(series: Sequence[Sequence[float]], *, seed: int = 0) -> Draws:
+def resampled_medians(series: Sequence[Sequence[float]], *, seed: int = 0, known_within: float = 0.0) -> Draws:
     """One row for each series: the median of its samples, then the medians of DRAWS resamples of them.
+
+    Samples that were taken one after the other agree better than those of another visit would. So no median counts as
+    known better than within the share `known_within` of itself, with 95 % confidence: what the run aimed at, and all
+    that it claims.
 
     A resample's median is the mean of one or two of the ordered samples, and which ones depends on order statistics of
     as many uniform numbers alone; those are drawn directly, so that the work does not grow with the number of samples.
@@ -32,9 +38,11 @@ def resampled_medians(series: Sequence[Sequence[float]], *, seed: int = 0) -> Dr
     counts = np.array([len(samples) for samples in series], dtype=np.int64)
     ordered = np.concatenate([np.sort(samples) for samples in series])
     first = (np.cumsum(counts) - counts)[:, np.newaxis]
-    lower, upper = _middle_ranks(counts[:, np.newaxis], np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    lower, upper = _middle_ranks(counts[:, np.newaxis], random)
     middle = np.hstack([(counts[:, np.newaxis] - 1) // 2, lower]), np.hstack([counts[:, np.newaxis] // 2, upper])
     found: Draws = (ordered[first + middle[0]] + ordered[first + middle[1]]) / 2
+    found[:, 1:] *= random.lognormal(0.0, known_within / _NORMAL_95, (len(counts), DRAWS))
     return found
 
 

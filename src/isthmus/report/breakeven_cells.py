@@ -12,8 +12,9 @@ __all__ = ["LEGEND", "size_cell", "uses_cell", "uses_heading"]
 
 LEGEND = (
     "always, never: over the whole range that was measured, with ? by the medians only; to: only up to there; a range: "
-    "the interval itself, where its ends are far apart; <= and >=: the interval reaches beyond the range; ?: this run "
-    "cannot tell; *: the lead changes hands more than once, and the last change is given; -: not measured."
+    "the interval itself, where its ends are far apart; <= and >=: the interval reaches beyond the range; not slower, "
+    "not faster: for certain at some sizes, while elsewhere this run cannot tell; ?: it can tell nothing; *: the lead "
+    "changes hands more than once, and the last change is given; -: not measured."
 )
 
 _ABSENT = Cell("-", state="missing", detail="not measured")
@@ -45,7 +46,7 @@ def _cell(
 ) -> Cell:
     """`written` gives a bound in words, `figures` a value and half of its interval as a cell."""
     if threshold.state == "cannot_tell":
-        return Cell("?", state="missing", detail=words)
+        return Cell(_untold(threshold), state="missing", detail=words)
     if threshold.state in {"always", "never"}:
         if threshold.certain:
             return Cell(threshold.state, detail=words)
@@ -63,6 +64,13 @@ def _cell(
     else:
         text = f"{written(threshold.low)}-{written(threshold.high)}"
     return Cell(f"{prefix}{text}{mark}", state="wide", detail=words)
+
+
+def _untold(threshold: Threshold) -> str:
+    """What is certain at some sizes, and contradicted at none, where no threshold is."""
+    if threshold.faster and not threshold.slower:
+        return "not slower"
+    return "not faster" if threshold.slower and not threshold.faster else "?"
 
 
 # Where the ends of an interval differ by more, they are the answer.

@@ -31,6 +31,20 @@ def test_a_seed_gives_the_same_draws_and_another_seed_others() -> None:
     assert not np.array_equal(resampled_medians(series, seed=4), resampled_medians(series, seed=5))
 
 
+def test_no_median_is_known_better_than_it_is_said_to_be() -> None:
+    steady = resampled_medians([[2.0] * 20], known_within=0.05)
+    assert steady[0, 0] == 2.0
+    _, low, high = interval_of(steady[0])
+    assert low == pytest.approx(1.9, rel=0.01)
+    assert high == pytest.approx(2.1, rel=0.01)
+    # A spread that is there anyway hardly grows by it.
+    wide = [list(np.linspace(1.0, 3.0, 21))]
+    widths = [
+        high - low for _, low, high in (interval_of(resampled_medians(wide, known_within=k)[0]) for k in (0.0, 0.05))
+    ]
+    assert widths[1] == pytest.approx(widths[0], rel=0.15)
+
+
 def test_nothing_to_resample() -> None:
     assert resampled_medians([]).shape == (0, 1 + DRAWS)
     with pytest.raises(ValueError, match="at least one sample"):

@@ -13,6 +13,7 @@ from isthmus.record import KIB, MIB, Run
 from isthmus.report import breakeven, terminal
 from isthmus.report.breakeven_cells import size_cell, uses_cell
 from isthmus.report.grid import Cell, Grid, Row
+from isthmus.report.labels import kind_label
 from isthmus.report.section import Part, Section
 
 
@@ -40,7 +41,7 @@ def threshold(state: str, value: float, low: float, high: float, crossings: int 
     return Threshold(state, 4.0 * KIB, 128.0 * MIB, value, low, high, crossings)  # type: ignore[arg-type]
 
 
-INFINITE = float("inf")
+INFINITE, NAN = float("inf"), float("nan")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,9 @@ INFINITE = float("inf")
         (threshold("always", 0.0, 0.0, 0.0), "always", "ok"),
         (threshold("never", INFINITE, INFINITE, INFINITE), "never", "ok"),
         (threshold("never", INFINITE, 100 * MIB, INFINITE), "never?", "wide"),
-        (threshold("cannot_tell", float("nan"), 0.0, INFINITE), "?", "missing"),
+        (threshold("cannot_tell", NAN, 0.0, INFINITE), "?", "missing"),
+        (replace(threshold("cannot_tell", NAN, 0.0, INFINITE), faster=(4096.0,)), "not slower", "missing"),
+        (replace(threshold("cannot_tell", NAN, 0.0, INFINITE), slower=(4096.0,)), "not faster", "missing"),
         (threshold("from", 700 * KIB, 680 * KIB, 740 * KIB), "700 ±30 KiB", "ok"),
         (threshold("up_to", 2 * MIB, 1.9 * MIB, 2.1 * MIB), "to 2.00 ±0.10 MiB", "ok"),
         (threshold("from", 2 * MIB, 1.9 * MIB, 2.1 * MIB, crossings=2), "2.00* ±0.10 MiB", "ok"),
@@ -118,8 +121,8 @@ def test_a_terminal_gets_the_pairs_that_matter_and_the_page_all(section: Section
 def test_derived_answers_stand_beside_the_measured_ones(section: Section) -> None:
     grid = next(grid for grid in part(section, "Every pair").grids if grid.title.startswith("Wins"))
     assert [column.name for column in grid.columns[:4]] == ["1 use", "1 use, derived", "2 uses", "2 uses, derived"]
-    measured, derived = row(grid, "against pageable memory", "registered").cells[:2]
-    assert derived.unit == measured.unit
+    measured, derived = row(grid, "against pageable memory", kind_label("touched_registered")).cells[:2]
+    assert derived.unit == measured.unit == "KiB"
     assert float(derived.text) == pytest.approx(float(measured.text), rel=0.5)
     assert derived.detail.startswith("the same: wins from")
     assert row(grid, "against pageable memory", "managed").cells[1].detail.startswith("not derived: neither experiment")
