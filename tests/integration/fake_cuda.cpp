@@ -155,7 +155,11 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 }
 // Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers.
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-    return *value = attribute == 75 ? 6 : attribute == 18 || attribute == 76 ? 0 : 1, success;
+    return *value = attribute == 75                      ? 6
+                    : attribute == 18 || attribute == 76 ? 0
+                    : attribute == 21 || attribute == 22 ? 65536
+                                                         : 1,
+           success;
 }
 #ifndef OMIT_cuDeviceGetUuid
 int cuDeviceGetUuid(char* uuid, int) {

@@ -2,6 +2,7 @@
 #include "backend/cuda/memory.hpp"
 
 #include <bit>
+#include <string>
 #include <utility>
 
 #include "base/pages.hpp"
@@ -247,7 +248,16 @@ Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, Memor
         case MemoryKind::managed:
         case MemoryKind::device:
         case MemoryKind::device_pitched: return make<DeviceMemory>(context, kind, bytes);
-        case MemoryKind::device_array: return make<ArrayMemory>(context, kind, bytes);
+        case MemoryKind::device_array: {
+            ISTHMUS_TRY_ASSIGN(most_columns, context->attribute(attribute_maximum_texture2d_width));
+            ISTHMUS_TRY_ASSIGN(most_rows, context->attribute(attribute_maximum_texture2d_height));
+            if (DeviceMemory::width_of(bytes) / sizeof(float) > static_cast<std::size_t>(most_columns) ||
+                DeviceMemory::rows_of(bytes) > static_cast<std::size_t>(most_rows)) {
+                return Status(Code::unsupported, "arrays of the device have at most " + std::to_string(most_columns) +
+                                                     " columns and " + std::to_string(most_rows) + " rows");
+            }
+            return make<ArrayMemory>(context, kind, bytes);
+        }
         case MemoryKind::device_pool:
         case MemoryKind::device_pool_cold: {
             ISTHMUS_TRY_ASSIGN(pool, context->pool(kind == MemoryKind::device_pool));

@@ -12,7 +12,7 @@ from typing import Any
 
 from isthmus import _native
 from isthmus.errors import CallFailed, IsthmusError
-from isthmus.experiment.devices import OpenDevice, open_native
+from isthmus.experiment.devices import OpenDevice, open_native, probe
 from isthmus.record import MIB
 
 __all__ = ["FIRST_BYTES", "FirstCalls", "measure_first_calls"]
@@ -44,6 +44,9 @@ def measure_first_calls(device: OpenDevice, kinds: Sequence[str]) -> tuple[float
 
 
 def _measure(backend: str, index: int, model: str, kinds: Sequence[str]) -> tuple[float, FirstCalls]:
+    if backend != "cuda":
+        # NVIDIA's OpenCL shows its devices only once CUDA was started. What that takes is no part of opening them.
+        probe()
     begin = time.perf_counter()
     device = open_native(backend, index, model)
     seconds = time.perf_counter() - begin
