@@ -157,7 +157,7 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 int cuDeviceGetAttribute(int* value, int attribute, int) {
     return *value = attribute == 75                      ? 6
                     : attribute == 18 || attribute == 76 ? 0
-                    : attribute == 21 || attribute == 22 ? 65536
+                    : attribute == 22 || attribute == 23 ? 65536
                                                          : 1,
            success;
 }

@@ -8,10 +8,10 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from isthmus.model.breakeven import Derivation, derived_totals
-from isthmus.model.breakeven_measured import interpolated, measured_totals
+from isthmus.model.breakeven_measured import Key, interpolated, measured_once, measured_totals
 from isthmus.model.breakeven_thresholds import Breakeven, Contest
 from isthmus.model.threshold import Threshold
-from isthmus.record import Run
+from isthmus.record import Interval, Run
 
 __all__ = [
     "AGREEMENT",
@@ -84,9 +84,10 @@ class AgreementShare(NamedTuple):
 class BreakevenAnalysis:
     """What a run says about its ways, measured and derived."""
 
+    once: dict[Key, dict[int, Interval]]  # seconds of one use as they were measured, by size
     measured: Breakeven
     derived: Breakeven
-    missing: dict[tuple[str, str], str]
+    missing: dict[Key, str]
     from_caches: bool  # derived from copies of data that caches may hold
     comparisons: tuple[ThresholdComparison, ...]
 
@@ -125,7 +126,9 @@ def _analysis(same: _Same) -> BreakevenAnalysis | None:
         _compared(measured, derived, derivation, contest, threshold)
         for contest, threshold in measured.thresholds.items()
     )
-    return BreakevenAnalysis(measured, derived, derivation.missing, derivation.from_caches, comparisons)
+    return BreakevenAnalysis(
+        measured_once(run), measured, derived, derivation.missing, derivation.from_caches, comparisons
+    )
 
 
 def share_of(comparisons: Sequence[ThresholdComparison]) -> AgreementShare:

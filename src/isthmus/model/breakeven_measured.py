@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isthmus.model.resample import Draws, resampled_medians
-from isthmus.record import Case, Run
+from isthmus.record import Case, Interval, Run, median_interval
 
 __all__ = [
     "BREAKEVEN_CASES",
@@ -15,6 +15,7 @@ __all__ = [
     "Key",
     "Totals",
     "interpolated",
+    "measured_once",
     "measured_totals",
     "ordered_ways",
 ]
@@ -111,6 +112,17 @@ def measured_totals(run: Run) -> dict[Key, Totals]:
         elif case.uses is not None:
             seconds.setdefault(key, {}).setdefault(case.bytes, {})[case.uses] = median
     return {key: Totals(totals, further.get(key, {})) for key, totals in seconds.items()}
+
+
+def measured_once(run: Run) -> dict[Key, dict[int, Interval]]:
+    """Seconds from getting a buffer to giving it back after one use, by ascending size, as they were measured."""
+    found: dict[Key, dict[int, Interval]] = {}
+    for case in sorted(run.cases, key=lambda case: case.bytes):
+        if case.experiment == "breakeven" and case.uses == 1 and _counts(case):
+            found.setdefault((case.method, case.host_memory), {})[case.bytes] = median_interval(
+                case.samples("host_seconds")
+            )
+    return found
 
 
 def ordered_ways(ways: Iterable[str]) -> list[str]:

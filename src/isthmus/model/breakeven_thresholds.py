@@ -92,10 +92,6 @@ class Breakeven:
             (case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in BREAKEVEN_USES
         }
 
-    def intervals(self, case: str, way: str, uses: int) -> dict[int, Interval]:
-        """Seconds by size with their intervals; empty for a way that is not there."""
-        return {size: interval_of(draws) for size, draws in self.seconds(case, way, uses).items()}
-
     def speed_up(self, case: str, way: str, uses: int, *, over: str = "pageable") -> dict[int, Interval]:
         """How many times as fast as another way, by size."""
         slow, fast = self.seconds(case, over, uses), self.seconds(case, way, uses)

@@ -62,7 +62,7 @@ def _cell(
     elif math.isinf(threshold.high):
         text = f">= {written(threshold.low)}"
     else:
-        text = f"{written(threshold.low)}-{written(threshold.high)}"
+        text = _range(written(threshold.low), written(threshold.high))
     return Cell(f"{prefix}{text}{mark}", state="wide", detail=words)
 
 
@@ -71,6 +71,12 @@ def _untold(threshold: Threshold) -> str:
     if threshold.faster and not threshold.slower:
         return "not slower"
     return "not faster" if threshold.slower and not threshold.faster else "?"
+
+
+def _range(low: str, high: str) -> str:
+    """``3.6-8.7 MiB``, or both units where they differ."""
+    shared = low.partition(" ")[2] == high.partition(" ")[2]
+    return f"{low.partition(' ')[0] if shared else low}-{high}"
 
 
 # Where the ends of an interval differ by more, they are the answer.

@@ -55,7 +55,7 @@ def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
     return _charts(
         found,
         lambda analysis, case: [
-            _drawn(kind_label(way), look(way), analysis.measured.intervals(case, way, 1), _time_row)
+            _drawn(kind_label(way), look(way), analysis.once.get((case, way), {}), _time_row)
             for way in analysis.measured.ways(case)
         ],
         Axis("time", labels="seconds"),

@@ -43,10 +43,10 @@ def time_grids(found: Sequence[Labelled], cases: Iterable[str]) -> tuple[Grid, .
 
 def _time_grid(found: Sequence[Labelled], case: str) -> Grid | None:
     curves = [
-        (label, way, analysis.measured.intervals(case, way, 1))
+        (label, way, analysis.once[case, way])
         for way in _ways(found, case)
         for label, analysis in found
-        if way in analysis.measured.ways(case)
+        if (case, way) in analysis.once
     ]
     sizes = sorted({size for _, _, intervals in curves for size in intervals})
     groups = []
