@@ -177,7 +177,7 @@ def _ends(threshold: Threshold, *, rising: bool) -> tuple[float, float]:
     low, high = threshold.low, threshold.high
     if threshold.state in {"always", "never"} and threshold.certain:
         low = high = 0.0 if (threshold.state == "always") == rising else math.inf
-    return max(low, threshold.first), min(high, threshold.last)
+    return _clipped(low, threshold), _clipped(high, threshold)
 
 
 def _within(low: float, high: float, other_low: float, other_high: float) -> bool:
@@ -185,7 +185,11 @@ def _within(low: float, high: float, other_low: float, other_high: float) -> boo
 
 
 def _place(threshold: Threshold) -> float:
-    return min(max(threshold.value, threshold.first), threshold.last)
+    return _clipped(threshold.value, threshold)
+
+
+def _clipped(size: float, threshold: Threshold) -> float:
+    return min(max(size, threshold.first), threshold.last)
 
 
 def _gap(measured: Breakeven, contest: Contest, one: Threshold, other: Threshold) -> float:

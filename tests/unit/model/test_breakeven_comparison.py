@@ -96,6 +96,17 @@ def test_thresholds_that_hang_on_a_hair_are_marked(synthetic: ModuleType, synthe
     assert all(each.ill_conditioned for each in differing)
 
 
+def test_always_is_near_a_size_that_may_lie_below_the_range(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    machine = replace(synthetic_breakeven.H200, program={("pageable", "h2d"): 1.15})
+    comparison = of(analysed(synthetic, synthetic_breakeven, machine), "round_trip", 100, "pageable", "staging")
+    assert comparison.derived
+    assert (comparison.measured.state, comparison.derived.state) == ("always", "from")
+    assert comparison.derived.low == 0.0
+    assert comparison.outcome == "near"
+
+
 def test_ways_that_cannot_be_told_apart_are_not_counted(slower: BreakevenAnalysis) -> None:
     undecided = [each for each in slower.comparisons if each.outcome == "undecided"]
     assert undecided
