@@ -89,7 +89,7 @@ def test_a_setup_that_differs_in_the_program_is_blamed(synthetic: ModuleType, sy
 
 
 def test_thresholds_that_hang_on_a_hair_are_marked(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
-    machine = replace(synthetic_breakeven.H200, program={("pageable", "h2d"): 1.1})
+    machine = replace(synthetic_breakeven.H200, program={("pageable", "h2d"): 1.08})
     analysis = analysed(synthetic, synthetic_breakeven, machine)
     differing = [each for each in analysis.comparisons if each.outcome == "differs"]
     assert differing
