@@ -10,13 +10,12 @@ from isthmus.model.breakeven_words import (
     PLAIN_CASES,
     both_cases,
     case_words,
-    listed,
     size_words,
     spans_words,
     uses_words,
 )
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, capitalised, memory_name, times
+from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_name, times
 from isthmus.model.threshold import Threshold
 from isthmus.record import Run, format_bytes
 
@@ -103,9 +102,9 @@ def _choice(analysis: BreakevenAnalysis) -> Finding | None:
     if faster:
         faster[0] = faster[0].replace(" times", " times as fast", 1)
         size = format_bytes(reference_size(analysis))
-        text += f" Against pageable memory, {size} used once there and back are {listed(faster)}."
+        text += f" Against pageable memory, {size} used once there and back are {enumerated(faster)}."
     if slower:
-        text += f" No faster {'are' if len(slower) > 1 else 'is'} {listed(slower)}."
+        text += f" No faster {'are' if len(slower) > 1 else 'is'} {enumerated(slower)}."
     staged = any(span.way == "staging" for spans in free.values() for span in spans)
     return Finding(
         "info",
@@ -132,7 +131,7 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
             )
     if not same and not changes:
         return None
-    what = f"changes when pinning pays: {listed(changes)}" if changes else "does not change when pinning pays"
+    what = f"changes when pinning pays: {enumerated(changes)}" if changes else "does not change when pinning pays"
     text = f"Producing data in the buffer, instead of copying it there with memcpy, {what} (one and ten uses)."
     size = reference_size(analysis)
     gains = []

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from isthmus.model.breakeven_comparison import BreakevenAnalysis
 from isthmus.model.breakeven_price import pinning_price
 from isthmus.model.breakeven_thresholds import Contest
-from isthmus.model.breakeven_words import PLAIN_CASES, case_words, listed, size_words, uses_words
+from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, uses_words
 from isthmus.model.finding import Finding
+from isthmus.model.phrases import enumerated
 from isthmus.model.threshold import Threshold
 from isthmus.record import MIB, Run, format_bytes, format_seconds, median_interval
 
@@ -87,7 +88,7 @@ def _why_otherwise(run: Run, analysis: BreakevenAnalysis) -> str:
         return ""
     return (
         f"There pinning took {format_seconds(_PINNING_SECONDS_PER_MIB)} per MiB (61 ms for 512 MB), and pinned copies "
-        f"were {_COPY_RATIO} times as fast as pageable ones. Here {listed(here)}."
+        f"were {_COPY_RATIO} times as fast as pageable ones. Here {enumerated(here)}."
     )
 
 

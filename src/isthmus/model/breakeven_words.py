@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from isthmus.model.breakeven_thresholds import Span
-from isthmus.model.phrases import about_bytes, memory_name
+from isthmus.model.phrases import about_bytes, enumerated, memory_name
 from isthmus.model.threshold import Threshold
 from isthmus.record import format_bytes
 
@@ -13,7 +13,6 @@ __all__ = [
     "about_uses",
     "both_cases",
     "case_words",
-    "listed",
     "range_words",
     "size_interval",
     "size_words",
@@ -120,12 +119,7 @@ def spans_words(spans: list[Span]) -> str:
         else:
             place = f"from {format_bytes(span.first)} to {format_bytes(span.last)}"
         words.append(f"{memory_name(span.way)} {place}")
-    return listed(words)
-
-
-def listed(words: list[str]) -> str:
-    """``a``, ``a and b`` or ``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+    return enumerated(words)
 
 
 def _known_part(threshold: Threshold) -> str:
