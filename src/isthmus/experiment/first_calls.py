@@ -4,6 +4,7 @@ Measured in a process of its own, since a driver does much of its work once a pr
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -12,7 +13,7 @@ from typing import Any
 
 from isthmus import _native
 from isthmus.errors import CallFailed, IsthmusError
-from isthmus.experiment.devices import OpenDevice, open_native, probe
+from isthmus.experiment.devices import OpenDevice, open_native
 from isthmus.record import MIB
 
 __all__ = ["FIRST_BYTES", "FirstCalls", "measure_first_calls"]
@@ -33,7 +34,11 @@ def measure_first_calls(device: OpenDevice, kinds: Sequence[str]) -> tuple[float
     order = json.dumps([described.backend, described.index, device.model, list(kinds)])
     command = [sys.executable, "-m", __name__, order]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS)
+        # Without what drivers have set in this process since it started: seen to hide NVIDIA's OpenCL from its children.
+        environment = dict(os.environ)
+        ended = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS
+        )
     except subprocess.TimeoutExpired as error:
         raise CallFailed(f"a new process did not end its first calls within {_LIMIT_SECONDS} s") from error
     if ended.returncode != 0:
@@ -44,9 +49,6 @@ def measure_first_calls(device: OpenDevice, kinds: Sequence[str]) -> tuple[float
 
 
 def _measure(backend: str, index: int, model: str, kinds: Sequence[str]) -> tuple[float, FirstCalls]:
-    if backend != "cuda":
-        # NVIDIA's OpenCL shows its devices only once CUDA was started. What that takes is no part of opening them.
-        probe()
     begin = time.perf_counter()
     device = open_native(backend, index, model)
     seconds = time.perf_counter() - begin
