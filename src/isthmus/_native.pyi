@@ -146,7 +146,7 @@ class Trip:
         """
 
 def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer, device: Buffer) -> Trip:
-    """A trip of ``round_trip`` or ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`."""
+    """A ``round_trip`` or a ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`."""
 
 def create_allocation(device: Device, kind: str, bytes: int, beside: bool = False) -> AllocationCase:
     """Timed allocations; with `beside`, a small block of the same kind is held all the while."""

@@ -34,7 +34,7 @@ def measure_first_calls(device: OpenDevice, kinds: Sequence[str]) -> tuple[float
     order = json.dumps([described.backend, described.index, device.model, list(kinds)])
     command = [sys.executable, "-m", __name__, order]
     try:
-        # Without what drivers have set in this process since it started: seen to hide NVIDIA's OpenCL from its children.
+        # Without what drivers have set in this process meanwhile, seen to hide NVIDIA's OpenCL from its children.
         environment = dict(os.environ)
         ended = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS
