@@ -133,11 +133,13 @@ void bind_devices(nb::module_& module) {
             "copy_blocks",
             [](Session& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
             nb::arg("kind"))
-        .def("free_bytes",
-             [](Session& self) {
-                 bind(self);
-                 return unwrap(self.device().free_bytes());
-             })
+        .def(
+            "free_bytes",
+            [](Session& self) {
+                bind(self);
+                return unwrap(self.device().free_bytes());
+            },
+            ReleaseGil())
         .def(
             "allocate",
             [](const std::shared_ptr<Session>& self, const std::string& kind, std::size_t bytes) {
@@ -178,7 +180,10 @@ void bind_devices(nb::module_& module) {
                 bind(self.session());
                 const Region region = unwrap(self.region(offset, bytes));
                 std::vector<std::byte> data(bytes);
-                check(self.read(region, data.data()));
+                {
+                    const nb::gil_scoped_release release;
+                    check(self.read(region, data.data()));
+                }
                 return nb::bytes(data.data(), data.size());
             },
             nb::arg("offset"), nb::arg("bytes"))

@@ -57,15 +57,17 @@ void bind_streams(nb::module_& module) {
             [](PyEvent* self, const std::shared_ptr<Session>& device) {
                 new (self) PyEvent{device, unwrap(bound(device).create_event())};
             },
-            nb::arg("device"))
+            nb::arg("device"), ReleaseGil())
         .def(
             "seconds_until",
             [](PyEvent& self, PyEvent& stop) {
                 return unwrap(bound(self.session).seconds_between(*self.handle, *stop.handle));
             },
-            nb::arg("stop"));
+            nb::arg("stop"), ReleaseGil());
 
-    nb::class_<PyGate>(module, "Gate").def("open", [](PyGate& self) { check(self.handle->open()); });
+    nb::class_<PyGate>(module, "Gate")
+        .def(
+            "open", [](PyGate& self) { check(self.handle->open()); }, ReleaseGil());
 
     nb::class_<PyStream>(module, "Stream")
         .def(
@@ -73,7 +75,7 @@ void bind_streams(nb::module_& module) {
             [](PyStream* self, const std::shared_ptr<Session>& device) {
                 new (self) PyStream{device, unwrap(bound(device).create_stream())};
             },
-            nb::arg("device"))
+            nb::arg("device"), ReleaseGil())
         .def(
             "synchronize",
             [](PyStream& self) {
@@ -102,7 +104,7 @@ void bind_streams(nb::module_& module) {
         .def(
             "record",
             [](PyStream& self, PyEvent& event) { check(bound(self.session).record(*event.handle, *self.handle)); },
-            nb::arg("event"))
+            nb::arg("event"), ReleaseGil())
         // The gate keeps its stream: dropped first, the stream would wait for work that only the gate lets go on.
         .def(
             "close_gate",
@@ -110,7 +112,7 @@ void bind_streams(nb::module_& module) {
                 Stream* const streams[] = {self.handle.get()};
                 return std::make_unique<PyGate>(PyGate{self.session, unwrap(bound(self.session).close_gate(streams))});
             },
-            nb::keep_alive<0, 1>());
+            nb::keep_alive<0, 1>(), ReleaseGil());
 }
 
 }  // namespace isthmus::bindings

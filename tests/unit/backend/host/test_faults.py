@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -170,6 +172,21 @@ def test_a_slow_call_is_still_right(operation: str) -> None:
     else:
         bench.copy()
         assert bench.verify() == (0, NONE)
+
+
+@pytest.mark.parametrize("operation", ["fill", "set", "verify"])
+def test_python_goes_on_while_a_call_waits(operation: str) -> None:
+    call, number, _ = OPERATIONS[operation]
+    bench = Bench(f"{operation}:slow@{number}")
+    turns = 0
+    with ThreadPoolExecutor(1) as executor:
+        waiting = executor.submit(call, bench)
+        while not waiting.done():
+            turns += 1
+            time.sleep(0)
+        waiting.result()
+    # A call that kept the interpreter would leave this thread no turn before it has ended.
+    assert turns > 10
 
 
 def test_nothing_is_under_way_when_the_second_direction_has_failed() -> None:
