@@ -1,7 +1,7 @@
 """Whether a run can be believed: data that did not arrive, impossible rates, imprecise medians, an early end."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from isthmus.model.curve import Point, bandwidth_curves, case_metric, is_resolved
@@ -157,21 +157,31 @@ def _decided(run: Run) -> list[Case]:
 
 
 def _few_samples(run: Run) -> Finding | None:
-    samples = [case.samples(case_metric(case)) for case in _decided(run)]
-    few = [len(of_case) for of_case in samples if len(of_case) < _least_samples(run.settings, of_case)]
+    decided = _decided(run)
+    # Phases of the same work are sampled together, and the longest of them decides.
+    longest: dict[tuple[str, str, int], float] = {}
+    for case in decided:
+        key = (case.experiment, case.host_memory, case.bytes)
+        longest[key] = max(longest.get(key, 0.0), median(case.samples(case_metric(case))))
+    few = [
+        count
+        for case in decided
+        if (count := len(case.samples(case_metric(case))))
+        < _least_samples(run.settings, longest[case.experiment, case.host_memory, case.bytes])
+    ]
     if not few:
         return None
     return Finding(
         "info",
         "few_samples",
-        f"{len(few)} of {len(samples)} cases ran out of time with fewer samples than the run aimed at "
+        f"{len(few)} of {len(decided)} cases ran out of time with fewer samples than the run aimed at "
         f"(the fewest: {min(few)}); their intervals are wide or incomplete.",
         fix="Measure with --full, which gives every case more time.",
     )
 
 
-def _least_samples(settings: Settings, samples: Sequence[float]) -> int:
-    is_long = settings.long_seconds > 0 and median(samples) >= settings.long_seconds
+def _least_samples(settings: Settings, seconds: float) -> int:
+    is_long = settings.long_seconds > 0 and seconds >= settings.long_seconds
     return settings.minimum_long_samples if is_long else settings.minimum_samples
 
 
