@@ -167,6 +167,11 @@ Status Trip::use() {
     return bring_back();
 }
 
+// Two different contents start in the source, a cache line apart.
+Result<Region> Trip::contents() {
+    return source_->region(salt_ % 2 == 0 ? 0 : 64, plan_.bytes);
+}
+
 Status Trip::fill() {
     // The pages that a reduction left on the device come back faster when they are asked for.
     if (plan_.way == Way::managed_prefetch && std::exchange(on_device_, false)) {
@@ -177,7 +182,7 @@ Status Trip::fill() {
     if (plan_.in_place) {
         produce(memory_->host(), plan_.bytes, salt_);
     } else {
-        ISTHMUS_TRY_ASSIGN(from, source_->region(salt_ % 2 * 64, plan_.bytes));
+        ISTHMUS_TRY_ASSIGN(from, contents());
         std::memcpy(memory_->host(), from.host(), plan_.bytes);
     }
     return gpu().end_host_access(*memory_);
@@ -227,7 +232,7 @@ std::uint32_t Trip::expected_sum() {
     }
     auto& known = source_sums_[salt_ % 2];
     if (!known) {
-        const auto from = source_->region(salt_ % 2 * 64, plan_.bytes);
+        const auto from = contents();
         const auto* words = reinterpret_cast<const std::uint32_t*>(from.value().host());
         known = std::accumulate(words, words + plan_.bytes / 4, std::uint32_t{0});
     }
@@ -243,7 +248,7 @@ Status Trip::check() {
         return {};
     }
     ISTHMUS_TRY(gpu().begin_host_access(*memory_));
-    ISTHMUS_TRY_ASSIGN(from, source_->region(salt_ % 2 * 64, plan_.bytes));
+    ISTHMUS_TRY_ASSIGN(from, contents());
     const std::uint32_t salt = salt_;
     std::atomic<std::size_t> wrong = 0;
     for_each_slice(plan_.bytes, [&](std::size_t begin, std::size_t end) {

@@ -74,6 +74,7 @@ class Trip {
     Status sample(TripSamples& samples, bool check_large);
     Status acquire();
     Status use();
+    Result<Region> contents();
     Status fill();
     Status work();
     Status bring_back();
