@@ -56,6 +56,9 @@ _PHASES = ("touch", "free")
 # Of these, small blocks are carved out of larger ones, which go with the last block in them.
 _CARVED = ("pinned", "write_combined", "managed", "device")
 _BESIDE_BYTES = 4 * MIB
+# The same call as for pinned memory, with another flag: half a second for each gibibyte that says nothing new.
+_VARIANTS = ("pinned_portable", "mapped")
+_MOST_VARIANT_BYTES = 256 * MIB
 
 
 class _Point(NamedTuple):
@@ -73,7 +76,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         if reason is None:
             possible.append(kind)
         for point in _points(kind, options.effort(EFFORTS).sizes):
-            why = reason or _why_too_large(point, device, memory_bytes)
+            why = reason or _why_too_large(point, device, memory_bytes) or _why_not_by_default(point, options)
             if why is None:
                 points.append(point)
             else:
@@ -97,6 +100,12 @@ def _why_too_large(point: _Point, device: OpenDevice, memory_bytes: int) -> str 
     if point.bytes > memory_bytes and (not on_device or device.description.shares_host_memory):
         return over_budget(memory_bytes)
     return None
+
+
+def _why_not_by_default(point: _Point, options: Options) -> str | None:
+    if options.mode == "full" or options.sizes or point.kind not in _VARIANTS or point.bytes <= _MOST_VARIANT_BYTES:
+        return None
+    return "the call for pinned memory with another flag; --full measures it at this size too"
 
 
 def _template(point: _Point, phase: str = "allocate") -> Case:
