@@ -30,7 +30,7 @@ SUMMARY = "what several host threads, streams and devices at once are worth"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h", "both")
 EFFORTS: Mapping[ModeName, Effort] = {
-    "quick": Effort([64 * MIB], 4.0, 0.1),
+    "quick": Effort([64 * MIB], 5.0, 0.1),
     "default": Effort([64 * MIB, GIB], 20.0, 0.3),
     "full": Effort([64 * MIB, 256 * MIB, GIB, 4 * GIB], 300.0, 5.0),
 }
@@ -70,7 +70,7 @@ def all_ways(point: Point, mode: ModeName) -> list[Division]:
     if mode == "full":
         sweep = _FULL
     elif mode == "quick":
-        sweep = Sweep((1, 4, 16), shared=(4,), chunks=(4,), spawn=(1, 16))
+        sweep = Sweep((1, 4, 16), shared=(4, 16), chunks=(4, 16), spawn=(1, 16))
     elif point.memory == "pinned":
         sweep = Sweep(_ALL, spawn=(1, 32)) if large else _FULL
     else:

@@ -67,79 +67,103 @@ def template(point: Point, devices: int, target: str = "") -> Case:
     )
 
 
-class _Ready(NamedTuple):
-    """A device with its buffers; those for peers are a source with the pattern of `seed`, and a destination."""
-
-    native: _native.Device
-    buffers: TransferBuffers
-    binding: NodeBinding | None
-    peers: Mapping[str, Arena]
-
-    def lanes(self, name: str, point: Point, seed: int) -> list[NativeLane]:
-        return native_lanes(self.buffers.lanes(point), seed, f"{name} ", self.binding)
-
-
 def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options) -> Prepared:
     """Open the other devices, and allocate and fill on all of them, each from the node that is nearest to it.
 
     A device that cannot be used costs the cases that it has part in.
     """
-    ready: dict[str, _Ready] = {}
-    unusable: dict[str, str] = {}
-    for other in others:
-        try:
-            ready[other.spec] = _make_ready(device, other, points, options)
-        except IsthmusError as error:
-            failed = "failed: " if isinstance(error, CallFailed) else ""
-            unusable[other.spec] = f"{failed}{other.spec}: {error}"
+    machine = _Machine(device, others, points, options)
     subjects: list[Subject] = []
     ended: list[list[Case]] = []
-
     for point in points:
         lanes: list[NativeLane] = []
-        parts: dict[str, tuple[Case, list[int]]] = {}
+        parts: dict[str, tuple[Case, Sequence[int]]] = {}
         missing = ""
-        for other in others:
-            case = template(point, 1, other.spec)
-            reason = unusable.get(other.spec) or ready[other.spec].buffers.why_not(point)
-            if reason:
+        for spec in machine.specs:
+            case = template(point, 1, spec)
+            if reason := machine.why_not(spec, point):
                 missing = missing or reason
                 ended.append([_skip(case, reason)])
                 continue
-            own = ready[other.spec].lanes(other.spec, point, options.seed)
+            own = machine.lanes(spec, point)
             subjects.append(ConcurrentSubject(case, own, _DIVISION))
-            own_case = template(point, len(others), other.spec)
-            parts[other.spec] = (own_case, list(range(len(lanes), len(lanes) + len(own))))
+            parts[spec] = template(point, len(others), spec), range(len(lanes), len(lanes) + len(own))
             lanes += own
         together = template(point, len(others))
         if missing:
             ended.append([_skip(together, missing)])
         else:
             subjects.append(ConcurrentSubject(together, lanes, _DIVISION, parts))
-
-    size = _peer_bytes(points)
-    for source, destination in permutations([other.spec for other in others], 2):
-        case = _peer_case(source, destination, size)
-        reason = unusable.get(source) or unusable.get(destination) or _why_no_peer(ready, source, destination, size)
-        if reason:
+    for source, destination in permutations(machine.specs, 2):
+        case = _peer_case(source, destination, _peer_bytes(points))
+        if reason := machine.why_no_copy(source, destination):
             ended.append([_skip(case, reason)])
         else:
-            ends = ready[source].peers["source"].buffer, ready[destination].peers["destination"].buffer
-            assert ends[0] is not None, "_why_no_peer finds what could not be allocated"
-            subjects.append(_PeerSubject(case, (ends[0], ends[1]), options.seed))
+            subjects.append(_PeerSubject(case, machine.ends(source, destination), options.seed))
     return Prepared(subjects, ended)
 
 
-def _make_ready(device: OpenDevice, other: Device, points: Sequence[Point], options: Options) -> _Ready:
-    own = other.spec == device.description.spec
-    native = device.native if own else open_native(other.backend, other.index)
-    binding = _near(other, device)
-    buffers = on_node(binding, lambda: TransferBuffers(points, native, 0, options.seed))
-    size = _peer_bytes(points)
-    peers = allocate_largest(native, "device", {"source": [size], "destination": [size]})
-    if peers["source"].buffer is not None:
-        peers["source"].buffer.fill_pattern(0, size, options.seed)
-    return _Ready(native, buffers, binding, peers)
+class _Ready(NamedTuple):
+    """An open device with its buffers; `peers` are a source that is filled and a destination for copies to others."""
+
+    native: _native.Device
+    buffers: TransferBuffers
+    binding: NodeBinding | None
+    peers: Mapping[str, Arena]
+
+
+class _Machine:
+    """The devices that take part, by name, and why others cannot."""
+
+    def __init__(self, device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options) -> None:
+        self.specs = [other.spec for other in others]
+        self._seed = options.seed
+        self._peer_bytes = _peer_bytes(points)
+        self._ready: dict[str, _Ready] = {}
+        self._unusable: dict[str, str] = {}
+        for other in others:
+            try:
+                self._ready[other.spec] = self._make_ready(device, other, points)
+            except IsthmusError as error:
+                failed = "failed: " if isinstance(error, CallFailed) else ""
+                self._unusable[other.spec] = f"{failed}{other.spec}: {error}"
+
+    def _make_ready(self, device: OpenDevice, other: Device, points: Sequence[Point]) -> _Ready:
+        own = other.spec == device.description.spec
+        native = device.native if own else open_native(other.backend, other.index)
+        binding = _near(other, device)
+        buffers = on_node(binding, lambda: TransferBuffers(points, native, 0, self._seed))
+        peers = allocate_largest(native, "device", {end: [self._peer_bytes] for end in ("source", "destination")})
+        if peers["source"].buffer is not None:
+            peers["source"].buffer.fill_pattern(0, self._peer_bytes, self._seed)
+        return _Ready(native, buffers, binding, peers)
+
+    def why_not(self, spec: str, point: Point) -> str | None:
+        """Why the device cannot take part in a point; None when it can."""
+        return self._unusable.get(spec) or self._ready[spec].buffers.why_not(point)
+
+    def lanes(self, spec: str, point: Point) -> list[NativeLane]:
+        """What the device copies. Precondition: why_not is None."""
+        ready = self._ready[spec]
+        return native_lanes(ready.buffers.lanes(point), self._seed, f"{spec} ", ready.binding)
+
+    def why_no_copy(self, source: str, destination: str) -> str | None:
+        """Why the one device cannot copy to the other; None when it can."""
+        if reason := self._unusable.get(source) or self._unusable.get(destination):
+            return reason
+        here, there = self._ready[source], self._ready[destination]
+        return (
+            here.native.why_no_peer(there.native)
+            or here.peers["source"].too_large.get(self._peer_bytes)
+            or there.peers["destination"].too_large.get(self._peer_bytes)
+        )
+
+    def ends(self, source: str, destination: str) -> tuple[_native.Buffer, _native.Buffer]:
+        """Where a copy starts, and where it ends. Precondition: why_no_copy is None."""
+        start, end = self._ready[source].peers["source"].buffer, self._ready[destination].peers["destination"].buffer
+        assert start is not None, "why_no_copy finds what could not be allocated"
+        assert end is not None, "likewise"
+        return start, end
 
 
 def _near(other: Device, device: OpenDevice) -> NodeBinding | None:
@@ -148,14 +172,6 @@ def _near(other: Device, device: OpenDevice) -> NodeBinding | None:
         return None
     binding = binding_to(other.numa_node, device.allowed_cpus)
     return None if why_not_bound(binding) else binding
-
-
-def _why_no_peer(ready: Mapping[str, _Ready], source: str, destination: str, size: int) -> str | None:
-    return (
-        ready[source].native.why_no_peer(ready[destination].native)
-        or ready[source].peers["source"].too_large.get(size)
-        or ready[destination].peers["destination"].too_large.get(size)
-    )
 
 
 def _peer_bytes(points: Sequence[Point]) -> int:
@@ -167,7 +183,7 @@ def _peer_case(source: str, destination: str, size: int) -> Case:
         experiment="threads",
         method="peer_copy",
         direction="peer",
-        host_memory="",
+        host_memory="device",
         bytes=size,
         threads=1,
         streams=1,
@@ -183,7 +199,7 @@ def _skip(case: Case, reason: str) -> Case:
 class _PeerSubject:
     """A copy from the memory of one device to that of another, enqueued by one thread."""
 
-    def __init__(self, template: Case, ends: tuple[_native.Buffer, _native.Buffer | None], seed: int) -> None:
+    def __init__(self, template: Case, ends: tuple[_native.Buffer, _native.Buffer], seed: int) -> None:
         self.template = template
         self._ends = ends
         self._seed = seed
