@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "backend/opencl/registry.hpp"
 
@@ -20,6 +21,9 @@ class SharedContext {
     Context get() const { return context_; }
     // For maps and unmaps, which belong to no caller's stream.
     Queue service_queue() const { return service_queue_; }
+    // Held while shared virtual memory is got or given back: NVIDIA's driver (seen with 580.159) fails when two threads
+    // ask at once, although OpenCL promises that they may.
+    std::mutex& svm_mutex() { return svm_mutex_; }
     Result<Queue> create_queue() const;
     Result<Kernel> create_kernel(const char* name) const;
 
@@ -31,6 +35,7 @@ class SharedContext {
     Context context_ = nullptr;
     Queue service_queue_ = nullptr;
     Program program_ = nullptr;
+    std::mutex svm_mutex_;
 };
 
 }  // namespace isthmus::opencl

@@ -163,6 +163,7 @@ class SvmMemory final : public ClAllocation {
     }
 
     Status acquire() override {
+        const std::lock_guard lock(context_->svm_mutex());
         block_ = cl().clSVMAlloc(context_->get(), mem_read_write, bytes() + page, 0);
         if (block_ == nullptr) {
             return {Code::out_of_memory, "clSVMAlloc failed for " + std::to_string(bytes()) + " bytes"};
@@ -174,6 +175,7 @@ class SvmMemory final : public ClAllocation {
     }
     Status release() override {
         set_host(nullptr);
+        const std::lock_guard lock(context_->svm_mutex());
         cl().clSVMFree(context_->get(), std::exchange(block_, nullptr));
         return {};
     }
