@@ -67,9 +67,8 @@ def main() -> None:
         found = ratios[kind, size, phase]
         micros = 1e6 * statistics.median(floor[kind, size, phase])
         middle = statistics.median(found)
-        print(
-            f"{kind:16} {size:>9} {phase:8} bare {micros:10.3f} us  ratio {middle:.2f} ({min(found):.2f} to {max(found):.2f})"
-        )
+        spread = f"{min(found):.2f} to {max(found):.2f}"
+        print(f"{kind:16} {size:>9} {phase:8} bare {micros:10.3f} us  ratio {middle:.2f} ({spread})")
     within = sum(0.9 <= statistics.median(found) <= 1.1 for found in ratios.values())
     print(f"{within} of {len(ratios)} medians within 10 % of the bare loop, {turns} turns")
 
