@@ -1,4 +1,5 @@
-// Fill, verify, copy, add and sum: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words in capitals.
+// Fill, verify, copy, add and sum: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words in
+// capitals.
 //
 // kernels.hpp states the contract. Devices are little-endian, as are all hosts that have one.
 

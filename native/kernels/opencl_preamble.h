@@ -7,15 +7,15 @@ typedef ulong u64;
 typedef uint4 u32x4;
 typedef uintptr_t address;
 
-#define KERNEL      __kernel void
-#define DEVICE      static inline
-#define GLOBAL      __global
-#define GLOBAL_ID   ((u64)get_global_id(0))
-#define GLOBAL_SIZE ((u64)get_global_size(0))
-#define LOCAL       __local
-#define LOCAL_ID    ((u32)get_local_id(0))
-#define LOCAL_SIZE  ((u32)get_local_size(0))
-#define BARRIER()   barrier(CLK_LOCAL_MEM_FENCE)
+#define KERNEL       __kernel void
+#define DEVICE       static inline
+#define GLOBAL       __global
+#define GLOBAL_ID    ((u64)get_global_id(0))
+#define GLOBAL_SIZE  ((u64)get_global_size(0))
+#define LOCAL        __local
+#define LOCAL_ID     ((u32)get_local_id(0))
+#define LOCAL_SIZE   ((u32)get_local_size(0))
+#define BARRIER()    barrier(CLK_LOCAL_MEM_FENCE)
 // Of a group: block_threads of kernels.hpp.
 #define MOST_THREADS 256
 

@@ -42,7 +42,7 @@ DIRECTIONS: Sequence[str] = ()
 _WORKS = ("round_trip", "reduction")
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([64 * KIB, MIB, 16 * MIB], 5.0, 0.2),
-    "default": Effort([*powers_of_two(12, 24), 64 * MIB, 128 * MIB], 50.0, 2.0),
+    "default": Effort([*powers_of_two(12, 24), 64 * MIB, 128 * MIB], 44.0, 2.0),
     "full": Effort(powers_of_two(12, 30), 300.0, 5.0),
 }
 _WORD_BYTES = 4
