@@ -1,6 +1,7 @@
 """What pinning costs once and saves with every use, as the breakeven experiment's programs pay it."""
 
 from dataclasses import dataclass
+from statistics import median
 
 from isthmus.model.breakeven_comparison import BreakevenAnalysis
 from isthmus.model.breakeven_measured import interpolated
@@ -39,7 +40,8 @@ def pinning_price(analysis: BreakevenAnalysis) -> PinningPrice | None:
             continue
         setups.append(float((first[1] - pinned - first[0] + pageable)[0]))
         saved[case], ratio[case] = float((pageable - pinned)[0]), float((pageable / pinned)[0])
-    return PinningPrice(size, setups[0], saved, ratio) if setups else None
+    # What a buffer costs once is the same in every case: the median of what each of them says.
+    return PinningPrice(size, median(setups), saved, ratio) if setups else None
 
 
 def reference_size(analysis: BreakevenAnalysis) -> int:

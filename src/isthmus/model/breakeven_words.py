@@ -49,7 +49,8 @@ def size_words(threshold: Threshold) -> str:
     within = range_words(threshold)
     match threshold.state:
         case "always":
-            return f"at every size {within}"
+            doubt = f", up to {about_bytes(threshold.high)} by the medians alone" if threshold.high > 0 else ""
+            return f"at every size {within}{doubt}"
         case "never":
             return f"at no size {within}"
         case "cannot_tell":
@@ -82,7 +83,7 @@ def uses_words(threshold: Threshold) -> str:
     """How many uses it takes, as the rest of a sentence: ``from 6 uses on (5 to 7)``."""
     match threshold.state:
         case "always":
-            return "from the first use on"
+            return f"from the first use on{uses_interval(threshold)}"
         case "never":
             return "after no number of uses"
         case "cannot_tell":
@@ -95,7 +96,7 @@ def uses_words(threshold: Threshold) -> str:
 
 def uses_interval(threshold: Threshold) -> str:
     """The interval of the number in brackets; nothing where it is the number itself."""
-    low, high = about_uses(max(threshold.low, 1.0)), about_uses(min(threshold.high, threshold.last))
+    low, high = about_uses(max(threshold.low, 1.0)), about_uses(max(min(threshold.high, threshold.last), 1.0))
     return "" if low == high else f" ({low} to {high})"
 
 
