@@ -10,8 +10,8 @@ from isthmus.report.labels import DIRECTIONS, kind_rank
 
 __all__ = ["SkipGroup", "skip_groups"]
 
-# In a reason sizes alone may differ; other numbers, such as those of errors, make another reason.
-_SIZE = re.compile(r"\b\d[\d.,]*\s?(?:bytes|B|[KMGT]i?B)\b")
+# Sizes, threads, devices and directions tell cases apart and not reasons; an error's number, in parentheses, does.
+_OF_CASE = re.compile(r"(?<![\w.(-])\d[\d.,]*(?:\s?(?:bytes|B|[KMGT]i?B))?\b|\b(?:h2d|d2h|HtoD|DtoH)\b")
 _FEW_METHODS = 3
 _WAYS = {"h2d": "H2D", "d2h": "D2H", "both": "both", "peer": "device to device"}
 
@@ -26,11 +26,11 @@ class SkipGroup:
 
 
 def skip_groups(run: Run) -> list[SkipGroup]:
-    """One group for each experiment and reason, the largest first; reasons that name different sizes are one."""
+    """One group for each experiment and reason, the largest first; only numbers or directions make no other reason."""
     by_reason: dict[tuple[str, str], list[Case]] = {}
     for case in run.cases:
         if case.skipped:
-            by_reason.setdefault((case.experiment, _SIZE.sub("#", case.note)), []).append(case)
+            by_reason.setdefault((case.experiment, _OF_CASE.sub("#", case.note)), []).append(case)
     return [
         SkipGroup(_reason(cases), _what(run, cases), "1 case" if len(cases) == 1 else f"{len(cases)} cases")
         for cases in sorted(by_reason.values(), key=lambda cases: -len(cases))
@@ -39,7 +39,7 @@ def skip_groups(run: Run) -> list[SkipGroup]:
 
 def _reason(cases: list[Case]) -> str:
     first = cases[0].note or "no reason given"
-    return first if len({case.note for case in cases}) == 1 else f"{first}; likewise with other sizes"
+    return first if len({case.note for case in cases}) == 1 else f"first: {first}"
 
 
 def _what(run: Run, cases: list[Case]) -> str:

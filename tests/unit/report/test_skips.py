@@ -84,12 +84,29 @@ def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundred
         ("allocation, pinned: allocate; 64 MiB to 1 GiB", "3 cases"),
         ("allocation: open device", "1 case"),
     ]
-    assert groups[2].reason.startswith("failed: cuMemHostAlloc of 67108864 bytes gave 2")
-    assert groups[2].reason.endswith("; likewise with other sizes")
+    assert groups[2].reason == "first: failed: cuMemHostAlloc of 67108864 bytes gave 2 (out of memory)"
 
 
-def test_other_numbers_than_sizes_make_another_reason(synthetic: ModuleType) -> None:
+def test_a_device_that_fails_in_every_case_is_one_line(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    """Each thread, lane and size words the same failure with its own numbers."""
+    cases = [
+        case
+        for lane in ("h2d", "d2h")
+        for size in (MIB, 64 * MIB)
+        for thread in (1, 12, 32)
+        for case in synthetic_threads.skips(
+            f"failed: {lane}: {size} bytes, thread {thread} of 32: cuMemcpyAsync failed (719)"
+        )
+    ]
+    groups = skip_groups(synthetic.run([*cases, *synthetic_threads.skips("there is one device", devices=2)]))
+    assert [(group.cases, group.reason) for group in groups] == [
+        (f"{len(cases)} cases", "first: failed: h2d: 1048576 bytes, thread 1 of 32: cuMemcpyAsync failed (719)"),
+        ("18 cases", "there is one device"),
+    ]
+
+
+def test_another_error_is_another_reason(synthetic: ModuleType) -> None:
     key = ("copy", "h2d", "pinned")
-    reasons = ("failed: copy of 1 MiB gave 719", "failed: copy of 2 MiB gave 700", "failed: copy of 4 MiB gave 719")
+    reasons = ("failed: copy of 1 MiB (719)", "failed: copy of 2 MiB (700)", "failed: copy of 4 MiB (719)")
     cases = [case for reason in reasons for case in synthetic.skips(key, [MIB], reason)]
     assert [group.cases for group in skip_groups(synthetic.run(cases))] == ["2 cases", "1 case"]
