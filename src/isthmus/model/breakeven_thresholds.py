@@ -1,7 +1,7 @@
 """Which way wins from which size and from how many uses on, whatever the totals come from."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -18,7 +18,6 @@ from isthmus.model.breakeven_measured import (
     interpolated,
     ordered_ways,
 )
-from isthmus.model.contrast import MATTERS
 from isthmus.model.resample import Draws, interval_of
 from isthmus.model.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
 from isthmus.record import Interval
@@ -27,6 +26,8 @@ __all__ = ["Breakeven", "Contest", "Span"]
 
 # A way is certainly slower where this share of the draws says so.
 _SLOWER = 0.975
+# Copies of locked pages by the same calls: what their uses beyond the first differ by is noise.
+_SAME_USES = ("pinned", "registered", "touched_registered", "staging")
 
 
 class Contest(NamedTuple):
@@ -39,11 +40,15 @@ class Contest(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The way that is fastest between two measured sizes in bytes, both included."""
+    """The way that none certainly beats between two measured sizes in bytes, both included.
+
+    `tied` says that at some of these sizes another one is not certainly slower either.
+    """
 
     way: str
     first: int
     last: int
+    tied: bool
 
 
 @dataclass(frozen=True)
@@ -116,11 +121,11 @@ class Breakeven:
         return uses_threshold(list(gains), np.array(list(gains.values())))
 
     def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
-        """The fastest of these ways along the sizes, in as few spans as can be.
+        """Those of these ways along the sizes that are nowhere certainly slower than another, in as few spans as can be.
 
-        A way counts as the fastest where no other is certainly faster by a factor that matters.
+        Of ways that reach as far, the one with the smaller times stands for all.
         """
-        by_way = {way: self.seconds(case, way, uses) for way in self.ways(case) if way in among}
+        by_way = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
         sizes = sorted({size for seconds in by_way.values() for size in seconds})
         fit = [_fit({way: seconds[size] for way, seconds in by_way.items() if size in seconds}) for size in sizes]
         spans = []
@@ -130,13 +135,30 @@ class Breakeven:
                 way: next((end for end in range(start, len(sizes)) if way not in fit[end]), len(sizes))
                 for way in by_way
             }
-            way = max(reach, key=lambda each: reach[each])
-            spans.append(Span(way, sizes[start], sizes[reach[way] - 1]))
-            start = reach[way]
+            end = max(reach.values())
+            furthest = [way for way in by_way if reach[way] == end]
+            covered = sizes[start:end]
+            way = min(furthest, key=lambda way: sum(math.log(by_way[way][size][0]) for size in covered))
+            spans.append(Span(way, covered[0], covered[-1], tied=any(len(fit[at]) > 1 for at in range(start, end))))
+            start = end
         return spans
+
+    def _comparable(self, case: str, uses: int, ways: Sequence[str]) -> dict[str, dict[int, Draws]]:
+        """Seconds by way and size, in which ways with the same uses differ by what their first use says alone."""
+        found = {way: self.seconds(case, way, uses) for way in ways}
+        once = {way: self.seconds(case, way, 1) for way in _SAME_USES if way in found}
+        further = {
+            way: {size: found[way][size] - once[way][size] for size in once[way] if size in found[way]} for way in once
+        }
+        for way, sizes in further.items():
+            found[way] = {
+                size: once[way][size] + np.median([each[size] for each in further.values() if size in each], axis=0)
+                for size in sizes
+            }
+        return found
 
 
 def _fit(seconds: Mapping[str, Draws]) -> set[str]:
-    """The ways that are not certainly slower than the fastest, or by too little to matter."""
+    """The ways that are not certainly slower than the fastest."""
     best = min(seconds.values(), key=lambda draws: float(draws[0]))
-    return {way for way, draws in seconds.items() if float((draws[1:] > MATTERS * best[1:]).mean()) < _SLOWER}
+    return {way for way, draws in seconds.items() if float((draws[1:] > best[1:]).mean()) < _SLOWER}

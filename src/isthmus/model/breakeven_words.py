@@ -106,9 +106,12 @@ def about_uses(count: float) -> str:
 
 
 def spans_words(spans: list[Span]) -> str:
-    """Which way is the fastest where: ``mapped memory up to 64 KiB, pinned memory from 128 KiB on``."""
+    """Which way is the fastest where: ``mapped memory up to 64 KiB (none certainly faster), pinned memory from ...``."""
     if len(spans) == 1:
-        return f"{memory_name(spans[0].way)} at every size"
+        return f"{memory_name(spans[0].way)} at every size{_TIED if spans[0].tied else ''}"
+    if len(spans) > _MOST_SPANS:
+        ways = [memory_name(way) for way in dict.fromkeys(span.way for span in spans)]
+        return f"another one from size to size: {enumerated(ways, 'or')}"
     words = []
     for span in spans:
         if span is spans[0]:
@@ -119,8 +122,14 @@ def spans_words(spans: list[Span]) -> str:
             place = f"at {format_bytes(span.first)}"
         else:
             place = f"from {format_bytes(span.first)} to {format_bytes(span.last)}"
-        words.append(f"{memory_name(span.way)} {place}")
+        words.append(f"{memory_name(span.way)} {place}{_TIED if span.tied else ''}")
     return enumerated(words)
+
+
+# More changes of the lead are no rule to go by.
+_MOST_SPANS = 4
+# Another way is not certainly slower at some of these sizes.
+_TIED = " (none certainly faster)"
 
 
 def _known_part(threshold: Threshold) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from isthmus.model.breakeven_measured import Totals, interpolated, measured_totals
 from isthmus.model.breakeven_thresholds import Breakeven, Contest, Span
+from isthmus.model.breakeven_words import spans_words
 from isthmus.model.resample import DRAWS
 from isthmus.record import KIB, MIB, Case, Run
 
@@ -166,7 +167,7 @@ def test_the_fastest_way_in_spans_that_cover_every_size(answers: Breakeven, synt
             assert machine.total("round_trip", span.way, 1, size) < 1.08 * best
     allocated = answers.fastest("round_trip", 1, among=("pageable", "touched_registered"))
     assert [span.way for span in allocated] == ["pageable", "touched_registered"]
-    assert answers.fastest("round_trip", 1, among=("staging",)) == [Span("staging", 4 * KIB, 128 * MIB)]
+    assert answers.fastest("round_trip", 1, among=("staging",)) == [Span("staging", 4 * KIB, 128 * MIB, tied=False)]
 
 
 def test_a_way_that_was_measured_at_few_sizes_is_compared_at_those(
@@ -177,3 +178,42 @@ def test_a_way_that_was_measured_at_few_sizes_is_compared_at_those(
     found = measured(synthetic.run(some)).thresholds[Contest("round_trip", 1, "pageable", "mapped")]
     assert (found.first, found.last) == (4 * KIB, MIB)
     assert found.state == "never"
+
+
+def spread(value: float, share: float) -> np.ndarray:
+    """An estimate whose draws lie evenly within a share of it to either side."""
+    return np.concatenate([[value], np.linspace(value * (1 - share), value * (1 + share), DRAWS)])
+
+
+def test_a_way_that_is_certainly_slower_somewhere_is_not_the_fastest_there() -> None:
+    pageable = Totals({64: {1: flat(18.0)}, 128: {1: flat(30.0)}}, {})
+    # By a little for certain, not for certain by a factor that matters.
+    staging = Totals({64: {1: spread(22.0, 0.17)}, 128: {1: flat(20.0)}}, {})
+    found = Breakeven({("reduction", "pageable"): pageable, ("reduction", "staging"): staging})
+    assert found.fastest("reduction", 1) == [
+        Span("pageable", 64, 64, tied=False),
+        Span("staging", 128, 128, tied=False),
+    ]
+
+
+def test_ways_that_cannot_be_told_apart_are_a_tie_that_words_own_up_to() -> None:
+    totals = {"pageable": Totals({64: {1: spread(22.0, 0.3)}}, {}), "mapped": Totals({64: {1: flat(20.0)}}, {})}
+    spans = Breakeven({("round_trip", way): each for way, each in totals.items()}).fastest("round_trip", 1)
+    assert spans == [Span("mapped", 64, 64, tied=True)]
+    assert spans_words(spans) == "mapped memory at every size (none certainly faster)"
+
+
+def test_noise_of_the_same_uses_ranks_no_way_before_a_kept_buffer() -> None:
+    totals = {
+        "pinned": Totals({64: {1: flat(30.0)}}, {64: flat(9.0)}),
+        "registered": Totals({64: {1: flat(25.0)}}, {64: flat(9.5)}),
+        "staging": Totals({64: {1: flat(10.0)}}, {64: flat(10.0)}),
+    }
+    found = Breakeven({("round_trip", way): each for way, each in totals.items()})
+    assert [span.way for span in found.fastest("round_trip", 1000)] == ["staging"]
+    assert [span.way for span in found.fastest("round_trip", 1000, among=("pinned", "registered"))] == ["registered"]
+
+
+def test_a_lead_that_changes_all_the_time_is_no_list_of_places() -> None:
+    spans = [Span(("pageable", "mapped")[index % 2], 64 << index, 64 << index, tied=False) for index in range(5)]
+    assert spans_words(spans) == "another one from size to size: pageable memory or mapped memory"
