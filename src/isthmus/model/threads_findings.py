@@ -7,7 +7,7 @@ from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate, memory_name
 from isthmus.model.threads import ThreadCurve, reference_bytes, thread_curves, worker_curves
 from isthmus.model.threads_gain import Gain, thread_gains
-from isthmus.model.threads_gain_findings import FULL_LINK, gain_findings, rate_span
+from isthmus.model.threads_gain_findings import FULL_LINK, gain_findings, most_gained, rate_span
 from isthmus.model.threads_modes import threads_both_ways
 from isthmus.model.threads_modes_findings import mode_findings
 from isthmus.model.threads_places_findings import place_findings
@@ -73,10 +73,10 @@ def _by_kind(gains: Sequence[Gain]) -> list[list[Gain]]:
 
 
 def _told(run: Run, gains: Sequence[Gain]) -> str:
-    """One kind of memory: the directions that gain, those that do not, and those that the run cannot tell."""
+    """One kind of memory: the directions that gain, little at most or not, and those that the run cannot tell."""
     name = memory_name(gains[0].curve.host_memory)
-    certain, none, unknown = (
-        [gain for gain in gains if gain.answer == answer] for answer in ("yes", "no", "cannot tell")
+    certain, little, none, unknown = (
+        [gain for gain in gains if gain.answer == answer] for answer in ("yes", "little", "no", "cannot tell")
     )
     parts = []
     if certain:
@@ -85,11 +85,14 @@ def _told(run: Run, gains: Sequence[Gain]) -> str:
             for gain in certain
         ]
         parts.append(f"{name} gains from threads, up to {joined(ends)}")
-    if none and not parts and not unknown and _fills_link(run, none):
-        rates = [f"{format_rate(gain.one.rate.median)} {_way(gain)}" for gain in none]
-        shares = dict.fromkeys(share for gain in none if (share := _share(run, gain)))
-        parts.append(f"{name} reaches {joined(rates)}, {joined(list(shares))} of the link, with one thread")
-    elif none:
+    if not certain and not unknown and _fills_link(run, gains):
+        rates = [f"{format_rate(gain.one.rate.median)} {_way(gain)}" for gain in gains]
+        shares = dict.fromkeys(share for gain in gains if (share := _share(run, gain)))
+        return f"{name} reaches {joined(rates)}, {joined(list(shares))} of the link, with one thread"
+    if little:
+        subject = "elsewhere" if parts else f"{name} gains little, if anything, from threads:"
+        parts.append(f"{subject} at most {most_gained(little)} the rate of one ({_spans(little)})")
+    if none:
         subject = "elsewhere nothing" if parts else f"{name} gains nothing from threads"
         parts.append(f"{subject} ({_spans(none)})")
     if unknown:

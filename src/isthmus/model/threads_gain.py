@@ -1,4 +1,4 @@
-"""Whether more threads than one move more: for certain, not, or beyond what a run can tell; how many are enough."""
+"""Whether more threads than one move more: for certain, little at most, not, or unknown; how many are enough."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,10 @@ from isthmus.record import Direction
 
 __all__ = ["Answer", "Gain", "enough_threads", "thread_gains"]
 
-Answer = Literal["yes", "no", "cannot tell"]
+Answer = Literal["yes", "little", "no", "cannot tell"]
+
+# A bound on what threads gain, up to which it is an answer to plan with and no doubt to resolve.
+_LITTLE = 1.25
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Gain:
     `one` is the rate of a single thread that copies everything in one call, `best` the highest rate of `threads` of
     them, on `curve`. The answer is "yes" where the 95 % intervals of more than one number of threads (of one, if no
     more were measured) lie above that of one thread, by a factor that matters; "no" where no interval leaves room for
-    such a factor; else the run cannot tell. `most` is the largest factor that the intervals leave room for.
+    such a factor; "little" where none leaves room for more than 1.25 and none lies above that of one thread; else the
+    run cannot tell. `most` is the largest factor that the intervals leave room for.
     """
 
     one: Point
@@ -76,10 +80,17 @@ def _gain(curves: Sequence[ThreadCurve]) -> Gain | None:
         curve=curve,
         threads=_best(curve),
         best=curve.points[_best(curve)],
-        answer="yes" if certain else "no" if most < MATTERS else "cannot tell",
+        answer="yes" if certain else _without_certain(several, one, most),
         most=most,
         slower_from=start if slower and start and slower.span(start)[0] >= MATTERS else None,
     )
+
+
+def _without_certain(curves: Sequence[ThreadCurve], one: Point, most: float) -> Answer:
+    if most < MATTERS:
+        return "no"
+    lone = any(_gains(point, one) for curve in curves for point in _several(curve))
+    return "little" if most <= _LITTLE and not lone else "cannot tell"
 
 
 def _single(curves: Sequence[ThreadCurve]) -> Point | None:

@@ -10,7 +10,7 @@ from isthmus.model.threads_gain import Gain
 from isthmus.model.threads_words import count_span, divided, joined, link_share, threads_of, way_name
 from isthmus.record import Run, format_bytes, format_rate
 
-__all__ = ["FULL_LINK", "gain_findings", "rate_span"]
+__all__ = ["FULL_LINK", "gain_findings", "most_gained", "rate_span"]
 
 # From here on the link itself is what limits, with the headers of packets and what they wait for.
 FULL_LINK = 0.8
@@ -27,6 +27,12 @@ def rate_span(gain: Gain) -> str:
     """``6.20 GB/s to 6.90 GB/s``: lowest and highest rate over the numbers of threads, one among them."""
     rates = [point.rate.median for point in _points(gain).values()]
     return range_text(min(rates), max(rates))
+
+
+def most_gained(gains: Sequence[Gain]) -> str:
+    """``1.11 times``: the largest factor that the intervals of any of them leave room for."""
+    most = max(gain.most for gain in gains)
+    return times(most, most)
 
 
 def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
@@ -46,15 +52,24 @@ def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
 
 
 def _sentences(run: Run, gains: Sequence[Gain]) -> Iterator[str]:
-    """About transfers of one size: the directions that gain, those that do not, and those that the run cannot tell."""
+    """About transfers of one size: directions that gain, that gain little at most or nothing, that nobody can tell."""
     what = f"{memory_name(gains[0].curve.host_memory)} of {format_bytes(gains[0].curve.bytes)}"
-    certain, none, unknown = (
-        [gain for gain in gains if gain.answer == answer] for answer in ("yes", "no", "cannot tell")
+    certain, little, none, unknown = (
+        [gain for gain in gains if gain.answer == answer] for answer in ("yes", "little", "no", "cannot tell")
     )
     if certain:
         each = "; ".join(_certain(run, gain) for gain in certain)
         ended = any(gain.enough < max(gain.curve.points) for gain in certain)
         yield f"More threads gain with {what}: {each}.{' Beyond that nothing certain is gained.' if ended else ''}"
+    if little:
+        rates = [
+            f"{rate_span(gain)} {way_name(gain.curve.direction)} (at most {times(gain.most, gain.most)})"
+            for gain in little
+        ]
+        yield (
+            f"More threads bring at most {most_gained(little)} the rate of one with {what}: "
+            f"{count_span(_points(little[0]))} move {joined(rates)}."
+        )
     if none:
         rates = [f"{rate_span(gain)} {way_name(gain.curve.direction)}{_share(run, gain)}" for gain in none]
         yield f"More threads gain nothing with {what}: {count_span(_points(none[0]))} move {joined(rates)}."
@@ -104,8 +119,8 @@ def _elsewhere(run: Run, first: Sequence[Gain], others: Sequence[Gain]) -> list[
 
 
 def _limit(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:
-    """Why threads gain nothing, where the rates themselves show it."""
-    none = [gain for gain in first if gain.answer == "no" and gain.curve.direction in ONE_WAY]
+    """Why threads gain nothing or little, where the rates themselves show it."""
+    none = [gain for gain in first if gain.answer in ("no", "little") and gain.curve.direction in ONE_WAY]
     limit = link_rate(run)
     if limit is None or not none:
         return ""
@@ -155,10 +170,10 @@ def _advice(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:
         return "Measure with --full on a quiet machine, which narrows the intervals."
     if any(_pinned(gains, gain) for gain in first) and _limit(run, gains, first):
         return (
-            "Pin or register buffers that are transferred more than once, or let threads copy pieces into pinned "
-            "buffers of their own and transfer those."
+            "Use one thread. To be faster, pin or register buffers that are transferred more than once, or let threads copy "
+            "pieces into pinned buffers of their own and transfer those."
         )
-    return "Start transfers from one thread, and let the others prepare data."
+    return "Use one thread, and let the others prepare data."
 
 
 def _share(run: Run, gain: Gain) -> str:

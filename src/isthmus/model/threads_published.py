@@ -57,8 +57,7 @@ def published_finding(run: Run, gains: Sequence[Gain], both: Sequence[BothWays])
         without = [
             memory_name(kind)
             for kind, chosen in kinds.items()
-            if all(gain.answer != "yes" for gain in chosen)
-            and any(gain.answer == "cannot tell" for gain in chosen) == doubt
+            if all(gain.answer != "yes" for gain in chosen) and any(gain.answer != "no" for gain in chosen) == doubt
         ]
         here += [f"{words} with {joined(without)}"] if without else []
     text = (

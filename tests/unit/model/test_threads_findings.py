@@ -37,7 +37,7 @@ def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: R
     assert "of the link both ways)" in finding.sentence
     assert finding.sentence.endswith("At 1 GiB the answers are the same.")
     assert re.search(r"one thread moves 5[45]\.\d GB/s to 5[45]\.\d GB/s of pinned memory", finding.cause)
-    assert "Pin or register" in finding.fix
+    assert "pin or register" in finding.fix.lower()
 
 
 def test_pinned_memory_that_fills_the_link_needs_one_thread(full: Run) -> None:
@@ -85,6 +85,22 @@ def test_doubt_is_said_with_what_it_leaves_room_for(synthetic: ModuleType, synth
     assert re.search(r"up to 1\.\d\d? times the rate of one within the intervals", finding.sentence)
     assert "--full" in finding.fix
     assert "this run cannot tell" in verdict([run])
+
+
+def test_a_small_bound_is_the_answer(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    pageable = {("d2h", "pageable"): lambda threads: 14.0 if threads < 8 else 10.0}
+    pinned = {("d2h", "pinned"): lambda threads: 55.0}
+    cases = [*synthetic_threads.cases(pageable, noise=0.06), *synthetic_threads.cases(pinned)]
+    run = synthetic.run(cases)
+    finding = by_topic(run)["threads_pageable"]
+    assert re.match(r"More threads bring at most 1\.\d\d? times the rate of one with pageable", finding.sentence)
+    assert re.search(r"8 threads and more are 1\.\d\d? to 1\.\d\d? times slower D2H", finding.sentence)
+    assert "The link is not what limits" in finding.cause
+    assert finding.fix.startswith("Use one thread. To be faster, pin or register")
+    assert re.search(
+        r"pageable memory gains little, if anything, from threads: at most 1\.\d\d? times the rate of one",
+        verdict([run]),
+    )
 
 
 @pytest.mark.parametrize(("allowed", "crowded"), [(8, True), (64, False)])
@@ -181,7 +197,7 @@ def test_devices_that_slow_pageable_copies_alone_share_the_host(
     finding = by_topic(synthetic.run(cases))["threads_devices"]
     assert finding.severity == "warning"
     assert "pinned memory is not slowed" in finding.cause
-    assert "Pin or register" in finding.fix
+    assert "pin or register" in finding.fix.lower()
 
 
 def test_peers_name_the_slowest_pair_and_a_link_of_their_own(

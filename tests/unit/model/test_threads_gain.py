@@ -42,6 +42,13 @@ def test_noise_leaves_room_for_a_gain_and_that_is_said(synthetic: ModuleType, sy
     assert gain.most > 1.05
 
 
+def test_noise_that_leaves_little_room_is_an_answer(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    cases = synthetic_threads.cases({("h2d", "pageable"): lambda threads: 6.5}, noise=0.06)
+    (gain,) = gains(synthetic.run(cases))
+    assert gain.answer == "little"
+    assert 1.05 < gain.most <= 1.25
+
+
 def test_noise_alone_is_seldom_a_gain(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     ways = synthetic_threads
     everything = (ways.SHARED, ways.OWN, ways.CHUNKS, ways.OWN_CHUNKS)
