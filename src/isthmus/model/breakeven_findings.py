@@ -13,6 +13,7 @@ from isthmus.model.breakeven_words import (
     size_words,
     spans_words,
     uses_words,
+    vague,
 )
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_name, times
@@ -77,7 +78,11 @@ def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
     once = _thresholds(analysis, 1)
     sentences.append(f"Used once, pinned memory wins {both_cases(_size_words(once))}.")
     often = _thresholds(analysis, _MANY_USES)
-    small = {case: f"below {about_bytes(found.value)}" for case, found in often.items() if found.state == "from"}
+    small = {
+        case: f"below {about_bytes(found.low if vague(found) else found.value)}"
+        for case, found in often.items()
+        if found.state == "from" and found.low > 0
+    }
     if small:
         sentences.append(f"Do not bother {both_cases(small)}: even {_MANY_USES} uses do not pay for it.")
     others = _size_words({case: found for case, found in often.items() if case not in small})

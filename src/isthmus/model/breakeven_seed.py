@@ -4,12 +4,13 @@ Source: "Caffe 1: Pinned Memory Vs. Non-Pinned Memory" on Keson's blog: Core 2 E
 buffer that is allocated, used once and freed.
 """
 
+import math
 from typing import NamedTuple
 
 from isthmus.model.breakeven_comparison import BreakevenAnalysis
 from isthmus.model.breakeven_price import pinning_price
 from isthmus.model.breakeven_thresholds import Contest
-from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, uses_words
+from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, uses_words, vague
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import enumerated
 from isthmus.model.threshold import Threshold
@@ -55,7 +56,7 @@ def seed_finding(run: Run, analysis: BreakevenAnalysis) -> Finding | None:
         text = f"Used once {case_words(case)}, pinned memory paid {said}; here it wins {size_words(ours)}"
         sizes = [answer.bytes for answer in theirs if answer.bytes]
         if ours.state == "from":
-            text += f", {_share(ours.value / max(sizes), ours.value / min(sizes))} that size"
+            text += f", {_against(ours, min(sizes), max(sizes))}"
         elif ours.state == "never":
             least = analysis.measured.least_uses(case, max(sizes), "pageable", "pinned")
             text += f", and at {format_bytes(max(sizes))} {uses_words(least)}" if least else ""
@@ -69,6 +70,20 @@ def seed_finding(run: Run, analysis: BreakevenAnalysis) -> Finding | None:
 def seed_words(answer: SeedAnswer) -> str:
     """Their answer as the rest of a sentence."""
     return "never" if answer.bytes is None else f"from {format_bytes(answer.bytes)} on"
+
+
+def _against(ours: Threshold, smallest: int, largest: int) -> str:
+    """Our size beside theirs, by its interval where that reaches theirs or is all that is known."""
+    if ours.low <= largest and smallest <= ours.high:
+        first, last = format_bytes(smallest), format_bytes(largest)
+        theirs = first if first == last else f"{first.removesuffix(' MiB')} to {last}"
+        return f"which cannot be told from the {theirs} of 2008"
+    low, high = (ours.low, ours.high) if vague(ours) else (ours.value, ours.value)
+    if low <= 0.0:
+        return f"at most {high / smallest:.2g} times that size"
+    if math.isinf(high):
+        return f"at least {low / largest:.2g} times that size"
+    return f"{_share(low / largest, high / smallest)} that size"
 
 
 def _why_otherwise(run: Run, analysis: BreakevenAnalysis) -> str:

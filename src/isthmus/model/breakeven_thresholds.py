@@ -121,7 +121,7 @@ class Breakeven:
         return uses_threshold(list(gains), np.array(list(gains.values())))
 
     def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
-        """Those of these ways along the sizes that are nowhere certainly slower than another, in as few spans as can be.
+        """The ways along the sizes that are nowhere certainly slower than another, in as few spans as can be.
 
         Of ways that reach as far, the one with the smaller times stands for all.
         """

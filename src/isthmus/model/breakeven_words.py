@@ -19,6 +19,7 @@ __all__ = [
     "spans_words",
     "uses_interval",
     "uses_words",
+    "vague",
 ]
 
 # Of which sentences speak; the same with data produced in place they compare with these.
@@ -56,11 +57,29 @@ def size_words(threshold: Threshold) -> str:
         case "cannot_tell":
             return f"from a size that this run cannot tell{_known_part(threshold)}"
         case "from":
-            again = "; it also wins at some smaller sizes" if threshold.crossings > 1 else ""
-            return f"from {about_bytes(threshold.value)} on ({size_interval(threshold)}{again})"
+            again = "it also wins at some smaller sizes" if threshold.crossings > 1 else ""
+            return _place_words(threshold, "from {} on", again)
         case _:
-            again = "; not at all of them" if threshold.crossings > 1 else ""
-            return f"only up to {about_bytes(threshold.value)} ({size_interval(threshold)}{again})"
+            again = "not at all of them" if threshold.crossings > 1 else ""
+            return _place_words(threshold, "only up to {}", again)
+
+
+def vague(threshold: Threshold) -> bool:
+    """Whether the interval of a size is so wide that the estimate within it says nothing."""
+    low, high = max(threshold.low, threshold.first), min(threshold.high, threshold.last)
+    return high > _VAGUE * low
+
+
+_VAGUE = 3.0
+
+
+def _place_words(threshold: Threshold, place: str, again: str) -> str:
+    interval = size_interval(threshold)
+    if not vague(threshold):
+        return f"{place.format(about_bytes(threshold.value))} ({'; '.join(filter(None, (interval, again)))})"
+    bounded = threshold.low > 0.0 and math.isfinite(threshold.high)
+    where = f"somewhere between {' and '.join(map(about_bytes, (threshold.low, threshold.high)))}"
+    return place.format(where if bounded else interval) + (f" ({again})" if again else "")
 
 
 def range_words(threshold: Threshold) -> str:
@@ -106,7 +125,7 @@ def about_uses(count: float) -> str:
 
 
 def spans_words(spans: list[Span]) -> str:
-    """Which way is the fastest where: ``mapped memory up to 64 KiB (none certainly faster), pinned memory from ...``."""
+    """Which way is the fastest where: ``mapped memory up to 64 KiB (none certainly faster) and ...``."""
     if len(spans) == 1:
         return f"{memory_name(spans[0].way)} at every size{_TIED if spans[0].tied else ''}"
     if len(spans) > _MOST_SPANS:

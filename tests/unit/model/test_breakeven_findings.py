@@ -1,6 +1,8 @@
 """Conclusions about ways: answers with their figures, the price behind them, and nothing that was not measured."""
 
+import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
 
@@ -8,7 +10,10 @@ import msgspec
 import pytest
 
 from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
+from isthmus.model.breakeven_seed import _against
+from isthmus.model.breakeven_words import size_words
 from isthmus.model.finding import Finding
+from isthmus.model.threshold import Threshold
 from isthmus.record import KIB, MIB, Case, Run
 
 
@@ -178,3 +183,31 @@ def test_a_run_without_the_experiment_says_nothing(synthetic: ModuleType, builde
     run = synthetic.run(builder.bandwidth())
     assert breakeven_findings(run) == []
     assert breakeven_verdict(run) == ""
+
+
+@pytest.fixture
+def size_of() -> Callable[..., Threshold]:
+    def threshold(low: float, value: float, high: float, crossings: int = 1) -> Threshold:
+        return Threshold("from", 4 * KIB, 128 * MIB, value, low, high, crossings)
+
+    return threshold
+
+
+def test_an_interval_that_spans_the_range_is_the_answer_and_its_estimate_none(
+    size_of: Callable[..., Threshold],
+) -> None:
+    assert size_words(size_of(3 * MIB, 4 * MIB, 5 * MIB)) == "from 4 MiB on (3 MiB to 5 MiB)"
+    assert size_words(size_of(MIB, 2 * MIB, 74 * MIB)) == "from somewhere between 1 MiB and 74 MiB on"
+    assert size_words(size_of(0.0, MIB, 2 * MIB)) == "from at most 2 MiB on"
+    assert (
+        size_words(size_of(MIB, 2 * MIB, math.inf, 3)) == "from at least 1 MiB on (it also wins at some smaller sizes)"
+    )
+
+
+def test_2008_is_compared_by_the_interval(size_of: Callable[..., Threshold]) -> None:
+    theirs = 10 * MIB, 16 * MIB
+    assert _against(size_of(MIB, 2 * MIB, 74 * MIB), *theirs) == "which cannot be told from the 10 to 16 MiB of 2008"
+    assert _against(size_of(MIB, 2 * MIB, 5 * MIB), *theirs) == "0.062 to 0.5 times that size"
+    assert _against(size_of(0.0, MIB, 5 * MIB), *theirs) == "at most 0.5 times that size"
+    assert _against(size_of(32 * MIB, 64 * MIB, math.inf), *theirs) == "at least 2 times that size"
+    assert _against(size_of(30 * MIB, 32 * MIB, 34 * MIB), *theirs) == "2 to 3.2 times that size"
