@@ -51,7 +51,7 @@ def breakeven_verdict(run: Run) -> str:
         return ""
     size = reference_size(analysis)
     least = _least_uses(analysis, "pinned")
-    text = f"pinning a buffer of {format_bytes(size)} pays {both_cases(least)}." if least else ""
+    text = f"against fresh pages, pinning a buffer of {format_bytes(size)} pays {both_cases(least)}." if least else ""
     ranked = _ranked(analysis)
     if ranked and ranked[0][1] > 1:
         way, speed = ranked[0]
@@ -70,7 +70,8 @@ def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
     least = _least_uses(analysis, "pinned")
     if not least:
         return None
-    sentences = [f"Pinning a buffer of {format_bytes(reference_size(analysis))} pays {both_cases(least)}."]
+    size = format_bytes(reference_size(analysis))
+    sentences = [f"Against fresh pages, pinning a buffer of {size} pays {both_cases(least)}."]
     for way, doing in _OTHER_WAYS:
         others = _least_uses(analysis, way)
         if others:
@@ -88,7 +89,15 @@ def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
     others = _size_words({case: found for case, found in often.items() if case not in small})
     if others:
         sentences.append(f"With {_MANY_USES} uses it wins {both_cases(others)}.")
+    sentences.append(_RECYCLED)
     return Finding("info", "breakeven_pinning", " ".join(sentences), cause=price_words(analysis))
+
+
+# Source: glibc's M_MMAP_THRESHOLD, which grows with what a program frees, up to 32 MiB on 64-bit systems.
+_RECYCLED = (
+    "A program that frees and allocates up to 32 MiB in a loop gets recycled memory from glibc, whose pages are there; "
+    "against that, pinning takes more uses to pay."
+)
 
 
 def _choice(analysis: BreakevenAnalysis) -> Finding | None:

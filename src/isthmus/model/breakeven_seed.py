@@ -53,7 +53,8 @@ def seed_finding(run: Run, analysis: BreakevenAnalysis) -> Finding | None:
             continue
         theirs = [answer for answer in SEED_ANSWERS if answer.case == case]
         said = " or ".join(f"{seed_words(answer)} ({answer.figure})" for answer in theirs)
-        text = f"Used once {case_words(case)}, pinned memory paid {said}; here it wins {size_words(ours)}"
+        text = f"Used once {case_words(case)}, pinned memory paid {said}"
+        text += f"; here, against fresh pages, it wins {size_words(ours)}"
         sizes = [answer.bytes for answer in theirs if answer.bytes]
         if ours.state == "from":
             text += f", {_against(ours, min(sizes), max(sizes))}"
@@ -63,7 +64,7 @@ def seed_finding(run: Run, analysis: BreakevenAnalysis) -> Finding | None:
         sentences.append(f"{text}.")
     if not sentences:
         return None
-    text = f"A GTX 280 on PCIe 2.0 gave other answers in 2008. {' '.join(sentences)}"
+    text = f"A GTX 280 on PCIe 2.0 was asked the same in 2008. {' '.join(sentences)}"
     return Finding("info", "breakeven_2008", text, cause=_why_otherwise(run, analysis))
 
 

@@ -26,7 +26,10 @@ _INTRO = (
     "A buffer is got, filled, copied to the device and worked on there; then either all of it comes back (there and "
     "back) or a sum of four bytes (where only a result comes back). After one or more such uses the buffer is given "
     "back. All of that is timed; uses beyond those measured count with the time of one use more. Thresholds come from "
-    "medians, their intervals from bootstrap draws of the samples."
+    "medians, their intervals from bootstrap draws of the samples. Pageable memory is what malloc gives a program that "
+    "has freed nothing large yet: recycled below 128 KiB, fresh pages from the system from there on. One that "
+    "allocates and frees in a loop gets up to 32 MiB recycled from glibc, whose touch costs nothing; against such "
+    "memory the other ways take more uses to pay."
 )
 _SPEED_NOTE = (
     "The broken line is pageable memory itself; dotted lines are sizes from which pinned memory paid in 2008, "
