@@ -170,8 +170,8 @@ def _advice(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:
         return "Measure with --full on a quiet machine, which narrows the intervals."
     if any(_pinned(gains, gain) for gain in first) and _limit(run, gains, first):
         return (
-            "Use one thread. To be faster, pin or register buffers that are transferred more than once, or let threads copy "
-            "pieces into pinned buffers of their own and transfer those."
+            "Use one thread. To be faster, pin or register buffers that are transferred more than once, or let threads "
+            "copy pieces into pinned buffers of their own and transfer those."
         )
     return "Use one thread, and let the others prepare data."
 

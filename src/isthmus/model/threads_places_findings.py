@@ -1,8 +1,9 @@
 """What several devices at once, copies between devices, and the NUMA node of host memory change, in sentences."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from isthmus.model.contrast import MATTERS, ratio
+from isthmus.model.curve import ONE_WAY
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate, memory_name, range_text, times
 from isthmus.model.threads import REFERENCE_BYTES
@@ -26,56 +27,91 @@ _WAYS = {"h2d": "H2D", "d2h": "D2H", "both": "both ways"}
 
 def place_findings(run: Run) -> list[Finding]:
     """Findings about devices at once, peer copies and nodes; none where there is one device or node."""
-    found = [_together(device_groups(run)), _peers(run, peer_rates(run)), _nodes(run, node_rates(run))]
-    return [finding for finding in found if finding]
+    others = [_peers(run, peer_rates(run)), _nodes(run, node_rates(run))]
+    return [*_together(device_groups(run)), *(finding for finding in others if finding)]
 
 
-def _together(groups: Sequence[Together]) -> Finding | None:
-    """All devices at once against each alone, for each direction and kind of memory at the size to tell first."""
+def _together(groups: Sequence[Together]) -> list[Finding]:
+    """All devices at once against each alone, at the size to tell first: one finding for each kind of memory."""
     most = max((group.devices for group in groups), default=0)
     size = _first_size(group.setting for group in groups)
     chosen: dict[str, dict[Direction, Together]] = {}
     for group in groups:
         if (group.devices, group.setting.bytes) == (most, size):
             chosen.setdefault(group.setting.host_memory, {}).setdefault(group.setting.direction, group)
-    if not chosen:
-        return None
-    slowed = [kind for kind, of_kind in chosen.items() if any(_slowed(group) for group in of_kind.values())]
-    cause = fix = ""
-    if "pinned" in slowed:
-        cause = (
-            "The devices share a part of the way to host memory, a switch, a root port or the memory of one node; this "
-            "run cannot tell which."
-        )
-        fix = "See with lspci -tv which devices share a switch, and place the buffers of each on its own NUMA node."
-    elif slowed and "pinned" in chosen:
-        cause = (
-            "The links are not what they share, since pinned memory is not slowed: it is the host's part of the copy."
-        )
-        fix = "Pin or register the buffers of devices that work at once."
-    text = " ".join(_at_once(list(of_kind.values())) for of_kind in chosen.values())
-    return Finding("warning" if slowed else "info", "threads_devices", text, cause, fix)
+    return [_at_once(of_kind, chosen.get("pinned", {})) for of_kind in chosen.values()]
 
 
-def _at_once(groups: Sequence[Together]) -> str:
-    """One kind of memory: the sums of all directions, and which devices are slowed by how much."""
-    setting = groups[0].setting
-    sums = [
-        f"{format_rate(group.all.rate.median)} {_way(group.setting)}{_share(group)}" for group in groups if group.all
-    ]
-    moved = f" move {joined(sums)}" if sums else ""
-    what = f"{memory_name(setting.host_memory)} of {format_bytes(setting.bytes)} each"
-    text = f"{groups[0].devices} devices at once, with {what},{moved}".rstrip(",")
-    slowed: dict[str, list[float]] = {}
+def _at_once(groups: Mapping[Direction, Together], pinned: Mapping[Direction, Together]) -> Finding:
+    """One kind of memory: the directions that are slowed first, then the others."""
+    setting = next(iter(groups.values())).setting
+    slowed = [group for group in groups.values() if _slowed(group)]
+    others = [group for group in groups.values() if not _slowed(group)]
+    moved = [_moved(group) for group in slowed or others if group.all]
+    text = (
+        f"{next(iter(groups.values())).devices} devices at once, with {memory_name(setting.host_memory)} of "
+        f"{format_bytes(setting.bytes)} each,{f' move {joined(moved)}' if moved else ''}"
+    ).rstrip(",")
+    rest = [_moved(group) for group in others if group.all]
+    if slowed:
+        text += f": {_slower(slowed)}."
+        text += f" Not slowed by an amount that is certain and matters: {joined(rest)}." if rest else ""
+    elif any(group.alone and group.together for group in others):
+        text += ": no device is slowed by an amount that is certain and matters."
+    else:
+        text += "."
+    cause, fix = _shared(groups, pinned) if slowed else ("", "")
+    topic = f"threads_devices_{setting.host_memory}"
+    return Finding("warning" if slowed else "info", topic, text, cause, fix)
+
+
+def _shared(groups: Mapping[Direction, Together], pinned: Mapping[Direction, Together]) -> tuple[str, str]:
+    """Cause and advice: what devices share that slow each other, as far as the directions and pinned memory tell."""
+    slowed = [way for way, group in groups.items() if _slowed(group)]
+    kept = [way for way in slowed if way in pinned and not _slowed(pinned[way])]
+    if next(iter(groups.values())).setting.host_memory != "pinned":
+        if not kept:
+            return "", ""
+        ways = "" if kept == list(groups) else f" {joined([_WAYS.get(way, way) for way in kept])}"
+        return (
+            f"The links are not what they share, since pinned memory is not slowed{ways}: it is the host's part of the "
+            "copy.",
+            "Pin or register the buffers of devices that work at once.",
+        )
+    both = groups.get("both")
+    if slowed == ["both"] and all(way in groups and groups[way].together for way in ONE_WAY):
+        sums = (
+            f" with {format_rate(both.all.rate.median)} for both directions of all of them together"
+            if both and both.all
+            else ""
+        )
+        return (
+            "One way each device keeps its rate; what the host carries in both directions together is the limit.",
+            f"Plan{sums}." if sums else "",
+        )
+    return (
+        "The devices share a part of the way to host memory, a switch, a root port or the memory of one node; this run "
+        "cannot tell which.",
+        "See with lspci -tv which devices share a switch, and place the buffers of each on its own NUMA node.",
+    )
+
+
+def _moved(group: Together) -> str:
+    rate = format_rate(group.all.rate.median) if group.all else ""
+    return f"{rate} {_way(group.setting)}{_share(group)}"
+
+
+def _slower(groups: Sequence[Together]) -> str:
+    """``each device is 1.34 times slower than alone``, or which ones are."""
+    factors: dict[str, list[float]] = {}
     for group in groups:
         for device, factor in _slowed(group).items():
-            slowed.setdefault(device, []).append(factor)
-    if slowed:
-        each = [f"{device} {times(min(factors), max(factors))} slower" for device, factors in slowed.items()]
-        return f"{text}: {joined(each)} than alone."
-    if any(group.alone and group.together for group in groups):
-        return f"{text}: no device is slowed by an amount that is certain and matters."
-    return f"{text}."
+            factors.setdefault(device, []).append(factor)
+    if len(factors) > 1 and all(_slowed(group).keys() == group.together.keys() for group in groups):
+        every = [factor for of_device in factors.values() for factor in of_device]
+        return f"each device is {times(min(every), max(every))} slower than alone"
+    each = [f"{device} is {times(min(found), max(found))} slower" for device, found in factors.items()]
+    return f"{joined(each)} than alone"
 
 
 def _share(group: Together) -> str:

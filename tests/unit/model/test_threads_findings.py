@@ -37,7 +37,7 @@ def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: R
     assert "of the link both ways)" in finding.sentence
     assert finding.sentence.endswith("At 1 GiB the answers are the same.")
     assert re.search(r"one thread moves 5[45]\.\d GB/s to 5[45]\.\d GB/s of pinned memory", finding.cause)
-    assert "pin or register" in finding.fix.lower()
+    assert "pin or register" in finding.fix
 
 
 def test_pinned_memory_that_fills_the_link_needs_one_thread(full: Run) -> None:
@@ -167,7 +167,7 @@ def devices(synthetic: ModuleType, synthetic_threads: ModuleType, together: floa
     placed = synthetic_threads.placed
     alone = [placed(55.0, devices=1, target=f"cuda:{index}", seed=index) for index in range(2)]
     both = [placed(together, devices=2, target=f"cuda:{index}", seed=index + 2) for index in range(2)]
-    return by_topic(synthetic.run([*alone, *both, placed(2 * together, devices=2)]))["threads_devices"]
+    return by_topic(synthetic.run([*alone, *both, placed(2 * together, devices=2)]))["threads_devices_pinned"]
 
 
 def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -175,7 +175,7 @@ def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synth
     assert finding.severity == "warning"
     assert "2 devices at once, with pinned memory of 64 MiB each, move 6" in finding.sentence
     assert "GB/s H2D (60 % of what they move alone)" in finding.sentence
-    assert re.search(r"cuda:0 1\.7 times slower and cuda:1 1\.7 times slower than alone", finding.sentence)
+    assert re.search(r"alone\): each device is 1\.7 times slower than alone\.$", finding.sentence)
     assert "cannot tell which" in finding.cause
 
 
@@ -194,10 +194,34 @@ def test_devices_that_slow_pageable_copies_alone_share_the_host(
             place = {"target": f"cuda:{index}", "memory": memory}
             cases.append(synthetic_threads.placed(10.0, devices=1, seed=index, **place))
             cases.append(synthetic_threads.placed(together, devices=2, seed=index + 2, **place))
-    finding = by_topic(synthetic.run(cases))["threads_devices"]
+    found = by_topic(synthetic.run(cases))
+    finding = found["threads_devices_pageable"]
     assert finding.severity == "warning"
-    assert "pinned memory is not slowed" in finding.cause
-    assert "pin or register" in finding.fix.lower()
+    assert "pinned memory is not slowed:" in finding.cause
+    assert "Pin or register" in finding.fix
+    assert found["threads_devices_pinned"].severity == "info"
+
+
+@pytest.mark.parametrize(("one_way", "limit"), [(50.0, "both directions together"), (25.0, "cannot tell which")])
+def test_devices_that_slow_each_other_both_ways_alone_share_the_host_and_no_switch(
+    synthetic: ModuleType, synthetic_threads: ModuleType, one_way: float, limit: str
+) -> None:
+    cases = []
+    for way, alone, together in (("h2d", 50.0, 50.0), ("d2h", 50.0, one_way), ("both", 96.0, 72.0)):
+        for index in range(2):
+            place = {"target": f"cuda:{index}", "direction": way}
+            cases.append(synthetic_threads.placed(alone, devices=1, seed=index, **place))
+            cases.append(synthetic_threads.placed(together, devices=2, seed=index + 2, **place))
+        cases.append(synthetic_threads.placed(2 * together, devices=2, direction=way, seed=7))
+    finding = by_topic(synthetic.run(cases))["threads_devices_pinned"]
+    assert limit in finding.cause
+    if one_way == 50.0:
+        assert re.search(r"each, move 14[34] GB/s both ways \(7[45].*each device is 1\.33 times", finding.sentence)
+        assert re.search(r"certain and matters: (99|100).* H2D \(.*\) and (99|100).* D2H", finding.sentence)
+        assert re.search(r"Plan with 14[34] GB/s for both directions of all", finding.fix)
+    else:
+        assert re.search(r"each, move .* D2H \(.*\) and 14\d GB/s both ways \(", finding.sentence)
+        assert "lspci" in finding.fix
 
 
 def test_peers_name_the_slowest_pair_and_a_link_of_their_own(
