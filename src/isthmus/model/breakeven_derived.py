@@ -82,4 +82,23 @@ def _blamed(group: list[Blame]) -> str:
     ends = [min(group, key=lambda blame: blame.bytes), max(group, key=lambda blame: blame.bytes)]
     amounts = [f"{format_seconds(abs(end.seconds))} at {about_bytes(end.bytes)}" for end in ends]
     alone = f"takes {'longer' if seconds > 0 else 'less'} in the program than its parts take alone"
-    return f"{what} {alone} ({' to '.join(dict.fromkeys(amounts))})"
+    return f"{what} {alone} ({' to '.join(dict.fromkeys(amounts))}){_missing_cost(group[0])}"
+
+
+def _missing_cost(blame: Blame) -> str:
+    """The cost that the parts leave out, as the end of a sentence; empty where it is not known."""
+    longer = blame.seconds > 0
+    match blame.way, blame.part:
+        case "pageable", "use" if not longer:
+            return ": its copies overlap with what follows, while single ones are waited for"
+        case "managed_prefetch", "use" if longer:
+            return ": the CPU's first accesses after the pages came back fault again, which neither experiment measures"
+        case "mapped", "use" if longer:
+            return (
+                ": its kernel reads over the link what the CPU has just written, and writes at the same time where all "
+                "comes back, which neither experiment measures"
+            )
+        case "pinned" | "mapped" | "touched_registered", "setup":
+            return ": what allocation takes varies from visit to visit"
+        case _:
+            return ""

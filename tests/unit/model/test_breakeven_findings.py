@@ -9,6 +9,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.model.breakeven_comparison import Blame
+from isthmus.model.breakeven_derived import _missing_cost
 from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
 from isthmus.model.breakeven_seed import _against
 from isthmus.model.breakeven_words import size_words
@@ -157,6 +159,25 @@ def test_derived_thresholds_that_are_off_are_explained(synthetic: ModuleType, bu
         r"In \d+ of the \d+ that differ a use of pageable memory takes longer in the program", finding.cause
     )
     assert "caches" in finding.cause
+
+
+@pytest.mark.parametrize(
+    ("way", "part", "seconds", "cause"),
+    [
+        ("pageable", "use", -1e-6, "overlap with what follows"),
+        ("managed_prefetch", "use", 1e-6, "fault again"),
+        ("mapped", "use", 1e-6, "reads over the link what the CPU has just written"),
+        ("pinned", "setup", 1e-6, "varies from visit to visit"),
+        ("touched_registered", "setup", -1e-6, "varies from visit to visit"),
+    ],
+)
+def test_a_known_cost_that_the_parts_leave_out_is_named(way: str, part: str, seconds: float, cause: str) -> None:
+    assert cause in _missing_cost(Blame(way, part, seconds, MIB))  # type: ignore[arg-type]
+
+
+def test_a_cost_in_the_other_direction_is_not_explained_away() -> None:
+    assert _missing_cost(Blame("pageable", "use", 1e-6, MIB)) == ""
+    assert _missing_cost(Blame("mapped", "use", -1e-6, MIB)) == ""
 
 
 def test_without_single_costs_the_way_to_get_them_is_named(synthetic: ModuleType, builder: ModuleType) -> None:
