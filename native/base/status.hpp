@@ -14,6 +14,7 @@ enum class Code {
     function_absent,   // the library is there, but too old for the function
     device_absent,     // no device with this name
     call_failed,       // a vendor or system call said no
+    timed_out,         // what was begun has not ended, and may still be at work
     out_of_memory,     // host memory, device memory or the limit on locked memory
     unsupported,       // this device cannot do that; becomes a recorded skip
     invalid_argument,  // the caller's mistake

@@ -155,9 +155,9 @@ Status WorkerGroup::wait(const Limit& limit) {
     if (const std::size_t stuck = state.working; stuck > 0) {
         std::array<char, 32> seconds{};
         std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
-        Status status(Code::call_failed, std::to_string(stuck) + " of " + std::to_string(threads_.size()) +
-                                             " threads had not ended after " + seconds.data() +
-                                             " and were left behind: " + limit.doing);
+        Status status(Code::timed_out, std::to_string(stuck) + " of " + std::to_string(threads_.size()) +
+                                           " threads had not ended after " + seconds.data() +
+                                           " and were left behind: " + limit.doing);
         abandon();
         return status;
     }

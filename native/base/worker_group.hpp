@@ -33,7 +33,7 @@ class WorkerGroup {
     WorkerGroup& operator=(const WorkerGroup&) = delete;
 
     // Wakes all threads at once, each of which does its part, and returns when all have ended: with the first failure
-    // in the order of the threads. Nobody is busy while waiting. When the limit passes it returns call_failed, leaves
+    // in the order of the threads. Nobody is busy while waiting. When the limit passes it returns timed_out, leaves
     // the threads behind with all that their job uses, and refuses further jobs. One caller at a time.
     Status run(Job job, const Limit& limit);
 

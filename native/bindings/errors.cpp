@@ -17,6 +17,7 @@ const char* class_of(Code code) {
         case Code::unsupported: return "Unsupported";
         case Code::invalid_argument: return "UsageError";
         case Code::call_failed:
+        case Code::timed_out:
         case Code::ok: break;
     }
     return "CallFailed";

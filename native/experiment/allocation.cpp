@@ -33,10 +33,11 @@ double per_block(TimePoint start, TimePoint stop, std::size_t blocks) {
     return std::max(seconds_between(start, stop) - clock_seconds(), 0.0) / static_cast<double>(blocks);
 }
 
-// Registered memory is there once: two of its blocks would be other pages. A cold pool is cold for the first block
-// only.
-bool comes_alone(MemoryKind kind) {
-    return is_registered(kind) || kind == MemoryKind::device_pool_cold;
+// Several blocks at once would be something else: other pages to be locked, a pool that is no longer cold, or small
+// blocks that the driver carves out of one larger one.
+bool comes_alone(MemoryKind kind, bool beside) {
+    if (is_pageable(kind) || kind == MemoryKind::device_pool) return false;
+    return is_registered(kind) || kind == MemoryKind::device_pool_cold || !beside;
 }
 
 }  // namespace
@@ -105,7 +106,7 @@ Result<AllocationSamples> AllocationCase::run_blocks(std::size_t warmups, Quota 
 }
 
 std::size_t AllocationCase::choose_batch(double allocate_seconds) const {
-    if (comes_alone(kind_) || allocate_seconds >= short_seconds) return 1;
+    if (comes_alone(kind_, beside_) || allocate_seconds >= short_seconds) return 1;
     return std::clamp(most_bytes_at_once / bytes_, std::size_t{1}, most_blocks);
 }
 

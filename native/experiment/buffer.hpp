@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -64,8 +65,10 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     std::size_t bytes() const { return memory_->bytes(); }
     Session& session() { return *session_; }
     const std::shared_ptr<Session>& session_handle() const { return session_; }
-    // Fails with invalid_argument when the region leaves the buffer.
+    // Fails with invalid_argument when the region leaves the buffer, and with call_failed once the buffer is lost.
     Result<Region> region(std::size_t offset, std::size_t bytes);
+    // Says that somebody may use the memory at any time, so that nothing found in it proves anything any more.
+    void lose(std::string reason) { lost_ = std::move(reason); }
 
     // Of a region of this buffer. Managed memory is filled and checked by the side it is wanted on; other kinds where
     // they are. Write-combined memory is checked by the device, since the CPU reads it at a hundredth of the rate.
@@ -90,6 +93,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     Status on_host(Region region, Work work);
 
     std::shared_ptr<Session> session_;
+    std::string lost_;  // why; empty while it is not
     std::unique_ptr<Allocation> memory_;
 };
 

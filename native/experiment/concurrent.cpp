@@ -211,8 +211,10 @@ Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quo
         work->reset();
         WorkerGroup::Job part = job;  // copied here, since copying allocates
         const TimePoint start = now();
-        ISTHMUS_TRY(group ? group->run(std::move(part), limit)
-                          : WorkerGroup::run_once(threads, std::move(part), limit));
+        Status status =
+            group ? group->run(std::move(part), limit) : WorkerGroup::run_once(threads, std::move(part), limit);
+        if (status.code() == Code::timed_out) lose_buffers();
+        ISTHMUS_TRY(std::move(status));
         return std::pair(start, now());
     };
     ConcurrentSamples samples;
@@ -235,6 +237,16 @@ Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quo
         for (std::unique_ptr<Stream>& stream : track.streams) track.lane.session().give_back(std::move(stream));
     }
     return samples;
+}
+
+// A thread that was left behind writes when it comes round, the right data perhaps: a later transfer that did nothing
+// would pass for verified.
+void ConcurrentTransfer::lose_buffers() {
+    for (const ConcurrentLane& lane : lanes_) {
+        for (const auto& buffer : {lane.source, lane.destination}) {
+            buffer->lose("a thread that was left behind may still use this buffer: " + description());
+        }
+    }
 }
 
 }  // namespace isthmus

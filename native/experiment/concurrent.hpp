@@ -67,6 +67,7 @@ class ConcurrentTransfer {
     Result<std::shared_ptr<Work>> prepare_work();
     Status evict();
     std::string description() const;
+    void lose_buffers();
 
     std::vector<ConcurrentLane> lanes_;
     std::size_t bytes_;

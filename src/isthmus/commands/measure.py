@@ -30,9 +30,7 @@ def measure(
         typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Sizes up to 4 GiB and more time for each case, minutes.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Larger sizes and more time for each case, minutes.")] = False,
     sizes: Annotated[
         str,
         typer.Option(
@@ -42,7 +40,10 @@ def measure(
     memory: Annotated[
         str,
         typer.Option(
-            "--memory", metavar="KINDS", help="Kinds of host memory, by commas: pageable,pinned.", show_default=False
+            "--memory",
+            metavar="KINDS",
+            help="Kinds of memory, by commas: pageable,pinned; a wrong one lists them.",
+            show_default=False,
         ),
     ] = "",
     direction: Annotated[
@@ -51,7 +52,10 @@ def measure(
     alignment: Annotated[
         str,
         typer.Option(
-            "--alignment", metavar="SIZE", help="Addresses that are multiples of this and no more.", show_default=False
+            "--alignment",
+            metavar="SIZE",
+            help="bandwidth: addresses that are multiples of this and no more.",
+            show_default=False,
         ),
     ] = "",
     time: Annotated[
@@ -68,7 +72,7 @@ def measure(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
 ) -> None:
-    """Measure how fast data moves between this host and a device, with every kind of memory."""
+    """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
     from isthmus.experiment.devices import open_device
     from isthmus.experiment.measure import choose_experiments
     from isthmus.experiment.measure import measure as run_experiments

@@ -17,6 +17,7 @@ from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.first_calls import FIRST_BYTES, measure_first_calls
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
+from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case, Series, format_bytes
@@ -80,7 +81,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
             if why is None:
                 points.append(point)
             else:
-                skipped.append(_skipped(_template(point), why))
+                skipped.append(skipped_case(_template(point), why))
     batches = [Batch(1 + len(possible), 0.01, partial(_first_calls, device, possible))]
     if points:
         batches.append(Batch(len(points), 1.0, partial(_prepare, device.native, points)))
@@ -111,10 +112,6 @@ def _why_not_by_default(point: _Point, options: Options) -> str | None:
 def _template(point: _Point, phase: str = "allocate") -> Case:
     method = f"beside_{phase}" if point.beside else phase
     return Case(experiment=NAME, method=method, host_memory=point.kind, bytes=point.bytes)
-
-
-def _skipped(case: Case, reason: str) -> Case:
-    return msgspec.structs.replace(case, skipped=True, note=reason)
 
 
 def _prepare(device: _native.Device, points: Sequence[_Point]) -> Prepared:
@@ -150,12 +147,12 @@ def _first_calls(device: OpenDevice, kinds: Sequence[str]) -> Prepared:
     try:
         seconds, calls = measure_first_calls(device, kinds)
     except CallFailed as error:
-        return Prepared([], [[_skipped(opening, f"failed: {error}")]])
+        return Prepared([], [[skipped_case(opening, reason_of(error))]])
     ended = [[_measured(opening, seconds)]]
     for kind, phases in calls.items():
         point = _Point(kind, FIRST_BYTES)
         if isinstance(phases, str):
-            ended.append([_skipped(_template(point, "first_allocate"), phases)])
+            ended.append([skipped_case(_template(point, "first_allocate"), phases)])
         else:
             ended.append([_measured(_template(point, f"first_{phase}"), each) for phase, each in phases.items()])
     return Prepared([], ended)

@@ -15,6 +15,7 @@ from isthmus.experiment.blocks import Point, over_budget, split_by_memory
 from isthmus.experiment.buffers import Lane, TransferBuffers, wrong_data
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
+from isthmus.experiment.reasons import skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import KIB, MIB, Case, Metric, format_bytes
@@ -71,7 +72,7 @@ def _weight(points: Sequence[Point]) -> float:
 
 
 def _skipped(point: Point, options: Options, reason: str) -> Case:
-    return msgspec.structs.replace(template(point, options), skipped=True, note=reason)
+    return skipped_case(template(point, options), reason)
 
 
 def template(point: Point, options: Options) -> Case:
@@ -125,7 +126,7 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options, *, ca
         if reason is None:
             subjects.append(_TransferSubject(case, buffers.lanes(point), offset, options.seed, bool(cached_for)))
         else:
-            ended.append([msgspec.structs.replace(case, skipped=True, note=reason)])
+            ended.append([skipped_case(case, reason)])
     return Prepared(subjects, ended, buffers.placement())
 
 

@@ -18,6 +18,7 @@ from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import Point, over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
+from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case, format_bytes
@@ -62,7 +63,9 @@ class _Point(NamedTuple):
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every way, case and size, measured interleaved from one source and to one buffer of the device."""
     points, skipped = [], []
-    for way in options.chosen(MEMORY_KINDS, options.memory):
+    # Without pageable memory there would be nothing to compare with.
+    chosen = options.chosen(MEMORY_KINDS, options.memory)
+    for way in MEMORY_KINDS if not options.memory else dict.fromkeys(["pageable", *chosen]):
         reason = _why_not(way, device)
         for work in _WORKS:
             for in_place in (False, True):
@@ -116,7 +119,7 @@ def _template(point: _Point) -> Case:
 
 
 def _skipped(point: _Point, reason: str) -> Case:
-    return msgspec.structs.replace(_template(point), uses=None, skipped=True, note=reason)
+    return skipped_case(msgspec.structs.replace(_template(point), uses=None), reason)
 
 
 def _prepare(device: OpenDevice, points: Sequence[_Point], steps: Sequence[Point], options: Options) -> Prepared:
@@ -127,9 +130,9 @@ def _prepare(device: OpenDevice, points: Sequence[_Point], steps: Sequence[Point
         source.fill_pattern(0, source.bytes, options.seed)
         on_device = device.native.allocate("device", largest)
     except IsthmusError as error:
-        return Prepared([], [[_skipped(point, f"failed: {error}")] for point in points])
+        return Prepared([], [[_skipped(point, reason_of(error))] for point in points])
     trips: list[Subject] = [_TripSubject(point, source, on_device) for point in points]
-    copies = bandwidth.prepare(steps, device, options, cached_for=NAME)
+    copies = bandwidth.prepare(steps, device, options._replace(alignment_bytes=None), cached_for=NAME)
     return Prepared([*trips, *copies.subjects], copies.ended)
 
 

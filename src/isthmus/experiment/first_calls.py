@@ -14,6 +14,7 @@ from typing import Any
 from isthmus import _native
 from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.devices import OpenDevice, open_native
+from isthmus.experiment.reasons import reason_of
 from isthmus.record import MIB
 
 __all__ = ["FIRST_BYTES", "FirstCalls", "measure_first_calls"]
@@ -58,7 +59,7 @@ def _measure(backend: str, index: int, model: str, kinds: Sequence[str]) -> tupl
             samples: Any = _native.create_allocation(device, kind, FIRST_BYTES).run(0, 1, 1, 0.0)
             calls[kind] = {phase: times[0] for phase, times in samples.items() if times}
         except IsthmusError as error:
-            calls[kind] = f"{'failed: ' if isinstance(error, CallFailed) else ''}{error}"
+            calls[kind] = reason_of(error)
     return seconds, calls
 
 

@@ -61,6 +61,8 @@ def choose_experiments(names: Sequence[str], options: Options) -> list[Experimen
     experiments = [EXPERIMENTS[name] for name in (EXPERIMENTS if _ALL in chosen else chosen)]
     _check("memory kind", options.memory, [experiment.MEMORY_KINDS for experiment in experiments])
     _check("direction", options.directions, [experiment.DIRECTIONS for experiment in experiments])
+    if options.alignment_bytes is not None and bandwidth.NAME not in {experiment.NAME for experiment in experiments}:
+        raise UsageError("--alignment concerns bandwidth alone; leave it out, or measure bandwidth")
     return experiments
 
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from isthmus.errors import CallFailed, IsthmusError
+from isthmus.errors import IsthmusError
+from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import LEAST_SAMPLES, MIB, Case
 
@@ -121,10 +122,8 @@ def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
     begin = time.monotonic()
     try:
         subject.visit(quota, collected)
-    except CallFailed as error:
-        collected.failed = f"failed: {error}"
     except IsthmusError as error:
-        collected.failed = str(error)
+        collected.failed = reason_of(error)
     collected.seconds += time.monotonic() - begin
 
 

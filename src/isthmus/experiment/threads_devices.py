@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from isthmus import _native
-from isthmus.errors import CallFailed, IsthmusError
+from isthmus.errors import IsthmusError
 from isthmus.experiment.arena import Arena, allocate_largest
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.binding import NodeBinding, binding_to, on_node, why_not_bound
@@ -18,6 +18,7 @@ from isthmus.experiment.concurrent import ConcurrentSubject, Division, NativeLan
 from isthmus.experiment.devices import OpenDevice, open_native
 from isthmus.experiment.numa import read_numa_nodes
 from isthmus.experiment.options import Options
+from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import Case, Device, Metric
@@ -43,10 +44,10 @@ def plan_devices(
     pairs = [_peer_case(*pair, _peer_bytes(points)) for pair in permutations((each.spec for each in others), 2)]
     if len(others) < 2:
         alone = [*[msgspec.structs.replace(case, devices=2) for case in skipped[:1]], _peer_case("", "", 0)]
-        return Planned([], [_skip(case, _NEEDS_TWO) for case in alone])
+        return Planned([], [skipped_case(case, _NEEDS_TWO) for case in alone])
     needed = len(others) * bytes_needed(points, device.description.shares_host_memory)
     if needed > memory_bytes:
-        return Planned([], [_skip(case, over_budget(memory_bytes)) for case in [*skipped, *pairs]])
+        return Planned([], [skipped_case(case, over_budget(memory_bytes)) for case in [*skipped, *pairs]])
     subjects = len(points) * (len(others) + 1) + len(pairs)
     weight = sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points) * (2 * len(others))
     return Planned([Batch(subjects, weight, partial(prepare, device, others, points, options))])
@@ -83,7 +84,7 @@ def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point
             case = template(point, 1, spec)
             if reason := machine.why_not(spec, point):
                 missing = missing or reason
-                ended.append([_skip(case, reason)])
+                ended.append([skipped_case(case, reason)])
                 continue
             own = machine.lanes(spec, point)
             subjects.append(ConcurrentSubject(case, own, _DIVISION))
@@ -91,13 +92,13 @@ def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point
             lanes += own
         together = template(point, len(others))
         if missing:
-            ended.append([_skip(together, missing)])
+            ended.append([skipped_case(together, missing)])
         else:
             subjects.append(ConcurrentSubject(together, lanes, _DIVISION, parts))
     for source, destination in permutations(machine.specs, 2):
         case = _peer_case(source, destination, _peer_bytes(points))
         if reason := machine.why_no_copy(source, destination):
-            ended.append([_skip(case, reason)])
+            ended.append([skipped_case(case, reason)])
         else:
             subjects.append(_PeerSubject(case, machine.ends(source, destination), options.seed))
     return Prepared(subjects, ended)
@@ -125,8 +126,7 @@ class _Machine:
             try:
                 self._ready[other.spec] = self._make_ready(device, other, points)
             except IsthmusError as error:
-                failed = "failed: " if isinstance(error, CallFailed) else ""
-                self._unusable[other.spec] = f"{failed}{other.spec}: {error}"
+                self._unusable[other.spec] = reason_of(error, f"{other.spec}: ")
 
     def _make_ready(self, device: OpenDevice, other: Device, points: Sequence[Point]) -> _Ready:
         own = other.spec == device.description.spec
@@ -190,10 +190,6 @@ def _peer_case(source: str, destination: str, size: int) -> Case:
         target=source,
         peer=destination,
     )
-
-
-def _skip(case: Case, reason: str) -> Case:
-    return msgspec.structs.replace(case, skipped=True, note=reason)
 
 
 class _PeerSubject:

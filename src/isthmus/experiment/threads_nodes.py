@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-import msgspec
-
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.binding import binding_to, on_node, why_not_bound
 from isthmus.experiment.blocks import Point, bytes_needed, over_budget
@@ -12,6 +10,7 @@ from isthmus.experiment.buffers import TransferBuffers
 from isthmus.experiment.concurrent import ConcurrentSubject, Division, native_lanes
 from isthmus.experiment.devices import OpenDevice, open_native
 from isthmus.experiment.options import Options
+from isthmus.experiment.reasons import skipped_case
 from isthmus.experiment.rounds import Subject
 from isthmus.experiment.sampling import Rules
 from isthmus.record import Case, Device, NumaNode
@@ -34,9 +33,9 @@ def plan_nodes(
     everything = [template(point, other.spec, node.id) for other in others for node in possible for point in points]
     if len(possible) < 2:
         lone = template(points[0], device.description.spec, possible[0].id if possible else 0)
-        return Planned([], [_skip(lone, "needs two NUMA nodes with processors; there is one")])
+        return Planned([], [skipped_case(lone, "needs two NUMA nodes with processors; there is one")])
     if len(possible) * bytes_needed(points, device.description.shares_host_memory) > memory_bytes:
-        return Planned([], [_skip(case, over_budget(memory_bytes)) for case in everything])
+        return Planned([], [skipped_case(case, over_budget(memory_bytes)) for case in everything])
     weight = sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points) * len(possible)
     return Planned(
         [
@@ -76,17 +75,13 @@ def prepare(
         cases = {point: template(point, other.spec, node.id) for point in points}
         binding = binding_to(node.id, device.allowed_cpus)
         if reason := why_not_bound(binding):
-            ended += [[_skip(case, reason)] for case in cases.values()]
+            ended += [[skipped_case(case, reason)] for case in cases.values()]
             continue
         buffers = on_node(binding, partial(TransferBuffers, points, native, 0, options.seed))
         for point, case in cases.items():
             if reason := buffers.why_not(point):
-                ended.append([_skip(case, reason)])
+                ended.append([skipped_case(case, reason)])
                 continue
             lanes = native_lanes(buffers.lanes(point), options.seed, f"node {node.id} ", binding)
             subjects.append(ConcurrentSubject(case, lanes, _DIVISION))
     return Prepared(subjects, ended)
-
-
-def _skip(case: Case, reason: str) -> Case:
-    return msgspec.structs.replace(case, skipped=True, note=reason)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, get_args
 
 from isthmus.model.curve import Point, case_point, is_resolved
@@ -32,7 +33,7 @@ class ThreadCurve:
     """One way to divide a transfer among threads: number of threads, of one direction, to point, ascending.
 
     `streams` says whether the threads of a direction share a stream or have one each, `slicing` whether each copies
-    one slice or they take chunks from a common counter. With one thread there is no difference between the streams:
+    one slice or they take chunks, of `chunk_bytes`, from a common counter. With one thread there is no difference between the streams:
     that point belongs to both. `failed` are points whose data did not arrive; no conclusion may rest on them.
     `skipped` has the reasons of those that could not be measured.
     """
@@ -43,6 +44,7 @@ class ThreadCurve:
     bytes: int
     streams: StreamUse
     slicing: Slicing
+    chunk_bytes: int | None
     points: Mapping[int, Point]
     failed: Mapping[int, Point]
     skipped: Mapping[int, str]
@@ -79,6 +81,7 @@ def thread_curves(run: Run) -> list[ThreadCurve]:
                     bytes=size,
                     streams=streams,
                     slicing=slicing,
+                    chunk_bytes=_chunk_bytes(chosen[0]),
                     points={count: point for count, point in sorted(points.items()) if point.verified != "no"},
                     failed={count: point for count, point in sorted(points.items()) if point.verified == "no"},
                     skipped={case.threads or 1: case.note for case in chosen if case.skipped},
@@ -118,6 +121,10 @@ def _place(curve: ThreadCurve) -> tuple[object, ...]:
 def _is_plain(case: Case) -> bool:
     plain = case.devices is None and not case.target and case.node is None
     return case.experiment == "threads" and case.method in ("workers", "spawn") and plain
+
+
+def _chunk_bytes(case: Case) -> int | None:
+    return ceil(case.bytes / case.pieces) if case.pieces else None
 
 
 def _by_streams(cases: Iterable[Case]) -> dict[StreamUse, list[Case]]:

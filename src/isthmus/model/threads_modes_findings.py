@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from isthmus.model.contrast import MATTERS, Contrast
+from isthmus.model.contrast import MATTERS, Contrast, above
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import capitalised, memory_name, times
-from isthmus.model.threads import ThreadCurve, reference_bytes
+from isthmus.model.threads import ThreadCurve, reference_bytes, worker_curves
 from isthmus.model.threads_modes import BothWays, chunks_against_slices, own_against_shared, threads_both_ways
 from isthmus.model.threads_words import count_span, divided, joined, link_share, threads_of, way_name
 from isthmus.record import Run, format_bytes, format_rate
@@ -27,20 +27,56 @@ def mode_findings(run: Run, curves: Sequence[ThreadCurve]) -> list[Finding]:
             faster="Give each thread a stream of its own",
             slower="Let the threads share one stream",
         ),
-        _compared(
-            "threads_chunks",
-            "Taking chunks from a common counter, instead of one slice for each thread,",
-            chunks_against_slices(curves),
-            faster="Let threads take chunks",
-            slower="Give each thread one slice",
-        ),
+        _chunks(curves),
         _both_ways(run, threads_both_ways(curves)),
     ]
     return [finding for finding in found if finding]
 
 
+def _chunks(curves: Sequence[ThreadCurve]) -> Finding | None:
+    """About chunks of the size that was measured alone: larger ones wait less often."""
+    pairs = chunks_against_slices(curves)
+    sizes = sorted({curve.chunk_bytes for curve, _ in pairs if curve.chunk_bytes})
+    if not sizes:
+        return None
+    size = joined([format_bytes(each) for each in sizes])
+    return _compared(
+        "threads_chunks",
+        f"Taking chunks of {size} from a common counter, instead of one slice for each thread,",
+        pairs,
+        faster=f"Let threads take chunks of {size}",
+        slower=f"Give each thread one slice rather than chunks of {size}",
+        cause=_waiting(curves),
+    )
+
+
+def _waiting(curves: Sequence[ThreadCurve]) -> str:
+    """What the wait after each chunk costs a thread that is alone, where that shows the most; empty if nowhere."""
+    single = {(*curve.subject, curve.slicing): curve.points[1] for curve in worker_curves(curves) if 1 in curve.points}
+    losses = [
+        (whole.rate.median / chunked.rate.median, memory, direction, chunked, whole)
+        for (memory, direction, size, slicing), chunked in single.items()
+        if slicing == "chunks" and (whole := single.get((memory, direction, size, "slices")))
+        if above(whole, chunked) and whole.rate.median >= MATTERS * chunked.rate.median
+    ]
+    if not losses:
+        return ""
+    _, memory, direction, chunked, whole = max(losses, key=lambda loss: loss[0])
+    return (
+        "Each thread waits for its chunk to arrive before it takes the next, and that costs: "
+        f"{threads_of(direction, 1)} in chunks moves {format_rate(chunked.rate.median)} of {memory_name(memory)} "
+        f"{way_name(direction)}, in one piece {format_rate(whole.rate.median)}."
+    )
+
+
 def _compared(
-    topic: str, subject: str, pairs: Sequence[tuple[ThreadCurve, Contrast]], *, faster: str, slower: str
+    topic: str,
+    subject: str,
+    pairs: Sequence[tuple[ThreadCurve, Contrast]],
+    *,
+    faster: str,
+    slower: str,
+    cause: str = "",
 ) -> Finding | None:
     """Where one of two ways to divide a transfer certainly beats the other, which is plainer to program."""
     if not pairs:
@@ -71,7 +107,8 @@ def _compared(
     fix = f"{faster if True in gains else slower}."
     if len(gains) > 1:
         fix = f"{faster} where that gains, and see the table for where it loses."
-    return Finding("info", topic, f"{subject} gives {joined(parts)} ({counts}){rest}.", fix=fix)
+    sentence = f"{subject} gives {joined(parts)} ({counts}){rest}."
+    return Finding("info", topic, sentence, cause if False in gains else "", fix)
 
 
 def _factors(gap: Contrast) -> list[float]:

@@ -127,6 +127,8 @@ def _charts(
     made = []
     for case in PLAIN_CASES:
         drawn = [(run, [curve for curve in draw(analysis, case) if curve.rows]) for run, analysis in found]
+        if not any(curves for _, curves in drawn):
+            continue
         domain = y.domain or _domain([curve for _, curves in drawn for curve in curves], rules)
         for run, curves in drawn:
             if not curves:

@@ -170,6 +170,6 @@ int main() {
             return Status();
         },
         impatient);
-    expect(left.code() == Code::call_failed, "it is left behind");
+    expect(left.code() == Code::timed_out, "it is left behind");
     std::puts("as promised");
 }

@@ -140,7 +140,7 @@ def test_wrong_data_end_a_subject_at_once() -> None:
     ("error", "note"),
     [
         (CallFailed("copy failed for 8 bytes"), "failed: copy failed for 8 bytes"),
-        (OutOfMemory("8 bytes of pinned memory"), "failed: 8 bytes of pinned memory"),
+        (OutOfMemory("8 bytes of pinned memory"), "8 bytes of pinned memory"),
         (Unsupported("the device cannot prefetch"), "the device cannot prefetch"),
         (DeviceAbsent("it was unplugged"), "it was unplugged"),
     ],

@@ -119,7 +119,22 @@ def test_chunks_that_lose_at_many_threads_only(synthetic: ModuleType, synthetic_
     chunks = ways.cases({("h2d", "pinned"): lambda threads: 50.0 if threads < 16 else 25.0}, [ways.CHUNKS])
     finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
     assert re.search(r"gives 0\.(50|49 to 0\.50|50 to 0\.51|49) times the rate with pinned memory", finding.sentence)
-    assert finding.fix == "Give each thread one slice."
+    assert finding.sentence.startswith("Taking chunks of 1 MiB from a common counter")
+    assert finding.cause == ""
+    assert finding.fix == "Give each thread one slice rather than chunks of 1 MiB."
+
+
+def test_the_wait_after_each_chunk_is_the_cause_where_one_thread_shows_it(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    ways = synthetic_threads
+    slices = ways.cases({("h2d", "pinned"): lambda threads: 53.0})
+    chunks = ways.cases({("h2d", "pinned"): lambda threads: 36.0 if threads == 1 else 46.0}, [ways.CHUNKS])
+    finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
+    assert "waits for its chunk to arrive before it takes the next" in finding.cause
+    assert re.search(
+        r"one thread in chunks moves 3[56]\.\d GB/s of pinned memory H2D, in one piece 5[23]\.\d", finding.cause
+    )
 
 
 def test_both_ways_of_pageable_memory_share_the_host_where_pinned_memory_does_not(full: Run) -> None:
