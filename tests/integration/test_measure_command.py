@@ -196,7 +196,7 @@ def test_sizes_beyond_the_memory_budget_are_skipped_with_the_option_that_helps(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["bandwith"], "no experiment 'bandwith'; did you mean bandwidth? There are bandwidth"),
+        (["bandwith"], "no experiment 'bandwith'; did you mean bandwidth? There are allocation, bandwidth"),
         (["--memory", "pined"], "no memory kind 'pined'; did you mean pinned? There are pageable, pageable_huge,"),
         (["--memory", "pinned,x"], "no memory kind 'x'; there are pageable, pageable_huge,"),
         (["--direction", "h2h"], "no direction 'h2h'; did you mean h2d? There are h2d, d2h, both"),

@@ -72,7 +72,7 @@ def _two_dimensional(costs: AllocationCosts) -> Finding | None:
         if gap and gap.told_apart and not gap.alike:
             found.append(f"{memory_name(kind)} costs {_span(gap)} as much as linear device memory")
         elif gap and gap.alike:
-            found.append(f"{memory_name(kind)} costs what linear device memory does, within 5 % (median of the sizes)")
+            found.append(f"{memory_name(kind)} costs what linear device memory does, within 5 % at every size")
         elif gap:
             found.append(f"{memory_name(kind)} is not certainly dearer or cheaper than linear device memory")
     if not found:

@@ -1,7 +1,7 @@
 """What host memory costs, in sentences: pageable and pinned memory, huge pages, managed memory."""
 
 from isthmus.model.allocation import AllocationCosts, Phase
-from isthmus.model.allocation_words import costs_text, how_many_times, shown_size, within_text
+from isthmus.model.allocation_words import costs_text, how_many_times, ratio_range, shown_size, within_text
 from isthmus.model.cost_fit import fit_cost
 from isthmus.model.cost_ratio import cost_ratio
 from isthmus.model.finding import Finding
@@ -114,13 +114,13 @@ def _like_pinned(costs: AllocationCosts) -> str:
         gap = cost_ratio(costs.calls(kind), costs.calls("pinned"), least_bytes=LARGE_BYTES)
         if gap and gap.alike:
             same.append(memory_name(kind))
-        elif gap and gap.told_apart:
-            other.append(f"{memory_name(kind)} costs {how_many_times(gap.typical)} as much")
-        elif gap:
+        elif gap and gap.unknown:
             other.append(f"{memory_name(kind)} cannot be told from it")
+        elif gap:
+            other.append(f"{memory_name(kind)} costs {ratio_range(gap)} as much")
     parts = [f"{enumerated(same)} {'cost' if len(same) > 1 else 'costs'} the same within 5 %"] if same else []
     text = "; ".join([*parts, *other])
-    return f" {capitalised(text)} (median from 1 MiB on)." if text else ""
+    return f" {capitalised(text)} (sizes from 1 MiB on)." if text else ""
 
 
 def _huge_pages(run: Run, costs: AllocationCosts) -> Finding | None:
@@ -129,16 +129,18 @@ def _huge_pages(run: Run, costs: AllocationCosts) -> Finding | None:
         ("registered", "allocate", "registered_huge", "registering"),
         ("touched_registered", "allocate", "touched_registered_huge", "touching with many threads and registering"),
     )
-    gains, helps = [], False
+    gains, helpful = [], set()
     for plain, phase, huge, name in pairs:
         gap = cost_ratio(costs.phase(plain, phase), costs.phase(huge, phase), least_bytes=_HUGE_FROM)
         if gap is None:
             continue
-        if gap.told_apart and not gap.alike:
-            helps = helps or gap.typical > 1
-            gains.append(f"{name} {how_many_times(gap.typical)} as fast")
-        else:
+        if gap.alike or not gap.told_apart:
             gains.append(f"no certain difference to {name}")
+        elif gap.span[1] < 1:
+            gains.append(f"{name} {ratio_range(gap.inverse)} slower")
+        else:
+            gains.append(f"{name} {ratio_range(gap)} as fast")
+            helpful |= {plain} if gap.typical > 1 else set()
     if not gains:
         return None
     memory = run.fingerprint.host.memory
@@ -146,12 +148,16 @@ def _huge_pages(run: Run, costs: AllocationCosts) -> Finding | None:
     return Finding(
         "info",
         "allocation_huge_pages",
-        f"Huge pages make {enumerated(gains)} (median of the sizes from 4 MiB on).",
-        cause=f"A page fault then fetches {pages}." if helps and memory.huge_page_bytes else "",
+        f"Huge pages make {enumerated(gains)} (sizes from 4 MiB on).",
+        cause=f"A page fault then fetches {pages}." if helpful & _TOUCHED and memory.huge_page_bytes else "",
         fix="Ask for huge pages with madvise(MADV_HUGEPAGE) for buffers of 4 MiB and more, before they are touched."
-        if helps
+        if helpful
         else "",
     )
+
+
+# Kinds whose time above has page faults in it.
+_TOUCHED = {"pageable", "touched_registered"}
 
 
 def _managed(costs: AllocationCosts) -> Finding | None:

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 
 from isthmus.model.allocation import CostCurve
 from isthmus.model.cost_fit import CostFit, CostPiece, fit_cost
+from isthmus.model.cost_ratio import CostRatio
 from isthmus.model.phrases import enumerated, times
 from isthmus.record import MIB, format_bytes, format_seconds
 
-__all__ = ["SHOWN_BYTES", "costs_text", "how_many_times", "shown_size", "within_text"]
+__all__ = ["SHOWN_BYTES", "costs_text", "how_many_times", "ratio_range", "shown_size", "within_text"]
 
 # Large enough that the part for each byte counts, small enough that every machine measures it.
 SHOWN_BYTES = 64 * MIB
@@ -68,6 +69,16 @@ def how_many_times(ratio: float) -> str:
     if ratio < 999.5:
         return times(ratio, ratio)
     return f"{float(f'{ratio:.2g}'):,.0f} times"
+
+
+def ratio_range(gap: CostRatio) -> str:
+    """The smallest and the largest ratio with their sizes: ``0.80 (at 256 MiB) to 1.55 times (at 1 MiB)``."""
+    by_ratio = sorted(zip((ratio.median for ratio in gap.ratios), gap.sizes, strict=True))
+    (low, low_size), (high, high_size) = by_ratio[0], by_ratio[-1]
+    first, last = how_many_times(low), how_many_times(high)
+    if first == last:
+        return first
+    return f"{first.removesuffix(' times')} (at {format_bytes(low_size)}) to {last} (at {format_bytes(high_size)})"
 
 
 def shown_size(sizes: Iterable[int]) -> int:

@@ -41,8 +41,20 @@ class CostRatio:
 
     @property
     def alike(self) -> bool:
-        """Whether the typical ratio is too close to 1 to act on."""
-        return 1 / _MATTERS < self.typical < _MATTERS
+        """Whether the ratio is certainly too close to 1 to act on, at every size."""
+        return all(ratio.low > 1 / _MATTERS and ratio.high < _MATTERS for ratio in self.ratios)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether neither certainly costs more at any size."""
+        return all(ratio.low <= 1 <= ratio.high for ratio in self.ratios)
+
+    @property
+    def inverse(self) -> "CostRatio":
+        """Second over first cost."""
+        return CostRatio(
+            self.sizes, tuple(Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low) for ratio in self.ratios)
+        )
 
     def at(self, size: int) -> Interval:
         """The ratio at one of `sizes`."""

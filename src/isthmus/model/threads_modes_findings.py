@@ -51,7 +51,10 @@ def _chunks(curves: Sequence[ThreadCurve]) -> Finding | None:
 
 
 def _waiting(curves: Sequence[ThreadCurve]) -> str:
-    """What the wait after each chunk costs a thread that is alone, where that shows the most; empty if nowhere."""
+    """What the wait after each chunk costs a thread that is alone, where that shows the most; empty if nowhere.
+
+    Of pinned memory where that shows it: copies of pageable memory wait for more than the link.
+    """
     single = {(*curve.subject, curve.slicing): curve.points[1] for curve in worker_curves(curves) if 1 in curve.points}
     losses = [
         (whole.rate.median / chunked.rate.median, memory, direction, chunked, whole)
@@ -61,11 +64,11 @@ def _waiting(curves: Sequence[ThreadCurve]) -> str:
     ]
     if not losses:
         return ""
-    _, memory, direction, chunked, whole = max(losses, key=lambda loss: loss[0])
+    _, memory, direction, chunked, whole = max(losses, key=lambda loss: (loss[1] == "pinned", loss[0]))
     return (
         "Each thread waits for its chunk to arrive before it takes the next, and that costs: "
-        f"{threads_of(direction, 1)} in chunks moves {format_rate(chunked.rate.median)} of {memory_name(memory)} "
-        f"{way_name(direction)}, in one piece {format_rate(whole.rate.median)}."
+        f"of {memory_name(memory)} {way_name(direction)}, {format_rate(chunked.rate.median)} with "
+        f"{threads_of(direction, 1)} in chunks and {format_rate(whole.rate.median)} in one piece."
     )
 
 

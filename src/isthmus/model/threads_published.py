@@ -6,10 +6,12 @@ slice for each persistent thread, one session for all of them, PCI Express 1.0 x
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.model.curve import ONE_WAY
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate, memory_name, times
 from isthmus.model.threads import REFERENCE_BYTES
 from isthmus.model.threads_gain import Gain
+from isthmus.model.threads_gain_findings import FULL_LINK
 from isthmus.model.threads_modes import BothWays
 from isthmus.model.threads_words import joined, way_name
 from isthmus.record import MIB, Run
@@ -103,15 +105,21 @@ def _plain(both: Sequence[BothWays]) -> list[BothWays]:
 
 
 def _idle(run: Run, gains: Sequence[Gain]) -> str:
-    """What one thread leaves of the link, where it left theirs room to gain and leaves ours less."""
+    """What one thread leaves of the link, where theirs left room to gain and ours fills it as far as links fill."""
     limit = link_rate(run)
-    idle = {
-        gain.curve.direction: (1 - published_share(gain.curve.direction, 1), 1 - gain.one.rate.median / limit)
+    reached = {
+        gain.curve.direction: gain.one.rate.median / limit
         for gain in gains
-        if limit and gain.curve.host_memory == "pinned" and gain.curve.direction != "both" and gain.answer == "no"
+        if limit
+        and gain.curve.host_memory == "pinned"
+        and gain.curve.direction in ONE_WAY
+        and gain.answer in ("no", "little")
     }
-    if not idle or any(here >= there for there, here in idle.values()):
+    if not reached or min(reached.values()) < FULL_LINK:
         return ""
-    there = joined([f"{100 * share:.0f} % {way_name(way)}" for way, (share, _) in idle.items()])
-    here = joined([f"{100 * share:.0f} %" for _, share in idle.values()])
-    return f"More threads can fill what one leaves idle of the link: {there} there, {here} of pinned memory here."
+    there = joined([f"{100 * (1 - published_share(way, 1)):.0f} % {way_name(way)}" for way in reached])
+    here = joined(list(dict.fromkeys(f"{100 * share:.0f} %" for share in reached.values())))
+    return (
+        f"There one thread left {there} of the link unused; here one thread already reaches {here} of it with pinned "
+        "memory, about what a link carries in practice."
+    )

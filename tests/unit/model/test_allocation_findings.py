@@ -42,7 +42,9 @@ def test_pinned_memory_is_given_as_a_fixed_part_and_a_part_for_each_mebibyte(top
     # 29.6 ms against 25 ms of fresh pages that are touched and freed, and against 4 us of malloc and free.
     assert re.search(r"7,[34]00 times what malloc and free take and 1\.1\d times what fresh pageable", found.sentence)
     assert "Portable pinned memory and mapped memory cost the same within 5 %" in found.sentence
-    assert re.search(r"write-combined memory costs 1\.0\d times as much", found.sentence)
+    assert re.search(
+        r"write-combined memory costs 1\.0\d (\(.*?\) to 1\.\d+ )?times (\(.*?\) )?as much", found.sentence
+    )
 
 
 def test_touching_and_locking_explain_what_pinned_memory_costs(topics: dict[str, Finding]) -> None:
@@ -122,8 +124,32 @@ def test_malloc_is_cheap_because_its_pages_come_later(topics: dict[str, Finding]
 
 def test_huge_pages_gain_and_why(topics: dict[str, Finding]) -> None:
     found = topics["allocation_huge_pages"]
-    assert re.search(r"first touch 2\.8 times as fast, registering 1\.4\d times", found.sentence)
+    assert re.search(r"first touch 2\.8 .*as fast, registering 1\.4", found.sentence)
     assert found.cause == "A page fault then fetches 2 MiB in place of 4 KiB."
+
+
+def test_a_ratio_that_crosses_one_is_no_likeness_but_a_range_with_its_sizes(
+    synthetic: ModuleType, synthetic_allocation: ModuleType
+) -> None:
+    crossing = dict(synthetic_allocation.H200)
+    # Dearer at small sizes, cheaper at large ones, and about as dear in the middle.
+    crossing["write_combined", "allocate"] = synthetic_allocation.Cost(1e-3, 2.5e-4)
+    run = synthetic.run(synthetic_allocation.cases(crossing), host=synthetic.h200().fingerprint.host)
+    sentence = by_topic(run)["allocation_pinned"].sentence
+    assert re.search(r"write-combined memory costs 0\.\d+ \(at 1 GiB\) to 1\.\d+ times \(at 1 MiB\) as much", sentence)
+
+
+def test_huge_pages_that_slow_registering_are_slower_and_no_page_fault_explains_it(
+    synthetic: ModuleType, synthetic_allocation: ModuleType
+) -> None:
+    truths = {
+        ("registered", "allocate"): synthetic_allocation.Cost(1e-6, 3e-4),
+        ("registered_huge", "allocate"): synthetic_allocation.Cost(1e-6, 3.6e-4),
+    }
+    run = synthetic.run(synthetic_allocation.cases(truths), host=synthetic.h200().fingerprint.host)
+    found = by_topic(run)["allocation_huge_pages"]
+    assert re.search(r"Huge pages make registering 1\.\d+ .*slower \(sizes from 4 MiB on\)", found.sentence)
+    assert (found.cause, found.fix) == ("", "")
 
 
 def test_huge_pages_that_gain_nothing_get_no_advice(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
