@@ -34,8 +34,8 @@ class ThreadCurve:
 
     `streams` says whether the threads of a direction share a stream or have one each, `slicing` whether each copies
     one slice or they take chunks, of `chunk_bytes`, from a common counter. With one thread there is no difference
-    between the streams: that point belongs to both. `failed` are points whose data did not arrive; no conclusion may rest on them.
-    `skipped` has the reasons of those that could not be measured.
+    between the streams: that point belongs to both. `failed` are points whose data did not arrive; no conclusion may
+    rest on them. `skipped` has the reasons of those that could not be measured.
     """
 
     method: str

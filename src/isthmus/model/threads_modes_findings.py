@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from isthmus.model.contrast import MATTERS, Contrast, above
+from isthmus.model.curve import ONE_WAY
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import capitalised, memory_name, times
 from isthmus.model.threads import ThreadCurve, reference_bytes, worker_curves
@@ -59,7 +60,7 @@ def _waiting(curves: Sequence[ThreadCurve]) -> str:
     losses = [
         (whole.rate.median / chunked.rate.median, memory, direction, chunked, whole)
         for (memory, direction, size, slicing), chunked in single.items()
-        if slicing == "chunks" and (whole := single.get((memory, direction, size, "slices")))
+        if slicing == "chunks" and direction in ONE_WAY and (whole := single.get((memory, direction, size, "slices")))
         if above(whole, chunked) and whole.rate.median >= MATTERS * chunked.rate.median
     ]
     if not losses:
@@ -67,8 +68,8 @@ def _waiting(curves: Sequence[ThreadCurve]) -> str:
     _, memory, direction, chunked, whole = max(losses, key=lambda loss: (loss[1] == "pinned", loss[0]))
     return (
         "Each thread waits for its chunk to arrive before it takes the next, and that costs: "
-        f"of {memory_name(memory)} {way_name(direction)}, {format_rate(chunked.rate.median)} with "
-        f"{threads_of(direction, 1)} in chunks and {format_rate(whole.rate.median)} in one piece."
+        f"one thread moves {format_rate(chunked.rate.median)} of {memory_name(memory)} {way_name(direction)} in chunks "
+        f"and {format_rate(whole.rate.median)} in one piece."
     )
 
 

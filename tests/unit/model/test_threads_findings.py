@@ -133,7 +133,7 @@ def test_the_wait_after_each_chunk_is_the_cause_where_one_thread_shows_it(
     finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
     assert "waits for its chunk to arrive before it takes the next" in finding.cause
     assert re.search(
-        r"pinned memory H2D, 3[56]\.\d GB/s with one thread in chunks and 5[23]\.\d GB/s in one piece", finding.cause
+        r"one thread moves 3[56]\.\d GB/s of pinned memory H2D in chunks and 5[23]\.\d GB/s in one", finding.cause
     )
 
 
