@@ -92,6 +92,8 @@ def test_equal_costs_are_not_told_apart_and_unequal_ones_are(
         ("pinned", "free"): cost(1e-3, noise=0.05),
         ("mapped", "free"): cost(1e-3, noise=0.05),
         ("device", "free"): cost(2e-3, noise=0.05),
+        ("pinned", "allocate"): cost(1e-3, noise=0.02),
+        ("mapped", "allocate"): cost(1e-3, noise=0.02),
     }
     costs = costs_of(synthetic, synthetic_allocation.cases(truths, samples=30))
     same = cost_ratio(costs.phase("mapped", "free"), costs.phase("pinned", "free"))
@@ -99,7 +101,11 @@ def test_equal_costs_are_not_told_apart_and_unequal_ones_are(
     assert same
     assert twice
     assert not same.told_apart
-    assert same.alike
+    # Equal as far as can be told, but not known within 5 % at every size.
+    assert not same.alike
+    quiet = cost_ratio(costs.phase("mapped", "allocate"), costs.phase("pinned", "allocate"))
+    assert quiet
+    assert quiet.alike
     assert twice.told_apart
     assert twice.typical == pytest.approx(2.0, rel=0.05)
     assert all(ratio.low < 2.05 and ratio.high > 1.95 for ratio in twice.ratios)
