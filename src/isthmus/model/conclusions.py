@@ -11,7 +11,7 @@ from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
 from isthmus.model.surroundings import surroundings_findings
 from isthmus.model.threads_findings import threads_findings, threads_verdict
-from isthmus.record import Run
+from isthmus.record import LEAST_SAMPLES, Run
 
 __all__ = ["findings", "verdict"]
 
@@ -25,16 +25,17 @@ class _Experiment:
     A verdict is one or two sentences that go on after a colon, so their first word keeps its own case.
     """
 
+    name: str
     findings: Callable[[Run], list[Finding]]
     verdict: Callable[[Run], str]
 
 
 # One line an experiment, in the order in which a run measures them.
 _EXPERIMENTS = (
-    _Experiment(bandwidth_findings, bandwidth_verdict),
-    _Experiment(allocation_findings, allocation_verdict),
-    _Experiment(breakeven_findings, breakeven_verdict),
-    _Experiment(threads_findings, threads_verdict),
+    _Experiment("bandwidth", bandwidth_findings, bandwidth_verdict),
+    _Experiment("allocation", allocation_findings, allocation_verdict),
+    _Experiment("breakeven", breakeven_findings, breakeven_verdict),
+    _Experiment("threads", threads_findings, threads_verdict),
 )
 
 
@@ -61,7 +62,12 @@ def _verdict(run: Run) -> str:
 
 
 def _nothing(run: Run) -> str:
-    unknown = sorted({case.experiment for case in run.cases if case.series})
-    if unknown:
-        return f"measured was {', '.join(unknown)}, about which this version concludes nothing; the table has it."
-    return "nothing was measured, so there is nothing to conclude."
+    measured = [case for case in run.cases if case.series]
+    names = ", ".join(sorted({case.experiment for case in measured}))
+    if not measured:
+        return "nothing was measured, so there is nothing to conclude."
+    if not {case.experiment for case in measured} <= {experiment.name for experiment in _EXPERIMENTS}:
+        return f"measured was {names}, about which this version concludes nothing; the table has it."
+    if all(len(series.samples) < LEAST_SAMPLES for case in measured for series in case.series):
+        return f"too few samples of {names} to conclude anything from; --time allows more."
+    return f"what was measured of {names} leaves nothing to conclude; the table has it."

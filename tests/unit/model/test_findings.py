@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from isthmus.model import Finding, findings, verdict
-from isthmus.record import GIB, KIB, MIB, End, Host, Limits, Link, Memory, NumaNode, Placement, Run
+from isthmus.record import GIB, KIB, MIB, Case, End, Host, Limits, Link, Memory, NumaNode, Placement, Run, Series
 
 PINNED_H2D, PINNED_D2H = ("copy", "h2d", "pinned"), ("copy", "d2h", "pinned")
 PAGEABLE_H2D, PAGEABLE_D2H = ("copy", "h2d", "pageable"), ("copy", "d2h", "pageable")
@@ -221,6 +221,19 @@ def test_a_run_without_any_measurement(synthetic: ModuleType, skipped: bool) -> 
     run = synthetic.run(synthetic.skips(PINNED_H2D, [1, 2], "no memory") if skipped else [])
     assert set(by_topic(run)) <= {"empty", "no_link"}
     assert "nothing to conclude" in verdict([run])
+
+
+def first_calls(experiment: str, samples: int) -> Case:
+    """A case from which no experiment concludes anything in its verdict."""
+    series = [Series(metric="host_seconds", samples=[1e-3] * samples)]
+    return Case(experiment=experiment, method="first_free", host_memory="pinned", bytes=MIB, series=series)
+
+
+def test_few_samples_of_a_known_experiment_are_not_an_unknown_experiment(synthetic: ModuleType) -> None:
+    known = verdict([synthetic.run([first_calls("allocation", 3)])])
+    assert known.endswith("too few samples of allocation to conclude anything from; --time allows more.")
+    assert "--time" not in verdict([synthetic.run([first_calls("allocation", 12)])])
+    assert "about which this version concludes nothing" in verdict([synthetic.run([first_calls("strides", 3)])])
 
 
 def test_a_link_below_its_maximum_under_load_is_a_warning_with_the_cost(synthetic: ModuleType) -> None:
