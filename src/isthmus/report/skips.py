@@ -53,6 +53,8 @@ def _what(run: Run, cases: list[Case]) -> str:
     if experiment == "bandwidth":
         return f"{', '.join(kinds)}: {'; '.join(filter(None, (', '.join(ways), _span(cases))))}"
     others = [case for case in run.cases if case.experiment == experiment]
+    if parts := _whole_parts(cases, others):
+        return f"{experiment}: {' and '.join(parts)}"
     methods = _partial(cases, others, lambda case: case.method.replace("_", " "))
     if len(methods) > _FEW_METHODS:
         methods = [f"{len(methods)} methods"]
@@ -68,6 +70,22 @@ def _what(run: Run, cases: list[Case]) -> str:
     ]
     told = "; ".join(filter(None, details))
     return f"{', '.join([experiment, *kinds])}{': ' if told else ''}{told}"
+
+
+def _whole_parts(cases: list[Case], others: list[Case]) -> list[str]:
+    """The parts that concern places, where the cases are of these alone and none of `others` was measured."""
+    parts = dict.fromkeys(_part(case) for case in cases)
+    measured = {_part(case) for case in others if not case.skipped}
+    return [] if "" in parts or parts.keys() & measured else list(parts)
+
+
+def _part(case: Case) -> str:
+    """What a case that tells of places is for; empty for one of a single device and no node."""
+    if case.method == "peer_copy":
+        return "copies between devices"
+    if case.node is not None:
+        return "NUMA nodes"
+    return "" if case.devices is None else "several devices"
 
 
 _Value = TypeVar("_Value", int, str)

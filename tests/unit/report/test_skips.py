@@ -35,9 +35,22 @@ def test_groups_of_threads_name_what_tells_them_apart(synthetic: ModuleType, syn
         ]
     )
     assert [(group.what, group.cases, group.reason) for group in skip_groups(run)] == [
-        ("threads, pinned: H2D, D2H, both; 64 MiB; 2 devices", "18 cases", "there is one device"),
-        ("threads, pinned: H2D; 64 MiB; NUMA node 1", "6 cases", "there is one NUMA node"),
+        ("threads: several devices", "18 cases", "there is one device"),
+        ("threads: NUMA nodes", "6 cases", "there is one NUMA node"),
         ("threads, pinned: both; 64 MiB; 16 to 32 threads", "2 cases", "a container allows 20 threads"),
+    ]
+
+
+def test_a_part_that_was_measured_elsewhere_names_what_is_missing(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    missing = synthetic_threads.skips("no memory there", ["h2d"], node=1)
+    lone = Case(experiment="threads", method="peer_copy", host_memory="", bytes=0, skipped=True, note="one device")
+    devices = synthetic_threads.skips("one device", ["h2d"], devices=2)[:1]
+    run = synthetic.run([synthetic_threads.placed(55.0, node=0), *missing, *devices, lone])
+    assert [group.what for group in skip_groups(run)] == [
+        "threads, pinned: workers, H2D; 64 MiB; 1 to 32 threads; NUMA node 1",
+        "threads: several devices and copies between devices",
     ]
 
 
