@@ -38,10 +38,11 @@ def threads_verdict(run: Run) -> str:
     sentences = [f"{'; '.join(told)}."] if told else _without_gains(run, curves)
     cost = usual_spawn_cost(spawn_costs(curves))
     if cost and cost.certain:
+        copy = f"a copy of {format_bytes(cost.curve.bytes)} from {memory_name(cost.curve.host_memory)}"
+        share = f", {100 * cost.share.median:.0f} % of {copy}" if cost.share_tells else ""
         sentences.append(
             f"Creating {threads_of(cost.curve.direction, cost.threads)} for a transfer costs "
-            f"{format_seconds(cost.seconds.median)}, {100 * cost.share.median:.0f} % of a copy of "
-            f"{format_bytes(cost.curve.bytes)} from {memory_name(cost.curve.host_memory)}."
+            f"{format_seconds(cost.seconds.median)}{share}."
         )
     return " ".join(sentences)
 

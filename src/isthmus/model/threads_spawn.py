@@ -8,10 +8,12 @@ import numpy.typing as npt
 
 from isthmus.model.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.model.threads import ThreadCurve, created_threads
-from isthmus.record import Interval
+from isthmus.record import MIB, Interval
 
 __all__ = ["SpawnCost", "SpawnFit", "spawn_costs", "spawn_fit"]
 
+# A shorter copy takes less than the creation of a thread: its share says how short the copy is.
+_LEAST_SHARED_BYTES = MIB
 # Two unknowns, and enough beyond them to see how well they fit.
 _LEAST_COSTS = 4
 
@@ -35,6 +37,11 @@ class SpawnCost:
     def certain(self) -> bool:
         """Whether created threads take longer for certain."""
         return self.seconds.low > 0
+
+    @property
+    def share_tells(self) -> bool:
+        """Whether the transfer is long enough for the share to tell of the threads: from 1 MiB on."""
+        return self.curve.bytes >= _LEAST_SHARED_BYTES
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,7 @@ def spawn_finding(curves: Sequence[ThreadCurve]) -> Finding | None:
     return Finding(
         "info",
         "threads_spawn",
-        f"{subject} adds {_span(cost.seconds)} to {transfer}: {_percent(cost.share)} of what it takes with persistent "
-        f"ones{_other_sizes(costs, cost)}.{line}",
+        f"{subject} adds {_span(cost.seconds)} to {transfer}{_shares(costs, cost)}.{line}",
         cause="A thread that is created needs a stack of its own and a first turn on a CPU; one that waits is woken.",
         fix=f"Keep the threads and wake them for each transfer{_minded_below(cost)}.",
     )
@@ -68,9 +67,15 @@ def _line(fit: SpawnFit, transfers: int) -> str:
     return f" A straight line through all {transfers} transfers gives {_span(fit.per_thread)} for each thread{besides}."
 
 
+def _shares(costs: Sequence[SpawnCost], told: SpawnCost) -> str:
+    if not told.share_tells:
+        return ""
+    return f": {_percent(told.share)} of what it takes with persistent ones{_other_sizes(costs, told)}"
+
+
 def _other_sizes(costs: Sequence[SpawnCost], told: SpawnCost) -> str:
-    """The share at each other size, with as many threads or the nearest number that was measured there."""
-    alike = [cost for cost in costs if _way(cost.curve) == _way(told.curve)]
+    """The share at each other size where it tells, with as many threads or the nearest number measured there."""
+    alike = [cost for cost in costs if cost.share_tells and _way(cost.curve) == _way(told.curve)]
     found = []
     for size in sorted({cost.curve.bytes for cost in alike if cost.curve.bytes != told.curve.bytes}):
         same = [cost for cost in alike if cost.curve.bytes == size]
@@ -87,7 +92,7 @@ def _way(curve: ThreadCurve) -> tuple[str, ...]:
 
 def _minded_below(cost: SpawnCost) -> str:
     """From which size on the creation stops to matter, at this rate; empty if it does not matter here."""
-    if cost.share.low <= _MINDED:
+    if not cost.share_tells or cost.share.low <= _MINDED:
         return ""
     size = cost.share.median / _MINDED * cost.curve.bytes
     return (

@@ -167,6 +167,18 @@ def test_spawning_tells_cost_share_other_sizes_and_the_line(full: Run) -> None:
     assert re.search(r"falls below 5 % from 4[34]0 MiB on", finding.fix)
 
 
+def test_a_copy_shorter_than_its_threads_has_no_share(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    ways = synthetic_threads
+    cases = ways.cases({("h2d", "pinned"): lambda threads: 20.0}, (ways.SHARED, ways.SPAWN), [MIB // 16])
+    run = synthetic.run(cases)
+    finding = by_topic(run)["threads_spawn"]
+    assert re.search(
+        r"adds 4[12]\d us \(4\d\d us to 4\d\d us\) to a transfer of 64 KiB H2D, pinned memory\. ", finding.sentence
+    )
+    assert finding.fix == "Keep the threads and wake them for each transfer."
+    assert re.search(r"Creating 16 threads for a transfer costs 4[12]\d us\.$", verdict([run]))
+
+
 def test_spawning_that_costs_nothing_says_so(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     ways = synthetic_threads
     rates = {("h2d", "pinned"): lambda threads: 55.0}
