@@ -26,7 +26,7 @@ def created_part(runs: Sequence[Run]) -> Part | None:
     looks = _looks(costs)
     notes = [
         "What creating and joining threads adds to a transfer, by the number of threads of each direction; its share "
-        "is of the time with persistent threads."
+        "is of the time with persistent threads, for transfers from 1 MiB on."
     ]
     notes += [f"{run_label(runs, index)}: {text}".lstrip(": ") for index, each in costs.items() if (text := _fit(each))]
     return Part(
@@ -120,7 +120,10 @@ def _grid(costs: Sequence[SpawnCost], title: str) -> Grid:
     for size in sorted({cost.curve.bytes for cost in costs}, key=lambda size: (size != _first_size(costs), size)):
         found = {(_name(cost, costs), cost.threads): cost for cost in costs if cost.curve.bytes == size}
         counts = sorted({threads for _, threads in found})
-        for unit, scale in (("us added", 1e6), ("% of the transfer", 100.0)):
+        units = [("us added", 1e6)]
+        if all(cost.share_tells for cost in found.values()):
+            units.append(("% of the transfer", 100.0))
+        for unit, scale in units:
             rows = tuple(
                 Row(str(count), tuple(_cell(found.get((name, count)), scale) for name in names)) for count in counts
             )

@@ -248,3 +248,17 @@ def test_what_a_run_file_names_is_text(
     assert "<script>alert" not in rendered("html", run)
     assert "<script>" not in rendered("markdown", run)
     assert hostile in rendered("terminal", run)
+
+
+def test_copies_shorter_than_their_threads_have_no_table_of_shares(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    ways = synthetic_threads
+    sizes = [MIB // 16, 64 * MIB]
+    run = synthetic.run(ways.cases({("h2d", "pinned"): lambda threads: 20.0}, (ways.SHARED, ways.SPAWN), sizes))
+    (grid,) = part(made(run), "What persistent threads save").grids
+    assert [group.title for group in grid.groups] == [
+        "64 MiB: us added",
+        "64 MiB: % of the transfer",
+        "64 KiB: us added",
+    ]
