@@ -6,8 +6,12 @@ from isthmus.model.cost_fit import fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import memory_name
+from isthmus.record import MIB, format_bytes
 
 __all__ = ["device_memory_findings"]
+
+# glibc recycles what a program has freed up to 32 MiB.
+_ASKED_OF_THE_SYSTEM = 64 * MIB
 
 
 def device_memory_findings(costs: AllocationCosts) -> list[Finding]:
@@ -25,9 +29,15 @@ def _device(costs: AllocationCosts) -> Finding | None:
     text += f", its first use by the device {costs_text(touch)}" if touch else ""
     text += f", freeing it {costs_text(free)}" if free else ""
     text += within_text(fit_cost(curve) for curve in (allocate, free) if curve)
-    gap = cost_ratio(costs.phase("device", "allocate"), costs.phase("malloc", "allocate"))
+    # Smaller blocks the C library recycles, so that nothing is asked of the system.
+    gap = cost_ratio(
+        costs.phase("device", "allocate"), costs.phase("malloc", "allocate"), least_bytes=_ASKED_OF_THE_SYSTEM
+    )
     if gap:
-        text += f"; allocating takes {_span(gap)} as long as malloc, which only reserves addresses"
+        text += (
+            f"; from {format_bytes(gap.sizes[0])} on allocating takes {_span(gap)} as long as malloc, which only "
+            "reserves addresses there"
+        )
     return Finding("info", "allocation_device", f"{text}.")
 
 

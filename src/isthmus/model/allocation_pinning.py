@@ -7,6 +7,7 @@ from isthmus.model.allocation_words import shown_size
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_name
 from isthmus.model.pinned_ways import EXISTING, PinnedChoice, pinned_choices, pinned_crossovers
+from isthmus.model.shape import LARGE_BYTES
 from isthmus.record import Run, format_bytes, format_seconds
 
 __all__ = ["cheapest_pinned_finding"]
@@ -20,9 +21,7 @@ def cheapest_pinned_finding(run: Run, costs: AllocationCosts) -> Finding | None:
     if not choices:
         return None
     shown = next(choice for choice in choices if choice.bytes == shown_size(choice.bytes for choice in choices))
-    sentences = [
-        f"The way to new page-locked memory that none certainly beats, from allocation to release: {_ranges(choices)}."
-    ]
+    sentences = [_ranges(choices)]
     crossing = _crossing(costs, choices)
     if crossing:
         sentences.append(crossing)
@@ -41,14 +40,26 @@ def cheapest_pinned_finding(run: Run, costs: AllocationCosts) -> Finding | None:
 
 
 def _ranges(choices: Sequence[PinnedChoice]) -> str:
-    """``up to 1 MiB pinned memory; from 4 MiB on registered memory``."""
+    """The cheapest way by ranges of sizes as a sentence; where the lead keeps changing, from 1 MiB on alone."""
     groups = _unbeaten(choices)
-    if len(groups) > _MOST_RANGES:
-        return "another one from size to size, as the table shows"
+    if len(groups) <= _MOST_RANGES:
+        return (
+            "The way to new page-locked memory that none certainly beats, from allocation to release: "
+            f"{_listed(groups)}."
+        )
+    text = "No way to get page-locked memory is the cheapest at all sizes"
+    large = _unbeaten([choice for choice in choices if choice.bytes >= LARGE_BYTES])
+    if not large or len(large) > _MOST_RANGES:
+        return f"{text}; the table has them by size."
+    listed = _names(large[0][0]) if len(large) == 1 else _listed(large)
+    return f"{text}; from {format_bytes(large[0][1])} on it is {listed}."
+
+
+def _listed(groups: Sequence[tuple[list[str], int, int]]) -> str:
+    """``up to 1 MiB pinned memory; from 4 MiB on registered memory``."""
     texts = []
     for index, (ways, first, last) in enumerate(groups):
-        name = enumerated([memory_name(way) for way in ways], "or")
-        name += " (which of them cannot be told)" if len(ways) > 1 else ""
+        name = _names(ways)
         if len(groups) == 1:
             texts.append(f"{name}, at every size measured")
         elif index == 0 and first < last:
@@ -59,6 +70,11 @@ def _ranges(choices: Sequence[PinnedChoice]) -> str:
             span = f"at {format_bytes(first)}" if first == last else f"{format_bytes(first)} to {format_bytes(last)}"
             texts.append(f"{span} {name}")
     return "; ".join(texts)
+
+
+def _names(ways: Sequence[str]) -> str:
+    name = enumerated([memory_name(way) for way in ways], "or")
+    return f"{name} (which of them cannot be told)" if len(ways) > 1 else name
 
 
 def _unbeaten(choices: Sequence[PinnedChoice]) -> list[tuple[list[str], int, int]]:

@@ -63,7 +63,10 @@ def breakeven_verdict(run: Run) -> str:
     return text or "the ways that were measured leave nothing to compare with pageable memory."
 
 
-_OTHER_WAYS = (("registered", "Registering one"), ("touched_registered", "Touching one with many threads first"))
+_OTHER_WAYS = (
+    ("registered", "Registering one"),
+    ("touched_registered", "Touching one with many threads first and registering it"),
+)
 
 
 def _pinning(analysis: BreakevenAnalysis) -> Finding | None:

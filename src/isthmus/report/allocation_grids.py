@@ -189,7 +189,13 @@ def _skipped(run: Run, kind: str) -> dict[int, str]:
     return {case.bytes: case.note for case in run.cases if case.skipped and is_of(case)}
 
 
+# Half of an interval that is as large as the figure leaves the upper end as all that is known.
+_LOST = 0.95
+
+
 def _time(point: CostPoint | None, skipped: str | None) -> Cell:
+    if point and point.seconds.relative_half_width >= _LOST:
+        return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=time_detail(point))
     if point:
         return time_cell(point.seconds, wide=not point.converged, detail=time_detail(point))
     return NOT_MEASURED if skipped is None else Cell("skipped", state="skipped", detail=skipped)

@@ -72,6 +72,40 @@ def test_the_cheapest_way_is_said_by_size_with_the_crossing_and_what_to_do(topic
     assert "MADV_HUGEPAGE" in found.fix
 
 
+def test_a_lead_that_keeps_changing_among_small_blocks_hides_no_rule_for_large_ones(
+    synthetic: ModuleType, synthetic_allocation: ModuleType
+) -> None:
+    cases = []
+    for index in range(10):
+        size = 16 * KIB << index
+        pinned = 2e-3 if size >= MIB or index % 2 else 5e-4
+        truths = {
+            (way, phase): synthetic_allocation.Cost(seconds)
+            for way, seconds in (("pinned", pinned), ("touched_registered", 1e-3))
+            for phase in ("allocate", "free")
+        }
+        cases += synthetic_allocation.cases(truths, [size])
+    sentence = by_topic(synthetic.run(cases))["allocation_cheapest_pinned"].sentence
+    assert sentence.startswith(
+        "No way to get page-locked memory is the cheapest at all sizes; from 1 MiB on it is memory touched by many "
+        "threads and registered."
+    )
+
+
+def test_device_memory_is_set_against_malloc_only_where_that_asks_the_system(topics: dict[str, Finding]) -> None:
+    assert re.search(
+        r"from 64 MiB on allocating takes .* as long as malloc, which only reserves",
+        topics["allocation_device"].sentence,
+    )
+
+
+def test_device_memory_of_small_blocks_is_not_set_against_recycled_memory(
+    synthetic: ModuleType, synthetic_allocation: ModuleType
+) -> None:
+    run = synthetic.run(synthetic_allocation.h200([KIB, MIB, 16 * MIB]))
+    assert "malloc" not in by_topic(run)["allocation_device"].sentence
+
+
 def only(run: Run, *kinds: str) -> Run:
     return msgspec.structs.replace(run, cases=[case for case in run.cases if case.host_memory in kinds])
 

@@ -194,3 +194,16 @@ def test_text_reports_hold_the_tables(run: Run, rendered: Callable[..., str]) ->
     assert "~ instead of ±" in terminal
     # Too wide for a terminal, and the sentences have the essence.
     assert "as a multiple of malloc" not in terminal
+
+
+def test_an_interval_as_large_as_the_figure_leaves_a_bound(
+    synthetic: ModuleType, synthetic_allocation: ModuleType
+) -> None:
+    # The clock ticks in steps of what a call takes.
+    times = [1e-9, 1e-9, 56e-9, 28e-9, 1e-9, 56e-9, 56e-9, 28e-9]
+    case = synthetic_allocation.case("malloc", "allocate", KIB, times)
+    found = section([synthetic.run([case])])
+    assert found
+    grids = [grid for each in found.parts for grid in each.grids]
+    texts = [each.text for grid in grids for group in grid.groups for row in group.rows for each in row.cells]
+    assert "<56.0 ns" in texts
