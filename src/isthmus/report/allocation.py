@@ -58,7 +58,8 @@ def section(runs: Sequence[Run]) -> Section | None:
         ),
         Part(
             "Against malloc and against pages in use",
-            "malloc only reserves addresses; its pages cost when they are touched. The second table counts that in.",
+            "malloc hands out recycled blocks or only reserves addresses, whose pages cost when they are touched. The "
+            "second table counts that in.",
             grids=tuple(ratio_grids(measured)),
             page_only=True,
         ),
