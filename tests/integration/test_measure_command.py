@@ -387,13 +387,9 @@ def test_importing_the_native_module_opens_no_driver(environment: dict[str, str]
 def test_a_device_that_is_lost_half_way_leaves_a_file_and_a_report_of_what_was_measured(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     for experiment, call in (("allocation", "allocate:fail@400"), ("breakeven", "copy:fail@500")):
-        done = subprocess.run(
-            [sys.executable, "-m", "isthmus", "measure", experiment, "--device", f"host:fault={call}", "--quick"]
-            + ["--sizes", "4KiB,64KiB", "--time", "1", "-o", str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        words = ["measure", experiment, "--device", f"host:fault={call}", "--quick", "--sizes", "4KiB,64KiB"]
+        command = [sys.executable, "-m", "isthmus", *words, "--time", "1", "-o", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert "fault injected" in done.stdout
