@@ -22,10 +22,9 @@ from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case, Series, format_bytes
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SUMMARY", "plan"]
+__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
 NAME = "allocation"
-SUMMARY = "time to allocate, touch first and free, for every way to get memory"
 MEMORY_KINDS = (
     "malloc",
     "pageable",

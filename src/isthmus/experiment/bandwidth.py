@@ -20,10 +20,9 @@ from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import KIB, MIB, Case, Metric, format_bytes
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SUMMARY", "all_points", "plan", "prepare"]
+__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_points", "plan", "prepare"]
 
 NAME = "bandwidth"
-SUMMARY = "rate and latency of every kind of memory, each way and both ways at once"
 MEMORY_KINDS = ("pageable", "pageable_huge", "pinned", "write_combined", "registered", "mapped", "managed")
 DIRECTIONS = ("h2d", "d2h", "both")
 EFFORTS: Mapping[ModeName, Effort] = {

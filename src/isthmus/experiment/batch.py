@@ -55,10 +55,6 @@ class Experiment(Protocol):
         """As the command line knows it."""
 
     @property
-    def SUMMARY(self) -> str:  # noqa: N802
-        """What it measures, in a few words for the help."""
-
-    @property
     def MEMORY_KINDS(self) -> Sequence[str]:  # noqa: N802
         """What --memory can choose from; empty where there is nothing to choose."""
 

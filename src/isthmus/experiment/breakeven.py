@@ -23,10 +23,9 @@ from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case, format_bytes
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SUMMARY", "plan"]
+__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
 NAME = "breakeven"
-SUMMARY = "when pinning, registering, staging, managed and mapped memory pay, by size and number of uses"
 # The ways, each with the memory that the device must have for it.
 _NEEDS = {
     "pageable": "pageable",

@@ -23,10 +23,9 @@ from isthmus.experiment.threads_devices import plan_devices
 from isthmus.experiment.threads_nodes import plan_nodes
 from isthmus.record import GIB, MIB, Case
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SUMMARY", "all_ways", "plan", "prepare"]
+__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_ways", "plan", "prepare"]
 
 NAME = "threads"
-SUMMARY = "what several host threads, streams and devices at once are worth"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h", "both")
 EFFORTS: Mapping[ModeName, Effort] = {
