@@ -278,6 +278,9 @@ def test_an_interrupted_run_keeps_what_was_measured(
             while process.poll() is None and not (growing.exists() and read_run(growing).cases):
                 assert time.monotonic() < give_up, "no case has ended"
                 time.sleep(0.02)
+            # Twice, as impatient users do, and timeout(1).
+            process.send_signal(which)
+            time.sleep(0.01)
             process.send_signal(which)
             stdout, stderr = process.communicate(timeout=HANGS_SECONDS)
         finally:

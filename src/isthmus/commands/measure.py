@@ -84,7 +84,10 @@ def measure(
     if not path.name.endswith((".json", ".json.gz")):
         raise UsageError(f"not a name for a run file: {path}; expected one that ends in .json or .json.gz")
     opened = open_device(device, bind=True)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Who starts a run in the background may have ignored one of them.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     description = opened.description
     print(f"measuring {description.spec}, {description.name}; run file {path}", file=sys.stderr)
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
@@ -161,6 +164,9 @@ def _names(text: str) -> list[str]:
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """Interrupt the run once: what it then writes must not be cut off by a second Ctrl-C, or by timeout(1)'s."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
