@@ -13,14 +13,14 @@ import msgspec
 from isthmus import _native
 from isthmus.errors import CallFailed
 from isthmus.experiment.batch import Batch, Planned, Prepared
-from isthmus.experiment.blocks import over_budget
+from isthmus.experiment.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.first_calls import FIRST_BYTES, measure_first_calls
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
-from isthmus.record import KIB, MIB, Case, Series, format_bytes
+from isthmus.record import KIB, MIB, Case, Series
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
@@ -94,9 +94,8 @@ def _points(kind: str, sizes: Sequence[int]) -> list[_Point]:
 
 def _why_too_large(point: _Point, device: OpenDevice, memory_bytes: int) -> str | None:
     on_device = point.kind.startswith("device")
-    if point.kind == "managed" and (limit := device.native.free_bytes() // 2) < point.bytes:
-        # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU.
-        return f"exceeds half of the free device memory ({format_bytes(limit >> 20 << 20)})"
+    if point.kind == "managed" and (limit := most_managed_bytes(device.native.free_bytes())) < point.bytes:
+        return over_half(limit)
     if point.bytes > memory_bytes and (not on_device or device.description.shares_host_memory):
         return over_budget(memory_bytes)
     return None

@@ -11,13 +11,13 @@ import msgspec
 
 from isthmus import _native
 from isthmus.experiment.batch import Batch, Planned, Prepared
-from isthmus.experiment.blocks import Point, over_budget, split_by_memory
+from isthmus.experiment.blocks import Point, most_managed_bytes, over_budget, split_by_memory
 from isthmus.experiment.buffers import Lane, TransferBuffers, wrong_data
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.reasons import skipped_case
 from isthmus.experiment.rounds import Quota, Subject
-from isthmus.experiment.sampling import Collected, Rules
+from isthmus.experiment.sampling import Collected, least_seconds
 from isthmus.record import KIB, MIB, Case, Metric, format_bytes
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_points", "plan", "prepare"]
@@ -51,7 +51,10 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
             skipped.append(_skipped(point, options, reason))
     blocks = split_by_memory(possible, memory_bytes, device.description.shares_host_memory)
     skipped += [_skipped(point, options, over_budget(memory_bytes)) for point in blocks.too_large]
-    batches = [Batch(len(group), _weight(group), partial(prepare, group, device, options)) for group in blocks.groups]
+    batches = [
+        Batch(len(group), sum(least_seconds(point.bytes) for point in group), partial(prepare, group, device, options))
+        for group in blocks.groups
+    ]
     return Planned(batches, skipped)
 
 
@@ -63,11 +66,6 @@ def all_points(options: Options) -> list[Point]:
         for direction in options.chosen(DIRECTIONS, options.directions)
         for size in options.effort(EFFORTS).sizes
     ]
-
-
-def _weight(points: Sequence[Point]) -> float:
-    """By what the least number of samples should take on a slow link."""
-    return sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points)
 
 
 def _skipped(point: Point, options: Options, reason: str) -> Case:
@@ -94,9 +92,8 @@ def why_not(point: Point, device: OpenDevice, other_bytes: int = 0) -> str | Non
     reason = device.native.why_not(point.memory)
     if reason is None and point.memory == "managed":
         reason = device.native.why_no_prefetch()
-        # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU. There is a
-        # buffer for each way, whether both are in use or not.
-        limit = max(device.native.free_bytes() - other_bytes, 0) // 2
+        # There is a buffer for each way, whether both are in use or not.
+        limit = most_managed_bytes(device.native.free_bytes(), other_bytes)
         needed = 2 * point.bytes
         if reason is None and needed > limit:
             reason = (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from isthmus.record import MIB, Direction, format_bytes
 
-__all__ = ["Blocks", "Point", "bytes_needed", "over_budget", "split_by_memory"]
+__all__ = ["Blocks", "Point", "bytes_needed", "most_managed_bytes", "over_budget", "over_half", "split_by_memory"]
 
 
 class Point(NamedTuple):
@@ -66,6 +66,19 @@ def split_by_memory(points: Sequence[Point], budget_bytes: int, shares_host_memo
             groups.extend([fitting] if fitting else [])
             too_large.extend(point for point in one_way if point not in fitting)
     return Blocks(groups, too_large)
+
+
+def most_managed_bytes(free_bytes: int, other_bytes: int = 0) -> int:
+    """How much managed memory a device with so much free memory may have besides `other_bytes` of its own.
+
+    Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU.
+    """
+    return max(free_bytes - other_bytes, 0) // 2
+
+
+def over_half(limit_bytes: int) -> str:
+    """Why managed memory beyond `most_managed_bytes` is left out."""
+    return f"exceeds half of the free device memory ({format_bytes(limit_bytes >> 20 << 20)})"
 
 
 def over_budget(budget_bytes: int) -> str:

@@ -15,13 +15,13 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment import bandwidth
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batch import Batch, Planned, Prepared
-from isthmus.experiment.blocks import Point, over_budget
+from isthmus.experiment.blocks import Point, most_managed_bytes, over_budget, over_half
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected
-from isthmus.record import KIB, MIB, Case, format_bytes
+from isthmus.record import KIB, MIB, Case
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
@@ -62,15 +62,15 @@ class _Point(NamedTuple):
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every way, case and size, measured interleaved from one source and to one buffer of the device."""
     points, skipped = [], []
+    free_bytes = device.native.free_bytes()
     # Without pageable memory there would be nothing to compare with.
-    chosen = options.chosen(MEMORY_KINDS, options.memory)
-    for way in MEMORY_KINDS if not options.memory else dict.fromkeys(["pageable", *chosen]):
+    for way in dict.fromkeys(["pageable", *options.chosen(MEMORY_KINDS, options.memory)]):
         reason = _why_not(way, device)
         for work in _WORKS:
             for in_place in (False, True):
                 for size in options.effort(EFFORTS).sizes:
                     point = _Point(way, work, in_place, size)
-                    why = reason or _why_not_of_size(point, device, memory_bytes)
+                    why = reason or _why_not_of_size(point, device, free_bytes, memory_bytes)
                     if why is None:
                         points.append(point)
                     else:
@@ -100,13 +100,12 @@ def _why_not(way: str, device: OpenDevice) -> str | None:
     return reason
 
 
-def _why_not_of_size(point: _Point, device: OpenDevice, memory_bytes: int) -> str | None:
+def _why_not_of_size(point: _Point, device: OpenDevice, free_bytes: int, memory_bytes: int) -> str | None:
     if point.bytes % _WORD_BYTES:
         return f"no multiple of {_WORD_BYTES} bytes, the size of the words that the kernels add"
-    # Managed memory beyond the card's own makes the driver evict, which on some machines hangs the GPU.
-    limit = max(device.native.free_bytes() - point.bytes, 0) // 2
+    limit = most_managed_bytes(free_bytes, point.bytes)
     if _NEEDS[point.way] == "managed" and point.bytes > limit:
-        return f"exceeds half of the free device memory ({format_bytes(limit >> 20 << 20)})"
+        return over_half(limit)
     # The source, the buffer, and where device memory is host memory the device's.
     copies = 3 if device.description.shares_host_memory else 2
     return over_budget(memory_bytes) if copies * point.bytes > memory_bytes else None

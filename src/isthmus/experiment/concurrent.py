@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from isthmus import _native
 from isthmus.experiment.binding import NodeBinding
+from isthmus.experiment.blocks import Point
 from isthmus.experiment.buffers import Lane, wrong_data
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import MIB, Case
 
-__all__ = ["ConcurrentSubject", "Division", "NativeLane", "native_lanes"]
+__all__ = ["ConcurrentSubject", "Division", "NativeLane", "native_lanes", "template"]
 
 # Name for messages, source, destination, seed of the source's pattern, NUMA node with the processors to run on.
 NativeLane = tuple[str, _native.Buffer, _native.Buffer, int, NodeBinding | None]
@@ -49,6 +52,21 @@ class Division(NamedTuple):
     def pieces(self, size: int) -> int | None:
         """Number of chunks; None for slices."""
         return -(-size // self.chunk_bytes(size)) if self.chunks else None
+
+
+def template(point: Point, division: Division, **place: object) -> Case:
+    """The case of a transfer that is divided in a way, without results; `place` is where it is not the run's device."""
+    case = Case(
+        experiment="threads",
+        method="spawn" if division.spawn else "workers",
+        direction=point.direction,
+        host_memory=point.memory,
+        bytes=point.bytes,
+        threads=division.threads,
+        streams=division.streams,
+        pieces=division.pieces(point.bytes),
+    )
+    return msgspec.structs.replace(case, **place)
 
 
 def native_lanes(

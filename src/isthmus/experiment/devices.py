@@ -14,7 +14,7 @@ from isthmus.experiment.default_device import default_device
 from isthmus.experiment.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
-__all__ = ["OpenDevice", "neighbours", "open_device", "open_native", "probe"]
+__all__ = ["OpenDevice", "neighbours", "open_device", "open_native", "open_neighbour", "probe"]
 
 _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
@@ -107,6 +107,11 @@ def _open(device: Device, model: str, bind: bool) -> OpenDevice:
 def open_native(backend: str, index: int, model: str = "") -> _native.Device:
     """Open a device that `probe` has found; `model` is what the host backend pretends."""
     return _native.open_device(backend, index, model, _pocl_drivers())
+
+
+def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
+    """Open another device of the same backend, or give the one that is open where it is the same."""
+    return device.native if other.spec == device.description.spec else open_native(other.backend, other.index)
 
 
 def _backend(found: "_native.BackendDict") -> Backend:

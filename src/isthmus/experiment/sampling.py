@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from isthmus.experiment.reasons import skipped_case
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
 
-__all__ = ["Collected", "Companion", "Rules"]
+__all__ = ["Collected", "Companion", "Rules", "least_seconds"]
 
 
 class Rules(NamedTuple):
@@ -27,6 +28,11 @@ class Rules(NamedTuple):
     visit_samples: int = 5
     most_samples: int = 1000
     case_seconds: float = 1.0
+
+
+def least_seconds(size: int) -> float:
+    """What the least number of samples of a transfer should take on a slow link: its share of an experiment's time."""
+    return 0.02 + size * Rules().least_samples / 10e9
 
 
 class Companion(NamedTuple):
@@ -97,7 +103,7 @@ class Collected:
     def cases(self, rules: Rules, why_few: str = "the time was up; --time allows more") -> list[Case]:
         """The finished case, and those that came with it."""
         if self.failed:
-            return [_with(self.template, skipped=True, note=self.failed)]
+            return [skipped_case(self.template, self.failed)]
         note = self.wrong
         if not note and self.count < self.least(rules):
             note = f"only {self.count} samples: {why_few}"

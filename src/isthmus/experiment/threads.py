@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import msgspec
-
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import Point, over_budget, split_by_memory
 from isthmus.experiment.buffers import TransferBuffers
-from isthmus.experiment.concurrent import ConcurrentSubject, Division, native_lanes
+from isthmus.experiment.concurrent import ConcurrentSubject, Division, native_lanes, template
 from isthmus.experiment.devices import OpenDevice, neighbours, probe
 from isthmus.experiment.numa import read_numa_nodes
 from isthmus.experiment.options import Effort, ModeName, Options
+from isthmus.experiment.reasons import skipped_case
 from isthmus.experiment.rounds import Subject
-from isthmus.experiment.sampling import Rules
+from isthmus.experiment.sampling import least_seconds
 from isthmus.experiment.threads_devices import plan_devices
 from isthmus.experiment.threads_nodes import plan_nodes
 from isthmus.record import GIB, MIB, Case
@@ -136,22 +135,8 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     return Prepared(subjects, ended, buffers.placement())
 
 
-def template(point: Point, way: Division) -> Case:
-    """The case of a transfer that is divided in a way, without results."""
-    return Case(
-        experiment=NAME,
-        method="spawn" if way.spawn else "workers",
-        direction=point.direction,
-        host_memory=point.memory,
-        bytes=point.bytes,
-        threads=way.threads,
-        streams=way.threads if way.own_streams else 1,
-        pieces=way.pieces(point.bytes),
-    )
-
-
 def _skipped(point: Point, mode: ModeName, reason: str) -> list[Case]:
-    return [msgspec.structs.replace(template(point, way), skipped=True, note=reason) for way in all_ways(point, mode)]
+    return [skipped_case(template(point, way), reason) for way in all_ways(point, mode)]
 
 
 def _subjects(points: Sequence[Point], mode: ModeName) -> int:
@@ -159,5 +144,4 @@ def _subjects(points: Sequence[Point], mode: ModeName) -> int:
 
 
 def _weight(points: Sequence[Point], mode: ModeName) -> float:
-    """By what the least number of samples should take on a slow link."""
-    return sum((0.02 + point.bytes * Rules().least_samples / 10e9) * len(all_ways(point, mode)) for point in points)
+    return sum(least_seconds(point.bytes) * len(all_ways(point, mode)) for point in points)

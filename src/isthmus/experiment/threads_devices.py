@@ -9,18 +9,19 @@ import msgspec
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
+from isthmus.experiment import concurrent
 from isthmus.experiment.arena import Arena, allocate_largest
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.binding import NodeBinding, binding_to, on_node, why_not_bound
 from isthmus.experiment.blocks import Point, bytes_needed, over_budget
 from isthmus.experiment.buffers import TransferBuffers, wrong_data
 from isthmus.experiment.concurrent import ConcurrentSubject, Division, NativeLane, native_lanes
-from isthmus.experiment.devices import OpenDevice, open_native
+from isthmus.experiment.devices import OpenDevice, open_neighbour
 from isthmus.experiment.numa import read_numa_nodes
 from isthmus.experiment.options import Options
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
-from isthmus.experiment.sampling import Collected, Rules
+from isthmus.experiment.sampling import Collected, least_seconds
 from isthmus.record import Case, Device, Metric
 
 __all__ = ["plan_devices"]
@@ -49,23 +50,13 @@ def plan_devices(
     if needed > memory_bytes:
         return Planned([], [skipped_case(case, over_budget(memory_bytes)) for case in [*skipped, *pairs]])
     subjects = len(points) * (len(others) + 1) + len(pairs)
-    weight = sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points) * (2 * len(others))
+    weight = sum(least_seconds(point.bytes) for point in points) * (2 * len(others))
     return Planned([Batch(subjects, weight, partial(prepare, device, others, points, options))])
 
 
 def template(point: Point, devices: int, target: str = "") -> Case:
     """The case of a point on so many devices at once, without results; of one of them, or of all for no `target`."""
-    return Case(
-        experiment="threads",
-        method="workers",
-        direction=point.direction,
-        host_memory=point.memory,
-        bytes=point.bytes,
-        threads=_DIVISION.threads,
-        streams=_DIVISION.streams,
-        devices=devices,
-        target=target,
-    )
+    return concurrent.template(point, _DIVISION, devices=devices, target=target)
 
 
 def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options) -> Prepared:
@@ -129,8 +120,7 @@ class _Machine:
                 self._unusable[other.spec] = reason_of(error, f"{other.spec}: ")
 
     def _make_ready(self, device: OpenDevice, other: Device, points: Sequence[Point]) -> _Ready:
-        own = other.spec == device.description.spec
-        native = device.native if own else open_native(other.backend, other.index)
+        native = open_neighbour(device, other)
         binding = _near(other, device)
         buffers = on_node(binding, lambda: TransferBuffers(points, native, 0, self._seed))
         peers = allocate_largest(native, "device", {end: [self._peer_bytes] for end in ("source", "destination")})

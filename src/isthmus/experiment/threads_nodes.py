@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from functools import partial
 
+from isthmus.experiment import concurrent
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.binding import binding_to, on_node, why_not_bound
 from isthmus.experiment.blocks import Point, bytes_needed, over_budget
 from isthmus.experiment.buffers import TransferBuffers
 from isthmus.experiment.concurrent import ConcurrentSubject, Division, native_lanes
-from isthmus.experiment.devices import OpenDevice, open_native
+from isthmus.experiment.devices import OpenDevice, open_neighbour
 from isthmus.experiment.options import Options
 from isthmus.experiment.reasons import skipped_case
 from isthmus.experiment.rounds import Subject
-from isthmus.experiment.sampling import Rules
+from isthmus.experiment.sampling import least_seconds
 from isthmus.record import Case, Device, NumaNode
 
 __all__ = ["plan_nodes"]
@@ -36,7 +37,7 @@ def plan_nodes(
         return Planned([], [skipped_case(lone, "needs two NUMA nodes with processors; there is one")])
     if len(possible) * bytes_needed(points, device.description.shares_host_memory) > memory_bytes:
         return Planned([], [skipped_case(case, over_budget(memory_bytes)) for case in everything])
-    weight = sum(0.02 + point.bytes * Rules().least_samples / 10e9 for point in points) * len(possible)
+    weight = sum(least_seconds(point.bytes) for point in points) * len(possible)
     return Planned(
         [
             Batch(len(possible) * len(points), weight, partial(prepare, device, other, possible, points, options))
@@ -47,17 +48,7 @@ def plan_nodes(
 
 def template(point: Point, target: str, node: int) -> Case:
     """The case of a point between a node and a device, without results."""
-    return Case(
-        experiment="threads",
-        method="workers",
-        direction=point.direction,
-        host_memory=point.memory,
-        bytes=point.bytes,
-        threads=_DIVISION.threads,
-        streams=_DIVISION.streams,
-        target=target,
-        node=node,
-    )
+    return concurrent.template(point, _DIVISION, target=target, node=node)
 
 
 def prepare(
@@ -69,8 +60,7 @@ def prepare(
     """
     subjects: list[Subject] = []
     ended: list[list[Case]] = []
-    own = other.spec == device.description.spec
-    native = device.native if own else open_native(other.backend, other.index)
+    native = open_neighbour(device, other)
     for node in nodes:
         cases = {point: template(point, other.spec, node.id) for point in points}
         binding = binding_to(node.id, device.allowed_cpus)

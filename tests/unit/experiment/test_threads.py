@@ -9,12 +9,12 @@ import pytest
 
 from isthmus.experiment import concurrent
 from isthmus.experiment.blocks import Point
-from isthmus.experiment.concurrent import Division
+from isthmus.experiment.concurrent import Division, template
 from isthmus.experiment.devices import open_device
 from isthmus.experiment.options import Options
 from isthmus.experiment.rounds import Clock, run_rounds
 from isthmus.experiment.sampling import Rules
-from isthmus.experiment.threads import DIRECTIONS, MEMORY_KINDS, all_ways, plan, prepare, template
+from isthmus.experiment.threads import DIRECTIONS, MEMORY_KINDS, all_ways, plan, prepare
 from isthmus.record import GIB, KIB, MIB, Case, Direction
 
 FOREVER = Clock(float("inf"), float("inf"))

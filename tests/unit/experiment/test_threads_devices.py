@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import DeviceAbsent
-from isthmus.experiment import threads_devices
+from isthmus.experiment import devices
 from isthmus.experiment.blocks import Point
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.options import Options
@@ -32,14 +32,17 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
     def measure(*models: str, points: Sequence[Point] = POINTS, memory_bytes: int = PLENTY) -> list[Case]:
         descriptions = [Device(backend="cuda", index=index, name="GPU") for index in range(len(models))]
+        cards = [None if model == "lost" else open_device(model).native for model in models]
 
         def open_native(_: str, index: int) -> _native.Device:
-            if models[index] == "lost":
+            card = cards[index]
+            if card is None:
                 raise DeviceAbsent("it has fallen off the bus")
-            return open_device(models[index]).native
+            return card
 
-        monkeypatch.setattr(threads_devices, "open_native", open_native)
-        first = OpenDevice(open_device(models[0]).native, descriptions[0])
+        monkeypatch.setattr(devices, "open_native", open_native)
+        assert cards[0] is not None, "the run's own device is there"
+        first = OpenDevice(cards[0], descriptions[0])
         planned = plan_devices(first, descriptions, points, Options(), memory_bytes)
         found = list(planned.skipped)
         for batch in planned.batches:
