@@ -1,9 +1,17 @@
 // What all backends do alike.
 #include "backend/backend.hpp"
 
+#include <bit>
+
 #include "base/pages.hpp"
 
 namespace isthmus {
+
+Shape square_shape(std::size_t bytes) {
+    const std::size_t elements = (bytes + sizeof(float) - 1) / sizeof(float);
+    const std::size_t width_bytes = sizeof(float) * (std::size_t{1} << (std::bit_width(elements) / 2));
+    return {width_bytes, (bytes + width_bytes - 1) / width_bytes, 0};
+}
 
 Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_t bytes) {
     ISTHMUS_TRY_ASSIGN(memory, reserve(kind, bytes));

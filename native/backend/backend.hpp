@@ -45,6 +45,9 @@ struct Shape {
     std::size_t width_bytes = 0, rows = 0, pitch_bytes = 0;
 };
 
+// For so many bytes of one float an element, about as wide as high, in rows of a power of two; without a pitch.
+Shape square_shape(std::size_t bytes);
+
 // Memory of one kind, or the place for it. It keeps its device alive; freeing waits for nothing, so the caller
 // synchronises first. acquire and release are what allocation is timed on: they hold the calls that a program makes,
 // and no bookkeeping. Whoever is destroyed releases what it holds.

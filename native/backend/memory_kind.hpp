@@ -60,6 +60,11 @@ constexpr bool is_registered(MemoryKind kind) {
     return kind >= MemoryKind::registered && kind <= MemoryKind::touched_registered_huge;
 }
 
+// Where getting the memory includes the touching of its pages.
+constexpr bool is_touched(MemoryKind kind) {
+    return kind == MemoryKind::touched_registered || kind == MemoryKind::touched_registered_huge;
+}
+
 constexpr bool is_on_device(MemoryKind kind) {
     return kind >= MemoryKind::device;
 }

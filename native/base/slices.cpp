@@ -37,19 +37,17 @@ void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std
     if (bytes == 0) return;
     const std::size_t threads = std::clamp(bytes / smallest_slice, std::size_t{1},
                                            std::min(most_threads, std::max(allowed_processors(), std::size_t{1})));
-    // Rounded up twice: what does not divide evenly must not be left over at the end.
-    const std::size_t slice = ((bytes + threads - 1) / threads + page - 1) / page * page;
     std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads && i * slice < bytes; ++i) {
-        const std::size_t begin = i * slice;
-        const std::size_t end = std::min(bytes, begin + slice);
-        if (auto thread = start_thread([&work, begin, end] { work(begin, end); })) {
+    for (std::size_t i = 1; i < threads; ++i) {
+        const Slice slice = slice_of(bytes, i, threads);
+        if (auto thread = start_thread([&work, slice] { work(slice.begin, slice.end); })) {
             others.push_back(std::move(*thread));
         } else {
-            work(begin, end);
+            work(slice.begin, slice.end);
         }
     }
-    work(0, std::min(bytes, slice));
+    const Slice first = slice_of(bytes, 0, threads);
+    work(first.begin, first.end);
 }
 
 }  // namespace isthmus

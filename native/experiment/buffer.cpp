@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cache.hpp"
 #include "base/pages.hpp"
 #include "base/slices.hpp"
 
@@ -106,6 +107,13 @@ Result<Mismatch> Buffer::verify_pattern(Region region, std::uint64_t seed, Side 
         found = found + part;
     }));
     return found;
+}
+
+Status Buffer::evict(Region region) {
+    // Mapped memory of OpenCL has an address only while the host has access.
+    ISTHMUS_TRY(session_->device().begin_host_access(*memory_));
+    evict_from_caches(region.host(), region.bytes);
+    return session_->device().end_host_access(*memory_);
 }
 
 Status Buffer::read(Region region, std::byte* to) {

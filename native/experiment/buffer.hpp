@@ -76,6 +76,9 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     Status set_bytes(Region region, std::uint8_t value);
     Result<Mismatch> verify_pattern(Region region, std::uint64_t seed, Side side = Side::host);
 
+    // Empties the CPU's caches of a region that the host can address.
+    Status evict(Region region);
+
     Status read(Region region, std::byte* to);
     Status write(Region region, const std::byte* from);
 

@@ -156,10 +156,7 @@ Status ConcurrentTransfer::evict() {
             if (buffer->kind() == MemoryKind::device) continue;
             if (!device.copy_blocks(buffer->kind()) && !device.info().shares_host_memory) continue;
             ISTHMUS_TRY_ASSIGN(region, buffer->region(0, bytes_));
-            // Mapped memory of OpenCL has an address only while the host has access.
-            ISTHMUS_TRY(device.begin_host_access(*region.allocation));
-            evict_from_caches(region.host(), region.bytes);
-            ISTHMUS_TRY(device.end_host_access(*region.allocation));
+            ISTHMUS_TRY(buffer->evict(region));
         }
     }
     return {};
@@ -225,7 +222,7 @@ Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quo
         (void)unused;
     }
     const TimePoint begin = now();
-    for (std::size_t i = 0; i < quota.most && (i < quota.least || seconds_between(begin, now()) < quota.seconds); ++i) {
+    while (quota.wants_more(samples.host.size(), begin)) {
         ISTHMUS_TRY_ASSIGN(times, transfer());
         samples.host.push_back(seconds_between(times.first, times.second));
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {

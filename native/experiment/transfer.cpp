@@ -96,12 +96,7 @@ Status Transfer::enqueue(Track& track) {
 
 Status Transfer::prepare_sample() {
     if (evicts_) {
-        for (const Track& track : tracks_) {
-            // Mapped memory of OpenCL has an address only while the host has access.
-            ISTHMUS_TRY(device().begin_host_access(*track.memory.allocation));
-            evict_from_caches(track.memory.host(), track.memory.bytes);
-            ISTHMUS_TRY(device().end_host_access(*track.memory.allocation));
-        }
+        for (const Track& track : tracks_) ISTHMUS_TRY(track.lane.memory->evict(track.memory));
     }
     // Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
     // lanes change places with each sample.

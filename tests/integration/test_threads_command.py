@@ -111,8 +111,10 @@ measure(open_device("host"), options, [threads], Path("a.json"), [], lambda *_: 
     assert done.returncode == 0, done.stderr
     run = read_run(tmp_path / "a.json")
     many = [case for case in run.cases if case.streams == 16]
-    assert many
+    assert {case.method for case in many} > {"spawn"}
     for case in many:
+        if case.method == "spawn" and case.verified == "yes":
+            continue  # the first of its threads had ended before the last ones were made: never sixteen at once
         assert case.skipped
         assert case.note.startswith("only ")
         assert "of 16 threads could be started: the limit on threads is reached (ulimit -u, or pids.max" in case.note

@@ -1,10 +1,10 @@
 // Allocations of the CUDA backend, one class a way to get memory.
 #include "backend/cuda/memory.hpp"
 
-#include <bit>
 #include <string>
 #include <utility>
 
+#include "backend/lockable_pages.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus::cuda {
@@ -72,27 +72,17 @@ class PinnedMemory final : public CudaAllocation {
     }
 };
 
-// Locks pages of the caller, pages of its own that prepare() touches, or pages that it gets and touches each time.
 class RegisteredMemory final : public CudaAllocation {
   public:
     RegisteredMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, std::byte* pages)
-        : CudaAllocation(std::move(context), kind, bytes), block_(source_of(kind), bytes), pages_(pages) {}
+        : CudaAllocation(std::move(context), kind, bytes), pages_(kind, bytes, pages) {}
     ~RegisteredMemory() override { let_go(*this, *context_); }
     bool held() const { return host() != nullptr; }
 
-    Status prepare() override {
-        if (pages_ != nullptr || touches()) return {};
-        ISTHMUS_TRY(block_.acquire());
-        pages_ = block_.data();
-        touch_pages(pages_, bytes());
-        return {};
-    }
+    Status prepare() override { return pages_.prepare(); }
     Status acquire() override {
-        if (touches()) {
-            ISTHMUS_TRY(block_.acquire());
-            touch_pages(block_.data(), bytes());
-        }
-        set_host(touches() ? block_.data() : pages_);
+        ISTHMUS_TRY(pages_.acquire());
+        set_host(pages_.data());
         Status status = lock();
         if (!status.ok()) forget();
         return status;
@@ -104,9 +94,6 @@ class RegisteredMemory final : public CudaAllocation {
     }
 
   private:
-    bool touches() const {
-        return kind() == MemoryKind::touched_registered || kind() == MemoryKind::touched_registered_huge;
-    }
     Status lock() {
         void* memory = host();
         ISTHMUS_TRY(
@@ -120,11 +107,10 @@ class RegisteredMemory final : public CudaAllocation {
     void forget() {
         set_host(nullptr);
         set_address(0);
-        if (touches()) block_.release();
+        pages_.release();
     }
 
-    HostBlock block_;
-    std::byte* pages_;
+    LockablePages pages_;
 };
 
 // Linear memory of the device, and managed memory.
@@ -134,7 +120,10 @@ class DeviceMemory final : public CudaAllocation {
     ~DeviceMemory() override { let_go(*this, *context_); }
     bool held() const { return address() != 0; }
     Shape shape() const override {
-        return kind() == MemoryKind::device_pitched ? Shape{width_of(bytes()), rows_of(bytes()), pitch_} : Shape{};
+        if (kind() != MemoryKind::device_pitched) return {};
+        Shape shape = square_shape(bytes());
+        shape.pitch_bytes = pitch_;
+        return shape;
     }
 
     Status acquire() override {
@@ -143,7 +132,8 @@ class DeviceMemory final : public CudaAllocation {
             ISTHMUS_TRY(cu().call(cu().cuMemAllocManaged, &memory, bytes(), mem_attach_global));
             set_host(reinterpret_cast<std::byte*>(memory));
         } else if (kind() == MemoryKind::device_pitched) {
-            ISTHMUS_TRY(cu().call(cu().cuMemAllocPitch, &memory, &pitch_, width_of(bytes()), rows_of(bytes()),
+            const Shape square = square_shape(bytes());
+            ISTHMUS_TRY(cu().call(cu().cuMemAllocPitch, &memory, &pitch_, square.width_bytes, square.rows,
                                   unsigned{sizeof(float)}));
         } else {
             ISTHMUS_TRY(cu().call(cu().cuMemAlloc, &memory, bytes()));
@@ -158,13 +148,6 @@ class DeviceMemory final : public CudaAllocation {
         return cu().call(cu().cuMemFree, memory);
     }
 
-    // 2-D memory is about as wide as it is high, in rows of a power of two.
-    static std::size_t width_of(std::size_t bytes) {
-        const std::size_t elements = (bytes + sizeof(float) - 1) / sizeof(float);
-        return sizeof(float) * (std::size_t{1} << (std::bit_width(elements) / 2));
-    }
-    static std::size_t rows_of(std::size_t bytes) { return (bytes + width_of(bytes) - 1) / width_of(bytes); }
-
   private:
     std::size_t pitch_ = 0;
 };
@@ -174,14 +157,11 @@ class ArrayMemory final : public CudaAllocation {
     using CudaAllocation::CudaAllocation;
     ~ArrayMemory() override { let_go(*this, *context_); }
     bool held() const { return array_ != nullptr; }
-    Shape shape() const override {
-        return {DeviceMemory::width_of(bytes()), DeviceMemory::rows_of(bytes()),
-                0};  // Its pitch is the driver's secret.
-    }
+    Shape shape() const override { return square_shape(bytes()); }  // Its pitch is the driver's secret.
 
     Status acquire() override {
-        const ArrayDescriptor descriptor{DeviceMemory::width_of(bytes()) / sizeof(float),
-                                         DeviceMemory::rows_of(bytes()), array_format_float, 1};
+        const Shape square = square_shape(bytes());
+        const ArrayDescriptor descriptor{square.width_bytes / sizeof(float), square.rows, array_format_float, 1};
         return cu().call(cu().cuArrayCreate, &array_, &descriptor);
     }
     Status release() override { return cu().call(cu().cuArrayDestroy, std::exchange(array_, nullptr)); }
@@ -251,8 +231,9 @@ Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, Memor
         case MemoryKind::device_array: {
             ISTHMUS_TRY_ASSIGN(most_columns, context->attribute(attribute_maximum_texture2d_width));
             ISTHMUS_TRY_ASSIGN(most_rows, context->attribute(attribute_maximum_texture2d_height));
-            if (DeviceMemory::width_of(bytes) / sizeof(float) > static_cast<std::size_t>(most_columns) ||
-                DeviceMemory::rows_of(bytes) > static_cast<std::size_t>(most_rows)) {
+            const Shape square = square_shape(bytes);
+            if (square.width_bytes / sizeof(float) > static_cast<std::size_t>(most_columns) ||
+                square.rows > static_cast<std::size_t>(most_rows)) {
                 return Status(Code::unsupported, "arrays of the device have at most " + std::to_string(most_columns) +
                                                      " columns and " + std::to_string(most_rows) + " rows");
             }

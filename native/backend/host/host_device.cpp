@@ -66,7 +66,7 @@ class HostAllocation final : public Allocation {
     }
 
     Status prepare() override {
-        if (pages_ != nullptr || (kind() != MemoryKind::registered && kind() != MemoryKind::registered_huge)) return {};
+        if (pages_ != nullptr || !is_registered(kind()) || is_touched(kind())) return {};
         ISTHMUS_TRY(block_.acquire());
         pages_ = block_.data();
         touch_pages(pages_, bytes());
@@ -82,9 +82,7 @@ class HostAllocation final : public Allocation {
             }
         }
         set_host(pages_ != nullptr ? pages_ : block_.data());
-        if (kind() == MemoryKind::touched_registered || kind() == MemoryKind::touched_registered_huge) {
-            touch_pages(host(), bytes());
-        }
+        if (is_touched(kind())) touch_pages(host(), bytes());
         return {};
     }
     Status release() override {

@@ -1,9 +1,9 @@
 // Allocations of the OpenCL backend, one class a way to get memory.
 #include "backend/opencl/memory.hpp"
 
-#include <bit>
 #include <utility>
 
+#include "backend/lockable_pages.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus::opencl {
@@ -43,7 +43,7 @@ class PageableMemory final : public ClAllocation {
 class BufferMemory final : public ClAllocation {
   public:
     BufferMemory(ContextPointer context, MemoryKind kind, std::size_t bytes, std::byte* pages)
-        : ClAllocation(std::move(context), kind, bytes), block_(source_of(kind), bytes), pages_(pages) {}
+        : ClAllocation(std::move(context), kind, bytes), pages_(kind, bytes, pages) {}
     ~BufferMemory() override {
         if (buffer_ != nullptr) (void)release();
     }
@@ -52,18 +52,9 @@ class BufferMemory final : public ClAllocation {
     Status begin_host_access() override { return kind() == MemoryKind::mapped ? map() : Status(); }
     Status end_host_access() override { return kind() == MemoryKind::mapped ? unmap() : Status(); }
 
-    Status prepare() override {
-        if (!is_registered(kind()) || pages_ != nullptr || touches()) return {};
-        ISTHMUS_TRY(block_.acquire());
-        pages_ = block_.data();
-        touch_pages(pages_, bytes());
-        return {};
-    }
+    Status prepare() override { return pages_.prepare(); }
     Status acquire() override {
-        if (touches()) {
-            ISTHMUS_TRY(block_.acquire());
-            touch_pages(block_.data(), bytes());
-        }
+        ISTHMUS_TRY(pages_.acquire());
         Status status = create();
         if (!status.ok()) forget();
         return status;
@@ -75,17 +66,13 @@ class BufferMemory final : public ClAllocation {
     }
 
   private:
-    bool touches() const {
-        return kind() == MemoryKind::touched_registered || kind() == MemoryKind::touched_registered_huge;
-    }
     Flags flags() const {
         if (is_registered(kind())) return mem_read_write | mem_use_host_ptr;
         return is_on_device(kind()) ? mem_read_write : mem_read_write | mem_alloc_host_ptr;
     }
     Status create() {
         ReturnCode code = success;
-        void* pages = touches() ? block_.data() : pages_;
-        buffer_ = cl().clCreateBuffer(context_->get(), flags(), bytes(), pages, &code);
+        buffer_ = cl().clCreateBuffer(context_->get(), flags(), bytes(), pages_.data(), &code);
         ISTHMUS_TRY(Api::check("clCreateBuffer", code));
         return is_on_device(kind()) || kind() == MemoryKind::mapped ? Status() : map();
     }
@@ -107,11 +94,10 @@ class BufferMemory final : public ClAllocation {
     void forget() {
         set_host(nullptr);
         if (Buffer buffer = std::exchange(buffer_, nullptr)) (void)cl().call(cl().clReleaseMemObject, buffer);
-        if (touches()) block_.release();
+        pages_.release();
     }
 
-    HostBlock block_;
-    std::byte* pages_;
+    LockablePages pages_;
     Buffer buffer_ = nullptr;
 };
 
@@ -122,14 +108,15 @@ class ImageMemory final : public ClAllocation {
     ~ImageMemory() override {
         if (image_ != nullptr) (void)release();
     }
-    Shape shape() const override { return {width() * sizeof(float), rows(), 0}; }
+    Shape shape() const override { return square_shape(bytes()); }
 
     Status acquire() override {
         const ImageFormat format{channel_r, channel_float};
         ImageDescriptor descriptor{};
         descriptor.type = mem_object_image_2d;
-        descriptor.width = width();
-        descriptor.height = rows();
+        const Shape square = square_shape(bytes());
+        descriptor.width = square.width_bytes / sizeof(float);
+        descriptor.height = square.rows;
         ReturnCode code = success;
         image_ = cl().clCreateImage(context_->get(), mem_read_write, &format, &descriptor, nullptr, &code);
         return Api::check("clCreateImage", code);
@@ -137,9 +124,6 @@ class ImageMemory final : public ClAllocation {
     Status release() override { return cl().call(cl().clReleaseMemObject, std::exchange(image_, nullptr)); }
 
   private:
-    std::size_t elements() const { return (bytes() + sizeof(float) - 1) / sizeof(float); }
-    std::size_t width() const { return std::size_t{1} << (std::bit_width(elements()) / 2); }
-    std::size_t rows() const { return (elements() + width() - 1) / width(); }
     Buffer image_ = nullptr;
 };
 
