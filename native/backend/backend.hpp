@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/layout.hpp"
 #include "backend/memory_kind.hpp"
 #include "base/pattern.hpp"
 #include "base/status.hpp"
@@ -120,6 +121,22 @@ class Gate {
 
 enum class Side { host, device };
 
+// Copies of pieces that were described to the driver beforehand, to be started by one call, any number of times. They
+// live no longer than the memory that they concern.
+class PreparedCopies {
+  public:
+    virtual ~PreparedCopies() = default;
+    // Several calls may be under way on one stream, and on that alone.
+    virtual Status enqueue(Stream& stream) = 0;
+};
+
+// A part of the pieces of a transfer, taken in order, as a kernel sees them: units of 1, 2, 4, 8 or 16 bytes.
+struct Units {
+    std::size_t bytes = 1;  // of one unit
+    std::size_t first = 0;
+    std::size_t count = 0;
+};
+
 // A device with one context. All functions may be called from several threads at once unless they say otherwise, each
 // thread having called bind_thread() once.
 class Device {
@@ -167,6 +184,25 @@ class Device {
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
     // The same by a kernel; one side is `device`, the other of a kind that kernels reach.
     virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;
+    // Pieces, from one side to the other, of layouts that were checked. The driver's 2-D or 3-D copy: regular layouts
+    // whose slice pitches are multiples of their pitches, else fails with unsupported.
+    virtual Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
+                                const Extent& extent) = 0;
+    // A kernel moves the units; for device memory and kinds that kernels reach. `table` is device memory with the
+    // offsets of scattered layouts, those of the destination first; without such, empty. A layout may count from before
+    // its allocation as long as the units lie within: then its offset is the difference modulo 2^64.
+    virtual Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                               const Units& units, Region table) = 0;
+    // Why there is no call that takes many copies at once, and why copies cannot be recorded as a graph; nothing when
+    // there is, and they can.
+    virtual std::optional<std::string> why_no_batch() const = 0;
+    virtual std::optional<std::string> why_no_graph() const = 0;
+    // One copy a piece, in one call of the driver, in any order.
+    virtual Result<std::unique_ptr<PreparedCopies>> prepare_batch(const Layout& destination, const Layout& source,
+                                                                  const Extent& extent) = 0;
+    // One copy a piece, recorded on a stream as a graph.
+    virtual Result<std::unique_ptr<PreparedCopies>> prepare_graph(const Layout& destination, const Layout& source,
+                                                                  const Extent& extent) = 0;
     // Migrates the pages of managed memory to one side.
     virtual Status prefetch(Stream& stream, Region region, Side side) = 0;
     // For device memory.
@@ -176,6 +212,8 @@ class Device {
     virtual Status add(Stream& stream, Region region, std::uint32_t value) = 0;
     // Sums the 32-bit words of such a region, modulo 2^32, into the first word of `result`, which is device memory.
     virtual Status sum(Stream& stream, Region region, Region result) = 0;
+    // Keeps the device busy with arithmetic on every 32-bit word of such a region; see isthmus_work in kernels.hpp.
+    virtual Status work(Stream& stream, Region region, std::uint32_t rounds) = 0;
     // For device and managed memory, and for kinds that kernels reach.
     virtual Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
     // Synchronous. first_word counts from the start of the region.

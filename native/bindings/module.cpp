@@ -9,4 +9,6 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_allocation(module);
     isthmus::bindings::bind_trip(module);
     isthmus::bindings::bind_concurrent(module);
+    isthmus::bindings::bind_pieces(module);
+    isthmus::bindings::bind_pipeline(module);
 }

@@ -17,5 +17,7 @@ void bind_transfer(nanobind::module_& module);
 void bind_allocation(nanobind::module_& module);
 void bind_trip(nanobind::module_& module);
 void bind_concurrent(nanobind::module_& module);
+void bind_pieces(nanobind::module_& module);
+void bind_pipeline(nanobind::module_& module);
 
 }  // namespace isthmus::bindings

@@ -19,6 +19,8 @@ using Module = struct ModuleTag*;
 using Kernel = struct KernelTag*;
 using Array = struct ArrayTag*;
 using MemoryPool = struct MemoryPoolTag*;
+using Graph = struct GraphTag*;
+using GraphExecutable = struct GraphExecutableTag*;
 using ReturnCode = int;
 
 struct Uuid {
@@ -47,6 +49,49 @@ struct MemoryPoolProperties {
     unsigned char reserved[54];
 };
 
+// CUDA_MEMCPY2D, of which the sides are either host memory or linear device memory.
+struct Copy2d {
+    std::size_t source_x_bytes, source_y;
+    int source_type;
+    const void* source_host;
+    DevicePointer source_device;
+    Array source_array;
+    std::size_t source_pitch_bytes;
+    std::size_t destination_x_bytes, destination_y;
+    int destination_type;
+    void* destination_host;
+    DevicePointer destination_device;
+    Array destination_array;
+    std::size_t destination_pitch_bytes;
+    std::size_t width_bytes, height;
+};
+
+// CUDA_MEMCPY3D, likewise.
+struct Copy3d {
+    std::size_t source_x_bytes, source_y, source_z, source_level;
+    int source_type;
+    const void* source_host;
+    DevicePointer source_device;
+    Array source_array;
+    void* reserved_of_source;
+    std::size_t source_pitch_bytes, source_height;
+    std::size_t destination_x_bytes, destination_y, destination_z, destination_level;
+    int destination_type;
+    void* destination_host;
+    DevicePointer destination_device;
+    Array destination_array;
+    void* reserved_of_destination;
+    std::size_t destination_pitch_bytes, destination_height;
+    std::size_t width_bytes, height, depth;
+};
+
+// CUmemcpyAttributes
+struct CopyAttributes {
+    int source_access_order;
+    MemoryLocation source_hint, destination_hint;
+    unsigned flags;
+};
+
 inline constexpr ReturnCode success = 0;
 inline constexpr ReturnCode error_out_of_memory = 2;
 inline constexpr ReturnCode error_no_device = 100;
@@ -63,6 +108,10 @@ inline constexpr Device device_cpu = -1;
 inline constexpr int array_format_float = 0x20;
 inline constexpr int allocation_type_pinned = 1;
 inline constexpr int location_type_device = 1;
+inline constexpr int memory_type_host = 1;
+inline constexpr int memory_type_device = 2;
+inline constexpr int source_access_order_stream = 1;
+inline constexpr int stream_capture_mode_thread_local = 1;
 inline constexpr int pool_attribute_release_threshold = 4;
 
 inline constexpr int attribute_multiprocessor_count = 16;
@@ -79,61 +128,75 @@ inline constexpr int attribute_host_register_supported = 99;
 inline constexpr int attribute_memory_pools_supported = 115;
 
 // X(function, exported symbol, first CUDA version, parameters)
-#define ISTHMUS_CUDA_FUNCTIONS(X)                                                                                 \
-    X(cuInit, "cuInit", "CUDA 2.0", (unsigned))                                                                   \
-    X(cuDriverGetVersion, "cuDriverGetVersion", "CUDA 2.2", (int*))                                               \
-    X(cuGetErrorName, "cuGetErrorName", "CUDA 6.0", (ReturnCode, const char**))                                   \
-    X(cuGetErrorString, "cuGetErrorString", "CUDA 6.0", (ReturnCode, const char**))                               \
-    X(cuDeviceGetCount, "cuDeviceGetCount", "CUDA 2.0", (int*))                                                   \
-    X(cuDeviceGet, "cuDeviceGet", "CUDA 2.0", (Device*, int))                                                     \
-    X(cuDeviceGetName, "cuDeviceGetName", "CUDA 2.0", (char*, int, Device))                                       \
-    X(cuDeviceGetUuid, "cuDeviceGetUuid", "CUDA 9.2", (Uuid*, Device))                                            \
-    X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", "CUDA 3.2", (std::size_t*, Device))                                \
-    X(cuDeviceGetAttribute, "cuDeviceGetAttribute", "CUDA 2.0", (int*, int, Device))                              \
-    X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", "CUDA 4.1", (char*, int, Device))                               \
-    X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", "CUDA 7.0", (Context*, Device))                       \
-    X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                           \
-    X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                  \
-    X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                  \
-    X(cuMemAlloc, "cuMemAlloc_v2", "CUDA 3.2", (DevicePointer*, std::size_t))                                     \
-    X(cuMemFree, "cuMemFree_v2", "CUDA 3.2", (DevicePointer))                                                     \
-    X(cuMemAllocManaged, "cuMemAllocManaged", "CUDA 6.0", (DevicePointer*, std::size_t, unsigned))                \
-    X(cuMemAllocPitch, "cuMemAllocPitch_v2", "CUDA 3.2",                                                          \
-      (DevicePointer*, std::size_t*, std::size_t, std::size_t, unsigned))                                         \
-    X(cuArrayCreate, "cuArrayCreate_v2", "CUDA 3.2", (Array*, const ArrayDescriptor*))                            \
-    X(cuArrayDestroy, "cuArrayDestroy", "CUDA 2.0", (Array))                                                      \
-    X(cuMemPoolCreate, "cuMemPoolCreate", "CUDA 11.2", (MemoryPool*, const MemoryPoolProperties*))                \
-    X(cuMemPoolDestroy, "cuMemPoolDestroy", "CUDA 11.2", (MemoryPool))                                            \
-    X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", "CUDA 11.2", (MemoryPool, int, void*))                      \
-    X(cuMemPoolTrimTo, "cuMemPoolTrimTo", "CUDA 11.2", (MemoryPool, std::size_t))                                 \
-    X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", "CUDA 11.2",                                            \
-      (DevicePointer*, std::size_t, MemoryPool, Stream))                                                          \
-    X(cuMemFreeAsync, "cuMemFreeAsync", "CUDA 11.2", (DevicePointer, Stream))                                     \
-    X(cuMemHostAlloc, "cuMemHostAlloc", "CUDA 2.2", (void**, std::size_t, unsigned))                              \
-    X(cuMemFreeHost, "cuMemFreeHost", "CUDA 2.0", (void*))                                                        \
-    X(cuMemHostRegister, "cuMemHostRegister_v2", "CUDA 6.5", (void*, std::size_t, unsigned))                      \
-    X(cuMemHostUnregister, "cuMemHostUnregister", "CUDA 4.0", (void*))                                            \
-    X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", "CUDA 3.2", (DevicePointer*, void*, unsigned))   \
-    X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t, Stream))   \
-    X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t, Stream))         \
-    X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", "CUDA 3.2", (DevicePointer, DevicePointer, std::size_t, Stream)) \
-    X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", "CUDA 4.0",                                                         \
-      (DevicePointer, Context, DevicePointer, Context, std::size_t, Stream))                                      \
-    X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", "CUDA 4.0", (int*, Device, Device))                         \
-    X(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", "CUDA 4.0", (Context, unsigned))                            \
-    X(cuMemsetD8Async, "cuMemsetD8Async", "CUDA 3.2", (DevicePointer, unsigned char, std::size_t, Stream))        \
-    X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))         \
-    X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                          \
-    X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                \
-    X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                           \
-    X(cuEventCreate, "cuEventCreate", "CUDA 2.0", (Event*, unsigned))                                             \
-    X(cuEventDestroy, "cuEventDestroy_v2", "CUDA 4.0", (Event))                                                   \
-    X(cuEventRecord, "cuEventRecord", "CUDA 2.0", (Event, Stream))                                                \
-    X(cuEventElapsedTime, "cuEventElapsedTime", "CUDA 2.0", (float*, Event, Event))                               \
-    X(cuModuleLoadData, "cuModuleLoadData", "CUDA 2.0", (Module*, const void*))                                   \
-    X(cuModuleUnload, "cuModuleUnload", "CUDA 2.0", (Module))                                                     \
-    X(cuModuleGetFunction, "cuModuleGetFunction", "CUDA 2.0", (Kernel*, Module, const char*))                     \
-    X(cuLaunchKernel, "cuLaunchKernel", "CUDA 4.0",                                                               \
+#define ISTHMUS_CUDA_FUNCTIONS(X)                                                                                      \
+    X(cuInit, "cuInit", "CUDA 2.0", (unsigned))                                                                        \
+    X(cuDriverGetVersion, "cuDriverGetVersion", "CUDA 2.2", (int*))                                                    \
+    X(cuGetErrorName, "cuGetErrorName", "CUDA 6.0", (ReturnCode, const char**))                                        \
+    X(cuGetErrorString, "cuGetErrorString", "CUDA 6.0", (ReturnCode, const char**))                                    \
+    X(cuDeviceGetCount, "cuDeviceGetCount", "CUDA 2.0", (int*))                                                        \
+    X(cuDeviceGet, "cuDeviceGet", "CUDA 2.0", (Device*, int))                                                          \
+    X(cuDeviceGetName, "cuDeviceGetName", "CUDA 2.0", (char*, int, Device))                                            \
+    X(cuDeviceGetUuid, "cuDeviceGetUuid", "CUDA 9.2", (Uuid*, Device))                                                 \
+    X(cuDeviceTotalMem, "cuDeviceTotalMem_v2", "CUDA 3.2", (std::size_t*, Device))                                     \
+    X(cuDeviceGetAttribute, "cuDeviceGetAttribute", "CUDA 2.0", (int*, int, Device))                                   \
+    X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", "CUDA 4.1", (char*, int, Device))                                    \
+    X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", "CUDA 7.0", (Context*, Device))                            \
+    X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                                \
+    X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                       \
+    X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                       \
+    X(cuMemAlloc, "cuMemAlloc_v2", "CUDA 3.2", (DevicePointer*, std::size_t))                                          \
+    X(cuMemFree, "cuMemFree_v2", "CUDA 3.2", (DevicePointer))                                                          \
+    X(cuMemAllocManaged, "cuMemAllocManaged", "CUDA 6.0", (DevicePointer*, std::size_t, unsigned))                     \
+    X(cuMemAllocPitch, "cuMemAllocPitch_v2", "CUDA 3.2",                                                               \
+      (DevicePointer*, std::size_t*, std::size_t, std::size_t, unsigned))                                              \
+    X(cuArrayCreate, "cuArrayCreate_v2", "CUDA 3.2", (Array*, const ArrayDescriptor*))                                 \
+    X(cuArrayDestroy, "cuArrayDestroy", "CUDA 2.0", (Array))                                                           \
+    X(cuMemPoolCreate, "cuMemPoolCreate", "CUDA 11.2", (MemoryPool*, const MemoryPoolProperties*))                     \
+    X(cuMemPoolDestroy, "cuMemPoolDestroy", "CUDA 11.2", (MemoryPool))                                                 \
+    X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute", "CUDA 11.2", (MemoryPool, int, void*))                           \
+    X(cuMemPoolTrimTo, "cuMemPoolTrimTo", "CUDA 11.2", (MemoryPool, std::size_t))                                      \
+    X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", "CUDA 11.2",                                                 \
+      (DevicePointer*, std::size_t, MemoryPool, Stream))                                                               \
+    X(cuMemFreeAsync, "cuMemFreeAsync", "CUDA 11.2", (DevicePointer, Stream))                                          \
+    X(cuMemHostAlloc, "cuMemHostAlloc", "CUDA 2.2", (void**, std::size_t, unsigned))                                   \
+    X(cuMemFreeHost, "cuMemFreeHost", "CUDA 2.0", (void*))                                                             \
+    X(cuMemHostRegister, "cuMemHostRegister_v2", "CUDA 6.5", (void*, std::size_t, unsigned))                           \
+    X(cuMemHostUnregister, "cuMemHostUnregister", "CUDA 4.0", (void*))                                                 \
+    X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", "CUDA 3.2", (DevicePointer*, void*, unsigned))        \
+    X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t, Stream))        \
+    X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t, Stream))              \
+    X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", "CUDA 3.2", (DevicePointer, DevicePointer, std::size_t, Stream))      \
+    X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync", "CUDA 4.0",                                                              \
+      (DevicePointer, Context, DevicePointer, Context, std::size_t, Stream))                                           \
+    X(cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", "CUDA 3.2", (const Copy2d*, Stream))                                      \
+    X(cuMemcpy3DAsync, "cuMemcpy3DAsync_v2", "CUDA 3.2", (const Copy3d*, Stream))                                      \
+    X(cuMemcpyBatchAsync, "cuMemcpyBatchAsync", "CUDA 12.8",                                                           \
+      (DevicePointer*, DevicePointer*, std::size_t*, std::size_t, CopyAttributes*, std::size_t*, std::size_t,          \
+       std::size_t*, Stream))                                                                                          \
+    X(cuMemcpyBatchAsync2, "cuMemcpyBatchAsync_v2", "CUDA 13.0",                                                       \
+      (DevicePointer*, DevicePointer*, std::size_t*, std::size_t, CopyAttributes*, std::size_t*, std::size_t, Stream)) \
+    X(cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", "CUDA 4.0", (int*, Device, Device))                              \
+    X(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", "CUDA 4.0", (Context, unsigned))                                 \
+    X(cuMemsetD8Async, "cuMemsetD8Async", "CUDA 3.2", (DevicePointer, unsigned char, std::size_t, Stream))             \
+    X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))              \
+    X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                               \
+    X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                     \
+    X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \
+    X(cuStreamBeginCapture, "cuStreamBeginCapture_v2", "CUDA 10.1", (Stream, int))                                     \
+    X(cuStreamEndCapture, "cuStreamEndCapture", "CUDA 10.0", (Stream, Graph*))                                         \
+    X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", "CUDA 11.4",                                         \
+      (GraphExecutable*, Graph, unsigned long long))                                                                   \
+    X(cuGraphLaunch, "cuGraphLaunch", "CUDA 10.0", (GraphExecutable, Stream))                                          \
+    X(cuGraphDestroy, "cuGraphDestroy", "CUDA 10.0", (Graph))                                                          \
+    X(cuGraphExecDestroy, "cuGraphExecDestroy", "CUDA 10.0", (GraphExecutable))                                        \
+    X(cuEventCreate, "cuEventCreate", "CUDA 2.0", (Event*, unsigned))                                                  \
+    X(cuEventDestroy, "cuEventDestroy_v2", "CUDA 4.0", (Event))                                                        \
+    X(cuEventRecord, "cuEventRecord", "CUDA 2.0", (Event, Stream))                                                     \
+    X(cuEventElapsedTime, "cuEventElapsedTime", "CUDA 2.0", (float*, Event, Event))                                    \
+    X(cuModuleLoadData, "cuModuleLoadData", "CUDA 2.0", (Module*, const void*))                                        \
+    X(cuModuleUnload, "cuModuleUnload", "CUDA 2.0", (Module))                                                          \
+    X(cuModuleGetFunction, "cuModuleGetFunction", "CUDA 2.0", (Kernel*, Module, const char*))                          \
+    X(cuLaunchKernel, "cuLaunchKernel", "CUDA 4.0",                                                                    \
       (Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))
 
 struct Api {

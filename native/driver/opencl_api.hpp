@@ -127,6 +127,12 @@ struct ImageDescriptor {
        const Event*, Event*))                                                                                          \
     X(clCreateUserEvent, 84, "OpenCL 1.1", Event, (Context, ReturnCode*))                                              \
     X(clSetUserEventStatus, 85, "OpenCL 1.1", ReturnCode, (Event, std::int32_t))                                       \
+    X(clEnqueueReadBufferRect, 86, "OpenCL 1.1", ReturnCode,                                                           \
+      (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t,      \
+       std::size_t, std::size_t, void*, std::uint32_t, const Event*, Event*))                                          \
+    X(clEnqueueWriteBufferRect, 87, "OpenCL 1.1", ReturnCode,                                                          \
+      (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t,      \
+       std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*))                                    \
     X(clCreateImage, 96, "OpenCL 1.2", Buffer,                                                                         \
       (Context, Flags, const ImageFormat*, const ImageDescriptor*, void*, ReturnCode*))                                \
     X(clEnqueueFillBuffer, 102, "OpenCL 1.2", ReturnCode,                                                              \

@@ -21,6 +21,7 @@ class Session : public std::enable_shared_from_this<Session> {
     static Result<std::shared_ptr<Session>> create(std::shared_ptr<Device> device);
 
     Device& device() { return *device_; }
+    const std::shared_ptr<Device>& device_handle() const { return device_; }
     // Runs `work` on the untimed stream and waits for it; one caller at a time.
     template <typename Work>
     Status run(Work work) {

@@ -2,6 +2,7 @@
 // No include guard: this text opens a translation unit that is compiled from one string.
 
 typedef unsigned char u8;
+typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef u32 u32x4 __attribute__((vector_size(16)));  // one register quadruple: becomes ld.v4 and st.v4

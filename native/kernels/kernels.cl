@@ -1,5 +1,5 @@
-// Fill, verify, copy, add and sum: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words in
-// capitals.
+// Fill, verify, copy, add, sum and work: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words
+// in capitals.
 //
 // kernels.hpp states the contract. Devices are little-endian, as are all hosts that have one.
 
@@ -122,6 +122,61 @@ KERNEL isthmus_copy(GLOBAL u8* destination, u64 destination_offset, const GLOBAL
     }
 }
 
+// Where a piece begins on one side: from a table of offsets, or from the pitches.
+DEVICE u64 piece_at(const GLOBAL u64* table, bool scattered, u64 piece, u64 rows, u64 pitch, u64 slice_pitch) {
+    if (scattered) return table[piece];
+    if (piece < rows) return piece * pitch;
+    return piece / rows * slice_pitch + piece % rows * pitch;
+}
+
+// Neighbouring threads move neighbouring units of a piece, so that accesses join on either side as far as pieces allow.
+// Loads in flight come from the number of threads here: the division for each unit hides behind the link.
+#define DEFINE_COPY_PIECES(name, unit)                                                                                \
+    DEVICE void name(GLOBAL u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice,    \
+                     const GLOBAL u8* source, u64 source_offset, u64 source_pitch, u64 source_slice,                  \
+                     const GLOBAL u64* table, u32 scattered, u64 width, u64 rows, u64 pieces, u64 first, u64 count) { \
+        const u64 in_piece = width / sizeof(unit);                                                                    \
+        const bool to_table = (scattered & 1) != 0;                                                                   \
+        const bool from_table = (scattered & 2) != 0;                                                                 \
+        const GLOBAL u64* const sources = table + (to_table ? pieces : 0);                                            \
+        for (u64 i = FIRST(count); i < END(count); i += STEP) {                                                       \
+            const u64 piece = (first + i) / in_piece;                                                                 \
+            const u64 within = (first + i - piece * in_piece) * sizeof(unit);                                         \
+            const u64 to = piece_at(table, to_table, piece, rows, destination_pitch, destination_slice);              \
+            const u64 from = piece_at(sources, from_table, piece, rows, source_pitch, source_slice);                  \
+            *(GLOBAL unit*)(destination + (destination_offset + to + within)) =                                       \
+                *(const GLOBAL unit*)(source + (source_offset + from + within));                                      \
+        }                                                                                                             \
+    }
+
+DEFINE_COPY_PIECES(copy_pieces_by_1, u8)
+DEFINE_COPY_PIECES(copy_pieces_by_2, u16)
+DEFINE_COPY_PIECES(copy_pieces_by_4, u32)
+DEFINE_COPY_PIECES(copy_pieces_by_8, u64)
+DEFINE_COPY_PIECES(copy_pieces_by_16, u32x4)
+
+#define COPY_PIECES(name)                                                                                            \
+    name(destination, destination_offset, destination_pitch, destination_slice, source, source_offset, source_pitch, \
+         source_slice, (const GLOBAL u64*)((const GLOBAL u8*)table + table_offset), scattered, width, rows, pieces,  \
+         first, count)
+
+KERNEL isthmus_copy_pieces(GLOBAL u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice,
+                           const GLOBAL u8* source, u64 source_offset, u64 source_pitch, u64 source_slice,
+                           const GLOBAL u64* table, u64 table_offset, u32 scattered, u32 unit, u64 width, u64 rows,
+                           u64 pieces, u64 first, u64 count) {
+    if (unit == 16) {
+        COPY_PIECES(copy_pieces_by_16);
+    } else if (unit == 8) {
+        COPY_PIECES(copy_pieces_by_8);
+    } else if (unit == 4) {
+        COPY_PIECES(copy_pieces_by_4);
+    } else if (unit == 2) {
+        COPY_PIECES(copy_pieces_by_2);
+    } else {
+        COPY_PIECES(copy_pieces_by_1);
+    }
+}
+
 KERNEL isthmus_add(GLOBAL u8* region, u64 region_offset, u64 words, u32 value) {
     GLOBAL u32* const word = (GLOBAL u32*)(region + region_offset);
     for (u64 i = FIRST(words); i < END(words); i += STEP) word[i] += value;
@@ -139,4 +194,15 @@ KERNEL isthmus_sum(const GLOBAL u8* region, u64 region_offset, u64 words, GLOBAL
         if (LOCAL_ID < left) parts[LOCAL_ID] += parts[LOCAL_ID + left];
     }
     if (LOCAL_ID == 0) ATOMIC_ADD((GLOBAL u32*)((GLOBAL u8*)result + result_offset), parts[0]);
+}
+
+// A linear congruential generator (Numerical Recipes' "quick and dirty" one) run on from every word: arithmetic alone,
+// as long as one likes, and a result that the host can tell without repeating it.
+KERNEL isthmus_work(GLOBAL u8* region, u64 region_offset, u64 words, u32 rounds) {
+    GLOBAL u32* const word = (GLOBAL u32*)(region + region_offset);
+    for (u64 i = FIRST(words); i < END(words); i += STEP) {
+        u32 value = word[i];
+        for (u32 round = 0; round < rounds; ++round) value = value * 1664525u + 1013904223u;
+        word[i] = value;
+    }
 }

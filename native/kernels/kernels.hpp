@@ -12,8 +12,14 @@
 //   isthmus_verify  const u8* region, u64 region_offset, u64 bytes, u64 seed, u64 first_word,
 //                   u32* result, u64 result_offset
 //   isthmus_copy    u8* destination, u64 destination_offset, const u8* source, u64 source_offset, u64 bytes
+//   isthmus_copy_pieces
+//                   u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice_pitch,
+//                   const u8* source, u64 source_offset, u64 source_pitch, u64 source_slice_pitch,
+//                   const u64* table, u64 table_offset, u32 scattered, u32 unit, u64 width, u64 rows, u64 pieces,
+//                   u64 first, u64 count
 //   isthmus_add     u8* region, u64 region_offset, u64 words, u32 value
 //   isthmus_sum     const u8* region, u64 region_offset, u64 words, u32* result, u64 result_offset
+//   isthmus_work    u8* region, u64 region_offset, u64 words, u32 rounds
 //   isthmus_spin    const volatile u32* flag, u64 flag_offset, u64 limit_ns, u32* timed_out, u64 timed_out_offset
 //                   (CUDA only: under OpenCL a user event holds back a queue)
 //
@@ -34,6 +40,16 @@
 //
 // isthmus_copy: the two ranges must not overlap, and nobody else may write to either during the launch.
 //
+// isthmus_copy_pieces: copies `count` units of `unit` bytes (1, 2, 4, 8 or 16), from the unit `first` on, of `pieces`
+// pieces of `width` bytes each, `rows` to a slice, taken in order. `unit` divides the width and everything that makes
+// up an address. Where a piece begins follows from the pitches or, where bit 0 (destination) or bit 1 (source) of
+// `scattered` is set, from `table`: an offset for each piece, those of the destination before those of the source. A
+// sum of offset and place within the pieces may pass through 2^64, so that a part of them can lie in a smaller buffer.
+// The source must not overlap the destination, nor the pieces of the destination one another.
+//
+// isthmus_work: applies value * 1664525 + 1013904223, modulo 2^32, `rounds` times to each 32-bit word, in place. Time
+// without memory: with work_blocks() it keeps the device busy alone, so that launches on several streams share it.
+//
 // isthmus_add and isthmus_sum work on 32-bit words, to which the region is aligned. The one adds `value` to each, in
 // place; the other adds them all up to *result, modulo 2^32, which the host sets to 0 before. Its blocks have a power
 // of two of threads, at most block_threads.
@@ -51,6 +67,8 @@ inline constexpr const char* verify = "isthmus_verify";
 inline constexpr const char* copy = "isthmus_copy";
 inline constexpr const char* add = "isthmus_add";
 inline constexpr const char* sum = "isthmus_sum";
+inline constexpr const char* copy_pieces = "isthmus_copy_pieces";
+inline constexpr const char* work = "isthmus_work";
 inline constexpr const char* spin = "isthmus_spin";
 }  // namespace kernel_name
 
@@ -79,6 +97,12 @@ constexpr std::uint32_t block_count(std::uint64_t bytes, std::uint32_t multiproc
     const std::uint64_t most = std::uint64_t{multiprocessors} * 8;  // 8 x 256 threads fill an SM since Pascal
     const std::uint64_t blocks = wanted < most ? wanted : most;
     return blocks == 0 ? 1 : static_cast<std::uint32_t>(blocks);
+}
+
+// Blocks of a launch of isthmus_work: one set of 1024 threads for each multiprocessor saturates its integer units, so
+// that a second launch at the same time makes both slower, and a chunk takes its share of the whole's time.
+constexpr std::uint32_t work_blocks(std::uint32_t multiprocessors) {
+    return multiprocessors * (1024 / block_threads);
 }
 
 // Both are NUL-terminated. Their definitions are written at build time by embed.cmake.

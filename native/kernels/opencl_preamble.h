@@ -2,6 +2,7 @@
 // No include guard: this text opens a program that is compiled from one string.
 
 typedef uchar u8;
+typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 typedef uint4 u32x4;

@@ -20,7 +20,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "kernels": set(),
     "driver": {"base"},
     "backend": {"base", "driver", "kernels"},
-    "experiment": {"base", "backend"},
+    "experiment": {"base", "backend", "transfer"},  # What it measures is how the library moves pieces.
     "transfer": {"base", "backend"},
     "trace": {"base"},
     "tracer": {"base", "driver", "trace"},  # Never backend: it lives in foreign processes.

@@ -58,8 +58,10 @@ Result<Kernels> PrimaryContext::kernels() {
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.fill, module_, kernel_name::fill));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.verify, module_, kernel_name::verify));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.copy, module_, kernel_name::copy));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.copy_pieces, module_, kernel_name::copy_pieces));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.add, module_, kernel_name::add));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.sum, module_, kernel_name::sum));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.work, module_, kernel_name::work));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, kernel_name::spin));
     kernels_ = kernels;
     return kernels;

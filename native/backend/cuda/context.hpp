@@ -23,7 +23,8 @@ struct Driver {
 };
 
 struct Kernels {
-    Kernel fill = nullptr, verify = nullptr, copy = nullptr, add = nullptr, sum = nullptr, spin = nullptr;
+    Kernel fill = nullptr, verify = nullptr, copy = nullptr, copy_pieces = nullptr, add = nullptr, sum = nullptr,
+           work = nullptr, spin = nullptr;
 };
 
 // Holds a reference to the primary context, the one that the runtime API and all libraries on it use too.

@@ -10,6 +10,7 @@
 #include "backend/cuda/describe.hpp"
 #include "backend/cuda/gate.hpp"
 #include "backend/cuda/memory.hpp"
+#include "backend/cuda/pieces.hpp"
 
 namespace isthmus::cuda {
 namespace {
@@ -19,9 +20,8 @@ using ContextPointer = std::shared_ptr<PrimaryContext>;
 // A gate opens by itself after this long: a host that died must not leave the GPU spinning.
 constexpr std::uint64_t gate_limit_nanoseconds = 2'000'000'000;
 
-DevicePointer address_of(const Region& region) {
-    return static_cast<const CudaAllocation&>(*region.allocation).address() + region.offset;
-}
+// What block_count() gives a thread: one unit each, until the device is full.
+constexpr std::uint64_t bytes_per_thread = 64;
 
 PrimaryContext& context_of(const Region& region) {
     return static_cast<const CudaAllocation&>(*region.allocation).context();
@@ -66,9 +66,7 @@ class CudaEvent final : public isthmus::Event {
     cuda::Event event_;
 };
 
-cuda::Stream raw(isthmus::Stream& stream) {
-    return static_cast<CudaStream&>(stream).get();
-}
+using cuda::raw;  // for streams
 cuda::Event raw(isthmus::Event& event) {
     return static_cast<CudaEvent&>(event).get();
 }
@@ -193,6 +191,45 @@ class CudaDevice final : public isthmus::Device {
                       std::uint64_t{0}, address_of(source), std::uint64_t{0}, std::uint64_t{source.bytes});
     }
 
+    Status copy_section(isthmus::Stream& stream, const Layout& destination, const Layout& source,
+                        const Extent& extent) override {
+        return cuda::copy_section(*context_, raw(stream), destination, source, extent);
+    }
+
+    Status copy_pieces(isthmus::Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                       const Units& units, Region table) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
+        return launch(kernels.copy_pieces, blocks(units.count * bytes_per_thread), block_threads, raw(stream),
+                      address_of({destination.allocation, 0, 0}), std::uint64_t{destination.offset},
+                      std::uint64_t{destination.pitch_bytes}, std::uint64_t{destination.slice_pitch_bytes},
+                      address_of({source.allocation, 0, 0}), std::uint64_t{source.offset},
+                      std::uint64_t{source.pitch_bytes}, std::uint64_t{source.slice_pitch_bytes},
+                      scattered != 0 ? address_of(table) : DevicePointer{0}, std::uint64_t{0}, scattered,
+                      static_cast<std::uint32_t>(units.bytes), std::uint64_t{extent.width_bytes},
+                      std::uint64_t{extent.rows}, std::uint64_t{extent.pieces()}, std::uint64_t{units.first},
+                      std::uint64_t{units.count});
+    }
+
+    std::optional<std::string> why_no_batch() const override { return cuda::why_no_batch(cu()); }
+    std::optional<std::string> why_no_graph() const override { return cuda::why_no_graph(cu()); }
+    Result<std::unique_ptr<PreparedCopies>> prepare_batch(const Layout& destination, const Layout& source,
+                                                          const Extent& extent) override {
+        return cuda::prepare_batch(context_, destination, source, extent);
+    }
+    Result<std::unique_ptr<PreparedCopies>> prepare_graph(const Layout& destination, const Layout& source,
+                                                          const Extent& extent) override {
+        ISTHMUS_TRY_ASSIGN(stream, create_stream());
+        const std::size_t width = extent.width_bytes;
+        return cuda::record_graph(context_, raw(*stream), [&]() -> Status {
+            for (std::size_t i = 0; i < extent.pieces(); ++i) {
+                ISTHMUS_TRY(copy(*stream, {destination.allocation, destination.at(i, extent), width},
+                                 {source.allocation, source.at(i, extent), width}));
+            }
+            return {};
+        });
+    }
+
     Status prefetch(isthmus::Stream& stream, Region region, Side side) override {
         return cu().call(cu().cuMemPrefetchAsync, address_of(region), region.bytes,
                          side == Side::host ? device_cpu : ordinal_, raw(stream));
@@ -214,6 +251,12 @@ class CudaDevice final : public isthmus::Device {
                               sizeof(std::uint32_t), raw(stream)));
         return launch(kernels.sum, blocks(region.bytes), block_threads, raw(stream), address_of(region),
                       std::uint64_t{0}, std::uint64_t{region.bytes / 4}, address_of(result), std::uint64_t{0});
+    }
+
+    Status work(isthmus::Stream& stream, Region region, std::uint32_t rounds) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        return launch(kernels.work, work_blocks(static_cast<std::uint32_t>(features_.multiprocessors)), block_threads,
+                      raw(stream), address_of(region), std::uint64_t{0}, std::uint64_t{region.bytes / 4}, rounds);
     }
 
     Status fill_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
@@ -310,6 +353,10 @@ Result<Features> read_features(const PrimaryContext& context) {
 }
 
 }  // namespace
+
+cuda::Stream raw(isthmus::Stream& stream) {
+    return static_cast<CudaStream&>(stream).get();
+}
 
 BackendListing list_devices() {
     BackendListing listing{"cuda", {}, "", {"libcuda.so.1"}, ""};

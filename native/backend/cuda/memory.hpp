@@ -26,6 +26,10 @@ class CudaAllocation : public Allocation {
     DevicePointer address_ = 0;
 };
 
+inline DevicePointer address_of(const Region& region) {
+    return static_cast<const CudaAllocation&>(*region.allocation).address() + region.offset;
+}
+
 // Precondition: the context is current, and the device can have memory of this kind. `pages` as for Device::reserve.
 Result<std::unique_ptr<Allocation>> reserve(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
                                             std::size_t bytes, std::byte* pages);

@@ -161,6 +161,28 @@ class HostGate final : public Gate {
     std::shared_ptr<std::atomic<bool>> opened_;
 };
 
+// The pieces of one side, by address; outlives the layout, but not the table.
+class Pieces {
+  public:
+    Pieces(const Layout& layout, const Extent& extent, const std::uint64_t* offsets)
+        : start_(reinterpret_cast<std::uintptr_t>(layout.allocation->host()) + layout.offset),
+          offsets_(layout.is_scattered() ? offsets : nullptr),
+          rows_(extent.rows),
+          pitch_(layout.pitch_bytes),
+          slice_pitch_(layout.slice_pitch_bytes) {}
+    // As a number until here, since a layout may count from before its allocation.
+    std::byte* at(std::size_t piece) const {
+        const std::size_t offset =
+            offsets_ != nullptr ? offsets_[piece] : piece / rows_ * slice_pitch_ + piece % rows_ * pitch_;
+        return reinterpret_cast<std::byte*>(start_ + offset);  // NOLINT(performance-no-int-to-ptr)
+    }
+
+  private:
+    std::uintptr_t start_;
+    const std::uint64_t* offsets_;
+    std::size_t rows_, pitch_, slice_pitch_;
+};
+
 class HostDevice final : public Device {
   public:
     explicit HostDevice(Model model) : core_(std::make_shared<Core>(std::move(model))) {
@@ -219,6 +241,38 @@ class HostDevice final : public Device {
     Status copy_by_kernel(Stream& stream, Region destination, Region source) override {
         return transfer(stream, destination, source, "kernel");
     }
+    Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
+                        const Extent& extent) override {
+        if (destination.is_scattered() || source.is_scattered()) {
+            return {Code::unsupported, "copies of sections take rows at regular distances"};
+        }
+        return copy_each(stream, destination, source, extent, "section");
+    }
+    Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                       const Units& units, Region table) override {
+        const auto* offsets =
+            table.allocation != nullptr ? reinterpret_cast<const std::uint64_t*>(table.host()) : nullptr;
+        Pieces to(destination, extent, offsets);
+        Pieces from(source, extent,
+                    offsets != nullptr && destination.is_scattered() ? offsets + extent.pieces() : offsets);
+        return transfer(stream, units.count * units.bytes, is_on_device(destination.allocation->kind()), "pieces",
+                        [to, from, units, in_piece = extent.width_bytes / units.bytes](std::size_t bytes) {
+                            for (std::size_t i = units.first; i < units.first + bytes / units.bytes; ++i) {
+                                const std::size_t within = i % in_piece * units.bytes;
+                                std::memcpy(to.at(i / in_piece) + within, from.at(i / in_piece) + within, units.bytes);
+                            }
+                        });
+    }
+    std::optional<std::string> why_no_batch() const override { return std::nullopt; }
+    std::optional<std::string> why_no_graph() const override { return std::nullopt; }
+    Result<std::unique_ptr<PreparedCopies>> prepare_batch(const Layout& destination, const Layout& source,
+                                                          const Extent& extent) override {
+        return prepare(destination, source, extent, "batch");
+    }
+    Result<std::unique_ptr<PreparedCopies>> prepare_graph(const Layout& destination, const Layout& source,
+                                                          const Extent& extent) override {
+        return prepare(destination, source, extent, "graph");
+    }
     Status prefetch(Stream&, Region region, Side) override {
         if (const auto fault = core_->meet("prefetch"); fails(fault)) return injected(*fault, "prefetch", region.bytes);
         return {Code::unsupported, *why_no_prefetch()};
@@ -239,6 +293,14 @@ class HostDevice final : public Device {
             const auto* words = reinterpret_cast<const std::uint32_t*>(from);
             *reinterpret_cast<std::uint32_t*>(to) =
                 std::accumulate(words, words + bytes / sizeof *words, std::uint32_t{0});
+        });
+    }
+    Status work(Stream& stream, Region region, std::uint32_t rounds) override {
+        return enqueue(stream, "work", region.bytes, [at = region.host(), rounds](std::size_t bytes) {
+            auto* words = reinterpret_cast<std::uint32_t*>(at);
+            for (std::size_t i = 0; i < bytes / sizeof *words; ++i) {
+                for (std::uint32_t round = 0; round < rounds; ++round) words[i] = words[i] * 1664525U + 1013904223U;
+            }
         });
     }
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
@@ -282,21 +344,75 @@ class HostDevice final : public Device {
     }
 
     Status transfer(Stream& stream, Region destination, Region source, const std::string& operation) {
-        const bool to_device = is_on_device(destination.allocation->kind());
+        return transfer(
+            stream, destination.bytes, is_on_device(destination.allocation->kind()), operation,
+            [to = destination.host(), from = source.host()](std::size_t bytes) { std::memcpy(to, from, bytes); });
+    }
+
+    // The same for a `move` that copies the first bytes of what it is to copy.
+    Status transfer(Stream& stream, std::size_t whole, bool to_device, const std::string& operation,
+                    std::function<void(std::size_t)> move) {
         const double rate = to_device ? core_->model.h2d_bytes_per_second : core_->model.d2h_bytes_per_second;
         return enqueue(
-            stream, operation, destination.bytes,
-            [core = core_, to = destination.host(), from = source.host(), rate, to_device](std::size_t bytes) {
+            stream, operation, whole, [core = core_, move = std::move(move), rate, to_device](std::size_t bytes) {
                 std::unique_lock lock(core->engines[to_device ? 0 : 1], std::defer_lock);
                 if (rate > 0) lock.lock();
                 const TimePoint start = now();
-                std::memcpy(to, from, bytes);
+                move(bytes);
                 const double seconds = core->model.latency_seconds + (rate > 0 ? static_cast<double>(bytes) / rate : 0);
                 if (seconds > 0) {
                     wait_until(start +
                                std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds)));
                 }
             });
+    }
+
+    // One command that copies the pieces one after the other.
+    Status copy_each(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                     const std::string& operation) {
+        return transfer(stream, extent.bytes(), is_on_device(destination.allocation->kind()), operation,
+                        [to = Pieces(destination, extent, destination.offsets.data()),
+                         from = Pieces(source, extent, source.offsets.data()), extent](std::size_t bytes) {
+                            for (std::size_t i = 0; i < bytes / extent.width_bytes; ++i) {
+                                std::memcpy(to.at(i), from.at(i), extent.width_bytes);
+                            }
+                        });
+    }
+
+    class Prepared final : public PreparedCopies {
+      public:
+        Prepared(HostDevice& device, const Layout& destination, const Layout& source, const Extent& extent,
+                 std::string operation)
+            : device_(device),
+              destination_(destination),
+              source_(source),
+              extent_(extent),
+              destination_offsets_(destination.offsets.begin(), destination.offsets.end()),
+              source_offsets_(source.offsets.begin(), source.offsets.end()),
+              operation_(std::move(operation)) {
+            destination_.offsets = destination_offsets_;
+            source_.offsets = source_offsets_;
+        }
+        Status enqueue(Stream& stream) override {
+            return device_.copy_each(stream, destination_, source_, extent_, operation_);
+        }
+
+      private:
+        HostDevice& device_;
+        Layout destination_;
+        Layout source_;
+        Extent extent_;
+        std::vector<std::uint64_t> destination_offsets_;
+        std::vector<std::uint64_t> source_offsets_;
+        std::string operation_;
+    };
+    Result<std::unique_ptr<PreparedCopies>> prepare(const Layout& destination, const Layout& source,
+                                                    const Extent& extent, const std::string& operation) {
+        if (const auto fault = core_->meet("prepare"); fails(fault)) {
+            return injected(*fault, "prepare", extent.bytes());
+        }
+        return std::unique_ptr<PreparedCopies>(
+            std::make_unique<Prepared>(*this, destination, source, extent, operation));
     }
 
     std::shared_ptr<Core> core_;

@@ -43,9 +43,13 @@ class Launch {
 
     // For a kernel that works on `bytes`. A GPU wants many work-items a group; a CPU one for each core.
     Status start(Queue queue, std::uint64_t bytes, std::uint32_t compute_units) const {
+        return start_blocks(queue, block_count(bytes, compute_units), compute_units);
+    }
+    // So many groups on a GPU.
+    Status start_blocks(Queue queue, std::uint32_t blocks, std::uint32_t compute_units) const {
         const bool is_cpu = context_->entry().is_cpu;
         const std::size_t local = is_cpu ? 1 : block_threads;
-        const std::size_t global = is_cpu ? compute_units : local * block_count(bytes, compute_units);
+        const std::size_t global = is_cpu ? compute_units : local * blocks;
         const Api& cl = context_->api();
         return cl.call(cl.clEnqueueNDRangeKernel, queue, kernel_, 1U, static_cast<const std::size_t*>(nullptr), &global,
                        &local, 0U, static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr));

@@ -19,6 +19,8 @@ using ContextPointer = std::shared_ptr<SharedContext>;
 constexpr auto no_wait = static_cast<const Event*>(nullptr);
 constexpr auto no_event = static_cast<Event*>(nullptr);
 constexpr Bool non_blocking = 0;
+// What block_count() gives a work-item: one unit each, until the device is full.
+constexpr std::uint64_t bytes_per_thread = 64;
 constexpr Bool blocking = 1;
 
 ClAllocation& allocation_of(const Region& region) {
@@ -161,6 +163,74 @@ class ClDevice final : public isthmus::Device {
         return flush(queue);
     }
 
+    Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
+                        const Extent& extent) override {
+        if (destination.is_scattered() || source.is_scattered()) {
+            return {Code::unsupported, "OpenCL's copies of rectangles take rows at regular distances"};
+        }
+        const bool to_device = is_on_device(destination.allocation->kind());
+        const Layout& on_device = to_device ? destination : source;
+        const Layout& on_host = to_device ? source : destination;
+        // An origin has no pitch of its own: bytes of the first row.
+        const std::size_t origin[3] = {on_device.offset, 0, 0};
+        const std::size_t host_origin[3] = {on_host.offset, 0, 0};
+        const std::size_t region[3] = {extent.width_bytes, extent.rows, extent.slices};
+        const auto slice = [&extent](const Layout& layout) {
+            return extent.slices > 1 ? layout.slice_pitch_bytes : std::size_t{0};
+        };
+        const Queue queue = stream_of(stream).get();
+        const Buffer buffer = static_cast<ClAllocation&>(*on_device.allocation).buffer();
+        const auto enqueue = [&](const auto& function, auto* memory) {
+            return cl().call(function, queue, buffer, non_blocking, static_cast<const std::size_t*>(origin),
+                             static_cast<const std::size_t*>(host_origin), static_cast<const std::size_t*>(region),
+                             on_device.pitch_bytes, slice(on_device), on_host.pitch_bytes, slice(on_host), memory, 0U,
+                             no_wait, no_event);
+        };
+        ISTHMUS_TRY(to_device
+                        ? enqueue(cl().clEnqueueWriteBufferRect, static_cast<const void*>(on_host.allocation->host()))
+                        : enqueue(cl().clEnqueueReadBufferRect, static_cast<void*>(on_host.allocation->host())));
+        return flush(queue);
+    }
+
+    Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                       const Units& units, Region table) override {
+        const Queue queue = stream_of(stream).get();
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::copy_pieces));
+        for (const Layout* layout : {&destination, &source}) {
+            ISTHMUS_TRY(launch.add(Region{layout->allocation, layout->offset, 0}));
+            for (const std::size_t pitch : {layout->pitch_bytes, layout->slice_pitch_bytes}) {
+                ISTHMUS_TRY(launch.add(std::uint64_t{pitch}));
+            }
+        }
+        const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
+        if (scattered != 0) {
+            ISTHMUS_TRY(launch.add(table));
+        } else {
+            ISTHMUS_TRY(launch.add(Buffer{nullptr}));
+            ISTHMUS_TRY(launch.add(std::uint64_t{0}));
+        }
+        ISTHMUS_TRY(launch.add(scattered));
+        ISTHMUS_TRY(launch.add(static_cast<std::uint32_t>(units.bytes)));
+        for (const std::size_t value : {extent.width_bytes, extent.rows, extent.pieces(), units.first, units.count}) {
+            ISTHMUS_TRY(launch.add(std::uint64_t{value}));
+        }
+        ISTHMUS_TRY(launch.start(queue, units.count * bytes_per_thread, compute_units_));
+        return flush(queue);
+    }
+
+    std::optional<std::string> why_no_batch() const override {
+        return "OpenCL has no call that takes many copies at once";
+    }
+    std::optional<std::string> why_no_graph() const override {
+        return "OpenCL cannot record copies to replay them (cl_khr_command_buffer is provisional)";
+    }
+    Result<std::unique_ptr<PreparedCopies>> prepare_batch(const Layout&, const Layout&, const Extent&) override {
+        return Status(Code::unsupported, *why_no_batch());
+    }
+    Result<std::unique_ptr<PreparedCopies>> prepare_graph(const Layout&, const Layout&, const Extent&) override {
+        return Status(Code::unsupported, *why_no_graph());
+    }
+
     Status prefetch(Stream&, Region, Side) override { return {Code::unsupported, *why_no_prefetch()}; }
 
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
@@ -186,6 +256,16 @@ class ClDevice final : public isthmus::Device {
         ISTHMUS_TRY(launch.add(result));
         ISTHMUS_TRY(launch.start(stream_of(stream).get(), region.bytes, compute_units_));
         return flush(stream_of(stream).get());
+    }
+
+    Status work(Stream& stream, Region region, std::uint32_t rounds) override {
+        const Queue queue = stream_of(stream).get();
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::work));
+        ISTHMUS_TRY(launch.add(region));
+        ISTHMUS_TRY(launch.add(std::uint64_t{region.bytes / 4}));
+        ISTHMUS_TRY(launch.add(rounds));
+        ISTHMUS_TRY(launch.start_blocks(queue, work_blocks(compute_units_), compute_units_));
+        return flush(queue);
     }
 
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {

@@ -1,0 +1,117 @@
+// Pieces of equal size, and where they lie in memory: rows of a 2-D or 3-D section, or scattered.
+#include "backend/layout.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace isthmus {
+namespace {
+
+// a * b + c, or nothing where 64 bits do not hold it.
+std::optional<std::size_t> multiply_add(std::size_t a, std::size_t b, std::size_t c) {
+    std::size_t product = 0;
+    std::size_t sum = 0;
+    if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(product, c, &sum)) return std::nullopt;
+    return sum;
+}
+
+Status invalid(const std::string& what) {
+    return {Code::invalid_argument, what};
+}
+
+Status overflow(const std::string& what) {
+    return invalid(what + " overflows 64 bits");
+}
+
+Status check_pitches(const Layout& layout, const Extent& extent) {
+    if (extent.rows > 1 && layout.pitch_bytes < extent.width_bytes) {
+        return invalid("rows of " + std::to_string(extent.width_bytes) + " bytes are wider than the pitch of " +
+                       std::to_string(layout.pitch_bytes));
+    }
+    const auto slice = multiply_add(extent.rows - 1, layout.pitch_bytes, extent.width_bytes);
+    if (!slice) return overflow("rows times pitch");
+    if (extent.slices > 1 && layout.slice_pitch_bytes < *slice) {
+        return invalid("slices of " + std::to_string(*slice) + " bytes are longer than the slice pitch of " +
+                       std::to_string(layout.slice_pitch_bytes));
+    }
+    return {};
+}
+
+// The end of the last piece, counted from the start of the allocation.
+std::optional<std::size_t> end_of(const Layout& layout, const Extent& extent) {
+    std::size_t last = 0;
+    if (layout.is_scattered()) {
+        last = *std::max_element(layout.offsets.begin(), layout.offsets.end());
+    } else {
+        const auto rows = multiply_add(extent.rows - 1, layout.pitch_bytes, 0);
+        if (!rows) return std::nullopt;
+        const auto slices = multiply_add(extent.slices - 1, layout.slice_pitch_bytes, *rows);
+        if (!slices) return std::nullopt;
+        last = *slices;
+    }
+    const auto end = multiply_add(1, last, extent.width_bytes);
+    return end ? multiply_add(1, *end, layout.offset) : std::nullopt;
+}
+
+}  // namespace
+
+std::size_t Layout::span_bytes(const Extent& extent) const {
+    return *end_of(*this, extent) - offset;
+}
+
+Layout contiguous(Allocation& allocation, std::size_t offset, const Extent& extent) {
+    return {&allocation, offset, extent.width_bytes, extent.rows * extent.width_bytes, {}};
+}
+
+Status check(const Layout& layout, const Extent& extent) {
+    if (extent.width_bytes == 0 || extent.rows == 0 || extent.slices == 0) {
+        return invalid("nothing to copy: " + std::to_string(extent.slices) + " slices of " +
+                       std::to_string(extent.rows) + " rows of " + std::to_string(extent.width_bytes) + " bytes");
+    }
+    const auto pieces = multiply_add(extent.rows, extent.slices, 0);
+    if (!pieces || !multiply_add(*pieces, extent.width_bytes, 0)) return overflow("the size of all pieces");
+    if (layout.is_scattered() && layout.offsets.size() != *pieces) {
+        return invalid(std::to_string(*pieces) + " pieces have " + std::to_string(layout.offsets.size()) + " offsets");
+    }
+    if (!layout.is_scattered()) ISTHMUS_TRY(check_pitches(layout, extent));
+    const auto end = end_of(layout, extent);
+    if (!end) return overflow("the end of the last piece");
+    if (*end > layout.allocation->bytes()) {
+        return invalid("the last piece ends at byte " + std::to_string(*end) + " of an allocation of " +
+                       std::to_string(layout.allocation->bytes()));
+    }
+    return {};
+}
+
+Status check_destination(const Layout& layout, const Extent& extent) {
+    ISTHMUS_TRY(check(layout, extent));
+    if (!layout.is_scattered()) return {};
+    std::vector<std::uint64_t> sorted(layout.offsets.begin(), layout.offsets.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 1; i < sorted.size(); ++i) {
+        if (sorted[i] - sorted[i - 1] < extent.width_bytes) {
+            return invalid("pieces of " + std::to_string(extent.width_bytes) + " bytes at offsets " +
+                           std::to_string(sorted[i - 1]) + " and " + std::to_string(sorted[i]) +
+                           " overlap where they are written to");
+        }
+    }
+    return {};
+}
+
+std::size_t common_unit_bytes(const Layout& one, const Layout& other, const Extent& extent) {
+    std::size_t bits = 16 | extent.width_bytes;
+    for (const Layout* layout : {&one, &other}) {
+        bits |= layout->offset;
+        for (const std::uint64_t offset : layout->offsets) bits |= offset;
+        if (!layout->is_scattered() && extent.rows > 1) bits |= layout->pitch_bytes;
+        if (!layout->is_scattered() && extent.slices > 1) bits |= layout->slice_pitch_bytes;
+    }
+    return std::size_t{1} << std::countr_zero(bits);
+}
+
+}  // namespace isthmus

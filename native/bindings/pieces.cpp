@@ -1,0 +1,100 @@
+// Python's view of transfers of pieces.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "experiment/piece_transfer.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, PieceMethod>, 10> methods{{
+    {"waited_copies", PieceMethod::waited_copies},
+    {"copies", PieceMethod::copies},
+    {"batch", PieceMethod::batch},
+    {"graph", PieceMethod::graph},
+    {"section", PieceMethod::section},
+    {"whole", PieceMethod::whole},
+    {"kernel", PieceMethod::kernel},
+    {"device_pack", PieceMethod::device_pack},
+    {"pack", PieceMethod::pack},
+    {"pack_threads", PieceMethod::pack_threads},
+}};
+
+PieceMethod method_of(const std::string& name) {
+    for (const auto& [known, method] : methods) {
+        if (known == name) return method;
+    }
+    raise({Code::invalid_argument, "no method '" + name + "' for pieces"});
+}
+
+using PyOffsets = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// Buffer, offset, pitch, slice pitch, offsets.
+using PySide = std::tuple<std::shared_ptr<Buffer>, std::size_t, std::size_t, std::size_t, std::optional<PyOffsets>>;
+
+PieceSide side_of(const PySide& side) {
+    const auto& [buffer, offset, pitch, slice_pitch, offsets] = side;
+    PieceSide converted{buffer, offset, pitch, slice_pitch, {}};
+    if (offsets) converted.offsets.assign(offsets->data(), offsets->data() + offsets->size());
+    return converted;
+}
+
+std::unique_ptr<PieceTransfer> create(const std::string& method, const PySide& destination, const PySide& source,
+                                      const std::tuple<std::size_t, std::size_t, std::size_t>& extent,
+                                      const std::shared_ptr<Buffer>& reference,
+                                      const std::shared_ptr<Staging>& staging) {
+    PieceSide to = side_of(destination);
+    PieceSide from = side_of(source);
+    const auto& [width, rows, slices] = extent;
+    const nb::gil_scoped_release release;
+    return unwrap(PieceTransfer::create(method_of(method), std::move(to), std::move(from), {width, rows, slices},
+                                        reference, staging));
+}
+
+std::vector<double> run(PieceTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+    return unwrap(self.run(warmups, {least, most, seconds}));
+}
+
+std::tuple<std::size_t, std::size_t, std::size_t> verify(PieceTransfer& self) {
+    const PieceMismatch found = unwrap(self.verify());
+    return {found.pieces, found.first_piece, found.bytes_outside};
+}
+
+}  // namespace
+
+void bind_pieces(nb::module_& module) {
+    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<Staging>(module, "Staging").def_prop_ro("threads", &Staging::threads);
+    module.def(
+        "create_staging",
+        [](const std::shared_ptr<Session>& device, std::size_t bytes, std::size_t threads, std::size_t pieces) {
+            return unwrap(Staging::create(device->device_handle(), bytes, threads, pieces));
+        },
+        nb::arg("device"), nb::arg("bytes"), nb::arg("threads"), nb::arg("pieces"), ReleaseGil());
+
+    nb::class_<PieceTransfer>(module, "PieceTransfer")
+        .def(
+            "poison", [](PieceTransfer& self) { check(self.poison()); }, ReleaseGil())
+        .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"), ReleaseGil())
+        .def("verify", &verify, ReleaseGil())
+        .def_prop_ro("bytes_moved", &PieceTransfer::bytes_moved);
+    module.def("create_pieces", &create, nb::arg("method"), nb::arg("destination"), nb::arg("source"),
+               nb::arg("extent"), nb::arg("reference"), nb::arg("staging"));
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,173 @@
+// One timed case: pieces of equal size that go one way, again and again, moved by one method.
+#include "experiment/piece_transfer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "base/cache.hpp"
+#include "base/slices.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t guard_bytes = 4096;
+constexpr std::uint8_t poison_byte = 0xA5;
+
+Result<Layout> layout_of(const PieceSide& side) {
+    ISTHMUS_TRY_ASSIGN(all, side.buffer->region(0, side.buffer->bytes()));
+    return Layout{all.allocation, side.offset, side.pitch_bytes, side.slice_pitch_bytes, side.offsets};
+}
+
+}  // namespace
+
+PieceTransfer::PieceTransfer(std::shared_ptr<Sides> sides, const Extent& extent, std::shared_ptr<Buffer> reference)
+    : sides_(std::move(sides)), extent_(extent), reference_(std::move(reference)) {}
+
+Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(PieceMethod method, PieceSide destination,
+                                                             PieceSide source, const Extent& extent,
+                                                             std::shared_ptr<Buffer> reference,
+                                                             std::shared_ptr<Staging> staging) {
+    auto sides = std::make_shared<Sides>(Sides{std::move(destination), std::move(source)});
+    if (reference->bytes() < sides->source.buffer->bytes()) {
+        return Status(Code::invalid_argument, "the reference is smaller than the source");
+    }
+    if (staging->device_handle() != sides->source.buffer->session().device_handle()) {
+        return Status(Code::invalid_argument, "the staging memory belongs to another device");
+    }
+    std::unique_ptr<PieceTransfer> transfer(new PieceTransfer(sides, extent, std::move(reference)));
+    ISTHMUS_TRY_ASSIGN(to, layout_of(sides->destination));
+    ISTHMUS_TRY_ASSIGN(from, layout_of(sides->source));
+    transfer->destination_ = to;
+    transfer->source_ = from;
+    transfer->staging_ = staging;
+    ISTHMUS_TRY_ASSIGN(copy, PieceCopy::create(method, to, from, extent, std::move(staging), sides));
+    transfer->copy_ = std::move(copy);
+    transfer->fills_gaps_ = method == PieceMethod::whole;
+    transfer->evicts_ = transfer->cpu_copies(method) && extent.bytes() <= last_level_cache_bytes();
+    return transfer;
+}
+
+bool PieceTransfer::cpu_copies(PieceMethod method) {
+    const bool packs = method == PieceMethod::pack || method == PieceMethod::pack_threads;
+    const MemoryKind host =
+        is_on_device(source_.allocation->kind()) ? destination_.allocation->kind() : source_.allocation->kind();
+    return packs || device().copy_blocks(host) || device().info().shares_host_memory;
+}
+
+// All of the destination that may be looked at.
+Result<Region> PieceTransfer::guarded() {
+    const std::size_t begin = destination_.offset - std::min(destination_.offset, guard_bytes);
+    const std::size_t end = std::min(destination_.offset + destination_.span_bytes(extent_) + guard_bytes,
+                                     sides_->destination.buffer->bytes());
+    return sides_->destination.buffer->region(begin, end - begin);
+}
+
+Status PieceTransfer::poison() {
+    ISTHMUS_TRY(device().bind_thread());
+    ISTHMUS_TRY_ASSIGN(region, guarded());
+    return sides_->destination.buffer->set_bytes(region, poison_byte);
+}
+
+Status PieceTransfer::evict() {
+    const Layout& host = is_on_device(source_.allocation->kind()) ? destination_ : source_;
+    ISTHMUS_TRY(device().begin_host_access(*host.allocation));
+    const std::byte* memory = host.allocation->host();
+    if (host.is_contiguous(extent_)) {
+        evict_from_caches(memory + host.offset, extent_.bytes());
+    } else {
+        for (std::size_t i = 0; i < extent_.pieces(); ++i) {
+            evict_from_caches(memory + host.at(i, extent_), extent_.width_bytes);
+        }
+    }
+    return device().end_host_access(*host.allocation);
+}
+
+Result<std::vector<double>> PieceTransfer::run(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(device().bind_thread());
+    std::vector<double> seconds;
+    seconds.reserve(quota.most);
+    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(copy_->run());
+    const TimePoint begin = now();
+    while (quota.wants_more(seconds.size(), begin)) {
+        if (evicts_) ISTHMUS_TRY(evict());
+        const TimePoint start = now();
+        Status status = copy_->run();
+        seconds.push_back(seconds_between(start, now()));
+        if (status.code() == Code::timed_out) {
+            // Somebody may still be at work on them.
+            sides_->destination.buffer->lose(status.message());
+            sides_->source.buffer->lose(status.message());
+        }
+        ISTHMUS_TRY(std::move(status));
+    }
+    return seconds;
+}
+
+// Device memory comes through the staging memory, by copies that the driver's users trust.
+Status PieceTransfer::read(const Region& region, std::byte* to) {
+    Buffer& buffer = *sides_->destination.buffer;
+    if (!is_on_device(buffer.kind())) return buffer.read(region, to);
+    Allocation& locked = staging_->host();
+    for (std::size_t at = 0; at < region.bytes; at += locked.bytes()) {
+        const std::size_t bytes = std::min(locked.bytes(), region.bytes - at);
+        ISTHMUS_TRY(
+            device().copy(staging_->stream(), {&locked, 0, bytes}, {region.allocation, region.offset + at, bytes}));
+        ISTHMUS_TRY(staging_->stream().synchronize());
+        for_each_slice(bytes, [&](std::size_t begin, std::size_t end) {
+            std::memcpy(to + at + begin, locked.host() + begin, end - begin);
+        });
+    }
+    return {};
+}
+
+Result<PieceMismatch> PieceTransfer::verify() {
+    ISTHMUS_TRY(device().bind_thread());
+    ISTHMUS_TRY_ASSIGN(region, guarded());
+    std::vector<std::byte> seen(region.bytes);
+    ISTHMUS_TRY(read(region, seen.data()));
+    ISTHMUS_TRY_ASSIGN(expected, reference_->region(0, reference_->bytes()));
+    if (fills_gaps_) {
+        // The same layout on both sides: what lies between the pieces counts as moved, and then as untouched.
+        const std::size_t span = source_.span_bytes(extent_);
+        std::byte* const first = seen.data() + (destination_.offset - region.offset);
+        const bool same = std::memcmp(first, expected.host() + source_.offset, span) == 0;
+        std::memset(first, poison_byte, span);
+        if (!same) return PieceMismatch{extent_.pieces(), 0, 0};
+    }
+    PieceMismatch found;
+    std::size_t first_wrong = std::numeric_limits<std::size_t>::max();
+    std::mutex mutex;
+    const std::size_t width = extent_.width_bytes;
+    // Pieces that begin within each slice; each becomes untouched once it was seen, so that only what is outside stays.
+    if (!fills_gaps_) {
+        for_each_slice(extent_.bytes(), [&](std::size_t begin, std::size_t end) {
+            PieceMismatch part;
+            for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
+                std::byte* const piece = seen.data() + (destination_.at(i, extent_) - region.offset);
+                if (std::memcmp(piece, expected.host() + source_.at(i, extent_), width) != 0) {
+                    if (part.pieces++ == 0) part.first_piece = i;
+                }
+                std::memset(piece, poison_byte, width);
+            }
+            const std::lock_guard lock(mutex);
+            found.pieces += part.pieces;
+            if (part.pieces != 0) first_wrong = std::min(first_wrong, part.first_piece);
+        });
+    }
+    if (found.pieces != 0) found.first_piece = first_wrong;
+    std::atomic<std::size_t> outside = 0;
+    for_each_slice(seen.size(), [&](std::size_t begin, std::size_t end) {
+        outside += end - begin -
+                   static_cast<std::size_t>(std::count(seen.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                       seen.begin() + static_cast<std::ptrdiff_t>(end),
+                                                       std::byte{poison_byte}));
+    });
+    found.bytes_outside = outside;
+    return found;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,263 @@
+// One timed case: data goes to the device in chunks, is worked on, and comes back, with as much of that at once as the
+// program's way allows.
+#include "experiment/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/cache.hpp"
+#include "base/slices.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::uint8_t poison_byte = 0xA5;
+// A pass that has not ended in this time, and at this rate, is taken for stuck.
+constexpr double limit_seconds = 20;
+constexpr double slowest_bytes_per_second = 50e6;
+
+// What `rounds` rounds of isthmus_work do to a word: value * factor + term.
+struct Affine {
+    std::uint32_t factor = 1, term = 0;
+};
+Affine after(std::uint32_t rounds) {
+    Affine all;
+    Affine power{1664525U, 1013904223U};  // of 2^i rounds
+    for (; rounds != 0; rounds /= 2) {
+        if (rounds % 2 != 0) all = {all.factor * power.factor, all.term * power.factor + power.term};
+        power = {power.factor * power.factor, power.term * power.factor + power.term};
+    }
+    return all;
+}
+
+}  // namespace
+
+// Everything that a pass works on.
+struct Pipeline::State {
+    PipelinePlan plan;
+    std::shared_ptr<Buffer> source, work, results;
+    std::shared_ptr<Staging> staging;
+    std::size_t chunk_bytes = 0;
+    std::vector<std::unique_ptr<Stream>> streams;
+    std::atomic<std::size_t> next_chunk = 0;
+    // Before the way in, and after each stage; recorded while they are there.
+    std::vector<std::array<std::unique_ptr<Event>, 4>> marks;
+
+    ~State() {
+        for (auto& stream : streams) source->session().give_back(std::move(stream));
+    }
+    Device& device() const { return source->session().device(); }
+    Status mark(std::size_t chunk, std::size_t index, Stream& stream) {
+        return marks.empty() ? Status() : device().record(*marks[chunk][index], stream);
+    }
+    Status start_chunk(std::size_t chunk, Stream& stream, const Region& from, const Region& to);
+    Status direct();
+    Status staged(std::size_t worker, const std::atomic<bool>& stop);
+    Result<Region> part(Buffer& buffer, std::size_t chunk) const {
+        const std::size_t begin = std::min(plan.bytes, chunk * chunk_bytes);
+        return buffer.region(begin, std::min(plan.bytes - begin, chunk_bytes));
+    }
+};
+
+Pipeline::~Pipeline() = default;
+
+Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelinePlan& plan, std::shared_ptr<Buffer> source,
+                                                   std::shared_ptr<Buffer> work, std::shared_ptr<Buffer> results,
+                                                   std::shared_ptr<Staging> staging) {
+    if (plan.bytes == 0 || plan.chunks == 0 || plan.streams == 0 || plan.bytes % (4 * plan.chunks) != 0) {
+        return Status(Code::invalid_argument, std::to_string(plan.bytes) + " bytes on " + std::to_string(plan.streams) +
+                                                  " streams are not " + std::to_string(plan.chunks) +
+                                                  " chunks of whole 32-bit words");
+    }
+    for (const auto& buffer : {source, work, results}) {
+        if (auto region = buffer->region(0, plan.bytes); !region.ok()) return region.take_status();
+    }
+    if (staging != nullptr && (staging->bytes() < plan.bytes || staging->threads() < plan.streams)) {
+        return Status(Code::invalid_argument, "the staging memory has too few bytes or threads");
+    }
+    auto state = std::make_shared<State>();
+    state->plan = plan;
+    state->source = std::move(source);
+    state->work = std::move(work);
+    state->results = std::move(results);
+    state->staging = std::move(staging);
+    state->chunk_bytes = plan.bytes / plan.chunks;
+    ISTHMUS_TRY(state->device().bind_thread());
+    for (std::size_t i = 0; i < plan.streams; ++i) {
+        ISTHMUS_TRY_ASSIGN(stream, state->source->session().borrow_stream());
+        state->streams.push_back(std::move(stream));
+    }
+    return std::unique_ptr<Pipeline>(new Pipeline(std::move(state)));
+}
+
+Status Pipeline::State::start_chunk(std::size_t chunk, Stream& stream, const Region& from, const Region& to) {
+    ISTHMUS_TRY_ASSIGN(on_device, part(*work, chunk));
+    ISTHMUS_TRY(mark(chunk, 0, stream));
+    if (plan.in) ISTHMUS_TRY(device().copy(stream, on_device, from));
+    ISTHMUS_TRY(mark(chunk, 1, stream));
+    if (plan.work) ISTHMUS_TRY(device().work(stream, on_device, plan.rounds));
+    ISTHMUS_TRY(mark(chunk, 2, stream));
+    if (plan.out) ISTHMUS_TRY(device().copy(stream, to, on_device));
+    return mark(chunk, 3, stream);
+}
+
+// The calling thread feeds all streams, as programs do it.
+Status Pipeline::State::direct() {
+    Status status;
+    for (std::size_t chunk = 0; status.ok() && chunk < plan.chunks; ++chunk) {
+        auto from = part(*source, chunk);
+        auto to = part(*results, chunk);
+        if (!from.ok()) return from.take_status();
+        if (!to.ok()) return to.take_status();
+        status = start_chunk(chunk, *streams[chunk % plan.streams], from.value(), to.value());
+    }
+    for (const auto& stream : streams) {
+        Status ended = stream->synchronize();
+        if (status.ok()) status = std::move(ended);
+    }
+    return status;
+}
+
+// One thread's part: chunk by chunk through page-locked memory. While one waits, others are at work.
+Status Pipeline::State::staged(std::size_t worker, const std::atomic<bool>& stop) {
+    if (worker >= plan.streams) return {};
+    ISTHMUS_TRY(device().bind_thread());
+    Stream& stream = *streams[worker];
+    while (!stop) {
+        const std::size_t chunk = next_chunk++;
+        if (chunk >= plan.chunks) break;
+        ISTHMUS_TRY_ASSIGN(from, part(*source, chunk));
+        ISTHMUS_TRY_ASSIGN(to, part(*results, chunk));
+        const Region locked{&staging->host(), from.offset, from.bytes};
+        if (plan.in) std::memcpy(locked.host(), from.host(), from.bytes);
+        Status status = start_chunk(chunk, stream, locked, locked);
+        Status ended = stream.synchronize();
+        ISTHMUS_TRY(std::move(status));
+        ISTHMUS_TRY(std::move(ended));
+        if (plan.out) std::memcpy(to.host(), locked.host(), to.bytes);
+    }
+    return {};
+}
+
+Status Pipeline::pass() {
+    if (state_->staging == nullptr) return state_->direct();
+    state_->next_chunk = 0;
+    const double seconds = limit_seconds + static_cast<double>(state_->plan.bytes) / slowest_bytes_per_second;
+    return state_->staging->workers().run(
+        [state = state_](std::size_t worker, const std::atomic<bool>& stop) { return state->staged(worker, stop); },
+        {seconds, "a pipeline of " + std::to_string(state_->plan.chunks) + " chunks"});
+}
+
+Status Pipeline::poison() {
+    ISTHMUS_TRY(state_->device().bind_thread());
+    ISTHMUS_TRY_ASSIGN(region, state_->results->region(0, state_->plan.bytes));
+    return state_->results->set_bytes(region, poison_byte);
+}
+
+Status Pipeline::evict() {
+    const bool cpu_copies = state_->staging != nullptr || state_->device().copy_blocks(state_->source->kind()) ||
+                            state_->device().info().shares_host_memory;
+    if (!cpu_copies || state_->plan.bytes > last_level_cache_bytes()) return {};
+    for (const auto& buffer : {state_->source, state_->results}) {
+        ISTHMUS_TRY_ASSIGN(region, buffer->region(0, state_->plan.bytes));
+        ISTHMUS_TRY(buffer->evict(region));
+    }
+    return {};
+}
+
+Result<std::vector<double>> Pipeline::run(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(state_->device().bind_thread());
+    std::vector<double> seconds;
+    seconds.reserve(quota.most);
+    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(pass());
+    const TimePoint begin = now();
+    while (quota.wants_more(seconds.size(), begin)) {
+        ISTHMUS_TRY(evict());
+        const TimePoint start = now();
+        Status status = pass();
+        seconds.push_back(seconds_between(start, now()));
+        if (status.code() == Code::timed_out) {
+            for (const auto& buffer : {state_->source, state_->work, state_->results}) buffer->lose(status.message());
+        }
+        ISTHMUS_TRY(std::move(status));
+    }
+    return seconds;
+}
+
+Result<std::vector<StageSpan>> Pipeline::trace() {
+    ISTHMUS_TRY(state_->device().bind_thread());
+    Device& device = state_->device();
+    std::vector<std::array<std::unique_ptr<Event>, 4>> marks(state_->plan.chunks);
+    for (auto& chunk : marks) {
+        for (auto& event : chunk) {
+            ISTHMUS_TRY_ASSIGN(created, device.create_event());
+            event = std::move(created);
+        }
+    }
+    state_->marks = std::move(marks);
+    Status status = pass();
+    // Threads that are stuck may still use them.
+    if (status.code() == Code::timed_out) return status;
+    marks = std::exchange(state_->marks, {});
+    ISTHMUS_TRY(std::move(status));
+    std::vector<std::array<double, 4>> times(marks.size());
+    double first = 0;
+    for (std::size_t chunk = 0; chunk < marks.size(); ++chunk) {
+        for (std::size_t i = 0; i < 4; ++i) {
+            ISTHMUS_TRY_ASSIGN(seconds, device.seconds_between(*marks[0][0], *marks[chunk][i]));
+            times[chunk][i] = seconds;
+        }
+        first = std::min(first, times[chunk][0]);
+    }
+    std::vector<StageSpan> spans;
+    const std::array<bool, 3> takes_place{state_->plan.in, state_->plan.work, state_->plan.out};
+    for (std::size_t stage = 0; stage < 3; ++stage) {
+        if (!takes_place[stage]) continue;
+        std::vector<StageSpan> of_stage;
+        for (std::size_t chunk = 0; chunk < times.size(); ++chunk) {
+            of_stage.push_back(
+                {static_cast<Stage>(stage), chunk, times[chunk][stage] - first, times[chunk][stage + 1] - first});
+        }
+        std::sort(of_stage.begin(), of_stage.end(),
+                  [](const StageSpan& a, const StageSpan& b) { return a.end_seconds < b.end_seconds; });
+        // An event before a stage passes as soon as its stream is free; the engine may be busy with another's chunk.
+        for (std::size_t i = 1; i < of_stage.size(); ++i) {
+            of_stage[i].begin_seconds = std::max(of_stage[i].begin_seconds, of_stage[i - 1].end_seconds);
+        }
+        spans.insert(spans.end(), of_stage.begin(), of_stage.end());
+    }
+    return spans;
+}
+
+Result<std::size_t> Pipeline::verify() {
+    const PipelinePlan& plan = state_->plan;
+    if (!plan.in || !plan.work || !plan.out) {
+        return Status(Code::invalid_argument, "results can be checked only where every stage takes place");
+    }
+    ISTHMUS_TRY(state_->device().bind_thread());
+    ISTHMUS_TRY_ASSIGN(from, state_->source->region(0, plan.bytes));
+    ISTHMUS_TRY_ASSIGN(to, state_->results->region(0, plan.bytes));
+    std::vector<std::byte> was(plan.bytes);
+    std::vector<std::byte> is(plan.bytes);
+    ISTHMUS_TRY(state_->source->read(from, was.data()));
+    ISTHMUS_TRY(state_->results->read(to, is.data()));
+    const Affine work = after(plan.rounds);
+    std::atomic<std::size_t> wrong = 0;
+    for_each_slice(plan.bytes, [&](std::size_t begin, std::size_t end) {
+        std::size_t differ = 0;
+        for (std::size_t at = begin; at < end; at += sizeof(std::uint32_t)) {
+            std::uint32_t before = 0;
+            std::uint32_t after_work = 0;
+            std::memcpy(&before, was.data() + at, sizeof before);
+            std::memcpy(&after_work, is.data() + at, sizeof after_work);
+            differ += after_work != before * work.factor + work.term;
+        }
+        wrong += differ;
+    });
+    return wrong.load();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,64 @@
+// One timed case: data goes to the device in chunks, is worked on, and comes back, with as much of that at once as the
+// program's way allows.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "experiment/buffer.hpp"
+#include "experiment/quota.hpp"
+#include "transfer/staging.hpp"
+
+namespace isthmus {
+
+enum class Stage { in, work, out };
+
+struct PipelinePlan {
+    std::size_t bytes = 0;  // that go in, and come out
+    std::size_t chunks = 1;
+    std::size_t streams = 1;   // staged: threads, each with a stream
+    std::uint32_t rounds = 0;  // of Device::work on each word
+    // The stages that take place.
+    bool in = true, work = true, out = true;
+};
+
+// When a stage of a chunk was under way, in seconds on the device's clock since the first began. A stage that waits for
+// others of its kind begins when they have ended.
+struct StageSpan {
+    Stage stage = Stage::in;
+    std::size_t chunk = 0;
+    double begin_seconds = 0, end_seconds = 0;
+};
+
+class Pipeline {
+  public:
+    Pipeline(const Pipeline&) = delete;
+    Pipeline& operator=(const Pipeline&) = delete;
+    ~Pipeline();
+
+    // `source` and `results` are memory of the host, `work` of the device. With `staging`, which holds `plan.bytes`,
+    // chunks pass through it on its threads. Bytes are a multiple of 4 for each chunk but the last.
+    static Result<std::unique_ptr<Pipeline>> create(const PipelinePlan& plan, std::shared_ptr<Buffer> source,
+                                                    std::shared_ptr<Buffer> work, std::shared_ptr<Buffer> results,
+                                                    std::shared_ptr<Staging> staging);
+
+    // Overwrites the results.
+    Status poison();
+    // `warmups` passes that are not kept, then samples: seconds from before the first call until all has come back.
+    Result<std::vector<double>> run(std::size_t warmups, Quota quota);
+    // One pass more, with events around every stage.
+    Result<std::vector<StageSpan>> trace();
+    // 32-bit words of the results that are not what the work makes of the source. Only for a plan of all stages.
+    Result<std::size_t> verify();
+
+  private:
+    struct State;
+    explicit Pipeline(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    Status pass();
+    Status evict();
+
+    std::shared_ptr<State> state_;  // also of threads that are stuck
+};
+
+}  // namespace isthmus

@@ -1,0 +1,122 @@
+// Packs pieces of host memory side by side, and puts them back.
+#include "transfer/pack.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/backend.hpp"
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t line = 64;
+// No prefetcher of the CPU foresees where the next piece lies. Asking for eight pieces ahead, and the first lines of
+// each, keeps about as many loads under way as a core can have.
+constexpr std::size_t pieces_ahead = 8;
+constexpr std::size_t most_lines_ahead = 4 * line;
+
+void prefetch(const std::byte* piece, std::size_t bytes) {
+    for (std::size_t at = 0; at < std::min(bytes, most_lines_ahead); at += line) __builtin_prefetch(piece + at);
+}
+
+// Calls `move(piece in memory, bytes, place among the packed bytes)` for all that lies in [begin, end).
+template <typename Move>
+void for_each_piece(const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end, Move move) {
+    std::byte* const memory = layout.allocation->host();
+    const std::size_t width = extent.width_bytes;
+    const std::size_t pieces = extent.pieces();
+    std::size_t within = begin % width;
+    std::size_t piece = begin / width;
+    for (std::size_t at = begin; at < end; ++piece) {
+        if (piece + pieces_ahead < pieces) prefetch(memory + layout.at(piece + pieces_ahead, extent), width);
+        const std::size_t bytes = std::min(width - within, end - at);
+        move(memory + layout.at(piece, extent) + within, bytes, at - begin);
+        at += bytes;
+        within = 0;
+    }
+}
+
+// For whole pieces of a width that the compiler knows, which saves calling memcpy for a few bytes.
+template <std::size_t width, typename Move>
+void for_each_small(const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end, Move move) {
+    std::byte* const memory = layout.allocation->host();
+    const std::size_t first = begin / width;
+    const std::size_t count = (end - begin) / width;
+    const std::size_t pieces = extent.pieces();
+    std::size_t row = first % extent.rows;
+    std::size_t slice = first / extent.rows;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::byte* piece = nullptr;
+        if (layout.is_scattered()) {
+            const std::size_t ahead = std::min(first + i + pieces_ahead, pieces - 1);
+            __builtin_prefetch(memory + layout.offset + layout.offsets[ahead]);
+            piece = memory + layout.offset + layout.offsets[first + i];
+        } else {
+            piece = memory + layout.offset + slice * layout.slice_pitch_bytes + row * layout.pitch_bytes;
+            __builtin_prefetch(row + pieces_ahead < extent.rows ? piece + pieces_ahead * layout.pitch_bytes : piece);
+            if (++row == extent.rows) {
+                row = 0;
+                ++slice;
+            }
+        }
+        move(piece, i * width);
+    }
+}
+
+template <std::size_t width>
+void pack_small(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end) {
+    for_each_small<width>(from, extent, begin, end,
+                          [to](const std::byte* piece, std::size_t at) { std::memcpy(to + at, piece, width); });
+}
+
+template <std::size_t width>
+void unpack_small(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end) {
+    for_each_small<width>(to, extent, begin, end,
+                          [from](std::byte* piece, std::size_t at) { std::memcpy(piece, from + at, width); });
+}
+
+}  // namespace
+
+void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end) {
+    if (from.is_contiguous(extent)) {
+        std::memcpy(to, from.allocation->host() + from.offset + begin, end - begin);
+        return;
+    }
+    if (begin % extent.width_bytes == 0 && end % extent.width_bytes == 0) {
+        switch (extent.width_bytes) {
+            case 1: return pack_small<1>(to, from, extent, begin, end);
+            case 2: return pack_small<2>(to, from, extent, begin, end);
+            case 4: return pack_small<4>(to, from, extent, begin, end);
+            case 8: return pack_small<8>(to, from, extent, begin, end);
+            case 16: return pack_small<16>(to, from, extent, begin, end);
+            case 32: return pack_small<32>(to, from, extent, begin, end);
+            default: break;
+        }
+    }
+    for_each_piece(from, extent, begin, end, [to](const std::byte* piece, std::size_t bytes, std::size_t at) {
+        std::memcpy(to + at, piece, bytes);
+    });
+}
+
+void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end) {
+    if (to.is_contiguous(extent)) {
+        std::memcpy(to.allocation->host() + to.offset + begin, from, end - begin);
+        return;
+    }
+    if (begin % extent.width_bytes == 0 && end % extent.width_bytes == 0) {
+        switch (extent.width_bytes) {
+            case 1: return unpack_small<1>(to, from, extent, begin, end);
+            case 2: return unpack_small<2>(to, from, extent, begin, end);
+            case 4: return unpack_small<4>(to, from, extent, begin, end);
+            case 8: return unpack_small<8>(to, from, extent, begin, end);
+            case 16: return unpack_small<16>(to, from, extent, begin, end);
+            case 32: return unpack_small<32>(to, from, extent, begin, end);
+            default: break;
+        }
+    }
+    for_each_piece(to, extent, begin, end, [from](std::byte* piece, std::size_t bytes, std::size_t at) {
+        std::memcpy(piece, from + at, bytes);
+    });
+}
+
+}  // namespace isthmus

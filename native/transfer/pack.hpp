@@ -1,0 +1,17 @@
+// Packs pieces of host memory side by side, and puts them back.
+#pragma once
+
+#include <cstddef>
+
+#include "backend/layout.hpp"
+
+namespace isthmus {
+
+// Bytes [begin, end) of the pieces of `from`, counted as if they lay side by side, to `to`. The layout is checked, and
+// of memory that the host may access. On the calling thread.
+void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end);
+
+// The same bytes from `from` to where they belong.
+void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end);
+
+}  // namespace isthmus

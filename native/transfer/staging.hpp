@@ -1,0 +1,56 @@
+// Memory, streams and threads through which pieces are packed; made once, and used by one transfer at a time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "base/worker_group.hpp"
+
+namespace isthmus {
+
+class Staging {
+  public:
+    // Chunks of a pipeline: large enough that the driver's calls do not count, small enough that the first is soon
+    // full.
+    static constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10;
+    static constexpr std::size_t most_chunk_bytes = std::size_t{1} << 20;
+    // Of each thread: one is filled or emptied while the other is on its way.
+    static constexpr std::size_t slots = 2;
+
+    // Holds transfers of `bytes`, with `threads` to pack them and offsets for `pieces`. The device is bound to the
+    // calling thread.
+    static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
+                                                   std::size_t threads, std::size_t pieces);
+
+    Device& device() { return *device_; }
+    const std::shared_ptr<Device>& device_handle() const { return device_; }
+    std::size_t bytes() const { return host_->bytes(); }
+    std::size_t threads() const { return threads_; }
+    WorkerGroup& workers() { return *workers_; }
+    // Page-locked, and on the device; as large as `bytes`, and as all slots.
+    Allocation& host() { return *host_; }
+    Allocation& on_device() { return *on_device_; }
+    // For work that the calling thread enqueues, and for a slot of a worker.
+    Stream& stream() { return *streams_.back(); }
+    Stream& stream(std::size_t worker, std::size_t slot) { return *streams_[worker * slots + slot]; }
+
+    // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
+    // must have been used. Fails with unsupported when there are more pieces than fit.
+    Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source);
+    // Fails likewise when a transfer does not fit.
+    Status check(const Extent& extent, const Layout& destination, const Layout& source) const;
+
+  private:
+    Staging(std::shared_ptr<Device> device, std::size_t threads) : device_(std::move(device)), threads_(threads) {}
+
+    std::shared_ptr<Device> device_;
+    std::size_t threads_;
+    std::unique_ptr<Allocation> host_, on_device_;
+    std::unique_ptr<Allocation> offsets_, offsets_on_device_;
+    std::vector<std::unique_ptr<Stream>> streams_;  // before the threads, which use them
+    std::unique_ptr<WorkerGroup> workers_;
+};
+
+}  // namespace isthmus
