@@ -6,6 +6,9 @@ Sizes and offsets are bytes, times are seconds. Every function raises a class of
 import builtins
 from typing import Any, TypedDict
 
+import numpy as np
+import numpy.typing as npt
+
 class LinkDict(TypedDict):
     generation: int | None
     width: int | None
@@ -144,6 +147,71 @@ class Trip:
         """As `Transfer.run`. ``totals`` by the number of uses between getting the buffer and giving it back, empty for
         those that take too long; ``further`` is each use after the first.
         """
+
+class Staging:
+    """Memory, streams and threads through which pieces are packed; for one transfer at a time."""
+
+    @property
+    def threads(self) -> int: ...
+
+class PieceTransfer:
+    """Pieces of equal size that go one way, again and again, moved by one method."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """What crosses the link."""
+    def poison(self) -> None:
+        """Overwrite the destination, from a guard zone before its first piece to one after its last."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
+        """As `Transfer.run`; seconds from before the first call until all has arrived."""
+    def verify(self) -> tuple[int, int, int]:
+        """Pieces that differ, the first of them, and bytes that were written outside all pieces."""
+
+class Pipeline:
+    """Data goes to the device in chunks, is worked on, and comes back."""
+
+    def poison(self) -> None:
+        """Overwrite the results."""
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
+        """As `Transfer.run`; seconds from before the first call until all has come back."""
+    def trace(self) -> list[tuple[str, int, float, float]]:
+        """Stage, chunk, begin and end in seconds since the first stage began, of one pass with events around each."""
+    def verify(self) -> int:
+        """32-bit words that are not what the work makes of the source. Raises UsageError for a plan without a stage."""
+
+def create_staging(device: Device, bytes: int, threads: int, pieces: int) -> Staging:
+    """For transfers of up to so many bytes and pieces; raises Unsupported when the system grants fewer threads."""
+
+def create_pieces(
+    method: str,
+    destination: tuple[Buffer, int, int, int, npt.NDArray[np.uint64] | None],
+    source: tuple[Buffer, int, int, int, npt.NDArray[np.uint64] | None],
+    extent: tuple[int, int, int],
+    reference: Buffer,
+    staging: Staging,
+) -> PieceTransfer:
+    """Sides are a buffer, an offset, a pitch, a slice pitch and offsets of the pieces or None; an extent is the width
+    in bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer.
+
+    Raises UsageError for layouts that cannot be (nothing to copy, rows wider than their pitch, overlaps in the
+    destination, sizes that overflow 64 bits, what leaves a buffer), and Unsupported where the device or the layouts
+    rule the method out.
+    """
+
+def create_pipeline(
+    source: Buffer,
+    work: Buffer,
+    results: Buffer,
+    staging: Staging | None,
+    bytes: int,
+    chunks: int,
+    streams: int,
+    rounds: int,
+    stages: list[str],
+) -> Pipeline:
+    """`rounds` of arithmetic on each 32-bit word; `stages` are those that take place of ``in``, ``work``, ``out``. With
+    `staging`, chunks pass through it on as many of its threads as there are streams.
+    """
 
 def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer, device: Buffer) -> Trip:
     """A ``round_trip`` or a ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`."""

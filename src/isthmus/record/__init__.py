@@ -13,7 +13,21 @@ from isthmus.record.fingerprint import (
     Placement,
 )
 from isthmus.record.interval import LEAST_SAMPLES, Interval, median_interval
-from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, Direction, End, Metric, Run, Series, Settings, Verified
+from isthmus.record.run import (
+    FORMAT,
+    SCHEMA_VERSION,
+    Case,
+    Direction,
+    End,
+    LayoutName,
+    Metric,
+    Run,
+    Series,
+    Settings,
+    Span,
+    StageName,
+    Verified,
+)
 from isthmus.record.store import RunWriter, read_run
 from isthmus.record.table import COLUMNS, rows
 from isthmus.record.units import GIB, KIB, MIB, format_bytes, format_rate, format_seconds, parse_bytes, parse_sizes
@@ -35,6 +49,7 @@ __all__ = [
     "Fingerprint",
     "Host",
     "Interval",
+    "LayoutName",
     "Limits",
     "Link",
     "Memory",
@@ -45,6 +60,8 @@ __all__ = [
     "RunWriter",
     "Series",
     "Settings",
+    "Span",
+    "StageName",
     "Verified",
     "format_bytes",
     "format_rate",

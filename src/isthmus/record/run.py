@@ -6,14 +6,30 @@ import msgspec
 
 from isthmus.record.fingerprint import Fingerprint, Placement
 
-__all__ = ["FORMAT", "SCHEMA_VERSION", "Case", "Direction", "End", "Metric", "Run", "Series", "Settings", "Verified"]
+__all__ = [
+    "FORMAT",
+    "SCHEMA_VERSION",
+    "Case",
+    "Direction",
+    "End",
+    "LayoutName",
+    "Metric",
+    "Run",
+    "Series",
+    "Settings",
+    "Span",
+    "StageName",
+    "Verified",
+]
 
 FORMAT = "isthmus.run"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 Direction = Literal["h2d", "d2h", "both", "peer"]
 Metric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
 Verified = Literal["yes", "no", "n/a"]
+LayoutName = Literal["", "contiguous", "strided", "scattered"]
+StageName = Literal["in", "work", "out"]
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +37,15 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: Metric
     samples: list[Annotated[float, msgspec.Meta(ge=0)]]
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """When one stage of one chunk was under way, in seconds since the first stage of all began."""
+
+    stage: StageName
+    chunk: Annotated[int, msgspec.Meta(ge=0)]
+    begin: float
+    end: float
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -51,6 +76,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: str = ""  # the device concerned, such as cuda:1, where it is not that of the run
     peer: str = ""  # the device on the other side of a copy between devices
     node: int | None = None  # NUMA node of the host's memory and threads, where an experiment varies that
+    # Pieces and sections: where they lie on either side. Pitches above are the host's.
+    slices: int | None = None
+    slice_pitch_bytes: int | None = None
+    device_pitch_bytes: int | None = None
+    device_slice_pitch_bytes: int | None = None
+    host_layout: LayoutName = ""
+    device_layout: LayoutName = ""
+    moved_bytes: int | None = None  # what crosses the link, where more than `bytes` may have to
+    work_ratio: float | None = None  # the work's time as a multiple of the slower copy's
+    spans: list[Span] = []  # of one pass with events around every stage
     series: list[Series] = []
     verified: Verified = "n/a"
     skipped: bool = False

@@ -39,6 +39,14 @@ COLUMNS = (
     "target",
     "peer",
     "node",
+    "slices",
+    "slice_pitch_bytes",
+    "device_pitch_bytes",
+    "device_slice_pitch_bytes",
+    "host_layout",
+    "device_layout",
+    "moved_bytes",
+    "work_ratio",
 )
 
 

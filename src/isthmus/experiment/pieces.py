@@ -1,0 +1,108 @@
+"""Transfers of many pieces of one size that can be visited again and again, whatever method moves them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus import _native
+from isthmus.experiment.rounds import Quota
+from isthmus.experiment.sampling import Collected
+from isthmus.record import KIB, MIB, Case
+
+__all__ = ["METHODS", "Extent", "PieceSubject", "Place", "Side"]
+
+# The methods of native/transfer/piece_copy.hpp, which says what each does.
+METHODS = (
+    "waited_copies",
+    "copies",
+    "batch",
+    "graph",
+    "section",
+    "whole",
+    "kernel",
+    "device_pack",
+    "pack",
+    "pack_threads",
+)
+_ALWAYS_CHECKED_BYTES = 4 * MIB
+# What a transfer of so many pieces prepares takes megabytes, which hundreds of cases would hold for nothing.
+_MOST_KEPT_PIECES = 4 * KIB
+
+
+class Extent(NamedTuple):
+    """`slices` times `rows` pieces of `width_bytes` each."""
+
+    width_bytes: int
+    rows: int
+    slices: int = 1
+
+
+class Place(NamedTuple):
+    """Where the pieces lie in a buffer: at pitches in bytes, or (uint64, one for each piece, in bytes) at `offsets`."""
+
+    offset: int = 0
+    pitch_bytes: int = 0
+    slice_pitch_bytes: int = 0
+    offsets: npt.NDArray[np.uint64] | None = None
+
+
+class Side(NamedTuple):
+    """One side of a transfer."""
+
+    buffer: _native.Buffer
+    place: Place
+
+
+class PieceSubject:
+    """Pieces that one method moves from `source` to `destination`; `template.method` names it.
+
+    `reference` is ordinary memory with the contents of the source's buffer. A case that the device or the layouts rule
+    out is skipped with the reason.
+    """
+
+    def __init__(
+        self,
+        template: Case,
+        destination: Side,
+        source: Side,
+        extent: Extent,
+        reference: _native.Buffer,
+        staging: _native.Staging,
+    ) -> None:
+        self.template = template
+        self._destination = destination
+        self._source = source
+        self._extent = extent
+        self._reference = reference
+        self._staging = staging
+        self._kept: _native.PieceTransfer | None = None
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples; the first visit, and each of small transfers, checks every byte in and around the pieces."""
+        transfer = self._kept or self._create()
+        checked = not collected.count or self.template.bytes <= _ALWAYS_CHECKED_BYTES
+        if checked:
+            transfer.poison()
+        collected.samples.setdefault("host_seconds", []).extend(transfer.run(*quota))
+        collected.verified = True
+        if checked:
+            wrong, first, outside = transfer.verify()
+            if wrong and not collected.wrong:
+                pieces = self._extent.rows * self._extent.slices
+                collected.wrong = f"wrong data: {wrong} of {pieces} pieces differ, the first is piece {first}"
+            elif outside and not collected.wrong:
+                collected.wrong = f"wrong data: {outside} bytes outside the pieces were overwritten"
+
+    def _create(self) -> _native.PieceTransfer:
+        transfer = _native.create_pieces(
+            self.template.method,
+            (self._destination.buffer, *self._destination.place),
+            (self._source.buffer, *self._source.place),
+            self._extent,
+            self._reference,
+            self._staging,
+        )
+        if self._extent.rows * self._extent.slices <= _MOST_KEPT_PIECES:
+            self._kept = transfer
+        return transfer
