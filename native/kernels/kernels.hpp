@@ -12,8 +12,7 @@
 //   isthmus_verify  const u8* region, u64 region_offset, u64 bytes, u64 seed, u64 first_word,
 //                   u32* result, u64 result_offset
 //   isthmus_copy    u8* destination, u64 destination_offset, const u8* source, u64 source_offset, u64 bytes
-//   isthmus_copy_pieces
-//                   u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice_pitch,
+//   isthmus_copy_pieces u8* destination, u64 destination_offset, u64 destination_pitch, u64 destination_slice_pitch,
 //                   const u8* source, u64 source_offset, u64 source_pitch, u64 source_slice_pitch,
 //                   const u64* table, u64 table_offset, u32 scattered, u32 unit, u64 width, u64 rows, u64 pieces,
 //                   u64 first, u64 count

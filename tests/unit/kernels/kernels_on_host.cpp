@@ -18,6 +18,7 @@
 namespace device {
 
 using u8 = std::uint8_t;
+using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 using address = std::uintptr_t;
@@ -173,6 +174,85 @@ void check_copy(const Case& c, std::size_t source_alignment) {
     c.expect(destination.surroundings_intact(), "copy writes nothing else");
 }
 
+// Pieces of which one side is regular and the other scattered, in parts, as a pipeline launches them.
+void check_copy_pieces(std::uint64_t threads, std::uint32_t unit, std::size_t width, std::size_t rows,
+                       std::size_t slices, bool to_table, bool from_table) {
+    const std::size_t pieces = rows * slices;
+    const std::size_t pitch = width + 2 * unit;
+    const std::size_t slice_pitch = rows * pitch + unit;
+    const std::size_t bytes = slices * slice_pitch;
+    const Case c{bytes, 0, threads};
+    std::vector<std::uint64_t> table;
+    const auto regular = [&](std::size_t i) { return i / rows * slice_pitch + i % rows * pitch; };
+    const auto shuffled = [&](std::size_t i) { return (i * 7 + 3) % pieces * pitch; };  // 7 divides no number of pieces
+    for (const bool scattered : {to_table, from_table}) {
+        for (std::size_t i = 0; scattered && i < pieces; ++i) table.push_back(shuffled(i));
+    }
+    Region destination(bytes, 0);
+    Region expected(bytes, 0);
+    Region source(bytes, 0, std::byte{0x5A});
+    isthmus::fill_pattern(source.begin(), bytes, seed, first_word);
+    for (std::size_t i = 0; i < pieces; ++i) {
+        std::copy_n(source.begin() + (from_table ? shuffled(i) : regular(i)), width,
+                    expected.begin() + (to_table ? shuffled(i) : regular(i)));
+    }
+    const std::uint64_t units = pieces * width / unit;
+    const std::uint64_t cut = units / 3;
+    for (const auto& [first, count] : {std::pair{std::uint64_t{0}, cut}, {cut, units - cut}}) {
+        device::launch(threads, [&, first = first, count = count] {
+            device::isthmus_copy_pieces(destination.base(), 0, pitch, slice_pitch, source.base(), 0, pitch, slice_pitch,
+                                        table.data(), 0, (to_table ? 1U : 0U) | (from_table ? 2U : 0U), unit, width,
+                                        rows, pieces, first, count);
+        });
+    }
+    c.expect(std::equal(expected.begin(), expected.begin() + bytes, destination.begin()),
+             "pieces arrive, and nothing between them changes");
+    c.expect(destination.surroundings_intact(), "copying pieces writes nothing else");
+
+    // The last part once more, from a buffer that holds nothing else: its offset counts from before its start.
+    Region part((units - cut) * unit, 0, std::byte{0x5A});
+    isthmus::fill_pattern(part.begin(), (units - cut) * unit, seed + 1, first_word);
+    device::launch(threads, [&] {
+        device::isthmus_copy_pieces(destination.base(), 0, pitch, slice_pitch, part.base(), 0 - cut * unit, width,
+                                    rows * width, table.data(), 0, to_table ? 1U : 0U, unit, width, rows, pieces, cut,
+                                    units - cut);
+    });
+    for (std::size_t i = cut * unit; i < units * unit; ++i) {
+        const std::size_t to = (to_table ? shuffled(i / width) : regular(i / width)) + i % width;
+        c.expect(destination[to] == part[i - cut * unit], "a part of the pieces comes from a smaller buffer");
+    }
+}
+
+void check_all_pieces(std::uint64_t threads) {
+    for (const std::uint32_t unit : {1U, 2U, 4U, 8U, 16U}) {
+        for (const std::size_t units : {1, 3, 9}) {
+            for (const std::size_t rows : {1, 4, 10}) {
+                for (const std::size_t slices : {1, 3}) {
+                    for (const int tables : {0, 1, 2, 3}) {
+                        check_copy_pieces(threads, unit, units * unit, rows, slices, tables % 2 != 0, tables / 2 != 0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+void check_work(const Case& c) {
+    constexpr std::uint32_t rounds = 3;
+    const std::size_t words = c.bytes / 4;
+    Region region(4 * words, c.alignment);
+    isthmus::fill_pattern(region.begin(), 4 * words, seed, first_word);
+    auto* const begin = reinterpret_cast<std::uint32_t*>(region.begin());
+    const std::vector<std::uint32_t> before(begin, begin + words);
+    device::launch(c.threads, [&] { device::isthmus_work(region.base(), region.offset(), words, rounds); });
+    const auto is_worked_on = [](std::uint32_t was, std::uint32_t is) {
+        for (std::uint32_t i = 0; i < rounds; ++i) was = was * 1664525U + 1013904223U;
+        return was == is;
+    };
+    c.expect(std::equal(before.begin(), before.end(), begin, is_worked_on), "work runs every word's generator on");
+    c.expect(region.surroundings_intact(), "work writes nothing else");
+}
+
 // Words of 32 bits, to which the region must be aligned.
 void check_add_and_sum(const Case& c) {
     constexpr std::uint32_t value = 0x89ABCDEF;
@@ -197,11 +277,13 @@ void check_add_and_sum(const Case& c) {
 
 int main() {
     for (const std::uint64_t threads : grids) {
+        check_all_pieces(threads);
         for (std::size_t alignment = 0; alignment < alignments; ++alignment) {
             for (const std::size_t bytes : small_sizes_and({4095, 4096, 70001})) {
                 check_fill({bytes, alignment, threads});
                 check_verify({bytes, alignment, threads});
                 if (alignment % 4 == 0) check_add_and_sum({bytes, alignment, threads});
+                if (alignment % 4 == 0) check_work({bytes, alignment, threads});
             }
             for (std::size_t source_alignment = 0; source_alignment < alignments; ++source_alignment) {
                 for (const std::size_t bytes : small_sizes_and({1023, 4099})) {
