@@ -23,7 +23,9 @@ __all__ = ["measure"]
 def measure(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="EXPERIMENT", help="allocation, bandwidth (the default), breakeven, threads, or all."),
+        typer.Argument(
+            metavar="EXPERIMENT", help="allocation, bandwidth (the default), batching, breakeven, threads, or all."
+        ),
     ] = None,
     device: Annotated[
         str | None,

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import allocation, bandwidth, breakeven, threads
+from isthmus.experiment import allocation, bandwidth, batching, breakeven, threads
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
@@ -37,6 +37,7 @@ __all__ = ["EXPERIMENTS", "Progress", "choose_experiments", "measure"]
 EXPERIMENTS: Mapping[str, Experiment] = {
     allocation.NAME: allocation,
     bandwidth.NAME: bandwidth,
+    batching.NAME: batching,
     breakeven.NAME: breakeven,
     threads.NAME: threads,
 }

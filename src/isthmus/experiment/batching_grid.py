@@ -1,0 +1,133 @@
+"""Which numbers of which pieces `batching` moves in each mode, in which layouts, and what takes too long."""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from isthmus.experiment.options import ModeName, powers_of_two
+from isthmus.record import KIB, MIB, Direction, LayoutName
+
+__all__ = ["LAYOUTS", "SIZES", "Cell", "Setting", "cells", "cliff_cells", "pairs", "too_many"]
+
+
+class Cell(NamedTuple):
+    """So many pieces of so many bytes."""
+
+    piece_bytes: int
+    pieces: int
+
+    @property
+    def bytes(self) -> int:
+        """All of them."""
+        return self.piece_bytes * self.pieces
+
+
+class Setting(NamedTuple):
+    """What a surface is about: the way, the host's memory, and how the pieces lie on either side."""
+
+    direction: Direction
+    memory: str
+    host_layout: LayoutName
+    device_layout: LayoutName
+
+    @property
+    def layouts(self) -> tuple[LayoutName, LayoutName]:
+        """Of the host and of the device."""
+        return self.host_layout, self.device_layout
+
+
+class _Grid(NamedTuple):
+    """Every size with every number of pieces, as far as the sum stays within the bound."""
+
+    sizes: Sequence[int]
+    counts: Sequence[int]
+    most_bytes: int
+
+
+_Pair = tuple[LayoutName, LayoutName]
+LAYOUTS: tuple[LayoutName, ...] = ("contiguous", "strided", "scattered")
+# Where every method has something to do, and what programs with many small pieces mostly have.
+_MAIN: _Pair = ("scattered", "scattered")
+# One side packed already, or a regular section: what each costs beside the main pair.
+_SECOND: tuple[_Pair, ...] = (("scattered", "contiguous"), ("contiguous", "scattered"), ("strided", "strided"))
+_OTHERS = tuple(pair for pair in product(LAYOUTS, LAYOUTS) if pair not in (_MAIN, *_SECOND))
+
+SIZES: Mapping[ModeName, Sequence[int]] = {
+    "quick": (256, 4 * KIB, 64 * KIB),
+    "default": powers_of_two(6, 20, 2),
+    "full": powers_of_two(6, 20),
+}
+_COUNTS = (1, 16, 256, 4096, 65536)
+_COARSE = _Grid((256, 4 * KIB, 64 * KIB), (16, 256, 4096), 16 * MIB)
+_FEW = _Grid((256, 4 * KIB), (256,), 16 * MIB)
+_GRIDS: Mapping[ModeName, tuple[_Grid, _Grid | None, _Grid | None]] = {
+    "quick": (_COARSE, None, None),
+    "default": (_Grid(SIZES["default"], _COUNTS, 64 * MIB), _COARSE, _FEW),
+    "full": (
+        _Grid(SIZES["full"], (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536), 256 * MIB),
+        _Grid(SIZES["default"], _COUNTS, 64 * MIB),
+        _COARSE,
+    ),
+}
+# What a page cache or a key-value store moves; beyond the bound, for all that it takes.
+_LARGE = Cell(4 * KIB, 65536)
+# Where device memory is host memory, both are small as a rule, and one core or two do all the work.
+_MOST_SHARED_BYTES: Mapping[ModeName, int] = {"quick": 4 * MIB, "default": 16 * MIB, "full": 64 * MIB}
+# A call of the driver for each piece, some of them waited for; the batch call takes as long per piece.
+_PER_PIECE = ("waited_copies", "copies", "graph", "batch")
+_MOST_CALLS: Mapping[ModeName, int] = {"quick": 4096, "default": 4096, "full": 65536}
+_MOST_WAITS: Mapping[ModeName, int] = {"quick": 256, "default": 4096, "full": 4096}
+# Between these sizes the batch call's rate jumps on the drivers that we know.
+_CLIFF = [Cell(size * KIB, 256) for size in (8, 12, 20, 24, 28, 32, 48)]
+
+
+def pairs(mode: ModeName) -> list[_Pair]:
+    """Layouts of the host and of the device, the one with the finest grid first."""
+    grids = zip(((_MAIN,), _SECOND, _OTHERS), _GRIDS[mode], strict=True)
+    return [pair for group, grid in grids if grid for pair in group]
+
+
+def cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_host_memory: bool) -> list[Cell]:
+    """The points of the grid of these layouts; `sizes`, where the user gave some, take the place of the mode's.
+
+    A single piece is there whatever it takes, so that no size is left out without a word.
+    """
+    main, second, others = _GRIDS[mode]
+    grid = main if layouts == _MAIN else second if layouts in _SECOND else others
+    if grid is None:
+        return []
+    most = min(grid.most_bytes, _MOST_SHARED_BYTES[mode]) if shares_host_memory else grid.most_bytes
+    counts = (1, *grid.counts) if sizes else grid.counts
+    found = {
+        cell
+        for cell in map(Cell._make, product(sizes or grid.sizes, counts))
+        if cell.bytes <= most or (cell.pieces == 1 and sizes)
+    }
+    if layouts == _MAIN and mode != "quick" and not shares_host_memory and _LARGE.piece_bytes in (sizes or grid.sizes):
+        found.add(_LARGE)
+    return sorted(found)
+
+
+def cliff_cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_host_memory: bool) -> list[Cell]:
+    """Further points for the batch call alone."""
+    if layouts != _MAIN or mode == "quick" or sizes:
+        return []
+    known = cells(layouts, mode, sizes, shares_host_memory)
+    return [cell for cell in _CLIFF if cell not in known]
+
+
+def too_many(method: str, cell: Cell, mode: ModeName) -> str | None:
+    """Why this mode leaves out a method that works piece by piece; None where it does not."""
+    if method not in _PER_PIECE or cell.pieces <= _most_pieces(method, mode):
+        return None
+    measuring = next((name for name in _MORE if name != mode and cell.pieces <= _most_pieces(method, name)), None)
+    more = f"; {_MORE[measuring]} measures it" if measuring else ""
+    return f"{cell.pieces} pieces one by one would take tenths of a second for each sample{more}"
+
+
+# Modes that leave out less, the shortest first, and how to get them.
+_MORE: Mapping[ModeName, str] = {"default": "a run without --quick", "full": "--full"}
+
+
+def _most_pieces(method: str, mode: ModeName) -> int:
+    return _MOST_WAITS[mode] if method == "waited_copies" else _MOST_CALLS[mode]
