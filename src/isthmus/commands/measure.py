@@ -24,7 +24,8 @@ def measure(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="EXPERIMENT", help="allocation, bandwidth (the default), batching, breakeven, threads, or all."
+            metavar="EXPERIMENT",
+            help="allocation, bandwidth (the default), batching, breakeven, overlap, threads, or all.",
         ),
     ] = None,
     device: Annotated[

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import allocation, bandwidth, batching, breakeven, threads
+from isthmus.experiment import allocation, bandwidth, batching, breakeven, overlap, threads
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
@@ -39,6 +39,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     bandwidth.NAME: bandwidth,
     batching.NAME: batching,
     breakeven.NAME: breakeven,
+    overlap.NAME: overlap,
     threads.NAME: threads,
 }
 # What answers most questions within half a minute.

@@ -1,0 +1,180 @@
+"""Copy in, compute, copy out, over chunks and streams: how much of that a program can have at the same time.
+
+The second of NVIDIA's guidelines' articles on data transfers announces it: transfers can be overlapped with kernels and
+with other transfers. Here every stage is also measured alone, so that what is left of the ideal can be said.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import NamedTuple
+
+from isthmus.errors import IsthmusError
+from isthmus.experiment.batch import Batch, Planned, Prepared
+from isthmus.experiment.blocks import over_budget
+from isthmus.experiment.devices import OpenDevice
+from isthmus.experiment.options import Effort, ModeName, Options
+from isthmus.experiment.overlap_points import MAIN_RATIO, Point, Sweep, points_of
+from isthmus.experiment.overlap_subjects import Buffers, PipelineSubject, allocate, pipeline, template, traced_case
+from isthmus.experiment.overlap_work import Work, calibrate, nearest_to_one
+from isthmus.experiment.reasons import reason_of, skipped_case
+from isthmus.experiment.rounds import Quota, Subject
+from isthmus.experiment.sampling import least_seconds
+from isthmus.record import MIB, Case
+
+__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
+
+NAME = "overlap"
+# Staged: pageable memory through page-locked memory, by as many threads as there are streams.
+MEMORY_KINDS = ("pinned", "pageable", "staged")
+DIRECTIONS: Sequence[str] = ()
+EFFORTS: Mapping[ModeName, Effort] = {
+    "quick": Effort([16 * MIB], 4.0, 0.05),
+    "default": Effort([64 * MIB], 40.0, 0.4),
+    "full": Effort([64 * MIB, 256 * MIB], 300.0, 3.0),
+}
+# Where device memory is host memory, the processor does all three stages, and slowly.
+_SHARED_SIZES: Mapping[ModeName, Sequence[int]] = {
+    "quick": [4 * MIB],
+    "default": [8 * MIB],
+    "full": [8 * MIB, 64 * MIB],
+}
+_SWEEPS: Mapping[ModeName, Sweep] = {
+    "quick": Sweep((0.3, 1, 3, 10), (1, 4, 16, 64), (1, 4), (1, 16), 4),
+    "default": Sweep((0.1, 0.3, 1, 3, 10), (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8), (1, 4, 16, 64), 4),
+    "full": Sweep((0.1, 0.3, 1, 3, 10), (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8), (1, 2, 4, 8, 16, 32, 64), 4),
+}
+_WORD_BYTES = 4
+# Beyond this the processors' memory is what limits, see `threads` in results/.
+_MOST_THREADS = 8
+_CALIBRATION = Quota(warmups=1, least=5, most=5, seconds=0.0)
+_NO_WORK = Work(0.0, 0, 0.0)
+
+
+class _Ran(NamedTuple):
+    """What the pipelines of one size left behind for the timelines: median times, and the work that they did."""
+
+    seconds: dict[Point, float]
+    works: list[Work]
+
+
+def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
+    """Every pipeline and every stage alone of one size interleaved, then a timeline of the best of each memory."""
+    batches: list[Batch] = []
+    skipped: list[Case] = []
+    threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    sweep = _SWEEPS[options.mode]
+    refused = {kind: why for kind in MEMORY_KINDS if (why := _why_not(device, kind))}
+    for size in _sizes(device, options):
+        points = []
+        for point in points_of(size, sweep, options.chosen(MEMORY_KINDS, options.memory), threads):
+            why = refused.get(point.memory) or _why_not_of_size(device, point, memory_bytes)
+            if why:
+                skipped.append(skipped_case(template(point), why))
+            else:
+                points.append(point)
+        kinds = [kind for kind in MEMORY_KINDS if any(point.memory == kind for point in points)]
+        if kinds:
+            ran = _Ran({}, [])
+            weight = least_seconds(size) * len(points)
+            prepare = partial(_prepare, device, points, kinds, threads, options, ran)
+            batches.append(Batch(len(points), weight, prepare))
+            batches.append(
+                Batch(len(kinds), 0.01 * weight, partial(_trace, device, size, kinds, threads, options, ran))
+            )
+    return Planned(batches, skipped)
+
+
+def _sizes(device: OpenDevice, options: Options) -> Sequence[int]:
+    if device.description.shares_host_memory and not options.sizes:
+        return _SHARED_SIZES[options.mode]
+    return options.effort(EFFORTS).sizes
+
+
+def _why_not(device: OpenDevice, kind: str) -> str | None:
+    return device.native.why_not("pinned" if kind == "staged" else kind)
+
+
+def _why_not_of_size(device: OpenDevice, point: Point, memory_bytes: int) -> str | None:
+    if point.bytes % (_WORD_BYTES * point.chunks):
+        return f"{point.bytes} bytes are not {point.chunks} chunks of whole {_WORD_BYTES}-byte words"
+    # A source and results, pinned and pageable, and the staging memory; the device's, also of the staging.
+    copies = 7 if device.description.shares_host_memory else 5
+    return over_budget(memory_bytes) if copies * point.bytes > memory_bytes else None
+
+
+def _prepare(
+    device: OpenDevice,
+    points: Sequence[Point],
+    kinds: Sequence[str],
+    threads: int,
+    options: Options,
+    ran: _Ran,
+) -> Prepared:
+    """Allocate, calibrate the work and pair every point with its rounds; fills `ran` for the timelines."""
+    try:
+        buffers = allocate(device, points[0].bytes, kinds, threads, options.seed)
+        ran.works.extend(_calibrated(points[0].bytes, buffers, _SWEEPS[options.mode].ratios))
+    except IsthmusError as error:
+        return Prepared([], [[skipped_case(template(point), reason_of(error))] for point in points])
+    by_ratio: dict[float | None, Work] = {work.ratio: work for work in ran.works}
+    main = nearest_to_one(ran.works)
+    # Where work as long as a copy is out of reach, the sweep is for what comes nearest, and the two change places.
+    places = {MAIN_RATIO: main.ratio, main.ratio: MAIN_RATIO} if main else {}
+    subjects: list[Subject] = []
+    ended: list[list[Case]] = []
+    for planned in points:
+        ratio = planned.ratio if planned.ratio is None else places.get(planned.ratio, planned.ratio)
+        point = planned._replace(ratio=ratio)
+        work = by_ratio.get(ratio, _NO_WORK)
+        reason = buffers.refused.get(point.memory) or work.why_not
+        if reason:
+            ended.append([skipped_case(template(point), reason)])
+        else:
+            subjects.append(PipelineSubject(point, buffers, work.rounds, ran.seconds))
+    return Prepared(subjects, ended)
+
+
+def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float]) -> list[Work]:
+    """The rounds for each ratio to the slower copy of pinned memory, or of what there is in its place."""
+    kind = next(iter(buffers.sources), "")
+    if not kind:
+        return []
+
+    def seconds(point: Point, rounds: int = 0) -> float:
+        return median(pipeline(point, buffers, rounds).run(*_CALIBRATION))
+
+    slower = max(seconds(Point(way, kind, size, None, 1, 1)) for way in ("in_alone", "out_alone"))
+    work = Point("work_alone", kind, size, None, 1, 1)
+    return calibrate(lambda rounds: seconds(work, rounds), slower, ratios)
+
+
+def _trace(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, options: Options, ran: _Ran) -> Prepared:
+    """A timeline for each memory, of the pipeline that was the fastest with the work nearest to a copy's time."""
+    main = nearest_to_one(ran.works)
+    best = {kind: _fastest(kind, main, ran.seconds) for kind in kinds}
+    try:
+        buffers = allocate(device, size, kinds, threads, options.seed)
+    except IsthmusError as error:
+        return Prepared([], [[_untraced(kind, size, reason_of(error))] for kind in kinds])
+    ended: list[list[Case]] = []
+    for kind, point in best.items():
+        if point is None or main is None:
+            ended.append([_untraced(kind, size, "no pipeline of this memory was measured, so there is none to trace")])
+            continue
+        try:
+            ended.append([traced_case(point, buffers, main.rounds)])
+        except IsthmusError as error:
+            ended.append([_untraced(kind, size, reason_of(error))])
+    return Prepared([], ended)
+
+
+def _fastest(kind: str, main: Work | None, seconds: Mapping[Point, float]) -> Point | None:
+    ratio = main.ratio if main else None
+    found = [point for point in seconds if (point.method, point.memory, point.ratio) == ("pipeline", kind, ratio)]
+    return min(found, key=lambda point: seconds[point], default=None)
+
+
+def _untraced(kind: str, size: int, reason: str) -> Case:
+    return skipped_case(Case(experiment=NAME, method="traced", host_memory=kind, bytes=size), reason)
