@@ -3,16 +3,20 @@
 // It does everything at once and in order. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the
 // bytes of all devices together, FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. When
 // the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. A function
-// named in OMIT_<function> is not there at all, as in a driver that is too old for it.
+// named in OMIT_<function> is not there at all, as in a driver that is too old for it. With FAKE_CUDA_NULL_STREAMS
+// every stream is the null stream.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/pattern.hpp"
 
@@ -33,6 +37,63 @@ std::size_t limit(const char* variable) {
 }
 std::size_t memory() {
     return limit("FAKE_CUDA_MEMORY");
+}
+
+// Copies that are recorded instead of done, while a stream of this thread is in capture.
+using Recorded = std::vector<std::function<void()>>;
+thread_local Recorded* capture = nullptr;
+
+int copy(void* to, const void* from, std::size_t bytes) {
+    if (capture != nullptr) return capture->push_back([=] { std::memcpy(to, from, bytes); }), success;
+    return std::memcpy(to, from, bytes), success;
+}
+
+struct Copy2d {
+    std::size_t source_x, source_y;
+    int source_type;
+    const std::byte* source_host;
+    Address source_device;
+    void* source_array;
+    std::size_t source_pitch, x, y;
+    int type;
+    std::byte* host;
+    Address device;
+    void* array;
+    std::size_t pitch, width, height;
+};
+struct Copy3d {
+    std::size_t source_x, source_y, source_z, source_level;
+    int source_type;
+    const std::byte* source_host;
+    Address source_device;
+    void *source_array, *source_reserved;
+    std::size_t source_pitch, source_height, x, y, z, level;
+    int type;
+    std::byte* host;
+    Address device;
+    void *array, *reserved;
+    std::size_t pitch, height_of_slices, width, height, depth;
+};
+template <typename Copy>
+int copy_rows(const Copy& copy, std::size_t depth, std::size_t source_height, std::size_t height) {
+    const auto* from = copy.source_type == 1 ? copy.source_host : reinterpret_cast<std::byte*>(copy.source_device);
+    auto* to = copy.type == 1 ? copy.host : reinterpret_cast<std::byte*>(copy.device);
+    for (std::size_t z = 0; z < depth; ++z) {
+        for (std::size_t y = 0; y < copy.height; ++y) {
+            std::memcpy(to + (z * height + y) * copy.pitch, from + (z * source_height + y) * copy.source_pitch,
+                        copy.width);
+        }
+    }
+    return success;
+}
+
+int copy_batch(Address* to, Address* from, std::size_t* sizes, std::size_t count, std::size_t* failed, void* stream) {
+    if (stream == nullptr) return 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (sizes[i] == 0) return (failed != nullptr ? *failed = i : i), 1;
+        std::memcpy(reinterpret_cast<void*>(to[i]), reinterpret_cast<void*>(from[i]), sizes[i]);
+    }
+    return success;
 }
 
 // Told when the library is unloaded, which is after everything else.
@@ -95,6 +156,25 @@ std::byte* region(void** arguments, int index) {
                                         argument<std::uint64_t>(arguments, index + 1));
 }
 
+// Unit by unit, as the contract of the kernel says.
+void copy_pieces(void** arguments) {
+    const auto number = [&](int index) { return argument<std::uint64_t>(arguments, index); };
+    const auto* table = reinterpret_cast<const std::uint64_t*>(number(8) + number(9));
+    const auto scattered = argument<std::uint32_t>(arguments, 10);
+    const std::uint64_t unit = argument<std::uint32_t>(arguments, 11);
+    const std::uint64_t width = number(12), rows = number(13), pieces = number(14);
+    const auto place = [&](int side, std::uint64_t piece) {
+        if ((scattered & (side == 0 ? 1U : 2U)) != 0)
+            return table[side == 1 && (scattered & 1) != 0 ? pieces + piece : piece];
+        return piece / rows * number(4 * side + 3) + piece % rows * number(4 * side + 2);
+    };
+    for (std::uint64_t i = number(15); i < number(15) + number(16); ++i) {
+        const std::uint64_t piece = i * unit / width, within = i * unit % width;
+        std::memcpy(reinterpret_cast<void*>(number(0) + number(1) + place(0, piece) + within),
+                    reinterpret_cast<const void*>(number(4) + number(5) + place(1, piece) + within), unit);
+    }
+}
+
 void run(const std::string& kernel, void** arguments) {
     if (kernel == "isthmus_fill") {
         isthmus::fill_pattern(region(arguments, 0), argument<std::uint64_t>(arguments, 2),
@@ -117,6 +197,15 @@ void run(const std::string& kernel, void** arguments) {
         const auto* words = reinterpret_cast<const std::uint32_t*>(region(arguments, 0));
         auto* result = reinterpret_cast<std::uint32_t*>(region(arguments, 3));
         *result = std::accumulate(words, words + argument<std::uint64_t>(arguments, 2), *result);
+    } else if (kernel == "isthmus_copy_pieces") {
+        copy_pieces(arguments);
+    } else if (kernel == "isthmus_work") {
+        auto* words = reinterpret_cast<std::uint32_t*>(region(arguments, 0));
+        for (std::uint64_t i = 0; i < argument<std::uint64_t>(arguments, 2); ++i) {
+            for (std::uint32_t j = argument<std::uint32_t>(arguments, 3); j > 0; --j) {
+                words[i] = words[i] * 1664525U + 1013904223U;
+            }
+        }
     }
     // isthmus_spin would wait for a host that waits for it: nothing is ever queued here.
 }
@@ -247,13 +336,55 @@ int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) {
     return *address = reinterpret_cast<Address>(host), success;
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void*) {
-    return std::memcpy(reinterpret_cast<void*>(to), from, bytes), success;
+    return copy(reinterpret_cast<void*>(to), from, bytes);
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void*) {
-    return std::memcpy(to, reinterpret_cast<void*>(from), bytes), success;
+    return copy(to, reinterpret_cast<void*>(from), bytes);
 }
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void*) {
     return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), success;
+}
+int cuMemcpy2DAsync_v2(const Copy2d* copy, void*) {
+    return copy_rows(*copy, 1, 0, 0);
+}
+int cuMemcpy3DAsync_v2(const Copy3d* copy, void*) {
+    return copy_rows(*copy, copy->depth, copy->source_height, copy->height_of_slices);
+}
+#ifndef OMIT_cuMemcpyBatchAsync
+int cuMemcpyBatchAsync(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
+                       std::size_t, std::size_t* failed, void* stream) {
+    return copy_batch(to, from, sizes, count, failed, stream);
+}
+#endif
+#ifndef OMIT_cuMemcpyBatchAsync_v2
+int cuMemcpyBatchAsync_v2(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
+                          std::size_t, void* stream) {
+    return copy_batch(to, from, sizes, count, nullptr, stream);
+}
+#endif
+int cuStreamBeginCapture_v2(void*, int) {
+    return capture = new Recorded, success;
+}
+int cuStreamEndCapture(void*, void** graph) {
+    ledger.add();
+    return *graph = std::exchange(capture, nullptr), success;
+}
+#ifndef OMIT_cuGraphInstantiateWithFlags
+int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
+    ledger.add();
+    return *executable = new Recorded(*static_cast<Recorded*>(graph)), success;
+}
+#endif
+int cuGraphLaunch(void* executable, void*) {
+    for (const auto& command : *static_cast<Recorded*>(executable)) command();
+    return success;
+}
+int cuGraphDestroy(void* graph) {
+    ledger.remove();
+    return delete static_cast<Recorded*>(graph), success;
+}
+int cuGraphExecDestroy(void* executable) {
+    return cuGraphDestroy(executable);
 }
 #ifndef OMIT_cuMemcpyPeerAsync
 // Refuses what a real one needs no function for.
@@ -278,7 +409,7 @@ int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
 }
 #endif
 int cuStreamCreate(void** stream, unsigned) {
-    return *stream = &used, success;
+    return *stream = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr ? nullptr : &used, success;
 }
 int cuStreamDestroy_v2(void*) {
     return success;

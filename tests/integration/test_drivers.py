@@ -1,6 +1,5 @@
 """NVIDIA's drivers as they are in the field: too old, without devices, out of memory, NVML missing or broken."""
 
-import functools
 import json
 import os
 import shutil
@@ -12,30 +11,8 @@ from typing import Any
 
 import pytest
 
-_HERE = Path(__file__).parent
-_REPOSITORY = _HERE.parent.parent
-
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Build = Callable[..., None]
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A fake library, without the functions that are named; each is compiled once."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++ to build the fake drivers")
-
-    @functools.cache
-    def compiled(source: str, *omitted: str) -> Path:
-        library = tmp_path_factory.mktemp("fake") / "fake.so"
-        sources = [_HERE / source, *([_REPOSITORY / "native/base/pattern.cpp"] if source == "fake_cuda.cpp" else [])]
-        options = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
-        options += [f"-DOMIT_{name}" for name in omitted]
-        subprocess.run([compiler, *options, *sources, "-o", library], check=True)
-        return library
-
-    return compiled
 
 
 @pytest.fixture

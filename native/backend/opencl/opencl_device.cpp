@@ -31,6 +31,17 @@ ClStream& stream_of(Stream& stream) {
     return static_cast<ClStream&>(stream);
 }
 
+// Copies need a host address of what is not on the device.
+Status check_addresses(const Allocation& one, const Allocation& other) {
+    for (const Allocation* memory : {&one, &other}) {
+        if (!is_on_device(memory->kind()) && memory->host() == nullptr) {
+            return {Code::unsupported, std::string(name_of(memory->kind())) +
+                                           " memory has no host address to copy from or to; a kernel reaches it"};
+        }
+    }
+    return {};
+}
+
 class ClDevice final : public isthmus::Device {
   public:
     ClDevice(ContextPointer context, std::uint32_t compute_units, std::uint64_t largest, Flags svm, bool has_images)
@@ -129,12 +140,7 @@ class ClDevice final : public isthmus::Device {
         const Queue queue = stream_of(stream).get();
         const bool to_device = is_on_device(destination.allocation->kind());
         const bool from_device = is_on_device(source.allocation->kind());
-        for (const Allocation* memory : {destination.allocation, source.allocation}) {
-            if (!is_on_device(memory->kind()) && memory->host() == nullptr) {
-                return {Code::unsupported, std::string(name_of(memory->kind())) +
-                                               " memory has no host address to copy from or to; a kernel reaches it"};
-            }
-        }
+        ISTHMUS_TRY(check_addresses(*destination.allocation, *source.allocation));
         Status status;
         if (to_device && from_device) {
             status = cl().call(cl().clEnqueueCopyBuffer, queue, allocation_of(source).buffer(),
@@ -168,6 +174,7 @@ class ClDevice final : public isthmus::Device {
         if (destination.is_scattered() || source.is_scattered()) {
             return {Code::unsupported, "OpenCL's copies of rectangles take rows at regular distances"};
         }
+        ISTHMUS_TRY(check_addresses(*destination.allocation, *source.allocation));
         const bool to_device = is_on_device(destination.allocation->kind());
         const Layout& on_device = to_device ? destination : source;
         const Layout& on_host = to_device ? source : destination;
