@@ -59,14 +59,12 @@ def _work(seconds_of: Callable[[int], float], copy_seconds: float, ratio: float,
     reached = known[best] / copy_seconds
     if _distance(known[best], wanted) <= _TOLERANCE:
         return Work(ratio, best, reached)
-    rounds_word = "one round" if best == 1 else f"{best} rounds"
-    return Work(
-        ratio,
-        best,
-        reached,
-        f"no number of rounds of the work takes {ratio:g} times as long as the slower copy; {rounds_word}, the "
-        f"nearest, takes {reached:.2g} times as long",
-    )
+    if best == min(known):
+        return Work(ratio, best, reached, f"even one round of the work takes {reached:.2g} times as long as a copy")
+    if best == max(known):
+        return Work(ratio, best, reached, f"{best} rounds of the work take only {reached:.2g} times as long as a copy")
+    nearest = f"the nearest, {best}, takes {reached:.2g} times as long as a copy"
+    return Work(ratio, best, reached, f"no number of rounds of the work takes that long; {nearest}")
 
 
 def _between(known: dict[int, float], wanted: float) -> int:
