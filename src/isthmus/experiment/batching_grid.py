@@ -69,10 +69,10 @@ _GRIDS: Mapping[ModeName, tuple[_Grid, _Grid | None, _Grid | None]] = {
         _COARSE,
     ),
 }
-# What a page cache or a key-value store moves; beyond the bound, for all that it takes.
-_LARGE = Cell(4 * KIB, 65536)
 # Where device memory is host memory, both are small as a rule, and one core or two do all the work.
-_MOST_SHARED_BYTES: Mapping[ModeName, int] = {"quick": 4 * MIB, "default": 16 * MIB, "full": 64 * MIB}
+_MOST_SHARED_BYTES: Mapping[ModeName, int] = {"quick": 4 * MIB, "default": 4 * MIB, "full": 64 * MIB}
+# What a page cache or a store of small values moves: there beyond the bound, for all that it takes.
+_LARGE, _LARGE_SHARED = Cell(4 * KIB, 65536), Cell(4 * KIB, 4096)
 # A call of the driver for each piece, some of them waited for; the batch call takes as long per piece.
 _PER_PIECE = ("waited_copies", "copies", "graph", "batch")
 _MOST_CALLS: Mapping[ModeName, int] = {"quick": 4096, "default": 4096, "full": 65536}
@@ -103,8 +103,9 @@ def cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_host_memo
         for cell in map(Cell._make, product(sizes or grid.sizes, counts))
         if cell.bytes <= most or (cell.pieces == 1 and sizes)
     }
-    if layouts == _MAIN and mode != "quick" and not shares_host_memory and _LARGE.piece_bytes in (sizes or grid.sizes):
-        found.add(_LARGE)
+    large = _LARGE_SHARED if shares_host_memory else _LARGE
+    if layouts == _MAIN and mode != "quick" and large.piece_bytes in (sizes or grid.sizes):
+        found.add(large)
     return sorted(found)
 
 
