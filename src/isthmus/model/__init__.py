@@ -21,6 +21,10 @@ from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
+from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlaps, traced
+from isthmus.model.overlap_chunks import ChunkCost, chunk_cost
+from isthmus.model.overlap_exchange import Exchange, exchanges
+from isthmus.model.overlap_words import way_words, work_words
 from isthmus.model.phrases import (
     MEMORY_NAMES,
     about_bytes,
@@ -81,6 +85,7 @@ __all__ = [
     "AllocationCosts",
     "BothWays",
     "BreakevenAnalysis",
+    "ChunkCost",
     "Contest",
     "Contrast",
     "CostCurve",
@@ -89,12 +94,15 @@ __all__ = [
     "CostPoint",
     "CostRatio",
     "Curve",
+    "Exchange",
     "Finding",
     "HalfSize",
     "NodeRates",
+    "Overlap",
     "PeerRate",
     "Phase",
     "PinnedChoice",
+    "PipelinePoint",
     "Plateau",
     "Point",
     "PublishedCost",
@@ -113,11 +121,13 @@ __all__ = [
     "bandwidth_curves",
     "capitalised",
     "case_words",
+    "chunk_cost",
     "contrast",
     "cost_ratio",
     "describe_device",
     "device_groups",
     "enough_threads",
+    "exchanges",
     "find",
     "findings",
     "fit_cost",
@@ -125,9 +135,11 @@ __all__ = [
     "how_many_times",
     "latency",
     "link_rate",
+    "main_overlaps",
     "memory_name",
     "most_complete",
     "node_rates",
+    "overlaps",
     "peak",
     "peer_rates",
     "pinned_choices",
@@ -146,7 +158,10 @@ __all__ = [
     "steadiness",
     "thread_curves",
     "threads_both_ways",
+    "traced",
     "trend",
     "uses_words",
     "verdict",
+    "way_words",
+    "work_words",
 ]

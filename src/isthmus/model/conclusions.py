@@ -7,6 +7,7 @@ from isthmus.model.allocation_conclusions import allocation_findings, allocation
 from isthmus.model.bandwidth import bandwidth_findings, bandwidth_verdict
 from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
 from isthmus.model.finding import Finding
+from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
 from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
 from isthmus.model.surroundings import surroundings_findings
@@ -35,6 +36,7 @@ _EXPERIMENTS = (
     _Experiment("bandwidth", bandwidth_findings, bandwidth_verdict),
     _Experiment("allocation", allocation_findings, allocation_verdict),
     _Experiment("breakeven", breakeven_findings, breakeven_verdict),
+    _Experiment("overlap", overlap_findings, overlap_verdict),
     _Experiment("threads", threads_findings, threads_verdict),
 )
 

@@ -35,6 +35,7 @@ MEMORY_NAMES = {
     "touched_registered": "memory touched by many threads and registered",
     "touched_registered_huge": "huge-page memory touched by many threads and registered",
     "staging": "a kept staging buffer",
+    "staged": "staged pageable memory",
     "mapped": "mapped memory",
     "managed": "managed memory",
     "managed_prefetch": "managed memory with prefetch",

@@ -49,6 +49,7 @@ _NAMES = {
     "touched_registered": "touched, registered",
     "touched_registered_huge": "touched, registered, huge",
     "staging": "staging buffer",
+    "staged": "staged pageable",
     "managed_prefetch": "managed, prefetched",
     "device_pitched": "device, pitched",
     "device_array": "device array",

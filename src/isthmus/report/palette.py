@@ -44,6 +44,7 @@ _LOOKS = {
     "touched_registered": Look("--kind-touched-registered", "#00696f", "#45c6cf", (), _CROSS),
     "touched_registered_huge": Look("--kind-touched-registered-huge", "#5c6b00", "#ccdb4f", (7, 2), _CROSS),
     "staging": Look("--kind-staging", "#7a5195", "#c9a3e8", (2, 2), _DIAMOND),
+    "staged": Look("--kind-staged", "#97266d", "#f0a1d4", (), _DIAMOND),
     "mapped": Look("--kind-mapped", "#a83d7f", "#ec9bc9", (), _DOWN),
     "managed": Look("--kind-managed", "#50565e", "#c3c9d1", (9, 2, 2, 2), _BAR),
     "managed_prefetch": Look("--kind-managed-prefetch", "#2f3b4c", "#93a7c4", (), _BAR),

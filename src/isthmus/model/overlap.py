@@ -1,0 +1,229 @@
+"""Pipelines of copy in, work and copy out: how near each comes to its bound, and how far ahead of the serial time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import log
+from typing import Literal
+
+import numpy as np
+
+from isthmus.model.contrast import MATTERS
+from isthmus.model.curve import is_resolved
+from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.model.resample import Draws, interval_of, resampled_medians
+from isthmus.record import Case, Interval, Run, Span, StageName, median_interval
+
+__all__ = [
+    "STAGES",
+    "Answer",
+    "Overlap",
+    "PipelinePoint",
+    "Timed",
+    "fastest_alone",
+    "main_overlaps",
+    "overlaps",
+    "pipeline_bound",
+    "timed_cases",
+    "traced",
+]
+
+STAGES: tuple[StageName, ...] = ("in", "work", "out")
+Answer = Literal["yes", "no", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A case with its median time in seconds, and the draws of that median."""
+
+    case: Case
+    seconds: Interval
+    draws: Draws = field(repr=False, compare=False)
+    converged: bool
+
+
+@dataclass(frozen=True)
+class PipelinePoint:
+    """One pipeline: `seconds` from the first call until all is back.
+
+    `bound` is what it would take if all stages ran at once at the speed that they have alone, None where one of them
+    was not measured alone; `share` is the bound over `seconds`: 1 is perfect. `speedup` is the serial time over
+    `seconds`, None without one. `excess` are the draws of what it takes beyond the bound.
+    """
+
+    chunks: int
+    streams: int
+    seconds: Interval
+    samples: int
+    converged: bool
+    bound: Interval | None
+    share: Interval | None
+    speedup: Interval | None
+    excess: Draws | None = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The pipelines of one kind of memory, size and ratio of work to copy, by (chunks, streams).
+
+    `alone` has the seconds of each stage alone: the fastest of those measured, whole or in chunks. `failed` are
+    pipelines whose results were wrong, `skipped` has the reasons of those that could not be measured.
+    """
+
+    host_memory: str
+    bytes: int
+    ratio: float
+    alone: Mapping[StageName, Interval]
+    points: Mapping[tuple[int, int], PipelinePoint]
+    failed: frozenset[tuple[int, int]]
+    skipped: Mapping[tuple[int, int], str]
+
+    @property
+    def serial(self) -> PipelinePoint | None:
+        """All in one chunk: one stage after the other."""
+        return self.points.get((1, 1))
+
+    @property
+    def best(self) -> PipelinePoint | None:
+        """The fastest of several chunks."""
+        several = (point for point in self.points.values() if point.chunks > 1)
+        return min(several, key=lambda point: point.seconds.median, default=None)
+
+    @property
+    def gains(self) -> Answer:
+        """Whether chunks beat the serial time by a factor that matters.
+
+        "yes" where the 95 % intervals of two pipelines (of one, if no more were measured) lie above that factor: of two
+        dozen uncertain ones, the fastest looks better than it is. "no" where no interval leaves room for the factor.
+        """
+        found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
+        if not found:
+            return "cannot tell"
+        if sum(speedup.low > MATTERS for speedup in found) >= min(2, len(found)):
+            return "yes"
+        return "no" if all(speedup.high < MATTERS for speedup in found) else "cannot tell"
+
+
+def pipeline_bound(alone: Iterable[Draws], chunks: int) -> Draws:
+    """Time of `chunks` equal chunks through stages that each take one at a time, given the stages' times for all data.
+
+    The first chunk passes through every stage, and each of the others leaves the slowest stage one of its turns later:
+    sum / n + (n - 1) / n * max. It is the makespan of a permutation flow shop with n identical jobs, and what fills and
+    drains the pipeline is in the first term.
+    """
+    stages = np.vstack(list(alone))
+    total, slowest = stages.sum(axis=0), stages.max(axis=0)
+    found: Draws = (total + (chunks - 1) * slowest) / chunks
+    return found
+
+
+def timed_cases(run: Run) -> list[Timed]:
+    """Every case of the experiment whose time is known and whose results were not wrong."""
+    target = run.settings.target_relative_half_width
+    cases = [case for case in run.cases if case.experiment == "overlap" and is_resolved(case) and case.verified != "no"]
+    draws = resampled_medians([case.samples("host_seconds") for case in cases], known_within=target)
+    found = []
+    for case, row in zip(cases, draws, strict=True):
+        seconds = median_interval(case.samples("host_seconds"))
+        found.append(Timed(case, seconds, row, seconds.relative_half_width <= target))
+    return found
+
+
+def fastest_alone(
+    timed: Iterable[Timed], method: str, host_memory: str, size: int, ratio: float | None = None
+) -> Timed | None:
+    """A stage alone: the fastest of the ways measured, since a bound must not be slower than any of them."""
+    wanted = method, host_memory, size, ratio
+    found = (
+        each
+        for each in timed
+        if (each.case.method, each.case.host_memory, each.case.bytes, each.case.work_ratio) == wanted
+    )
+    return min(found, key=lambda each: each.seconds.median, default=None)
+
+
+def overlaps(run: Run) -> list[Overlap]:
+    """By size, kind of memory and ratio; one without any pipeline that was measured does not appear."""
+    timed = timed_cases(run)
+    groups: dict[tuple[str, int, float], list[Case]] = {}
+    for case in run.cases:
+        if case.experiment == "overlap" and case.method == "pipeline" and case.work_ratio is not None:
+            groups.setdefault((case.host_memory, case.bytes, case.work_ratio), []).append(case)
+    found = [_overlap(key, cases, timed) for key, cases in groups.items()]
+    return sorted((each for each in found if each.points or each.failed), key=_place)
+
+
+def main_overlaps(found: Iterable[Overlap]) -> list[Overlap]:
+    """Those to conclude from first: of the largest size, and of each memory the ratio with the most pipelines.
+
+    Of several the ratio that is nearest to 1, where overlap can gain most.
+    """
+    measured = [each for each in found if each.points]
+    largest = max((each.bytes for each in measured), default=0)
+    chosen: dict[str, Overlap] = {}
+    for each in sorted(measured, key=lambda each: (-len(each.points), abs(log(each.ratio)))):
+        if each.bytes == largest:
+            chosen.setdefault(each.host_memory, each)
+    return sorted(chosen.values(), key=_place)
+
+
+def traced(run: Run) -> list[Case]:
+    """Pipelines of which the run holds a timeline, by size and kind of memory."""
+    cases = [case for case in run.cases if case.experiment == "overlap" and case.spans and _whole(case.spans)]
+    return sorted(cases, key=lambda case: (case.bytes, _rank(case.host_memory)))
+
+
+def _whole(spans: list[Span]) -> bool:
+    return all(span.end >= span.begin for span in spans)
+
+
+def _rank(kind: str) -> int:
+    order = ["pinned", *(kind for kind in MEMORY_NAMES if kind != "pinned")]
+    return order.index(kind) if kind in order else len(order)
+
+
+def _place(each: Overlap) -> tuple[int, int, float]:
+    return each.bytes, _rank(each.host_memory), each.ratio
+
+
+def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: list[Timed]) -> Overlap:
+    memory, size, ratio = key
+    stages: dict[StageName, Timed | None] = {
+        "in": fastest_alone(timed, "in_alone", memory, size),
+        "work": fastest_alone(timed, "work_alone", "device", size, ratio),
+        "out": fastest_alone(timed, "out_alone", memory, size),
+    }
+    alone = {stage: each for stage, each in stages.items() if each}
+    of_case = {id(each.case): each for each in timed}
+    measured = [of_case[id(case)] for case in cases if id(case) in of_case]
+    serial = next((each for each in measured if _ways(each.case) == (1, 1)), None)
+    draws = [each.draws for each in alone.values()] if len(alone) == len(STAGES) else []
+    points = {_ways(each.case): _point(each, draws, serial) for each in measured}
+    return Overlap(
+        host_memory=memory,
+        bytes=size,
+        ratio=ratio,
+        alone={stage: each.seconds for stage, each in alone.items()},
+        points=dict(sorted(points.items())),
+        failed=frozenset(_ways(case) for case in cases if case.verified == "no"),
+        skipped={_ways(case): case.note for case in cases if case.skipped},
+    )
+
+
+def _ways(case: Case) -> tuple[int, int]:
+    return case.pieces or 1, case.streams or 1
+
+
+def _point(each: Timed, alone: list[Draws], serial: Timed | None) -> PipelinePoint:
+    chunks, streams = _ways(each.case)
+    bound = pipeline_bound(alone, chunks) if alone else None
+    return PipelinePoint(
+        chunks=chunks,
+        streams=streams,
+        seconds=each.seconds,
+        samples=len(each.case.samples("host_seconds")),
+        converged=each.converged,
+        bound=None if bound is None else interval_of(bound),
+        share=None if bound is None else interval_of(bound / each.draws),
+        speedup=None if serial is None else interval_of(serial.draws / each.draws),
+        excess=None if bound is None else each.draws - bound,
+    )

@@ -1,0 +1,98 @@
+"""What the overlap experiment says: all its findings, and what to take away."""
+
+from collections.abc import Sequence
+
+from isthmus.model.contrast import MATTERS, ratio
+from isthmus.model.finding import Finding
+from isthmus.model.overlap import Overlap, main_overlaps, overlaps
+from isthmus.model.overlap_exchange import exchanges
+from isthmus.model.overlap_gain_findings import gain_finding
+from isthmus.model.overlap_limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
+from isthmus.model.overlap_words import way_words, work_words
+from isthmus.model.phrases import enumerated, memory_name, times
+from isthmus.record import Run, format_bytes, format_seconds
+
+__all__ = ["overlap_findings", "overlap_verdict"]
+
+_UNCERTAIN = "whether faster, this run cannot tell"
+
+
+def overlap_findings(run: Run) -> list[Finding]:
+    """One for each kind of memory; then both ways at once, what a chunk costs, other work, and too low bounds."""
+    everything = overlaps(run)
+    mains = main_overlaps(everything)
+    if not mains:
+        return []
+    size = mains[0].bytes
+    both = [each for each in exchanges(run) if each.bytes == size]
+    single = [
+        _comparison(mains),
+        both_ways_finding(run, both),
+        chunk_cost_finding(mains),
+        _other_work([each for each in everything if each.bytes == size], mains),
+        above_bound_finding(run, everything),
+    ]
+    return [*(gain_finding(run, each, both, mains) for each in mains), *(finding for finding in single if finding)]
+
+
+def overlap_verdict(run: Run) -> str:
+    """What to take away about overlap; empty where none was measured."""
+    mains = main_overlaps(overlaps(run))
+    told = [text for each in mains if (text := _told(each))]
+    return f"{'; '.join(told)}." if told else ""
+
+
+def _told(each: Overlap) -> str:
+    name, best = memory_name(each.host_memory), each.best
+    if best is None or best.speedup is None:
+        return ""
+    way = way_words(each.host_memory, best.chunks, best.streams)
+    if each.gains == "yes":
+        share = f", {100 * best.share.median:.0f} % of the bound" if best.share else ""
+        return f"{name} in {way} is {best.speedup.median:.2f} times as fast as copy, work and copy in turn{share}"
+    if each.gains == "no":
+        return f"{name} gains nothing from chunks and streams"
+    return f"whether {name} gains from chunks and streams, this run cannot tell"
+
+
+def _comparison(mains: Sequence[Overlap]) -> Finding | None:
+    """The best of each kind against pageable memory in one piece, which is what a program does first."""
+    plain = next((each.serial for each in mains if each.host_memory == "pageable"), None)
+    others = [(each, each.best) for each in mains if each.host_memory != "pageable" and each.best]
+    if plain is None or not others or len({each.ratio for each in mains}) > 1:
+        return None
+    parts = []
+    for each, best in others:
+        faster = ratio(plain.seconds, best.seconds)
+        took = f"{memory_name(each.host_memory)} {format_seconds(best.seconds.median)}"
+        certain = faster.low > MATTERS
+        parts.append(f"{took} ({times(faster.low, faster.high) + ' as fast' if certain else _UNCERTAIN})")
+    return Finding(
+        "info",
+        "overlap_memory",
+        f"Pageable memory in one piece, {format_bytes(mains[0].bytes)} with {work_words(mains[0].ratio)}, takes "
+        f"{format_seconds(plain.seconds.median)}; at its best {enumerated(parts)}.",
+    )
+
+
+def _other_work(everything: Sequence[Overlap], mains: Sequence[Overlap]) -> Finding | None:
+    """How the gain depends on the work, for the memory of the first main overlap."""
+    of_kind = [each for each in everything if each.host_memory == mains[0].host_memory]
+    told = [(each, best) for each in of_kind if (best := each.best) and best.speedup]
+    if len(told) < 2:
+        return None
+    gains = [
+        f"{best.speedup.median:.2f} times with {each.ratio:g}{' (uncertain)' if each.gains == 'cannot tell' else ''}"
+        for each, best in told
+        if best.speedup
+    ]
+    text = (
+        f"The best speed-up of {memory_name(mains[0].host_memory)} by the time of the work as a multiple of a copy's: "
+        f"{', '.join(gains)}."
+    )
+    certain = [(each, best) for each, best in told if each.gains == "yes" and best.speedup]
+    fix = ""
+    if certain:
+        most = max(certain, key=lambda pair: pair[1].speedup.median if pair[1].speedup else 0.0)
+        fix = f"Overlap pays most where no stage outweighs the others; here with {work_words(most[0].ratio)}."
+    return Finding("info", "overlap_work", text, fix=fix)

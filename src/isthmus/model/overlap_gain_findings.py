@@ -1,0 +1,74 @@
+"""What chunks and streams gain for one kind of memory, how near the bound that comes, and why not nearer."""
+
+from collections.abc import Sequence
+
+from isthmus.model.finding import Finding
+from isthmus.model.overlap import Overlap, PipelinePoint
+from isthmus.model.overlap_exchange import Exchange
+from isthmus.model.overlap_words import percent, speedup_words, way_words, work_words
+from isthmus.model.phrases import capitalised, enumerated, memory_name
+from isthmus.record import Run, format_bytes, format_seconds
+
+__all__ = ["gain_finding"]
+
+# A pipeline below this share of its bound, for certain, has a cause worth naming.
+_NEAR_BOUND = 0.95
+# A share of its time that copies alone must take to be what limits a pipeline.
+_LIMITS = 0.9
+_SHARED = "The processor does all three stages itself: what runs at the same time shares its cores."
+
+
+def gain_finding(run: Run, each: Overlap, both: Sequence[Exchange], mains: Sequence[Overlap]) -> Finding:
+    """One finding; `both` are the exchanges of this size, `mains` the other kinds to compare with."""
+    name, best, serial = memory_name(each.host_memory), each.best, each.serial
+    topic = f"overlap_{each.host_memory}"
+    what = f"{capitalised(name)}, {format_bytes(each.bytes)}, {work_words(each.ratio)}"
+    if best is None or serial is None or best.speedup is None:
+        missing = "one chunk" if best else "several chunks"
+        return Finding(
+            "info", topic, f"{what}: {missing} was not measured, so nothing can be said about what overlap gains."
+        )
+    way = way_words(each.host_memory, best.chunks, best.streams)
+    took = f"{way} take {format_seconds(best.seconds.median)}"
+    if each.gains == "yes":
+        reached = ""
+        if best.share and best.bound:
+            reached = f", and reach {percent(best.share)} of the bound ({format_seconds(best.bound.median)})"
+        cause = _why_not_nearer(run, each, best, both)
+        return Finding("info", topic, f"{what}: {took}, {speedup_words(best, serial)}{reached}.", cause=cause)
+    if each.gains == "no":
+        text = f"{what}: chunks and streams gain nothing; the best, {way}, are {speedup_words(best, serial)}."
+        cause, fix = _why_nothing(run, each, mains)
+        return Finding("warning" if cause else "info", topic, text, cause=cause, fix=fix)
+    text = f"{what}: this run cannot tell whether chunks and streams gain"
+    text += f"; the best, {way}, are {speedup_words(best, serial)}."
+    return Finding("info", topic, text, fix="Measure with --full on a quiet machine.")
+
+
+def _why_not_nearer(run: Run, each: Overlap, best: PipelinePoint, both: Sequence[Exchange]) -> str:
+    if best.share is None or best.share.high >= _NEAR_BOUND:
+        return ""
+    exchange = next((found for found in both if found.host_memory == each.host_memory), None)
+    if exchange and exchange.seconds.median >= _LIMITS * best.seconds.median:
+        return (
+            f"The copies alone take {format_seconds(exchange.seconds.median)} when both directions run at once, "
+            "without any work: they slow each other down, which the bound does not know."
+        )
+    if run.fingerprint.device.shares_host_memory:
+        return _SHARED
+    return ""
+
+
+def _why_nothing(run: Run, each: Overlap, mains: Sequence[Overlap]) -> tuple[str, str]:
+    if run.fingerprint.device.shares_host_memory:
+        return _SHARED, ""
+    if each.host_memory != "pageable":
+        return "", ""
+    better = [other for other in mains if other.gains == "yes" and other.host_memory in ("pinned", "staged")]
+    ways = [
+        f"{memory_name(other.host_memory)} takes {format_seconds(other.best.seconds.median)}"
+        for other in better
+        if other.best
+    ]
+    cause = "A copy of pageable memory occupies the thread that starts it, so nothing else is started meanwhile."
+    return cause, f"Use memory that can be copied in the background: {enumerated(ways)}." if ways else ""
