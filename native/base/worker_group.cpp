@@ -130,6 +130,17 @@ Status WorkerGroup::run(Job job, const Limit& limit) {
     return wait(limit);
 }
 
+Status WorkerGroup::run_beside(Job job, const OwnPart& own, const Limit& limit) {
+    if (state_ == nullptr) return {Code::call_failed, "the threads of an earlier transfer have not ended"};
+    post(std::move(job));
+    Status of_caller = own(state_->stop);
+    if (!of_caller.ok()) state_->stop = true;
+    const auto awake_until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (state_->working != 0 && std::chrono::steady_clock::now() < awake_until) std::this_thread::yield();
+    Status of_others = wait(limit);
+    return of_caller.ok() ? std::move(of_others) : std::move(of_caller);
+}
+
 Status WorkerGroup::run_once(std::size_t threads, Job job, const Limit& limit) {
     State::sweep();
     WorkerGroup group(threads, true);

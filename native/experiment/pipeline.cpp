@@ -146,7 +146,7 @@ Status Pipeline::pass() {
     if (state_->staging == nullptr) return state_->direct();
     state_->next_chunk = 0;
     const double seconds = limit_seconds + static_cast<double>(state_->plan.bytes) / slowest_bytes_per_second;
-    return state_->staging->workers().run(
+    return state_->staging->run(
         [state = state_](std::size_t worker, const std::atomic<bool>& stop) { return state->staged(worker, stop); },
         {seconds, "a pipeline of " + std::to_string(state_->plan.chunks) + " chunks"});
 }

@@ -10,10 +10,6 @@
 namespace isthmus {
 namespace {
 
-// Of all units, so that a chunk never divides one.
-constexpr std::size_t chunk_multiple = 4096;
-// Chunks for each thread: with fewer, some threads have nothing to do while others have their last.
-constexpr std::size_t chunks_per_thread = 4;
 // A transfer that has not ended in this time, and at this rate, is taken for stuck.
 constexpr double limit_seconds = 20;
 constexpr double slowest_bytes_per_second = 50e6;
@@ -79,14 +75,6 @@ Status PackOnce::start() {
     return {};
 }
 
-PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
-                             std::shared_ptr<Staging> staging)
-    : PackedCopy(destination, source, extent, std::move(staging)) {
-    const std::size_t share = extent.bytes() / (staging_->threads() * chunks_per_thread);
-    chunk_bytes_ =
-        std::clamp(share / chunk_multiple * chunk_multiple, Staging::least_chunk_bytes, Staging::most_chunk_bytes);
-}
-
 Status PackOnThreads::start() {
     Stream& stream = staging_->stream();
     ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, device_side(), {})
@@ -96,12 +84,10 @@ Status PackOnThreads::start() {
     if (table.allocation != nullptr) ISTHMUS_TRY(stream.synchronize());
     next_chunk_ = 0;
     const double seconds = limit_seconds + static_cast<double>(extent_.bytes()) / slowest_bytes_per_second;
-    return staging_->workers().run(
-        [this, keep = shared_from_this()](std::size_t worker, const std::atomic<bool>& stop) {
-            return work(worker, stop);
-        },
-        {seconds, "packing " + std::to_string(extent_.pieces()) + " pieces of " + std::to_string(extent_.width_bytes) +
-                      " bytes"});
+    return staging_->run([this, keep = shared_from_this()](
+                             std::size_t worker, const std::atomic<bool>& stop) { return work(worker, stop); },
+                         {seconds, "packing " + std::to_string(extent_.pieces()) + " pieces of " +
+                                       std::to_string(extent_.width_bytes) + " bytes"});
 }
 
 Status PackOnThreads::work(std::size_t worker, const std::atomic<bool>& stop) {
@@ -118,9 +104,9 @@ Status PackOnThreads::work(std::size_t worker, const std::atomic<bool>& stop) {
     for (std::size_t slot = 0; status.ok() && !stop; slot = (slot + 1) % Staging::slots) {
         status = wait_for(slot);
         const std::size_t chunk = next_chunk_++;
-        if (!status.ok() || chunk >= chunks()) break;
-        under_way[slot] = Part{chunk * chunk_bytes_, std::min(extent_.bytes(), (chunk + 1) * chunk_bytes_),
-                               (worker * Staging::slots + slot) * Staging::most_chunk_bytes};
+        if (!status.ok() || chunk >= chunk_ends_.size()) break;
+        under_way[slot] = Part{chunk == 0 ? 0 : chunk_ends_[chunk - 1], chunk_ends_[chunk],
+                               (worker * Staging::slots + slot) * most_chunk_bytes};
         status = begin(staging_->stream(worker, slot), *under_way[slot]);
     }
     for (std::size_t slot = 0; slot < Staging::slots; ++slot) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <vector>
 
 #include "transfer/piece_copy.hpp"
 
@@ -49,16 +50,17 @@ class PackOnce final : public PackedCopy {
 class PackOnThreads final : public PackedCopy {
   public:
     PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
-                  std::shared_ptr<Staging> staging);
+                  std::shared_ptr<Staging> staging)
+        : PackedCopy(destination, source, extent, std::move(staging)),
+          chunk_ends_(chunk_ends(extent.bytes(), staging_->threads())) {}
 
   protected:
     Status start() override;
 
   private:
     Status work(std::size_t worker, const std::atomic<bool>& stop);
-    std::size_t chunks() const { return (extent_.bytes() + chunk_bytes_ - 1) / chunk_bytes_; }
 
-    std::size_t chunk_bytes_;
+    const std::vector<std::size_t> chunk_ends_;
     std::atomic<std::size_t> next_chunk_ = 0;
 };
 

@@ -10,6 +10,7 @@ namespace isthmus {
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, std::size_t bytes, std::size_t threads,
                                                  std::size_t pieces) {
+    if (threads == 0) return Status(Code::invalid_argument, "staging takes a thread at least");
     Device& gpu = *device;
     ISTHMUS_TRY(gpu.bind_thread());
     std::shared_ptr<Staging> staging(new Staging(std::move(device), threads));
@@ -28,9 +29,15 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
         ISTHMUS_TRY_ASSIGN(stream, gpu.create_stream());
         staging->streams_.push_back(std::move(stream));
     }
-    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(threads));
+    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(threads - 1));
     staging->workers_ = std::move(workers);
     return staging;
+}
+
+Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit) {
+    return workers_->run_beside(
+        [job](std::size_t worker, const std::atomic<bool>& stop) { return job(worker + 1, stop); },
+        [job](const std::atomic<bool>& stop) { return job(0, stop); }, limit);
 }
 
 Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, const Layout& source) {

@@ -7,20 +7,17 @@
 
 #include "backend/backend.hpp"
 #include "base/worker_group.hpp"
+#include "transfer/chunks.hpp"
 
 namespace isthmus {
 
 class Staging {
   public:
-    // Chunks of a pipeline: large enough that the driver's calls do not count, small enough that the first is soon
-    // full.
-    static constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10;
-    static constexpr std::size_t most_chunk_bytes = std::size_t{1} << 20;
     // Of each thread: one is filled or emptied while the other is on its way.
     static constexpr std::size_t slots = 2;
 
-    // Holds transfers of `bytes`, with `threads` to pack them and offsets for `pieces`. The device is bound to the
-    // calling thread.
+    // Holds transfers of `bytes`, with `threads` to pack them, the caller's among them, and offsets for `pieces`. The
+    // device is bound to the calling thread.
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
                                                    std::size_t threads, std::size_t pieces);
 
@@ -28,7 +25,8 @@ class Staging {
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
     std::size_t threads() const { return threads_; }
-    WorkerGroup& workers() { return *workers_; }
+    // Does a part on each thread, the first on the caller's, as WorkerGroup::run_beside.
+    Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit);
     // Page-locked, and on the device; as large as `bytes`, and as all slots.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }

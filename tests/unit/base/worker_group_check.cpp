@@ -67,6 +67,34 @@ void check_persistent_threads() {
            "the threads are always the same and not the caller's");
 }
 
+void check_a_caller_that_takes_part() {
+    for (const std::size_t threads : {std::size_t{0}, std::size_t{3}}) {
+        auto group = WorkerGroup::start(threads);
+        std::atomic<std::size_t> parts = 0;
+        const WorkerGroup::Job part = [&parts](std::size_t, const auto&) {
+            ++parts;
+            return Status();
+        };
+        for (int i = 1; i <= 200; ++i) {
+            const Status status = group.value()->run_beside(
+                part, [&](const auto& stop) { return part(0, stop); }, patient);
+            expect(status.ok() && parts == i * (threads + 1), "all have done their part when it returns");
+        }
+    }
+    auto group = WorkerGroup::start(2);
+    const WorkerGroup::Job until_stopped = [](std::size_t, const std::atomic<bool>& stop) {
+        while (!stop) std::this_thread::yield();
+        return Status();
+    };
+    const auto failing = [](const auto&) { return Status(Code::call_failed, "the caller's"); };
+    expect_message(group.value()->run_beside(until_stopped, failing, patient), "the caller's");
+    expect(group.value()
+               ->run_beside([](std::size_t, const auto&) { return Status(); }, [](const auto&) { return Status(); },
+                            patient)
+               .ok(),
+           "a failure does not last");
+}
+
 void check_threads_for_one_job() {
     Seen seen;
     const auto job = [&seen](std::size_t worker, const auto&) {
@@ -157,6 +185,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 
 int main() {
     check_persistent_threads();
+    check_a_caller_that_takes_part();
     check_threads_for_one_job();
     check_failures();
     check_watchdog();
