@@ -256,10 +256,12 @@ class HostDevice final : public Device {
         Pieces from(source, extent,
                     offsets != nullptr && destination.is_scattered() ? offsets + extent.pieces() : offsets);
         return transfer(stream, units.count * units.bytes, is_on_device(destination.allocation->kind()), "pieces",
-                        [to, from, units, in_piece = extent.width_bytes / units.bytes](std::size_t bytes) {
-                            for (std::size_t i = units.first; i < units.first + bytes / units.bytes; ++i) {
-                                const std::size_t within = i % in_piece * units.bytes;
-                                std::memcpy(to.at(i / in_piece) + within, from.at(i / in_piece) + within, units.bytes);
+                        [to, from, first = units.first * units.bytes, width = extent.width_bytes](std::size_t bytes) {
+                            for (std::size_t at = first; at < first + bytes;) {
+                                const std::size_t within = at % width;
+                                const std::size_t run = std::min(width - within, first + bytes - at);
+                                std::memcpy(to.at(at / width) + within, from.at(at / width) + within, run);
+                                at += run;
                             }
                         });
     }
