@@ -25,7 +25,7 @@ def measure(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="allocation, bandwidth (the default), batching, breakeven, overlap, threads, or all.",
+            help="allocation, bandwidth (the default), batching, breakeven, overlap, strided, threads, or all.",
         ),
     ] = None,
     device: Annotated[

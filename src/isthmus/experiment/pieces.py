@@ -46,6 +46,12 @@ class Place(NamedTuple):
     slice_pitch_bytes: int = 0
     offsets: npt.NDArray[np.uint64] | None = None
 
+    def span_bytes(self, extent: Extent) -> int:
+        """From the first byte of the first piece to the last of the last."""
+        if self.offsets is not None:
+            return int(np.ptp(self.offsets)) + extent.width_bytes
+        return (extent.slices - 1) * self.slice_pitch_bytes + (extent.rows - 1) * self.pitch_bytes + extent.width_bytes
+
 
 class Side(NamedTuple):
     """One side of a transfer."""
@@ -79,9 +85,10 @@ class PieceSubject:
         self._kept: _native.PieceTransfer | None = None
 
     def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples; the first visit, and each of small transfers, checks every byte in and around the pieces."""
+        """Take samples; the first visit, and each of short spans, checks every byte in and around the pieces."""
         transfer = self._kept or self._create()
-        checked = not collected.count or self.template.bytes <= _ALWAYS_CHECKED_BYTES
+        # Not what is asked for decides how long a check takes, but what lies between the pieces too.
+        checked = not collected.count or self._destination.place.span_bytes(self._extent) <= _ALWAYS_CHECKED_BYTES
         if checked:
             transfer.poison()
         collected.samples.setdefault("host_seconds", []).extend(transfer.run(*quota))
