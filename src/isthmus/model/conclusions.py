@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from isthmus.model.allocation_conclusions import allocation_findings, allocation_verdict
 from isthmus.model.bandwidth import bandwidth_findings, bandwidth_verdict
+from isthmus.model.batching_findings import batching_findings, batching_verdict
 from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
 from isthmus.model.finding import Finding
 from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
@@ -35,6 +36,7 @@ class _Experiment:
 _EXPERIMENTS = (
     _Experiment("bandwidth", bandwidth_findings, bandwidth_verdict),
     _Experiment("allocation", allocation_findings, allocation_verdict),
+    _Experiment("batching", batching_findings, batching_verdict),
     _Experiment("breakeven", breakeven_findings, breakeven_verdict),
     _Experiment("overlap", overlap_findings, overlap_verdict),
     _Experiment("threads", threads_findings, threads_verdict),

@@ -1,0 +1,189 @@
+"""Surfaces of the batching experiment: how fast each method moves so many pieces of so many bytes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from isthmus.model.contrast import above, ratio
+from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
+from isthmus.model.method_table import MethodTable, method_table
+from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
+
+__all__ = ["LOOP", "LOOPS", "METHODS", "TYPICAL", "BatchingCell", "BatchingSurface", "CellKey", "batching_surfaces"]
+
+# The plainest first; `mapped_kernel` works on mapped memory where kernels reach no other.
+METHODS = (
+    "waited_copies",
+    "copies",
+    "graph",
+    "batch",
+    "device_pack",
+    "pack",
+    "pack_threads",
+    "kernel",
+    "mapped_kernel",
+)
+# What every other method is compared with: what programs do that know of nothing better.
+LOOP = "copies"
+LOOPS = ("waited_copies", LOOP)
+
+# Bytes of a piece, number of pieces.
+CellKey = tuple[int, int]
+TYPICAL: CellKey = (4 * KIB, 4096)
+
+
+@dataclass(frozen=True)
+class BatchingCell:
+    """What each method takes for so many pieces of so many bytes.
+
+    `failed` are methods whose data did not arrive; no conclusion may rest on them. `skipped` has the reasons of those
+    that were not measured.
+    """
+
+    piece_bytes: int
+    pieces: int
+    points: Mapping[str, Point]
+    failed: Mapping[str, Point]
+    skipped: Mapping[str, str]
+
+    @cached_property
+    def ranking(self) -> tuple[str, ...]:
+        """The methods by their median rates, the fastest first."""
+        return tuple(sorted(self.points, key=lambda method: -self.points[method].rate.median))
+
+    @property
+    def fastest(self) -> str:
+        """The method with the highest median rate. Precondition: there are points."""
+        return self.ranking[0]
+
+    @property
+    def best(self) -> Point:
+        """Its point."""
+        return self.points[self.fastest]
+
+    @cached_property
+    def as_fast(self) -> tuple[str, ...]:
+        """Other methods that are not certainly slower, the fastest of them first."""
+        return tuple(method for method in self.ranking[1:] if not above(self.best, self.points[method]))
+
+    @property
+    def lead(self) -> Interval | None:
+        """How many times as fast as the next method the fastest is; None where there is no other."""
+        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
+
+    @property
+    def gain(self) -> Interval | None:
+        """How many times as fast as the loop of copies the fastest is; None where that was not measured."""
+        return ratio(self.best.rate, self.points[LOOP].rate) if LOOP in self.points else None
+
+
+@dataclass(frozen=True)
+class BatchingSurface:
+    """The cells of one direction, kind of host memory and pair of layouts; there is a point at least.
+
+    `refused` has the reasons of the methods that the device or the layouts rule out. `threads` are those of
+    `pack_threads`, 0 where it was not measured.
+    """
+
+    direction: Direction
+    host_memory: str
+    host_layout: LayoutName
+    device_layout: LayoutName
+    cells: Mapping[CellKey, BatchingCell]
+    refused: Mapping[str, str]
+    table: MethodTable
+    threads: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of a piece, ascending."""
+        return sorted({size for size, _ in self.measured})
+
+    @property
+    def counts(self) -> list[int]:
+        """Numbers of pieces, ascending."""
+        return sorted({count for _, count in self.measured})
+
+    @cached_property
+    def measured(self) -> dict[CellKey, BatchingCell]:
+        """The cells with a point, but for those where methods cannot be compared though they are elsewhere."""
+        found = {key: cell for key, cell in self.cells.items() if cell.points}
+        compared = {key: cell for key, cell in found.items() if len(cell.points) > 1}
+        return compared or found
+
+    @property
+    def methods(self) -> list[str]:
+        """Those with points, the plainest first."""
+        found = {method for cell in self.cells.values() for method in cell.points}
+        return [method for method in METHODS if method in found]
+
+    @property
+    def is_main(self) -> bool:
+        """Whether its pieces lie scattered on both sides, as conclusions first speak of."""
+        return self.host_layout == self.device_layout == "scattered"
+
+    def along_counts(self, size: int, method: str) -> dict[int, Point]:
+        """A method's points by the number of pieces, for pieces of one size."""
+        found = {count: cell.points for (each, count), cell in self.cells.items() if each == size}
+        return {count: points[method] for count, points in sorted(found.items()) if method in points}
+
+    def along_sizes(self, count: int, method: str) -> dict[int, Point]:
+        """A method's points by the bytes of a piece, for one number of pieces."""
+        found = {size: cell.points for (size, each), cell in self.cells.items() if each == count}
+        return {size: points[method] for size, points in sorted(found.items()) if method in points}
+
+
+def batching_surfaces(run: Run) -> list[BatchingSurface]:
+    """The surfaces of a run: scattered pieces first, then by memory and direction.
+
+    Mapped memory stands in for pinned memory where kernels reach no other, and counts as one of its methods.
+    """
+    target = run.settings.target_relative_half_width
+    groups: dict[tuple[str, Direction, LayoutName, LayoutName], list[Case]] = {}
+    for case in run.cases:
+        if case.experiment == "batching" and case.direction in ONE_WAY and (case.skipped or is_resolved(case)):
+            memory = "pinned" if case.host_memory == "mapped" else case.host_memory
+            groups.setdefault((memory, case.direction, case.host_layout, case.device_layout), []).append(_named(case))
+    found = []
+    for (memory, direction, host, device), cases in groups.items():
+        table = method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
+        refused = {case.method: case.note for case in cases if case.skipped and not case.pieces}
+        threads = max((case.threads or 0 for case in cases if case.method == "pack_threads"), default=0)
+        surface = BatchingSurface(direction, memory, host, device, _cells(cases, target), refused, table, threads)
+        if surface.measured:
+            found.append(surface)
+    return sorted(found, key=_place)
+
+
+def _named(case: Case) -> Case:
+    if case.host_memory != "mapped":
+        return case
+    return msgspec.structs.replace(case, method=f"mapped_{case.method}", host_memory="pinned")
+
+
+def _cells(cases: Iterable[Case], target: float) -> dict[CellKey, BatchingCell]:
+    groups: dict[CellKey, list[Case]] = {}
+    for case in cases:
+        if case.width_bytes and case.pieces:
+            groups.setdefault((case.width_bytes, case.pieces), []).append(case)
+    found = {}
+    for key, of_cell in sorted(groups.items()):
+        points = {case.method: case_point(case, target) for case in of_cell if not case.skipped}
+        found[key] = BatchingCell(
+            *key,
+            points={method: point for method, point in points.items() if point.verified != "no"},
+            failed={method: point for method, point in points.items() if point.verified == "no"},
+            skipped={case.method: case.note for case in of_cell if case.skipped},
+        )
+    return found
+
+
+def _place(surface: BatchingSurface) -> tuple[object, ...]:
+    kinds = list(MEMORY_NAMES)
+    kind = kinds.index(surface.host_memory) if surface.host_memory in kinds else len(kinds)
+    layouts = ("scattered", "strided", "contiguous")
+    ranks = [layouts.index(each) if each in layouts else 3 for each in (surface.host_layout, surface.device_layout)]
+    return not surface.is_main, *ranks, kind, surface.host_memory, ONE_WAY.index(surface.direction)
