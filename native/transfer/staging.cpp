@@ -34,7 +34,7 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     return staging;
 }
 
-Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit) {
+Status Staging::run(const WorkerGroup::Job& job, const WorkerGroup::Limit& limit) {
     return workers_->run_beside(
         [job](std::size_t worker, const std::atomic<bool>& stop) { return job(worker + 1, stop); },
         [job](const std::atomic<bool>& stop) { return job(0, stop); }, limit);

@@ -26,7 +26,7 @@ class Staging {
     std::size_t bytes() const { return host_->bytes(); }
     std::size_t threads() const { return threads_; }
     // Does a part on each thread, the first on the caller's, as WorkerGroup::run_beside.
-    Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit);
+    Status run(const WorkerGroup::Job& job, const WorkerGroup::Limit& limit);
     // Page-locked, and on the device; as large as `bytes`, and as all slots.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }
