@@ -37,15 +37,19 @@ def both_ways_finding(run: Run, both: Sequence[Exchange]) -> Finding | None:
     text += {
         "yes": f"both directions run at once ({saved}).",
         "partly": f"the directions overlap in part ({saved}).",
-        "no": "the directions take turns.",
+        "no": "the directions hinder each other." if found.hidden.high < 0 else "the directions take turns.",
         "cannot tell": "this run cannot tell whether both directions run at once.",
     }[found.answer]
     engines = run.fingerprint.device.copy_engines
     if engines:
         text += f" The driver names {engines} copy engine{'' if engines == 1 else 's'}."
-    cause = "A single copy engine serves both directions." if engines == 1 and found.answer == "no" else ""
-    fix = "Do not count on hiding results behind data that goes in." if found.answer == "no" else ""
-    return Finding("warning" if found.answer == "no" else "info", "overlap_both_ways", text, cause=cause, fix=fix)
+    if found.answer != "no":
+        return Finding("info", "overlap_both_ways", text)
+    shared = run.fingerprint.device.shares_host_memory
+    cause = "The processor makes the copies of both directions itself." if shared else ""
+    cause = "A single copy engine serves both directions." if engines == 1 else cause
+    fix = "Do not count on hiding the way back behind the way there."
+    return Finding("info" if shared else "warning", "overlap_both_ways", text, cause=cause, fix=fix)
 
 
 def chunk_cost_finding(mains: Sequence[Overlap]) -> Finding | None:

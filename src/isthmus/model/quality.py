@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
-from isthmus.model.curve import Point, bandwidth_curves, case_metric, is_resolved
+from isthmus.model.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.model.finding import Finding
+from isthmus.model.overlap import timed_cases
 from isthmus.model.phrases import link_rate, memory_name, moved_memory_name
 from isthmus.model.threads import thread_curves
 from isthmus.model.threads_words import threads_of
@@ -77,6 +78,10 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
                 threads.direction,
                 point,
             )
+    for each in timed_cases(run):
+        if each.case.direction:
+            name = f"{memory_name(each.case.host_memory)} in {each.case.pieces} chunks"
+            yield name, each.case.direction, case_point(each.case, run.settings.target_relative_half_width)
 
 
 def _calls_failed(run: Run) -> Finding | None:

@@ -1,4 +1,4 @@
-"""Charts of curves as plain data: what to draw, for whichever format draws."""
+"""Charts of curves and timelines as plain data: what to draw, for whichever format draws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from isthmus.report.palette import Look
 
-__all__ = ["Axis", "Drawn", "Row", "Spec", "curves_chart", "points_chart", "row"]
+__all__ = ["Axis", "Drawn", "Row", "Spec", "Timeline", "bar", "curves_chart", "points_chart", "row"]
 
 Row = dict[str, Any]
 
@@ -46,6 +46,19 @@ class Spec:
     rules: tuple[tuple[float, str], ...] = ()
     verticals: tuple[tuple[float, str], ...] = ()
     joined: bool = True
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Lanes from top to bottom with bars, made by `bar`, over a common time; a lane is drawn in its own colour."""
+
+    lanes: tuple[Drawn, ...]
+    x: Axis
+
+
+def bar(lane: str, begin: float, end: float, **told: str) -> Row:
+    """What occupies the lane of this name from `begin` to `end`; `told` is what pointing at it shows, in order."""
+    return {"kind": lane, "x": _rounded(begin), "x2": _rounded(end), **told}
 
 
 def curves_chart(

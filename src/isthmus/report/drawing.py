@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 import altair as alt
 
-from isthmus.report.chart import Axis, Drawn, Row, Spec
+from isthmus.report.chart import Axis, Drawn, Row, Spec, Timeline
 
 __all__ = ["VegaLite", "draw"]
 
 VegaLite = dict[str, Any]
 
 _HEIGHT = 340
+_LANE_HEIGHT = 44
 _MOST_TICKS = 8
 # All of a row, out of which the page picks what to show: with a list of fields, pointing near a point, and not at it,
 # shows "undefined" (vega/vega-lite#9707).
@@ -33,8 +34,10 @@ _LABELS = {
 }
 
 
-def draw(spec: Spec) -> VegaLite:
+def draw(spec: Spec | Timeline) -> VegaLite:
     """The specification with its data sets, as lists of rows."""
+    if isinstance(spec, Timeline):
+        return _timeline(spec)
     return _curves(spec) if spec.joined else _points(spec)
 
 
@@ -51,6 +54,30 @@ def _points(spec: Spec) -> VegaLite:
         )
     )
     return _finished(chart, {"points": points})
+
+
+def _timeline(spec: Timeline) -> VegaLite:
+    bars = [each for lane in spec.lanes for each in lane.rows]
+    low, high = spec.x.domain or (min(each["x"] for each in bars), max(each["x2"] for each in bars))
+    written: dict[str, Any] = {"labelExpr": _LABELS[spec.x.labels]} if spec.x.labels in _LABELS else {}
+    names = [lane.name for lane in spec.lanes]
+    chart = (
+        alt.Chart(alt.NamedData("bars"), height=_LANE_HEIGHT * len(names), width="container")
+        # The edges keep chunks apart that follow each other without a gap.
+        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6)
+        .encode(
+            x=alt.X(
+                "x:Q",
+                title=spec.x.title,
+                scale=alt.Scale(domain=[low, high], nice=False),
+                axis=alt.Axis(grid=False, tickCount=_MOST_TICKS, **written),
+            ),
+            x2="x2:Q",
+            y=alt.Y("kind:N", title=None, sort=names, axis=alt.Axis(ticks=False)),
+            color=alt.Color("kind:N", scale=_scale(spec.lanes, "color"), legend=None),
+        )
+    )
+    return _finished(chart, {"bars": bars})
 
 
 def _curves(spec: Spec) -> VegaLite:

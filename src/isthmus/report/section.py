@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from isthmus.report.chart import Spec
+from isthmus.report.chart import Spec, Timeline
 from isthmus.report.grid import Grid
 from isthmus.report.palette import Look
 
@@ -15,7 +15,12 @@ class Chart:
 
     title: str
     label: str
-    spec: Spec
+    spec: Spec | Timeline
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it needs less height than curves do."""
+        return isinstance(self.spec, Timeline)
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,8 @@ class Part:
     """Charts or tables that belong together under one heading.
 
     `note` says in plain text how to read them. Charts and their legend appear on the page alone, tables in every
-    format but CSV, which has the samples; those of a part that is `page_only` are too many for a terminal.
+    format but CSV, which has the samples; those of a part that is `page_only` are too many for a terminal, and those of
+    one that is `text_only` draw with letters what the page shows as charts.
     """
 
     title: str
@@ -40,6 +46,7 @@ class Part:
     legend: tuple[LegendEntry, ...] = ()
     grids: tuple[Grid, ...] = ()
     page_only: bool = False
+    text_only: bool = False
 
 
 @dataclass(frozen=True)

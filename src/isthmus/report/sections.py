@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
-from isthmus.report import allocation, breakeven, threads
+from isthmus.report import allocation, breakeven, overlap, threads
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
@@ -12,6 +12,7 @@ __all__ = ["sections"]
 _EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (
     allocation.section,
     breakeven.section,
+    overlap.section,
     threads.section,
 )
 

@@ -1,0 +1,26 @@
+"""The section on overlap: the best pipelines, how near all come to their bound, both ways at once, timelines."""
+
+from collections.abc import Sequence
+
+from isthmus.record import Run
+from isthmus.report.overlap_charts import chart_parts
+from isthmus.report.overlap_tables import best_part, exchange_part, share_parts
+from isthmus.report.overlap_timeline import timeline_parts
+from isthmus.report.section import Section
+
+__all__ = ["section"]
+
+_INTRO = (
+    "Data goes to the device, is worked on, and comes back, in equal chunks that streams take turns with; staged "
+    "pageable memory goes through page-locked memory, a thread for each stream. Each sample is the time from the first "
+    "call until all results are back, on the host's clock. The bound is what it would take if every stage ran at the "
+    "speed that it has alone and all of them at once: for n chunks (in + work + out) / n + (n - 1) / n x the longest "
+    "of the three. Work is given as a multiple of the slower copy of pinned memory."
+)
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """What the runs hold of overlap; None where that is nothing but skips."""
+    first = [part for part in (best_part(runs), exchange_part(runs)) if part]
+    parts = (*first[:1], *share_parts(runs), *chart_parts(runs), *first[1:], *timeline_parts(runs))
+    return Section("overlap", "Overlap", _INTRO, parts) if parts else None
