@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "backend/backend.hpp"
 
@@ -39,84 +40,57 @@ void for_each_piece(const Layout& layout, const Extent& extent, std::size_t begi
 // For whole pieces of a width that the compiler knows, which saves calling memcpy for a few bytes.
 template <std::size_t width, typename Move>
 void for_each_small(const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end, Move move) {
-    std::byte* const memory = layout.allocation->host();
+    std::byte* const memory = layout.allocation->host() + layout.offset;
     const std::size_t first = begin / width;
     const std::size_t count = (end - begin) / width;
-    const std::size_t pieces = extent.pieces();
+    const std::size_t last = extent.pieces() - 1;
     std::size_t row = first % extent.rows;
     std::size_t slice = first / extent.rows;
     for (std::size_t i = 0; i < count; ++i) {
         std::byte* piece = nullptr;
         if (layout.is_scattered()) {
-            const std::size_t ahead = std::min(first + i + pieces_ahead, pieces - 1);
-            __builtin_prefetch(memory + layout.offset + layout.offsets[ahead]);
-            piece = memory + layout.offset + layout.offsets[first + i];
+            __builtin_prefetch(memory + layout.offsets[std::min(first + i + pieces_ahead, last)]);
+            piece = memory + layout.offsets[first + i];
         } else {
-            piece = memory + layout.offset + slice * layout.slice_pitch_bytes + row * layout.pitch_bytes;
+            piece = memory + slice * layout.slice_pitch_bytes + row * layout.pitch_bytes;
             __builtin_prefetch(row + pieces_ahead < extent.rows ? piece + pieces_ahead * layout.pitch_bytes : piece);
             if (++row == extent.rows) {
                 row = 0;
                 ++slice;
             }
         }
-        move(piece, i * width);
+        move(piece, std::integral_constant<std::size_t, width>(), i * width);
     }
 }
 
-template <std::size_t width>
-void pack_small(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end) {
-    for_each_small<width>(from, extent, begin, end,
-                          [to](const std::byte* piece, std::size_t at) { std::memcpy(to + at, piece, width); });
-}
-
-template <std::size_t width>
-void unpack_small(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end) {
-    for_each_small<width>(to, extent, begin, end,
-                          [from](std::byte* piece, std::size_t at) { std::memcpy(piece, from + at, width); });
+template <typename Move>
+void move_bytes(const Layout& layout, const Extent& extent, std::size_t begin, std::size_t end, Move move) {
+    if (layout.is_contiguous(extent)) {
+        move(layout.allocation->host() + layout.offset + begin, end - begin, std::size_t{0});
+        return;
+    }
+    const bool whole_pieces = begin % extent.width_bytes == 0 && end % extent.width_bytes == 0;
+    switch (whole_pieces ? extent.width_bytes : 0) {
+        case 1: return for_each_small<1>(layout, extent, begin, end, move);
+        case 2: return for_each_small<2>(layout, extent, begin, end, move);
+        case 4: return for_each_small<4>(layout, extent, begin, end, move);
+        case 8: return for_each_small<8>(layout, extent, begin, end, move);
+        case 16: return for_each_small<16>(layout, extent, begin, end, move);
+        case 32: return for_each_small<32>(layout, extent, begin, end, move);
+        default: return for_each_piece(layout, extent, begin, end, move);
+    }
 }
 
 }  // namespace
 
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end) {
-    if (from.is_contiguous(extent)) {
-        std::memcpy(to, from.allocation->host() + from.offset + begin, end - begin);
-        return;
-    }
-    if (begin % extent.width_bytes == 0 && end % extent.width_bytes == 0) {
-        switch (extent.width_bytes) {
-            case 1: return pack_small<1>(to, from, extent, begin, end);
-            case 2: return pack_small<2>(to, from, extent, begin, end);
-            case 4: return pack_small<4>(to, from, extent, begin, end);
-            case 8: return pack_small<8>(to, from, extent, begin, end);
-            case 16: return pack_small<16>(to, from, extent, begin, end);
-            case 32: return pack_small<32>(to, from, extent, begin, end);
-            default: break;
-        }
-    }
-    for_each_piece(from, extent, begin, end, [to](const std::byte* piece, std::size_t bytes, std::size_t at) {
-        std::memcpy(to + at, piece, bytes);
-    });
+    move_bytes(from, extent, begin, end,
+               [to](const std::byte* piece, auto bytes, std::size_t at) { std::memcpy(to + at, piece, bytes); });
 }
 
 void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end) {
-    if (to.is_contiguous(extent)) {
-        std::memcpy(to.allocation->host() + to.offset + begin, from, end - begin);
-        return;
-    }
-    if (begin % extent.width_bytes == 0 && end % extent.width_bytes == 0) {
-        switch (extent.width_bytes) {
-            case 1: return unpack_small<1>(to, from, extent, begin, end);
-            case 2: return unpack_small<2>(to, from, extent, begin, end);
-            case 4: return unpack_small<4>(to, from, extent, begin, end);
-            case 8: return unpack_small<8>(to, from, extent, begin, end);
-            case 16: return unpack_small<16>(to, from, extent, begin, end);
-            case 32: return unpack_small<32>(to, from, extent, begin, end);
-            default: break;
-        }
-    }
-    for_each_piece(to, extent, begin, end, [from](std::byte* piece, std::size_t bytes, std::size_t at) {
-        std::memcpy(piece, from + at, bytes);
-    });
+    move_bytes(to, extent, begin, end,
+               [from](std::byte* piece, auto bytes, std::size_t at) { std::memcpy(piece, from + at, bytes); });
 }
 
 }  // namespace isthmus
