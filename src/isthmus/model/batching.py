@@ -12,10 +12,19 @@ from isthmus.model.method_table import MethodTable, method_table
 from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
 
-__all__ = ["LOOP", "LOOPS", "METHODS", "TYPICAL", "BatchingCell", "BatchingSurface", "CellKey", "batching_surfaces"]
+__all__ = [
+    "LOOP",
+    "LOOPS",
+    "PIECE_METHODS",
+    "TYPICAL_PIECES",
+    "BatchingCell",
+    "BatchingSurface",
+    "CellKey",
+    "batching_surfaces",
+]
 
 # The plainest first; `mapped_kernel` works on mapped memory where kernels reach no other.
-METHODS = (
+PIECE_METHODS = (
     "waited_copies",
     "copies",
     "graph",
@@ -32,7 +41,7 @@ LOOPS = ("waited_copies", LOOP)
 
 # Bytes of a piece, number of pieces.
 CellKey = tuple[int, int]
-TYPICAL: CellKey = (4 * KIB, 4096)
+TYPICAL_PIECES: CellKey = (4 * KIB, 4096)
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ class BatchingSurface:
     def methods(self) -> list[str]:
         """Those with points, the plainest first."""
         found = {method for cell in self.cells.values() for method in cell.points}
-        return [method for method in METHODS if method in found]
+        return [method for method in PIECE_METHODS if method in found]
 
     @property
     def is_main(self) -> bool:

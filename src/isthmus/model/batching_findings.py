@@ -5,7 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from isthmus.model.batching import LOOP, LOOPS, TYPICAL, BatchingCell, BatchingSurface, CellKey, batching_surfaces
+from isthmus.model.batching import (
+    LOOP,
+    LOOPS,
+    TYPICAL_PIECES,
+    BatchingCell,
+    BatchingSurface,
+    CellKey,
+    batching_surfaces,
+)
 from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, batch_cliff, batching_thresholds
 from isthmus.model.batching_words import (
     cell_words,
@@ -80,9 +88,11 @@ def batching_verdict(run: Run) -> str:
 def typical_cell(surface: BatchingSurface) -> CellKey | None:
     """The measured cell nearest to 4096 pieces of 4 KiB in which the loop of copies can be compared; None without."""
     known = [key for key, cell in surface.cells.items() if LOOP in cell.points and len(cell.points) > 1]
-    return min(
-        known, key=lambda key: math.hypot(*(math.log(a / b) for a, b in zip(key, TYPICAL, strict=True))), default=None
-    )
+    return min(known, key=_away, default=None)
+
+
+def _away(key: CellKey) -> float:
+    return math.hypot(*(math.log(ours / typical) for ours, typical in zip(key, TYPICAL_PIECES, strict=True)))
 
 
 def _plainest(surfaces: Sequence[BatchingSurface], memory: str) -> list[BatchingSurface]:
