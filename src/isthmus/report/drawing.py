@@ -26,6 +26,7 @@ _LABELS = {
     ),
     # Ticks are round decimals, which their division by a power of ten blurs in the last digit.
     "seconds": (
+        "datum.value == 0 ? '0' : "
         "datum.value >= 0.999 ? format(datum.value, '.3~g') + ' s' : "
         "datum.value >= 0.999e-3 ? format(datum.value * 1e3, '.3~g') + ' ms' : "
         "datum.value >= 0.999e-6 ? format(datum.value * 1e6, '.3~g') + ' us' : "
@@ -203,7 +204,7 @@ def _y_axis(field: str, axis: Axis, domain: tuple[float, float]) -> alt.Y:
     """A vertical axis; a logarithmic one has ticks at powers of ten, and at 2 and 5 between them where few."""
     if axis.scale == "linear":
         plain = alt.Scale(domain=list(domain), nice=False)
-        return alt.Y(field, title=axis.title, scale=plain, axis=alt.Axis(tickCount=6, format="~g"))
+        return alt.Y(field, title=axis.title, scale=plain, axis=alt.Axis(tickCount=6, format="~r"))
     powers = range(math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1])) + 1)
     digits = (1, 2, 5) if len(powers) <= 4 else (1,)
     ticks = [digit * 10.0**power for power in powers for digit in digits]

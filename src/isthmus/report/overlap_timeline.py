@@ -7,7 +7,7 @@ from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seco
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, Timeline
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.labels import kind_label, run_title
+from isthmus.report.labels import kind_label, kind_rank, run_title
 from isthmus.report.overlap_tables import work_label
 from isthmus.report.palette import numbered_look
 from isthmus.report.section import Chart, Part
@@ -29,6 +29,7 @@ def timeline_parts(runs: Sequence[Run]) -> list[Part]:
     cases = [(index, case) for index, run in enumerate(runs) for case in traced(run)]
     if not cases:
         return []
+    cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
     charts = tuple(_chart(runs, index, case) for index, case in cases)
     letters = "A digit is the last one of the number of the chunk that is under way, a point nothing."
     grids = tuple(_grid(runs, index, case) for index, case in cases)
