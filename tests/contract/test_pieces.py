@@ -14,17 +14,16 @@ from isthmus.experiment.pieces import METHODS, Extent, Place
 from isthmus.record import KIB, MIB
 
 SIZE = 4 * MIB
-LARGEST_PIECE = 300 * KIB
+LARGEST_PIECE = 100 * KIB
 _KINDS = ("pageable", "pinned", "mapped")
 # Slices of few rows, rows of odd sizes, one piece, many, and pieces that are larger than a chunk of a pipeline.
 EXTENTS = [
     Extent(1, 1),
-    Extent(1, 5000),
-    Extent(3, 700),
-    Extent(8, 90, 7),
-    Extent(24, 1000),
-    Extent(4 * KIB, 60),
-    Extent(LARGEST_PIECE, 5),
+    Extent(1, 700),
+    Extent(3, 90),
+    Extent(8, 13, 7),
+    Extent(24, 200),
+    Extent(LARGEST_PIECE, 3),
 ]
 MakePieces = Callable[..., _native.PieceTransfer]
 
