@@ -1,4 +1,4 @@
-"""Charts of curves and timelines as plain data: what to draw, for whichever format draws."""
+"""Charts of curves, timelines and maps as plain data: what to draw, for whichever format draws."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from isthmus.report.palette import Look
 
-__all__ = ["Axis", "Drawn", "Row", "Spec", "Timeline", "bar", "curves_chart", "points_chart", "row"]
+__all__ = ["Axis", "Drawn", "Row", "Spec", "Tiles", "Timeline", "bar", "curves_chart", "points_chart", "row", "tile"]
 
 Row = dict[str, Any]
 
@@ -59,6 +59,22 @@ class Timeline:
 def bar(lane: str, begin: float, end: float, **told: str) -> Row:
     """What occupies the lane of this name from `begin` to `end`; `told` is what pointing at it shows, in order."""
     return {"kind": lane, "x": _rounded(begin), "x2": _rounded(end), **told}
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A map: at most one tile, made by `tile`, for each of the `across` and the `down` values, which are words."""
+
+    kinds: tuple[Drawn, ...]
+    across: tuple[str, ...]
+    down: tuple[str, ...]
+    x_title: str
+    y_title: str
+
+
+def tile(kind: str, across: str, down: str, text: str, **told: str) -> Row:
+    """A tile in the colour of its kind with a short text; `told` is what pointing at it shows, in order."""
+    return {"kind": kind, "x": across, "y": down, "text": text, **told}
 
 
 def curves_chart(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from isthmus.report.chart import Axis, Drawn, Row, Spec, Timeline
+from isthmus.report.chart import Axis, Drawn, Row, Spec, Tiles, Timeline
 
 __all__ = ["VegaLite", "draw"]
 
@@ -14,6 +14,7 @@ VegaLite = dict[str, Any]
 
 _HEIGHT = 340
 _LANE_HEIGHT = 44
+_TILE_HEIGHT = 34
 _MOST_TICKS = 8
 # All of a row, out of which the page picks what to show: with a list of fields, pointing near a point, and not at it,
 # shows "undefined" (vega/vega-lite#9707).
@@ -35,8 +36,10 @@ _LABELS = {
 }
 
 
-def draw(spec: Spec | Timeline) -> VegaLite:
+def draw(spec: Spec | Timeline | Tiles) -> VegaLite:
     """The specification with its data sets, as lists of rows."""
+    if isinstance(spec, Tiles):
+        return _tiles(spec)
     if isinstance(spec, Timeline):
         return _timeline(spec)
     return _curves(spec) if spec.joined else _points(spec)
@@ -79,6 +82,20 @@ def _timeline(spec: Timeline) -> VegaLite:
         )
     )
     return _finished(chart, {"bars": bars})
+
+
+def _tiles(spec: Tiles) -> VegaLite:
+    base = alt.Chart(alt.NamedData("tiles")).encode(
+        x=alt.X("x:N", title=spec.x_title, sort=spec.across, axis=alt.Axis(labelAngle=0, ticks=False, orient="top")),
+        y=alt.Y("y:N", title=spec.y_title, sort=spec.down, axis=alt.Axis(ticks=False)),
+    )
+    # The edges keep tiles of one kind apart.
+    tiles = base.mark_rect(stroke="var(--card)", strokeWidth=1.5, tooltip=_TOOLTIP).encode(
+        color=alt.Color("kind:N", scale=_scale(spec.kinds, "color"), legend=None)
+    )
+    words = base.mark_text(color="var(--card)", fontSize=11, tooltip=_TOOLTIP).encode(text="text:N")
+    rows = [each for kind in spec.kinds for each in kind.rows]
+    return _finished(alt.layer(tiles, words, height=_TILE_HEIGHT * len(spec.down), width="container"), {"tiles": rows})
 
 
 def _curves(spec: Spec) -> VegaLite:

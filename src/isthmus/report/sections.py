@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
-from isthmus.report import allocation, breakeven, overlap, threads
+from isthmus.report import allocation, batching, breakeven, overlap, threads
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
@@ -11,6 +11,7 @@ __all__ = ["sections"]
 # One line an experiment; each gives None where no run holds its cases.
 _EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (
     allocation.section,
+    batching.section,
     breakeven.section,
     overlap.section,
     threads.section,

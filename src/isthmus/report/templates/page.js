@@ -1,5 +1,5 @@
 "use strict";
-const places = new Set(["x", "x2", "y", "low", "high"]);
+const places = new Set(["x", "x2", "y", "low", "high", "text"]);
 
 function formatTooltip(row, sanitize) {
   const lines = Object.keys(row).filter(name => !places.has(name)).map(name =>

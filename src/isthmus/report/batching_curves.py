@@ -1,0 +1,117 @@
+"""Rate of every method against the bytes of a piece, for a few numbers of pieces, and the tables of all figures."""
+
+from collections.abc import Iterator, Sequence
+
+from isthmus.model import BatchingCell, BatchingSurface, Point, link_rate
+from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.report import chart
+from isthmus.report.batching_labels import method_heading, method_label, method_look, setting_title
+from isthmus.report.batching_map import MISSING, Source
+from isthmus.report.chart import Axis, Drawn, curves_chart
+from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.report.section import Chart, LegendEntry, Part
+
+__all__ = ["curves_part", "figures_part", "point_cell"]
+
+# Few enough to look at, and as far apart as methods differ: hundreds and thousands of pieces.
+_DRAWN_COUNTS = 2
+_LEAST_SIZES = 2
+
+
+def curves_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
+    """A chart for each surface and for the numbers of pieces for which most sizes of several pieces were measured."""
+    charts = tuple(drawn for index, surface in sources for drawn in _charts(runs, index, surface))
+    if not charts:
+        return None
+    methods = dict.fromkeys(method for _, surface in sources for method in surface.methods)
+    looks = {method_label(method): method_look(method) for method in methods}
+    return Part(
+        "Rate against the bytes of a piece",
+        charts=charts,
+        legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
+    )
+
+
+def figures_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
+    """Every point of every method."""
+    if not sources:
+        return None
+    note = "GB/s of each method; the time, the interval and the number of samples on hovering."
+    return Part("All rates", note, grids=tuple(_grid(runs, *source) for source in sources), page_only=True)
+
+
+def _charts(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Iterator[Chart]:
+    sizes = {count: [size for size, each in surface.measured if each == count] for count in surface.counts if count > 1}
+    wide = [count for count in sizes if len(sizes[count]) >= _LEAST_SIZES]
+    for count in sorted(sorted(wide, key=lambda each: (-len(sizes[each]), -each))[:_DRAWN_COUNTS]):
+        title = f"{count} pieces, {setting_title(runs, index, surface)}"
+        label = f"Rate against the bytes of a piece, {title}; its figures are in the tables below."
+        yield Chart(title, label, _chart(runs[index], surface, count))
+
+
+def _chart(run: Run, surface: BatchingSurface, count: int) -> chart.Spec:
+    limit = link_rate(run)
+    return curves_chart(
+        [_drawn(surface, count, method) for method in surface.methods if surface.along_sizes(count, method)],
+        Axis("bytes of a piece", labels="bytes"),
+        Axis("GB/s"),
+        rules=[(limit / 1e9, f"link {format_rate(limit)}")] if limit else [],
+    )
+
+
+def _drawn(surface: BatchingSurface, count: int, method: str) -> Drawn:
+    name = method_label(method)
+    rows = tuple(
+        chart.row(
+            name,
+            size,
+            point.rate.median / 1e9,
+            point.rate.low / 1e9,
+            point.rate.high / 1e9,
+            method=name,
+            piece=format_bytes(size),
+            **_told(point),
+        )
+        for size, point in surface.along_sizes(count, method).items()
+    )
+    return Drawn(name, method_look(method), rows)
+
+
+def _told(point: Point) -> dict[str, str]:
+    return {
+        "rate": format_rate(point.rate.median),
+        "interval": f"{format_rate(point.rate.low)} to {format_rate(point.rate.high)}",
+        "time": format_seconds(point.seconds.median),
+        "samples": str(len(point.samples)),
+        "verified": point.verified,
+    }
+
+
+def _grid(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Grid:
+    """Sizes down, methods across, a group for each number of pieces."""
+    columns = tuple(Column(method_heading(method), method_label(method)) for method in surface.methods)
+    groups = []
+    for count in sorted({count for _, count in surface.cells}):
+        sizes = [size for size, each in surface.cells if each == count]
+        rows = tuple(
+            Row(format_bytes(size), tuple(_cell(surface.cells[size, count], method) for method in surface.methods))
+            for size in sizes
+        )
+        groups.append(Group(f"{count} piece{'' if count == 1 else 's'}, GB/s", rows))
+    return Grid(setting_title(runs, index, surface), columns, tuple(groups), corner="Piece")
+
+
+def _cell(cell: BatchingCell, method: str) -> Cell:
+    if method in cell.failed:
+        return Cell("failed", state="failed", detail="the data that arrived is not the data that was sent")
+    if method in cell.skipped:
+        return Cell("skipped", state="skipped", detail=cell.skipped[method])
+    return point_cell(cell.points.get(method))
+
+
+def point_cell(point: Point | None) -> Cell:
+    """The rate in GB/s with its interval; what it took on hovering."""
+    if point is None:
+        return MISSING
+    detail = ", ".join(f"{name} {value}" for name, value in _told(point).items())
+    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=detail)
