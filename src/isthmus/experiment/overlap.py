@@ -15,7 +15,7 @@ from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options
-from isthmus.experiment.overlap_points import MAIN_RATIO, Point, Sweep, points_of
+from isthmus.experiment.overlap_points import MAIN_RATIO, Point, Sweep, Ways, points_of
 from isthmus.experiment.overlap_subjects import Buffers, PipelineSubject, allocate, pipeline, template, traced_case
 from isthmus.experiment.overlap_work import Work, calibrate, nearest_to_one
 from isthmus.experiment.reasons import reason_of, skipped_case
@@ -40,10 +40,30 @@ _SHARED_SIZES: Mapping[ModeName, Sequence[int]] = {
     "default": [8 * MIB],
     "full": [8 * MIB, 64 * MIB],
 }
+_RATIOS = (0.1, 0.3, 1, 3, 10)
+_ALL = (1, 2, 4, 8, 16, 32, 64)
+_SOME = (1, 4, 16, 64)
+_FULL = Ways(_ALL, (1, 2, 4, 8), _ALL, 4)
+# A sample of memory that the CPU copies takes several times as long as one of pinned memory, and copies of pageable
+# memory occupy the thread that starts them, so that more streams should not matter.
 _SWEEPS: Mapping[ModeName, Sweep] = {
-    "quick": Sweep((0.3, 1, 3, 10), (1, 4, 16, 64), (1, 4), (1, 16), 4),
-    "default": Sweep((0.1, 0.3, 1, 3, 10), (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8), (1, 4, 16, 64), 4),
-    "full": Sweep((0.1, 0.3, 1, 3, 10), (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 8), (1, 2, 4, 8, 16, 32, 64), 4),
+    "quick": Sweep(
+        _RATIOS[1:],
+        {
+            "pinned": Ways(_SOME, (1, 4), (1, 16), 4),
+            "pageable": Ways((1, 16), (1, 4), (1, 16), 4),
+            "staged": Ways(_SOME, (1, 8), (1, 16), 8),
+        },
+    ),
+    "default": Sweep(
+        _RATIOS,
+        {
+            "pinned": _FULL._replace(few_chunks=_SOME),
+            "pageable": Ways(_SOME, (1, 4), (1, 16), 4),
+            "staged": Ways(_ALL, (1, 4, 8), (1, 16, 64), 8),
+        },
+    ),
+    "full": Sweep(_RATIOS, {"pinned": _FULL, "pageable": _FULL, "staged": _FULL._replace(few_streams=8)}),
 }
 _WORD_BYTES = 4
 # Beyond this the processors' memory is what limits, see `threads` in results/.
@@ -98,8 +118,9 @@ def _why_not(device: OpenDevice, kind: str) -> str | None:
 
 def _why_not_of_size(device: OpenDevice, point: Point, memory_bytes: int) -> str | None:
     if point.bytes % (_WORD_BYTES * point.chunks):
-        return f"{point.bytes} bytes are not {point.chunks} chunks of whole {_WORD_BYTES}-byte words"
-    # A source and results, pinned and pageable, and the staging memory; the device's, also of the staging.
+        chunks = "one chunk" if point.chunks == 1 else f"{point.chunks} chunks"
+        return f"{point.bytes} bytes do not divide into whole {_WORD_BYTES}-byte words for {chunks}"
+    # A source and results, pinned and pageable, and the staging memory; where it is the same, the device's and its own.
     copies = 7 if device.description.shares_host_memory else 5
     return over_budget(memory_bytes) if copies * point.bytes > memory_bytes else None
 

@@ -1,9 +1,9 @@
 """What `overlap` measures of one size: pipelines over chunks, streams and work, and each of their stages alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-__all__ = ["MAIN_RATIO", "STAGES", "Point", "PointMethod", "Sweep", "points_of"]
+__all__ = ["MAIN_RATIO", "STAGES", "Point", "PointMethod", "Sweep", "Ways", "points_of"]
 
 PointMethod = Literal["pipeline", "in_alone", "work_alone", "out_alone", "both_ways"]
 
@@ -32,19 +32,23 @@ class Point(NamedTuple):
     streams: int
 
 
-class Sweep(NamedTuple):
-    """What a mode measures.
+class Ways(NamedTuple):
+    """How data of one kind of memory is divided.
 
-    With work of the main ratio, all `chunks` on all `streams`; pageable memory, whose copies occupy the thread that
-    starts them, on every other number of streams where there are many. With that of the other `ratios`, `few_chunks` on
-    `few_streams`.
+    With work of the main ratio all `chunks` on all `streams`, with that of others `few_chunks` on `few_streams`.
     """
 
-    ratios: Sequence[float]
     chunks: Sequence[int]
     streams: Sequence[int]
     few_chunks: Sequence[int]
     few_streams: int
+
+
+class Sweep(NamedTuple):
+    """What a mode measures: amounts of work, and the ways to divide the data of each kind of memory."""
+
+    ratios: Sequence[float]
+    ways: Mapping[str, Ways]
 
 
 def points_of(size: int, sweep: Sweep, kinds: Sequence[str], threads: int) -> list[Point]:
@@ -52,36 +56,29 @@ def points_of(size: int, sweep: Sweep, kinds: Sequence[str], threads: int) -> li
     found = [Point("work_alone", "device", size, ratio, 1, 1) for ratio in sweep.ratios]
     found += [Point("work_alone", "device", size, MAIN_RATIO, chunks, streams) for chunks, streams in _ALONE[1:]]
     for kind in kinds:
-        found += _alone(size, sweep, kind, threads)
+        ways = sweep.ways[kind]
+        most = threads if kind == "staged" else max(ways.streams)
+        found += _alone(size, kind, [count for count in _at_most(most, ways.streams) if count > 1])
         for ratio in sweep.ratios:
             is_main = ratio == MAIN_RATIO
             found += [
                 Point("pipeline", kind, size, ratio, chunks, streams)
-                for chunks in (sweep.chunks if is_main else sweep.few_chunks)
-                for streams in _streams(sweep, kind, chunks, threads, is_main)
+                for chunks in (ways.chunks if is_main else ways.few_chunks)
+                for streams in _at_most(min(chunks, most), ways.streams if is_main else [ways.few_streams])
             ]
     return found
 
 
-def _alone(size: int, sweep: Sweep, kind: str, threads: int) -> Iterator[Point]:
-    if kind == "staged":
-        counts = [count for count in sweep.streams if count <= threads]
-        several = [(_CHUNKS_A_THREAD * count, count) for count in counts if count > 1]
-    else:
-        several = list(_ALONE[1:])
-    for chunks, streams in [_ALONE[0], *several]:
-        yield Point("in_alone", kind, size, None, chunks, streams)
-        yield Point("out_alone", kind, size, None, chunks, streams)
-    for chunks, streams in several:
-        yield Point("both_ways", kind, size, None, chunks, streams)
+def _at_most(most: int, streams: Sequence[int]) -> list[int]:
+    """More streams than there are chunks, or threads, would stand idle."""
+    return list(dict.fromkeys(min(count, most) for count in streams))
 
 
-def _streams(sweep: Sweep, kind: str, chunks: int, threads: int, is_main: bool) -> list[int]:
-    if kind == "staged":
-        wanted = sweep.streams if is_main else (max(count for count in sweep.streams if count <= threads),)
-        most = min(chunks, threads)
-    else:
-        wanted = sweep.streams[::2] if kind == "pageable" and len(sweep.streams) > 2 else sweep.streams
-        wanted = wanted if is_main else (sweep.few_streams,)
-        most = chunks
-    return list(dict.fromkeys(min(count, most) for count in wanted))
+def _alone(size: int, kind: str, streams: Sequence[int]) -> Iterator[Point]:
+    """Copies alone and both ways; the CPU's part in staged ones takes as many threads as pipelines have."""
+    several = [(_CHUNKS_A_THREAD * count, count) for count in streams] if kind == "staged" else _ALONE[1:]
+    for chunks, count in (_ALONE[0], *several):
+        yield Point("in_alone", kind, size, None, chunks, count)
+        yield Point("out_alone", kind, size, None, chunks, count)
+    for chunks, count in several:
+        yield Point("both_ways", kind, size, None, chunks, count)
