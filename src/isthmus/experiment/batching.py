@@ -65,6 +65,8 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         if method == "batch":
             grid += cliff_cells(setting.layouts, options.mode, options.sizes, shared)
         for cell in grid:
+            if method == "waited_copies" and cell.pieces == 1:
+                continue  # One copy is waited for in any case.
             point = _Point(method, setting, cell)
             reason = too_many(method, cell, options.mode)
             if bytes_needed(cell.bytes, len(kinds), shared) > memory_bytes:

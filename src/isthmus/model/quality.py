@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
+from isthmus.model.batching import batching_surfaces
+from isthmus.model.batching_words import method_words
 from isthmus.model.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.model.finding import Finding
 from isthmus.model.overlap import timed_cases
@@ -78,6 +80,11 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
                 threads.direction,
                 point,
             )
+    for surface in batching_surfaces(run):
+        for cell in surface.cells.values():
+            for method, point in cell.points.items():
+                name = f"{memory_name(surface.host_memory)} in {cell.pieces} pieces by {method_words(method, surface)}"
+                yield name, surface.direction, point
     for each in timed_cases(run):
         if each.case.direction:
             name = f"{memory_name(each.case.host_memory)} in {each.case.pieces} chunks"
