@@ -11,6 +11,7 @@ from isthmus.model.finding import Finding
 from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
 from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
+from isthmus.model.strided_findings import strided_findings, strided_verdict
 from isthmus.model.surroundings import surroundings_findings
 from isthmus.model.threads_findings import threads_findings, threads_verdict
 from isthmus.record import LEAST_SAMPLES, Run
@@ -39,6 +40,7 @@ _EXPERIMENTS = (
     _Experiment("batching", batching_findings, batching_verdict),
     _Experiment("breakeven", breakeven_findings, breakeven_verdict),
     _Experiment("overlap", overlap_findings, overlap_verdict),
+    _Experiment("strided", strided_findings, strided_verdict),
     _Experiment("threads", threads_findings, threads_verdict),
 )
 

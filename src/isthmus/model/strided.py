@@ -1,0 +1,289 @@
+"""Sections of arrays: what each method takes for one of them, and grids of them over row width and number of rows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from isthmus.model.contrast import above, ratio
+from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
+from isthmus.model.method_table import MethodTable
+from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.record import Case, Direction, Interval, LayoutName, Run
+
+__all__ = [
+    "DOUBLE",
+    "DRIVER",
+    "METHODS",
+    "GridKey",
+    "Shape",
+    "StridedCell",
+    "StridedGrid",
+    "strided_cells",
+    "strided_grids",
+]
+
+# The plainest first; `mapped_kernel` works on mapped memory where kernels reach no other.
+METHODS = (
+    "section",
+    "copies",
+    "batch",
+    "whole",
+    "device_pack",
+    "kernel",
+    "mapped_kernel",
+    "pack",
+    "pack_threads",
+)
+# What every other method is compared with: the driver's 2-D or 3-D copy.
+DRIVER = "section"
+DOUBLE = 8
+
+# Row width in bytes, number of rows.
+GridKey = tuple[int, int]
+
+
+class Shape(NamedTuple):
+    """Rows and where they lie; pitches in bytes, those of slices 0 where there is one slice."""
+
+    width_bytes: int
+    rows: int
+    slices: int
+    pitch_bytes: int
+    slice_pitch_bytes: int
+    device_pitch_bytes: int
+    device_slice_pitch_bytes: int
+
+    @property
+    def strided_pitch_bytes(self) -> int:
+        """From one row to the next where they lie furthest apart."""
+        return max(self.pitch_bytes, self.device_pitch_bytes)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every other stretch of the array is asked for."""
+        return self.strided_pitch_bytes == 2 * self.width_bytes
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was cut out of an array that programs have, and is no point of a grid.
+
+        The pitches of grids are twice the width, or powers of two.
+        """
+        pitch = self.strided_pitch_bytes
+        return self.slices > 1 or not (self.is_dense or pitch & (pitch - 1) == 0)
+
+
+@dataclass(frozen=True)
+class StridedCell:
+    """What each method takes for one section, one way, from or to one kind of host memory.
+
+    `failed` are methods whose data did not arrive; no conclusion may rest on them. `skipped` has the reasons of those
+    that were not measured. `moved` are the bytes that cross the link, `threads` those of `pack_threads`, 0 where it
+    was not measured. Rates of points are of the bytes asked for.
+    """
+
+    direction: Direction
+    host_memory: str
+    host_layout: LayoutName
+    device_layout: LayoutName
+    shape: Shape
+    points: Mapping[str, Point]
+    failed: Mapping[str, Point]
+    skipped: Mapping[str, str]
+    moved: Mapping[str, int]
+    threads: int
+
+    @property
+    def bytes(self) -> int:
+        """What is asked for."""
+        return self.shape.width_bytes * self.rows
+
+    @property
+    def rows(self) -> int:
+        """Those of all slices."""
+        return self.shape.rows * self.shape.slices
+
+    @property
+    def layouts(self) -> tuple[LayoutName, LayoutName]:
+        """The host's and the device's."""
+        return self.host_layout, self.device_layout
+
+    @cached_property
+    def ranking(self) -> tuple[str, ...]:
+        """The methods by their median times, the fastest first."""
+        return tuple(sorted(self.points, key=lambda method: self.points[method].seconds.median))
+
+    @property
+    def fastest(self) -> str:
+        """The method with the lowest median time. Precondition: there are points."""
+        return self.ranking[0]
+
+    @property
+    def best(self) -> Point:
+        """Its point."""
+        return self.points[self.fastest]
+
+    @cached_property
+    def as_fast(self) -> tuple[str, ...]:
+        """Other methods that are not certainly slower, the fastest of them first."""
+        return tuple(method for method in self.ranking[1:] if not above(self.best, self.points[method]))
+
+    @property
+    def lead(self) -> Interval | None:
+        """How many times as fast as the next method the fastest is; None where there is no other."""
+        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
+
+    def gain(self, method: str) -> Interval | None:
+        """How many times as fast as the driver's copy a method is; None where either was not measured."""
+        if method not in self.points or DRIVER not in self.points:
+            return None
+        return ratio(self.points[method].rate, self.points[DRIVER].rate)
+
+
+@dataclass(frozen=True)
+class StridedGrid:
+    """The sections of one direction, kind of host memory and pair of layouts at one pitch, by width and rows.
+
+    `pitch_bytes` is None where it is twice the width of each row.
+    """
+
+    direction: Direction
+    host_memory: str
+    host_layout: LayoutName
+    device_layout: LayoutName
+    pitch_bytes: int | None
+    cells: Mapping[GridKey, StridedCell]
+    table: MethodTable
+
+    @property
+    def measured(self) -> dict[GridKey, StridedCell]:
+        """The cells in which methods can be compared."""
+        return {key: cell for key, cell in self.cells.items() if len(cell.points) > 1}
+
+    @property
+    def widths(self) -> list[int]:
+        """Of rows, in bytes, ascending."""
+        return sorted({width for width, _ in self.cells})
+
+    @property
+    def row_counts(self) -> list[int]:
+        """Ascending."""
+        return sorted({rows for _, rows in self.cells})
+
+    @property
+    def methods(self) -> list[str]:
+        """Those with points, the plainest first."""
+        found = {method for cell in self.cells.values() for method in cell.points}
+        return [method for method in METHODS if method in found]
+
+    def along_rows(self, width: int, method: str) -> dict[int, Point]:
+        """A method's points by the number of rows, for rows of one width."""
+        found = {rows: cell.points for (each, rows), cell in self.cells.items() if each == width}
+        return {rows: points[method] for rows, points in sorted(found.items()) if method in points}
+
+    def along_widths(self, rows: int, method: str) -> dict[int, Point]:
+        """A method's points by the width of rows, for one number of rows."""
+        found = {width: cell.points for (width, each), cell in self.cells.items() if each == rows}
+        return {width: points[method] for width, points in sorted(found.items()) if method in points}
+
+
+def strided_cells(run: Run) -> list[StridedCell]:
+    """All sections of a run, pinned memory first; without those of which nothing was measured.
+
+    Mapped memory stands in for pinned memory where kernels reach no other, and counts as one of its methods.
+    """
+    target = run.settings.target_relative_half_width
+    groups: dict[tuple[object, ...], list[Case]] = {}
+    for case in run.cases:
+        if case.experiment == "strided" and case.direction in ONE_WAY and (case.skipped or is_resolved(case)):
+            named = _named(case)
+            layouts = case.host_layout, case.device_layout
+            groups.setdefault((named.host_memory, case.direction, *layouts, _shape(case)), []).append(named)
+    found = [_cell(cases, target) for cases in groups.values()]
+    return sorted((cell for cell in found if cell.points or cell.failed), key=_place)
+
+
+def strided_grids(cells: Iterable[StridedCell]) -> list[StridedGrid]:
+    """The grids with a cell in which methods can be compared, in the order of the cells."""
+    groups: dict[tuple[object, ...], list[StridedCell]] = {}
+    for cell in cells:
+        if not cell.shape.is_known:
+            pitch = None if cell.shape.is_dense else cell.shape.strided_pitch_bytes
+            groups.setdefault((cell.direction, cell.host_memory, *cell.layouts, pitch), []).append(cell)
+    grids = []
+    for chosen in groups.values():
+        first = chosen[0]
+        by_key = {(cell.shape.width_bytes, cell.rows): cell for cell in chosen}
+        grid = StridedGrid(
+            first.direction,
+            first.host_memory,
+            *first.layouts,
+            pitch_bytes=None if first.shape.is_dense else first.shape.strided_pitch_bytes,
+            cells=dict(sorted(by_key.items())),
+            table=_table(by_key),
+        )
+        if grid.measured:
+            grids.append(grid)
+    return grids
+
+
+def _named(case: Case) -> Case:
+    if case.host_memory != "mapped":
+        return case
+    return msgspec.structs.replace(case, method=f"mapped_{case.method}", host_memory="pinned")
+
+
+def _shape(case: Case) -> Shape:
+    return Shape(
+        case.width_bytes or 0,
+        case.rows or 0,
+        case.slices or 1,
+        case.pitch_bytes or 0,
+        case.slice_pitch_bytes or 0,
+        case.device_pitch_bytes or 0,
+        case.device_slice_pitch_bytes or 0,
+    )
+
+
+def _cell(cases: list[Case], target: float) -> StridedCell:
+    first = cases[0]
+    assert first.direction is not None
+    points = {case.method: case_point(case, target) for case in cases if not case.skipped}
+    return StridedCell(
+        direction=first.direction,
+        host_memory=first.host_memory,
+        host_layout=first.host_layout,
+        device_layout=first.device_layout,
+        shape=_shape(first),
+        points={method: point for method, point in points.items() if point.verified != "no"},
+        failed={method: point for method, point in points.items() if point.verified == "no"},
+        skipped={case.method: case.note for case in cases if case.skipped},
+        moved={case.method: case.moved_bytes or case.bytes for case in cases},
+        threads=max((case.threads or 0 for case in cases if case.method == "pack_threads"), default=0),
+    )
+
+
+def _table(cells: Mapping[GridKey, StridedCell]) -> MethodTable:
+    seconds: dict[str, dict[tuple[float, float], float]] = {}
+    for key, cell in cells.items():
+        for method, point in cell.points.items():
+            seconds.setdefault(method, {})[key] = point.seconds.median
+    return MethodTable(seconds)
+
+
+def _place(cell: StridedCell) -> tuple[object, ...]:
+    kinds = ("pinned", *MEMORY_NAMES)
+    kind = kinds.index(cell.host_memory) if cell.host_memory in kinds else len(kinds)
+    apart = (cell.host_layout == "strided", cell.device_layout == "strided")
+    return (
+        kind,
+        cell.host_memory,
+        apart,
+        cell.shape.slices > 1,
+        cell.shape.is_dense,
+        -cell.direction.count("d2h"),
+        cell.shape,
+    )
