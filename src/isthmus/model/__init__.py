@@ -8,6 +8,7 @@ from isthmus.model.batching import (
     BatchingCell,
     BatchingSurface,
     batching_surfaces,
+    plainest_surfaces,
 )
 from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, batch_cliff, batching_thresholds
 from isthmus.model.batching_words import cell_words, count_words, layout_words, method_words
@@ -166,6 +167,7 @@ __all__ = [
     "peer_rates",
     "pinned_choices",
     "pinned_crossovers",
+    "plainest_surfaces",
     "plateau",
     "published_costs",
     "published_share",

@@ -1,5 +1,6 @@
 """Surfaces of the batching experiment: how fast each method moves so many pieces of so many bytes."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ __all__ = [
     "BatchingSurface",
     "CellKey",
     "batching_surfaces",
+    "plainest_surfaces",
 ]
 
 # The plainest first; `mapped_kernel` works on mapped memory where kernels reach no other.
@@ -129,10 +131,11 @@ class BatchingSurface:
         found = {method for cell in self.cells.values() for method in cell.points}
         return [method for method in PIECE_METHODS if method in found]
 
-    @property
-    def is_main(self) -> bool:
-        """Whether its pieces lie scattered on both sides, as conclusions first speak of."""
-        return self.host_layout == self.device_layout == "scattered"
+    @cached_property
+    def typical(self) -> CellKey | None:
+        """The cell nearest to 4096 pieces of 4 KiB in which a method can be compared with the loop; None without."""
+        known = [key for key, cell in self.cells.items() if LOOP in cell.points and len(cell.points) > 1]
+        return min(known, key=_away, default=None)
 
     def along_counts(self, size: int, method: str) -> dict[int, Point]:
         """A method's points by the number of pieces, for pieces of one size."""
@@ -167,6 +170,21 @@ def batching_surfaces(run: Run) -> list[BatchingSurface]:
     return sorted(found, key=_place)
 
 
+def plainest_surfaces(surfaces: Iterable[BatchingSurface]) -> list[BatchingSurface]:
+    """Of each kind of memory those with the layouts that come first: scattered on both sides, where measured."""
+    found = list(surfaces)
+    first = {surface.host_memory: _layouts(surface) for surface in reversed(found)}
+    return [surface for surface in found if _layouts(surface) == first[surface.host_memory]]
+
+
+def _layouts(surface: BatchingSurface) -> tuple[LayoutName, LayoutName]:
+    return surface.host_layout, surface.device_layout
+
+
+def _away(key: CellKey) -> float:
+    return math.hypot(*(math.log(ours / typical) for ours, typical in zip(key, TYPICAL_PIECES, strict=True)))
+
+
 def _named(case: Case) -> Case:
     if case.host_memory != "mapped":
         return case
@@ -195,4 +213,4 @@ def _place(surface: BatchingSurface) -> tuple[object, ...]:
     kind = kinds.index(surface.host_memory) if surface.host_memory in kinds else len(kinds)
     layouts = ("scattered", "strided", "contiguous")
     ranks = [layouts.index(each) if each in layouts else 3 for each in (surface.host_layout, surface.device_layout)]
-    return not surface.is_main, *ranks, kind, surface.host_memory, ONE_WAY.index(surface.direction)
+    return *ranks, kind, surface.host_memory, ONE_WAY.index(surface.direction)

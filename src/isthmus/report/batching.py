@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from isthmus.model import batching_surfaces
+from isthmus.model import batching_surfaces, plainest_surfaces
 from isthmus.record import Run
 from isthmus.report.batching_curves import curves_part, figures_part
-from isthmus.report.batching_map import Source, map_part
+from isthmus.report.batching_map import map_part
 from isthmus.report.batching_tables import breakeven_part, cliff_part, layouts_part
 from isthmus.report.section import Section
 
@@ -20,8 +20,9 @@ _INTRO = (
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of small pieces; None where that is nothing but skips."""
-    sources = [(index, surface) for index, run in enumerate(runs) for surface in batching_surfaces(run)]
-    main = [source for index in range(len(runs)) for source in _plainest(sources, index)]
+    found = [(index, batching_surfaces(run)) for index, run in enumerate(runs)]
+    sources = [(index, surface) for index, surfaces in found for surface in surfaces]
+    main = [(index, surface) for index, surfaces in found for surface in plainest_surfaces(surfaces)]
     parts = [
         map_part(runs, main),
         breakeven_part(runs, main),
@@ -32,10 +33,3 @@ def section(runs: Sequence[Run]) -> Section | None:
     ]
     shown = tuple(part for part in parts if part)
     return Section("batching", "Many small pieces", _INTRO, shown) if shown else None
-
-
-def _plainest(sources: Sequence[Source], index: int) -> list[Source]:
-    """The surfaces of a run with its first pair of layouts: scattered on both sides, where that was measured."""
-    of_run = [source for source in sources if source[0] == index]
-    pairs = [(surface.host_layout, surface.device_layout) for _, surface in of_run]
-    return [source for source, pair in zip(of_run, pairs, strict=True) if pair == pairs[0]]
