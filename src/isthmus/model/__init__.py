@@ -24,7 +24,7 @@ from isthmus.model.breakeven_measured import BREAKEVEN_CASES, BREAKEVEN_USES, BR
 from isthmus.model.breakeven_price import reference_size
 from isthmus.model.breakeven_seed import SEED_ANSWERS, seed_threshold, seed_words
 from isthmus.model.breakeven_thresholds import Contest
-from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, spans_words, uses_words
+from isthmus.model.breakeven_words import PLAIN_CASES, about_uses, case_words, size_words, spans_words, uses_words
 from isthmus.model.conclusions import findings, verdict
 from isthmus.model.contrast import Contrast, contrast
 from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
@@ -58,6 +58,11 @@ from isthmus.model.shape import (
     steadiness,
     trend,
 )
+from isthmus.model.strided import STRIDED_METHODS, StridedCell, StridedGrid, strided_cells, strided_grids
+from isthmus.model.strided_grid_findings import STRIDED_CHALLENGERS
+from isthmus.model.strided_padding import paddings
+from isthmus.model.strided_thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
+from isthmus.model.strided_words import grid_words, rows_words, section_kind, section_words, sides_words, width_words
 from isthmus.model.threads import REFERENCE_BYTES, ThreadCurve, most_complete, thread_curves
 from isthmus.model.threads_gain import enough_threads
 from isthmus.model.threads_modes import BothWays, threads_both_ways
@@ -91,6 +96,8 @@ __all__ = [
     "REFERENCE_BYTES",
     "SEED_ANSWERS",
     "SMALL_BYTES",
+    "STRIDED_CHALLENGERS",
+    "STRIDED_METHODS",
     "TOLERANCE",
     "TYPICAL_PIECES",
     "AgreementShare",
@@ -126,12 +133,16 @@ __all__ = [
     "SizedCost",
     "SpawnCost",
     "Steadiness",
+    "StridedCell",
+    "StridedGrid",
+    "StridedThreshold",
     "ThreadCurve",
     "Threshold",
     "ThresholdComparison",
     "Together",
     "TransferSetting",
     "about_bytes",
+    "about_uses",
     "allocation_costs",
     "analyse_breakeven",
     "bandwidth_curves",
@@ -152,6 +163,7 @@ __all__ = [
     "find",
     "findings",
     "fit_cost",
+    "grid_words",
     "half_size",
     "how_many_times",
     "latency",
@@ -163,6 +175,7 @@ __all__ = [
     "most_complete",
     "node_rates",
     "overlaps",
+    "paddings",
     "peak",
     "peer_rates",
     "pinned_choices",
@@ -172,14 +185,22 @@ __all__ = [
     "published_costs",
     "published_share",
     "reference_size",
+    "row_cost",
+    "row_thresholds",
+    "rows_words",
+    "section_kind",
+    "section_words",
     "seed_threshold",
     "seed_words",
     "share_of",
+    "sides_words",
     "size_words",
     "spans_words",
     "spawn_costs",
     "spawn_fit",
     "steadiness",
+    "strided_cells",
+    "strided_grids",
     "thread_curves",
     "threads_both_ways",
     "traced",
@@ -187,5 +208,7 @@ __all__ = [
     "uses_words",
     "verdict",
     "way_words",
+    "width_thresholds",
+    "width_words",
     "work_words",
 ]

@@ -16,7 +16,7 @@ from isthmus.record import Case, Direction, Interval, LayoutName, Run
 __all__ = [
     "DOUBLE",
     "DRIVER",
-    "METHODS",
+    "STRIDED_METHODS",
     "GridKey",
     "Shape",
     "StridedCell",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # The plainest first; `mapped_kernel` works on mapped memory where kernels reach no other.
-METHODS = (
+STRIDED_METHODS = (
     "section",
     "copies",
     "batch",
@@ -177,7 +177,7 @@ class StridedGrid:
     def methods(self) -> list[str]:
         """Those with points, the plainest first."""
         found = {method for cell in self.cells.values() for method in cell.points}
-        return [method for method in METHODS if method in found]
+        return [method for method in STRIDED_METHODS if method in found]
 
     def along_rows(self, width: int, method: str) -> dict[int, Point]:
         """A method's points by the number of rows, for rows of one width."""

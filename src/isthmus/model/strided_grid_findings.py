@@ -18,10 +18,10 @@ from isthmus.model.strided_words import (
 )
 from isthmus.record import Run, format_bytes, format_seconds
 
-__all__ = ["CHALLENGERS", "grid_findings"]
+__all__ = ["STRIDED_CHALLENGERS", "grid_findings"]
 
 # What can take the place of the driver's copy of many rows.
-CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads", "whole")
+STRIDED_CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads", "whole")
 # A method so close to the fastest is as good as any.
 _WITHIN = 1.1
 # As often as the table should choose one.
@@ -126,7 +126,7 @@ def _crossovers_of(run: Run, grid: StridedGrid) -> str:
     rows = row_thresholds(grid, known_within)
     widths = width_thresholds(grid, known_within)
     told, never, unknown = [], [], []
-    for method in CHALLENGERS:
+    for method in STRIDED_CHALLENGERS:
         in_rows = min(_of(rows, method), key=lambda each: each.at, default=None)
         in_width = max(_of(widths, method), key=lambda each: each.at, default=None)
         answers = [each.threshold.state for each in (in_rows, in_width) if each]

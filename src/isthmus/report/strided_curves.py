@@ -1,0 +1,92 @@
+"""Time of every method against the number of rows, for a few widths, and the tables of all times."""
+
+from collections.abc import Iterator, Sequence
+
+from isthmus.model import StridedCell, StridedGrid
+from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.report import chart
+from isthmus.report.chart import Axis, Drawn, curves_chart
+from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.report.section import Chart, LegendEntry, Part
+from isthmus.report.strided_labels import grid_title, method_heading, method_label, method_look, state_cell
+from isthmus.report.strided_map import Source, main_sources
+
+__all__ = ["curves_part", "figures_part"]
+
+_LEAST_COUNTS = 2
+
+
+def curves_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
+    """A chart for the narrowest, the middle and the widest rows of each grid to look at first."""
+    main = main_sources(found)
+    charts = tuple(drawn for source in main for drawn in _charts(runs, *source))
+    if not charts:
+        return None
+    methods = dict.fromkeys(method for _, grid in main for method in grid.methods)
+    looks = {method_label(method): method_look(method) for method in methods}
+    return Part(
+        "Time against the number of rows",
+        charts=charts,
+        legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
+    )
+
+
+def figures_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
+    """Every time of every method."""
+    if not found:
+        return None
+    note = "Time of each method; the rate of the bytes asked for and the number of samples on hovering."
+    return Part("All times", note, grids=tuple(_grid(runs, *source) for source in found), page_only=True)
+
+
+def _charts(runs: Sequence[Run], index: int, grid: StridedGrid) -> Iterator[Chart]:
+    widths = [width for width in grid.widths if sum(each == width for each, _ in grid.measured) >= _LEAST_COUNTS]
+    for width in dict.fromkeys([*widths[:1], *widths[len(widths) // 2 :][:1], *widths[-1:]]):
+        title = f"rows of {format_bytes(width)}, {grid_title(runs, index, grid)}"
+        label = f"Time against the number of rows, {title}; its figures are in the tables below."
+        drawn = [_drawn(grid, width, method) for method in grid.methods if grid.along_rows(width, method)]
+        yield Chart(title, label, curves_chart(drawn, Axis("rows"), Axis("time", labels="seconds")))
+
+
+def _drawn(grid: StridedGrid, width: int, method: str) -> Drawn:
+    name = method_label(method)
+    rows = tuple(
+        chart.row(
+            name,
+            count,
+            *point.seconds,
+            method=name,
+            rows=str(count),
+            time=format_seconds(point.seconds.median),
+            interval=f"{format_seconds(point.seconds.low)} to {format_seconds(point.seconds.high)}",
+            rate=format_rate(point.rate.median),
+            samples=str(len(point.samples)),
+        )
+        for count, point in grid.along_rows(width, method).items()
+    )
+    return Drawn(name, method_look(method), rows)
+
+
+def _grid(runs: Sequence[Run], index: int, grid: StridedGrid) -> Grid:
+    """Numbers of rows down, methods across, a group for each width."""
+    columns = tuple(Column(method_heading(method), method_label(method)) for method in grid.methods)
+    groups = [
+        Group(
+            f"rows of {format_bytes(width)}",
+            tuple(
+                Row(str(count), tuple(_cell(cell, method) for method in grid.methods))
+                for (each, count), cell in grid.cells.items()
+                if each == width
+            ),
+        )
+        for width in grid.widths
+    ]
+    return Grid(grid_title(runs, index, grid), columns, tuple(groups), corner="Rows")
+
+
+def _cell(cell: StridedCell, method: str) -> Cell:
+    point = cell.points.get(method)
+    if point is None:
+        return state_cell(cell, method)
+    detail = f"{format_rate(point.rate.median)}, samples {len(point.samples)}, verified {point.verified}"
+    return time_cell(point.seconds, wide=not point.converged, detail=detail)
