@@ -42,3 +42,9 @@ def synthetic_allocation() -> ModuleType:
 def synthetic_breakeven() -> ModuleType:
     """tests/synthetic_breakeven.py: cases of the breakeven experiment, and those that it can be derived from."""
     return _load("synthetic_breakeven")
+
+
+@pytest.fixture(scope="session")
+def synthetic_batching() -> ModuleType:
+    """tests/synthetic_batching.py: cases of the batching experiment."""
+    return _load("synthetic_batching")

@@ -1,0 +1,129 @@
+"""What is said about many small pieces: gains with their cause and advice, thresholds, the cliff, and the verdict."""
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.model import Finding, findings, verdict
+from isthmus.model.batching_findings import batching_findings, batching_verdict
+from isthmus.record import KIB, Run
+
+
+@pytest.fixture(scope="module")
+def h200(synthetic: ModuleType, synthetic_batching: ModuleType) -> Run:
+    return synthetic.run(synthetic_batching.h200_cases())  # type: ignore[no-any-return]
+
+
+def topic(run: Run, name: str) -> Finding:
+    (found,) = [finding for finding in batching_findings(run) if finding.topic == name]
+    return found
+
+
+def test_every_topic_is_there_once(h200: Run) -> None:
+    assert [finding.topic for finding in batching_findings(h200)] == [
+        f"batching_{what}_{memory}" for memory in ("pageable", "pinned") for what in ("gain", "fastest", "breakeven")
+    ] + ["batching_cliff", "batching_table"]
+    assert not [finding for finding in findings(h200) if finding.severity == "error"]
+
+
+def test_the_gain_has_its_cause_and_what_to_do(h200: Run) -> None:
+    found = topic(h200, "batching_gain_pageable")
+    assert "4096 pieces of 4 KiB in pageable memory, scattered on both sides, move H2D at 41" in found.sentence
+    assert "by packing on 8 threads, 26 times the 1.57 GB/s of a loop of copies; D2H at" in found.sentence
+    assert "takes about 2.6" in found.cause
+    assert "64 B to 4 KiB, of which the link needs 65.0 ns for the largest" in found.cause
+    assert "threads pack the pieces" in found.fix
+    assert "kernel read or write" in topic(h200, "batching_gain_pinned").fix
+
+
+def test_a_cause_is_only_given_where_the_size_does_not_count(
+    synthetic: ModuleType, synthetic_batching: ModuleType
+) -> None:
+    cost = synthetic_batching.Cost
+    slow = {"copies": cost(0, 1e-7, 1e9), "pack": cost(1e-5, 0, 5e9)}
+    found = topic(synthetic.run(synthetic_batching.cases(slow)), "batching_gain_pinned")
+    assert "5.1 times" in found.sentence or "5.0 times" in found.sentence
+    assert not found.cause
+
+
+def test_without_a_gain_nothing_is_advised(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    run = synthetic.run(synthetic_batching.cases({"copies": cost(0, 1e-6, 5e10), "pack": cost(0, 2e-6, 5e10)}))
+    found = topic(run, "batching_gain_pinned")
+    assert "by a loop of copies, which nothing beats for certain" in found.sentence
+    assert not found.fix
+    assert "with pinned memory by a loop of copies." in batching_verdict(run)
+
+
+def test_thresholds_are_those_of_the_method_that_is_fastest_for_many(h200: Run) -> None:
+    sentence = topic(h200, "batching_breakeven_pageable").sentence
+    assert "by packing on 8 threads: " in sentence
+    # 22 us + 7 ns a piece against 6 us + 2.6 us a piece: from 7 pieces on, whatever small size they have.
+    assert "1 KiB and 4 KiB from 7 on" in sentence
+    assert "256 KiB and 1 MiB at no number measured" in sentence
+
+
+def test_what_holds_both_ways_is_said_once(h200: Run) -> None:
+    assert "H2D and D2H by a kernel that reaches host memory: " in topic(h200, "batching_breakeven_pinned").sentence
+
+
+def test_the_fastest_are_counted(h200: Run) -> None:
+    sentence = topic(h200, "batching_fastest_pinned").sentence
+    assert "of 23 points, a kernel that reaches host memory at 17 (64 B to 16 KiB)" in sentence
+
+
+def test_the_cliff_is_located(h200: Run) -> None:
+    found = topic(h200, "batching_cliff")
+    assert "256 pieces of 24 KiB take 7.1 times" in found.sentence
+    assert "as long as as many of 28 KiB (5.4" in found.sentence
+    assert "28 KiB and more" in found.fix
+
+
+def test_no_cliff_is_an_answer(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    times = {"copies": cost(0, 2e-6, 55e9), "batch": cost(5e-6, 1e-6, 55e9)}
+    found = topic(synthetic.run(synthetic_batching.cases(times)), "batching_cliff")
+    assert "has no cliff: with 256 pieces of 64 B to 256 KiB" in found.sentence
+    assert not found.fix
+
+
+def test_without_the_batch_call_no_cliff_is_spoken_of(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    times = {"copies": cost(0, 2e-6, 55e9), "pack": cost(5e-6, 1e-8, 55e9)}
+    topics = [finding.topic for finding in batching_findings(synthetic.run(synthetic_batching.cases(times)))]
+    assert "batching_cliff" not in topics
+
+
+def test_the_table_says_how_often_it_is_right(h200: Run) -> None:
+    found = topic(h200, "batching_table")
+    assert "within 10 % of the fastest at 30 of 36 points" in found.sentence
+    assert "--full" in found.fix
+
+
+def test_the_verdict_groups_directions_by_memory_and_method(h200: Run) -> None:
+    assert verdict([h200]).startswith("NVIDIA H200 (cuda:0): 4096 pieces of 4 KiB, scattered on both sides, move 41.")
+    assert "D2H with pageable memory by packing on 8 threads (26 times the loop of copies); 49." in verdict([h200])
+
+
+def test_without_a_loop_to_compare_with_the_verdict_says_so(
+    synthetic: ModuleType, synthetic_batching: ModuleType
+) -> None:
+    cost = synthetic_batching.Cost
+    times = {"pack": cost(5e-6, 1e-8, 55e9), "kernel": cost(5e-6, 1e-8, 55e9)}
+    run = synthetic.run(synthetic_batching.cases(times))
+    assert "not both measured" in batching_verdict(run)
+    assert not [finding for finding in batching_findings(run) if finding.topic.startswith("batching_gain")]
+
+
+def test_a_run_of_something_else_says_nothing(synthetic: ModuleType) -> None:
+    run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [KIB]))
+    assert batching_findings(run) == []
+    assert batching_verdict(run) == ""
+
+
+def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    run = synthetic.run(synthetic_batching.cases({"copies": cost(0, 1e-6, 55e9), "kernel": cost(0, 0, 90e9)}))
+    (above,) = [finding for finding in findings(run) if finding.topic == "above_link"]
+    assert above.severity == "error"
+    assert "pieces by a kernel that reaches host memory" in above.sentence
