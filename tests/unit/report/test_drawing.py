@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from isthmus.record import GIB, KIB
-from isthmus.report.chart import Axis, Drawn, Spec, curves_chart, points_chart, row
+from isthmus.report.chart import Axis, Drawn, Spec, Tiles, curves_chart, points_chart, row, tile
 from isthmus.report.drawing import draw
 from isthmus.report.palette import look, numbered_look
 
@@ -64,3 +64,15 @@ def test_points_alone_have_no_lines() -> None:
     chart = draw(points_chart([Drawn("a", numbered_look(0), rows)], SIZES, Axis("GB/s", scale="linear")))
     assert "layer" not in chart
     assert chart["datasets"]["points"] == list(rows)
+
+
+def test_a_map_has_its_tiles_in_the_given_order_with_their_texts() -> None:
+    rows = (tile("pack", "16", "1 KiB", "2.5", rate="2.50 GB/s"), tile("pack", "1", "64 B", "0.1"))
+    spec = Tiles((Drawn("pack", numbered_look(0), rows),), ("1", "16"), ("64 B", "1 KiB"), "pieces", "bytes")
+    chart = draw(spec)
+    tiles, words = chart["layer"]
+    assert tiles["encoding"]["x"]["sort"] == ["1", "16"]
+    assert tiles["encoding"]["y"]["sort"] == ["64 B", "1 KiB"]
+    assert words["encoding"]["text"]["field"] == "text"
+    assert chart["datasets"]["tiles"] == list(rows)
+    assert rows[0]["rate"] == "2.50 GB/s"

@@ -1,0 +1,81 @@
+"""`isthmus measure batching` as a user runs it: what it records, what a mistake and a fault cost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.experiment.devices import probe
+from isthmus.record import Run, read_run
+
+HANGS_SECONDS = 120
+QUICK = ("measure", "batching", "--quick", "--sizes", "256,4KiB", "--time", "0.3", "-o", "a.json")
+
+Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run | None]]
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path) -> Isthmus:
+    """Runs a quick measurement with these words; gives how it ended, and the run if there is one."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run | None]:
+        done = subprocess.run(
+            [sys.executable, "-m", "isthmus", *QUICK, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+            timeout=HANGS_SECONDS,
+        )
+        path = tmp_path / "a.json"
+        return done, read_run(path) if path.exists() else None
+
+    return run
+
+
+@pytest.mark.parametrize("device", ["host", "opencl:0"])
+def test_a_run_measures_every_method_that_the_device_has(isthmus: Isthmus, device: str) -> None:
+    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
+        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+    done, run = isthmus("--device", device)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert run
+    assert run.end
+    assert run.end.status == "complete"
+    measured = [case for case in run.cases if not case.skipped]
+    assert {case.verified for case in measured} == {"yes"}
+    assert {case.method for case in measured} >= {"waited_copies", "copies", "kernel", "pack", "pack_threads"}
+    assert {case.direction for case in measured} == {"h2d", "d2h"}
+    assert {(case.host_layout, case.device_layout) for case in measured} == {("scattered", "scattered")}
+    assert {case.width_bytes for case in measured} == {256, 4096}
+    assert all(case.bytes == (case.pieces or 0) * (case.width_bytes or 0) for case in measured)
+    if device != "host":
+        # There kernels reach mapped memory alone.
+        assert {case.host_memory for case in measured if case.method == "kernel"} == {"mapped"}
+        assert {"batch", "graph"} <= {case.method for case in run.cases if case.skipped and case.note}
+    assert "Many small pieces" in done.stdout
+    assert "a loop of copies" in done.stdout
+
+
+def test_wrong_data_is_named_and_fails_the_run(isthmus: Isthmus) -> None:
+    done, run = isthmus("--device", "host:fault=copy:partial", "--memory", "pinned", "--direction", "h2d")
+    assert done.returncode == 1
+    assert run
+    assert any(case.note.startswith("wrong data: ") for case in run.cases)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--memory", "managed"), ("--direction", "both")])
+def test_what_the_experiment_does_not_know_is_a_mistake(isthmus: Isthmus, words: tuple[str, str]) -> None:
+    done, run = isthmus("--device", "host", *words)
+    assert done.returncode == 2
+    assert words[1] in done.stderr
+    assert run is None
