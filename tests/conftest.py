@@ -48,3 +48,9 @@ def synthetic_breakeven() -> ModuleType:
 def synthetic_batching() -> ModuleType:
     """tests/synthetic_batching.py: cases of the batching experiment."""
     return _load("synthetic_batching")
+
+
+@pytest.fixture(scope="session")
+def synthetic_strided() -> ModuleType:
+    """tests/synthetic_strided.py: cases of the strided experiment."""
+    return _load("synthetic_strided")

@@ -173,7 +173,7 @@ def _row_counts(width: int, pitch: int, mode: ModeName, bounds: Bounds) -> list[
     most = min(bounds.section_bytes // width, bounds.span_bytes // pitch, bounds.rows)
     counts = [rows for rows in (_ROWS[1:] if mode == "quick" else _ROWS) if rows <= most]
     last = 1 << most.bit_length() - 1 if most else 0
-    if counts and last >= 4 * counts[-1]:
+    if counts and 1 < counts[-1] <= last // 4:
         counts.append(last)
     # A single row has no pitch: once is enough. It stands for widths that the bounds rule out, too.
     return [rows for rows in counts or [1] if rows > 1 or pitch == 2 * width]

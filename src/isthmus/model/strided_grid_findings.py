@@ -26,9 +26,10 @@ STRIDED_CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads",
 _WITHIN = 1.1
 # As often as the table should choose one.
 _ENOUGH = 0.95
+_SIDES = {("strided", "contiguous"): "host", ("strided", "strided"): "both"}
 _NO_ANSWER = {"never", "cannot_tell"}
 # Of the fastest methods of a grid, how many are named.
-_MOST_NAMED = 3
+_MOST_NAMED = 2
 
 
 def grid_findings(run: Run, grids: Sequence[StridedGrid]) -> list[Finding]:
@@ -38,7 +39,7 @@ def grid_findings(run: Run, grids: Sequence[StridedGrid]) -> list[Finding]:
     found = [_row_cost(run, chosen) for chosen in by_memory[:1]]
     found += [_fastest(chosen) for chosen in by_memory]
     # Of other memory the tables of a report have them.
-    found += [_crossovers(run, chosen) for chosen in by_memory[:1]]
+    found += [_crossovers(run, chosen) for chosen in _by_layouts(by_memory[0] if by_memory else [])]
     return [finding for finding in (*found, _table(grids)) if finding]
 
 
@@ -102,20 +103,27 @@ def _by_sides(grids: Sequence[StridedGrid]) -> list[list[StridedGrid]]:
     return list(found.values())
 
 
+def _by_layouts(grids: Sequence[StridedGrid]) -> list[list[StridedGrid]]:
+    """Of each pair of layouts the grid with the most points of each direction."""
+    found: dict[tuple[str, str], list[StridedGrid]] = {}
+    for chosen in _by_sides(grids):
+        grid = max(chosen, key=lambda each: len(each.measured))
+        found.setdefault((grid.host_layout, grid.device_layout), []).append(grid)
+    return list(found.values())
+
+
 def _crossovers(run: Run, grids: Sequence[StridedGrid]) -> Finding | None:
-    """Where something beats the driver's copy, on the grid with the most points of each direction and layouts."""
-    parts = [
-        part
-        for chosen in _by_sides(grids)
-        if (part := _crossovers_of(run, max(chosen, key=lambda grid: len(grid.measured))))
-    ]
+    """Where something beats the driver's copy, for one pair of layouts."""
+    parts = [f"{direction_words(grid.direction)}, {told}" for grid in grids if (told := _crossovers_of(run, grid))]
     if not parts:
         return None
-    memory = grids[0].host_memory
+    first = grids[0]
+    side = _SIDES.get((first.host_layout, first.device_layout), "device")
     return Finding(
         "info",
-        f"strided_crossovers_{memory}",
-        f"Where something beats the driver's 2-D copy of {memory_name(memory)}. {'. '.join(parts)}.",
+        f"strided_crossovers_{side}",
+        f"Where something beats the driver's 2-D copy of {memory_name(first.host_memory)}, {grid_words(first)}. "
+        f"{'. '.join(parts)}.",
     )
 
 
@@ -146,7 +154,7 @@ def _crossovers_of(run: Run, grid: StridedGrid) -> str:
             told.append(f"{words} {' and '.join(wins)}")
     told += [f"never in range: {', '.join(never)}"] if never else []
     told += [f"cannot tell: {', '.join(unknown)}"] if unknown else []
-    return f"{direction_words(grid.direction)}, {grid_words(grid)}: {'; '.join(told)}" if told else ""
+    return "; ".join(told)
 
 
 def _of(thresholds: Sequence[StridedThreshold], method: str) -> list[StridedThreshold]:

@@ -63,10 +63,12 @@ def grid_title(runs: Sequence[Run], index: int, grid: StridedGrid) -> str:
     return title if len(runs) == 1 else f"{title}: {run_title(runs, index)}"
 
 
-def state_cell(cell: StridedCell | None, method: str) -> Cell:
+def state_cell(cell: StridedCell, method: str) -> Cell:
     """Why there is no figure of a method."""
-    if cell and method in cell.failed:
+    if method in cell.failed:
         return _FAILED
-    if cell and method in cell.skipped:
-        return Cell("skipped", state="skipped", detail=cell.skipped[method])
-    return MISSING
+    # Where kernels reach mapped memory alone, they reach no pageable memory either.
+    reason = cell.skipped.get(method) or cell.skipped.get(method.removeprefix("mapped_"))
+    if reason:
+        return Cell("skipped", state="skipped", detail=reason)
+    return Cell("-", state="missing", detail="its layouts leave nothing for this method to do")
