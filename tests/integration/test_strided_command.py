@@ -1,0 +1,67 @@
+"""`isthmus measure strided` as a user runs it: what it records, shows and refuses."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from isthmus.experiment.devices import probe
+from isthmus.record import read_run
+
+HANGS_SECONDS = 120
+
+
+def isthmus(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "isthmus", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        timeout=HANGS_SECONDS,
+    )
+
+
+@pytest.mark.parametrize("device", ["host", "opencl:0"])
+def test_a_run_measures_sections_and_says_what_to_use(tmp_path: Path, device: str) -> None:
+    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
+        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+    words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.3", "-o", "a.json")
+    done = isthmus(tmp_path, "measure", "strided", *words)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    run = read_run(tmp_path / "a.json")
+    assert run.end
+    assert run.end.status == "complete"
+    measured = [case for case in run.cases if not case.skipped]
+    assert {case.experiment for case in measured} == {"strided"}
+    assert {case.verified for case in measured} == {"yes"}
+    assert all(case.note for case in run.cases if case.skipped)
+    assert "Sections that programs know" in (tmp_path / "a.html").read_text("utf-8")
+    assert "A box of 62 x 62 x 62 doubles" in done.stdout
+    assert "the driver's 2-D copy" in done.stdout
+
+    table = isthmus(tmp_path, "report", "a.json", "--format", "csv")
+    rows = list(csv.DictReader(table.stdout.splitlines()))
+    assert {row["host_layout"] for row in rows} == {"contiguous", "strided"}
+    whole = [row for row in rows if row["method"] == "whole"]
+    assert whole
+    assert all(int(row["moved_bytes"]) > int(row["bytes"]) for row in whole)
+
+
+def test_wrong_data_fail_the_run(tmp_path: Path) -> None:
+    words = ("--device", "host:fault=copy:partial", "--quick", "--sizes", "64", "--memory", "pinned", "--time", "0.3")
+    done = isthmus(tmp_path, "measure", "strided", *words)
+    assert done.returncode == 1
+    assert "moved wrong data" in done.stderr
+    assert "do not rely on this run" in done.stdout
+
+
+def test_a_direction_that_sections_have_not_is_refused(tmp_path: Path) -> None:
+    done = isthmus(tmp_path, "measure", "strided", "--device", "host", "--direction", "both")
+    assert done.returncode == 2
+    assert "no direction 'both'" in done.stderr
