@@ -68,8 +68,10 @@ _SWEEPS: Mapping[ModeName, Sweep] = {
 _WORD_BYTES = 4
 # Beyond this the processors' memory is what limits, see `threads` in results/.
 _MOST_THREADS = 8
-_CALIBRATION = Quota(warmups=1, least=5, most=5, seconds=0.0)
+_CALIBRATION = Quota(warmups=3, least=5, most=50, seconds=0.005)
 _NO_WORK = Work(0.0, 0, 0.0)
+# A few passes of one pipeline of each memory.
+_TRACE_WEIGHT = 0.01
 
 
 class _Ran(NamedTuple):
@@ -84,25 +86,24 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     batches: list[Batch] = []
     skipped: list[Case] = []
     threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-    sweep = _SWEEPS[options.mode]
-    refused = {kind: why for kind in MEMORY_KINDS if (why := _why_not(device, kind))}
+    chosen = options.chosen(MEMORY_KINDS, options.memory)
+    refused = {kind: why for kind in chosen if (why := _why_not(device, kind))}
+    if len(refused) == len(chosen):
+        refused["device"] = refused[chosen[0]]
     for size in _sizes(device, options):
         points = []
-        for point in points_of(size, sweep, options.chosen(MEMORY_KINDS, options.memory), threads):
-            why = refused.get(point.memory) or _why_not_of_size(device, point, memory_bytes)
-            if why:
+        for point in points_of(size, _SWEEPS[options.mode], chosen, threads):
+            if why := refused.get(point.memory) or _why_not_of_size(device, point, memory_bytes):
                 skipped.append(skipped_case(template(point), why))
             else:
                 points.append(point)
-        kinds = [kind for kind in MEMORY_KINDS if any(point.memory == kind for point in points)]
+        kinds = [kind for kind in chosen if any(point.memory == kind for point in points)]
         if kinds:
             ran = _Ran({}, [])
-            weight = least_seconds(size) * len(points)
             prepare = partial(_prepare, device, points, kinds, threads, options, ran)
-            batches.append(Batch(len(points), weight, prepare))
-            batches.append(
-                Batch(len(kinds), 0.01 * weight, partial(_trace, device, size, kinds, threads, options, ran))
-            )
+            trace = partial(_trace, device, size, kinds, threads, options, ran)
+            weight = least_seconds(size) * len(points)
+            batches += [Batch(len(points), weight, prepare), Batch(len(kinds), _TRACE_WEIGHT * weight, trace)]
     return Planned(batches, skipped)
 
 
@@ -149,7 +150,7 @@ def _prepare(
         ratio = planned.ratio if planned.ratio is None else places.get(planned.ratio, planned.ratio)
         point = planned._replace(ratio=ratio)
         work = by_ratio.get(ratio, _NO_WORK)
-        reason = buffers.refused.get(point.memory) or work.why_not
+        reason = buffers.why_not(point) or work.why_not
         if reason:
             ended.append([skipped_case(template(point), reason)])
         else:
@@ -159,9 +160,9 @@ def _prepare(
 
 def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float]) -> list[Work]:
     """The rounds for each ratio to the slower copy of pinned memory, or of what there is in its place."""
-    kind = next(iter(buffers.sources), "")
-    if not kind:
+    if not buffers.sources:
         return []
+    kind = next(iter(buffers.sources))
 
     def seconds(point: Point, rounds: int = 0) -> float:
         return median(pipeline(point, buffers, rounds).run(*_CALIBRATION))

@@ -34,6 +34,10 @@ class Buffers(NamedTuple):
     staging: _native.Staging | None
     refused: Mapping[str, str]
 
+    def why_not(self, point: Point) -> str | None:
+        """Why there is no memory for a point; work alone needs some, to be a multiple of its copies."""
+        return self.refused.get(point.memory) or (None if self.sources else next(iter(self.refused.values())))
+
 
 def allocate(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, seed: int) -> Buffers:
     """Allocate and fill what the kinds need, and pinned memory where the device has it: the work is measured by it.
