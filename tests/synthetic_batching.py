@@ -122,7 +122,7 @@ def cases(
     return found
 
 
-def skipped(made: Case, reason: str = "65536 pieces one by one would take tenths of a second for each sample") -> Case:
+def skipped(made: Case, reason: str = "65536 pieces one by one would take too much of the time") -> Case:
     """The case without its results."""
     return Case(
         experiment=made.experiment,

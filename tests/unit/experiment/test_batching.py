@@ -98,16 +98,24 @@ def test_the_batch_call_is_looked_at_closely_where_its_rate_jumps() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
 def test_what_goes_piece_by_piece_is_left_out_for_many_pieces_alone(method: str, mode: ModeName) -> None:
-    assert too_many(method, Cell(64, 256), mode) is None
-    reason = too_many(method, Cell(64, 65536), mode)
+    assert too_many(method, MAIN, Cell(64, 256), mode) is None
+    reason = too_many(method, MAIN, Cell(64, 65536), mode)
     by_piece = method in ("waited_copies", "copies", "batch", "graph")
     assert (reason is not None) == (by_piece and (mode != "full" or method == "waited_copies"))
 
 
 def test_the_reason_names_the_mode_that_measures_it() -> None:
-    assert (too_many("copies", Cell(64, 65536), "default") or "").endswith("; --full measures it")
-    assert (too_many("waited_copies", Cell(64, 4096), "quick") or "").endswith("; a run without --quick measures it")
-    assert "measures it" not in (too_many("waited_copies", Cell(64, 65536), "default") or "measures it")
+    assert (too_many("copies", MAIN, Cell(64, 65536), "default") or "").endswith("; --full measures it")
+    assert (too_many("waited_copies", MAIN, Cell(64, 4096), "quick") or "").endswith(
+        "; a run without --quick measures it"
+    )
+    assert "measures it" not in (too_many("waited_copies", MAIN, Cell(64, 65536), "default") or "measures it")
+
+
+def test_copies_that_are_waited_for_are_fewer_in_other_layouts() -> None:
+    assert too_many("waited_copies", MAIN, Cell(64, 4096), "default") is None
+    reason = too_many("waited_copies", ("strided", "strided"), Cell(64, 4096), "default")
+    assert reason == "4096 pieces one by one would take too much of the time"
 
 
 def test_every_method_is_planned_or_skipped_for_every_setting(host: OpenDevice) -> None:
