@@ -54,3 +54,9 @@ def synthetic_batching() -> ModuleType:
 def synthetic_strided() -> ModuleType:
     """tests/synthetic_strided.py: cases of the strided experiment."""
     return _load("synthetic_strided")
+
+
+@pytest.fixture(scope="session")
+def synthetic_overlap() -> ModuleType:
+    """tests/synthetic_overlap.py: cases of the overlap experiment."""
+    return _load("synthetic_overlap")
