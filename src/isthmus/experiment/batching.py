@@ -27,7 +27,7 @@ MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h")
 METHODS = ("waited_copies", "copies", "batch", "graph", "kernel", "device_pack", "pack", "pack_threads")
 # On an H200 the least number of samples of all default cases should take some 43 s. Two thirds go to loops, graphs and
-# batches, mostly of 4096 pieces, from 4 ms a sample to 30 ms where each copy is waited for; a quarter, over all methods,
+# batches, mostly of 4096 pieces, from 4 ms a sample to 30 ms where each copy is waited for; a quarter, of all methods,
 # to checks, which look at regions twice as large as the pieces. With --full, loops over 65536 pieces take most of it.
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort(SIZES["quick"], 5.0, 0.1),
