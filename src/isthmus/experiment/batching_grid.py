@@ -97,7 +97,8 @@ def cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_host_memo
     grid = main if layouts == _MAIN else second if layouts in _SECOND else others
     if grid is None:
         return []
-    most = min(grid.most_bytes, _MOST_SHARED_BYTES[mode]) if shares_host_memory else grid.most_bytes
+    bounded = shares_host_memory and not sizes
+    most = min(grid.most_bytes, _MOST_SHARED_BYTES[mode]) if bounded else grid.most_bytes
     counts = (1, *grid.counts) if sizes else grid.counts
     found = {
         cell

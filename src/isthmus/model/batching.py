@@ -133,8 +133,10 @@ class BatchingSurface:
 
     @cached_property
     def typical(self) -> CellKey | None:
-        """The cell nearest to 4096 pieces of 4 KiB in which a method can be compared with the loop; None without."""
-        known = [key for key, cell in self.cells.items() if LOOP in cell.points and len(cell.points) > 1]
+        """The cell nearest to 4096 pieces of 4 KiB where several pieces were moved by the loop and another method."""
+        known = [
+            key for key, cell in self.cells.items() if cell.pieces > 1 and LOOP in cell.points and len(cell.points) > 1
+        ]
         return min(known, key=_away, default=None)
 
     def along_counts(self, size: int, method: str) -> dict[int, Point]:

@@ -61,7 +61,9 @@ def batching_verdict(run: Run) -> str:
         return f"{'; '.join(told)}."
     if not surfaces:
         return ""
-    return "the loop of copies and what is to replace it were not both measured, so there is no gain to tell."
+    return (
+        "several pieces were not moved by a loop of copies and by what is to replace it, so there is no gain to tell."
+    )
 
 
 def _rates(surfaces: Sequence[BatchingSurface], key: CellKey) -> Iterator[str]:

@@ -38,7 +38,9 @@ def fastest_finding(surfaces: Sequence[BatchingSurface]) -> Finding | None:
             told.append(f"{method_words(method, surface)} at {count} ({_span(sizes)})")
         near = sum(bool(cell.as_fast) for cell in cells.values())
         tied = f"; at {near} of them another one is as fast" if near else ""
-        parts.setdefault(f", of {len(cells)} points, {enumerated(told)}{tied}", []).append(way_words(surface))
+        parts.setdefault(
+            f", of {len(cells)} point{'' if len(cells) == 1 else 's'}, {enumerated(told)}{tied}", []
+        ).append(way_words(surface))
     if not parts:
         return None
     return Finding(

@@ -64,6 +64,11 @@ def test_memory_that_is_the_hosts_own_is_spared() -> None:
     assert {cell.pieces for cell in grid} == {1, 16, 256, 4096, 65536}
 
 
+def test_chosen_sizes_are_moved_in_many_pieces_there_too() -> None:
+    assert Cell(MIB, 16) in cells(MAIN, "default", [MIB], shares_host_memory=True)
+    assert Cell(MIB, 16) not in cells(MAIN, "default", (), shares_host_memory=True)
+
+
 @pytest.mark.parametrize(("mode", "count"), [("quick", 1), ("default", 9), ("full", 9)])
 def test_pairs_of_layouts(mode: ModeName, count: int) -> None:
     found = pairs(mode)

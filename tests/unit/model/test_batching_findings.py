@@ -111,7 +111,7 @@ def test_without_a_loop_to_compare_with_the_verdict_says_so(
     cost = synthetic_batching.Cost
     times = {"pack": cost(5e-6, 1e-8, 55e9), "kernel": cost(5e-6, 1e-8, 55e9)}
     run = synthetic.run(synthetic_batching.cases(times))
-    assert "not both measured" in batching_verdict(run)
+    assert "no gain to tell" in batching_verdict(run)
     assert not [finding for finding in batching_findings(run) if finding.topic.startswith("batching_gain")]
 
 
@@ -127,3 +127,15 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batc
     (above,) = [finding for finding in findings(run) if finding.topic == "above_link"]
     assert above.severity == "error"
     assert "pieces by a kernel that reaches host memory" in above.sentence
+
+
+def test_one_piece_is_no_batch(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    run = synthetic.run(synthetic_batching.cases(synthetic_batching.H200, [4 * KIB], [1]))
+    assert "no gain to tell" in batching_verdict(run)
+    assert batching_findings(run) == []
+
+
+def test_a_single_point_is_one(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    methods = {name: synthetic_batching.H200[name] for name in ("copies", "kernel")}
+    run = synthetic.run(synthetic_batching.cases(methods, [4 * KIB], [16]))
+    assert "H2D, of 1 point, a kernel" in topic(run, "batching_fastest_pinned").sentence
