@@ -47,7 +47,7 @@ class PipelinePoint:
 
     `bound` is what it would take if all stages ran at once at the speed that they have alone, None where one of them
     was not measured alone; `share` is the bound over `seconds`: 1 is perfect. `speedup` is the serial time over
-    `seconds`, None without one. `excess` are the draws of what it takes beyond the bound.
+    `seconds`, None without one. `draws` are those of the median time, `bound_draws` those of the bound.
     """
 
     chunks: int
@@ -58,7 +58,8 @@ class PipelinePoint:
     bound: Interval | None
     share: Interval | None
     speedup: Interval | None
-    excess: Draws | None = field(repr=False, compare=False)
+    draws: Draws = field(repr=False, compare=False)
+    bound_draws: Draws | None = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -225,5 +226,6 @@ def _point(each: Timed, alone: list[Draws], serial: Timed | None) -> PipelinePoi
         bound=None if bound is None else interval_of(bound),
         share=None if bound is None else interval_of(bound / each.draws),
         speedup=None if serial is None else interval_of(serial.draws / each.draws),
-        excess=None if bound is None else each.draws - bound,
+        draws=each.draws,
+        bound_draws=bound,
     )

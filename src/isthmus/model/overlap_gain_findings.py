@@ -24,9 +24,9 @@ def gain_finding(run: Run, each: Overlap, both: Sequence[Exchange], mains: Seque
     topic = f"overlap_{each.host_memory}"
     what = f"{capitalised(name)}, {format_bytes(each.bytes)}, {work_words(each.ratio)}"
     if best is None or serial is None or best.speedup is None:
-        missing = "one chunk" if best else "several chunks"
+        missing = "one chunk was" if best else "several chunks were"
         return Finding(
-            "info", topic, f"{what}: {missing} was not measured, so nothing can be said about what overlap gains."
+            "info", topic, f"{what}: {missing} not measured, so nothing can be said about what overlap gains."
         )
     way = way_words(each.host_memory, best.chunks, best.streams)
     took = f"{way} take {format_seconds(best.seconds.median)}"

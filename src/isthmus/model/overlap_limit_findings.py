@@ -68,8 +68,8 @@ def chunk_cost_finding(mains: Sequence[Overlap]) -> Finding | None:
         ideal = round(cost.ideal.median)
         text = (
             f"Each further chunk costs {format_seconds(cost.seconds.median)} ({format_seconds(cost.seconds.low)} to "
-            f"{format_seconds(cost.seconds.high)}) beyond the bound, on {on} {span}; from about {ideal} chunks on that "
-            "is more than a finer pipeline saves."
+            f"{format_seconds(cost.seconds.high)}) on {on}, {span}; from about {ideal} chunks on that is more "
+            "than a finer pipeline saves."
         )
         return Finding("info", "overlap_chunk_cost", text)
     return None

@@ -1,0 +1,121 @@
+"""What is said about overlap, on runs whose truth is known."""
+
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.model import Finding, findings, verdict
+from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
+from isthmus.record import Run
+
+
+def by_topic(run: Run) -> dict[str, Finding]:
+    found = overlap_findings(run)
+    topics = [finding.topic for finding in found]
+    assert len(topics) == len(set(topics))
+    return dict(zip(topics, found, strict=True))
+
+
+@pytest.fixture(scope="module")
+def h200(synthetic: ModuleType, synthetic_overlap: ModuleType) -> Run:
+    return synthetic.run(synthetic_overlap.h200_cases())  # type: ignore[no-any-return]
+
+
+def test_a_run_without_overlap_says_nothing(synthetic: ModuleType) -> None:
+    run = synthetic.h200()
+    assert overlap_findings(run) == []
+    assert overlap_verdict(run) == ""
+
+
+def test_a_whole_run_says_what_gains_and_what_does_not(h200: Run) -> None:
+    found = by_topic(h200)
+    assert "times as fast as one stage after the other (3.60 ms), and reach 89 %" in found["overlap_pinned"].sentence
+    assert "slow each other down" in found["overlap_pinned"].cause
+    assert "chunks and streams gain nothing" in found["overlap_pageable"].sentence
+    assert "occupies the thread" in found["overlap_pageable"].cause
+    assert "staged pageable memory takes 2.0" in found["overlap_pageable"].fix
+    assert "on 4 threads" in found["overlap_staged"].sentence
+    assert "both directions run at once" in found["overlap_both_ways"].sentence
+    assert "names 3 copy engines" in found["overlap_both_ways"].sentence
+    assert "Each further chunk costs" in found["overlap_chunk_cost"].sentence
+    assert "2.51 times with 1" in found["overlap_work"].sentence
+    assert found["overlap_work"].fix.endswith("work that takes as long as a copy.")
+    assert "overlap_above_bound" not in found
+
+
+def test_the_verdict_names_the_best_pipelines(h200: Run) -> None:
+    text = overlap_verdict(h200)
+    assert text.startswith("pinned memory in 32 chunks on 2 streams is 2.51 times as fast")
+    assert "pageable memory gains nothing from chunks and streams" in text
+    assert text in verdict([h200])
+
+
+def test_the_comparison_starts_from_what_programs_do_first(h200: Run) -> None:
+    sentence = by_topic(h200)["overlap_memory"].sentence
+    assert sentence.startswith(
+        "Pageable memory in one piece, 64 MiB with work that takes as long as a copy, takes 14.2"
+    )
+    assert "pinned memory 1.43 ms (9.9 times as fast)" in sentence
+
+
+def test_directions_that_take_turns_are_a_warning(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    truth = synthetic_overlap.Truth(share=0.6)
+    cases = [*synthetic_overlap.cases("pinned", truth), synthetic_overlap.both_ways("pinned", 2.38e-3)]
+    run = synthetic.run(cases, device=synthetic.gpu(copy_engines=1))
+    finding = by_topic(run)["overlap_both_ways"]
+    assert finding.severity == "warning"
+    assert "take turns" in finding.sentence
+    assert finding.cause == "A single copy engine serves both directions."
+
+
+def test_directions_that_hinder_each_other_on_a_processor_are_none(
+    synthetic: ModuleType, synthetic_overlap: ModuleType
+) -> None:
+    cases = [
+        *synthetic_overlap.cases("pinned", synthetic_overlap.Truth(share=0.6)),
+        synthetic_overlap.both_ways("pinned", 4e-3),
+    ]
+    finding = by_topic(synthetic.run(cases, device=synthetic.cpu_device()))["overlap_both_ways"]
+    assert finding.severity == "info"
+    assert "hinder each other" in finding.sentence
+    assert "The processor makes the copies" in finding.cause
+
+
+def test_a_share_above_one_is_explained(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(share=1.2))
+    on_gpu = by_topic(synthetic.run(cases))["overlap_above_bound"]
+    on_cpu = by_topic(synthetic.run(cases, device=synthetic.cpu_device()))["overlap_above_bound"]
+    assert on_gpu.sentence == on_cpu.sentence
+    assert "of 22 pipelines are faster than their bound" in on_gpu.sentence
+    assert "the run cannot tell" in on_gpu.cause
+    assert "processor's caches" in on_cpu.cause
+
+
+def test_noise_is_called_so(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    truth = synthetic_overlap.Truth(overlaps=False, noise=0.3)
+    run = synthetic.run(synthetic_overlap.cases("pinned", truth))
+    assert "this run cannot tell whether chunks and streams gain" in by_topic(run)["overlap_pinned"].sentence
+    assert "whether pinned memory gains from chunks and streams, this run cannot tell" in overlap_verdict(run)
+
+
+def test_one_chunk_alone_is_no_comparison(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1,)))
+    assert "several chunks were not measured" in by_topic(run)["overlap_pinned"].sentence
+    assert overlap_verdict(run) == ""
+
+
+def test_many_chunks_alone_are_none_either(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(4, 16)))
+    assert "one chunk was not measured" in by_topic(run)["overlap_pinned"].sentence
+
+
+def test_copies_above_the_link_are_an_error(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    # 64 MiB in 0.5 ms are 134 GB/s.
+    run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(into=0.5e-3)))
+    assert "above_link" in {finding.topic for finding in findings(run) if finding.severity == "error"}
+
+
+def test_a_timeline_alone_says_nothing(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    run = synthetic.run([msgspec.structs.replace(synthetic_overlap.traced(), spans=[])])
+    assert overlap_findings(run) == []
