@@ -94,7 +94,7 @@ def _methods(memory: str, section: Section) -> list[str]:
         found.append("device_pack")
     if section.host_layout == "strided" or memory == "pageable":
         found += ["pack", "pack_threads"]
-    return found
+    return [method for method in found if method in section.methods] if section.methods else found
 
 
 def _reached(device: OpenDevice, memory: str) -> str:

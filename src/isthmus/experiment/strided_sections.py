@@ -18,6 +18,9 @@ _ROWS = (1, 32, KIB, 32 * KIB, MIB)
 # A row of a typical array, and one that no two pieces of share a page of any size below 1 MiB.
 _ARRAY_PITCH, _FAR_PITCH = 32 * KIB, MIB
 
+# Where both sides are strided: the others are what they are with one strided side.
+_ON_BOTH_SIDES = ("section", "whole", "kernel", "pack_threads")
+
 # One column of doubles out of a row-major array, as in M. Harris' and TEMPI's examples of what 2-D copies are slow at.
 _COLUMN_ROWS, _COLUMN_PITCH = 30720, 34952
 # A square array of doubles of 2048 cells a side with a halo of one.
@@ -29,13 +32,17 @@ _PADDING = 512
 
 
 class Section(NamedTuple):
-    """Rows of an array, and where they lie on either side; a `known` one is measured with every method."""
+    """Rows of an array, and where they lie on either side.
+
+    A `known` one is such as programs have. Every method is measured, or those of `methods` if there are some.
+    """
 
     extent: Extent
     host: Place
     device: Place
     known: bool = False
     directions: Sequence[Direction] = ("h2d", "d2h")
+    methods: Sequence[str] = ()
 
     @property
     def bytes(self) -> int:
@@ -95,13 +102,13 @@ class Bounds(NamedTuple):
 def bounds_of(mode: ModeName, shares_host_memory: bool) -> Bounds:
     """The bounds of a mode; tighter where device memory is host memory, on machines that are small as a rule."""
     if mode == "full":
-        most, known = (64 * MIB, 64 * MIB) if shares_host_memory else (512 * MIB, 2 * GIB)
-        return Bounds(64 * MIB, most, known, most, 2 * GIB, MIB, MIB, 32 * KIB, 32 * KIB)
+        most, known = (64 * MIB, 64 * MIB) if shares_host_memory else (256 * MIB, 2 * GIB)
+        return Bounds(64 * MIB, most, known, most, 2 * GIB, MIB, MIB, 8 * KIB, 8 * KIB)
     if mode == "quick":
         return Bounds(16 * MIB, 32 * MIB, 64 * MIB, 32 * MIB, 64 * MIB, KIB, 4 * KIB, 256, 256, few=True)
     if shares_host_memory:
         return Bounds(16 * MIB, 8 * MIB, 64 * MIB, 8 * MIB, 64 * MIB, 4 * KIB, 4 * KIB, 256, 4 * KIB, few=True)
-    return Bounds(64 * MIB, 128 * MIB, 2 * GIB, 32 * MIB, 256 * MIB, MIB, 32 * KIB, KIB, 4 * KIB)
+    return Bounds(64 * MIB, 64 * MIB, 2 * GIB, 32 * MIB, 256 * MIB, MIB, 32 * KIB, KIB, 4 * KIB)
 
 
 def grid_sections(widths: Sequence[int], mode: ModeName, bounds: Bounds) -> Iterator[tuple[Section, bool]]:
@@ -122,7 +129,8 @@ def grid_sections(widths: Sequence[int], mode: ModeName, bounds: Bounds) -> Iter
                 if rows > 1:
                     yield Section(extent, tight, apart), is_coarse
                 if rows > 1 and mode != "quick":
-                    yield Section(extent, apart, apart), is_coarse
+                    methods = () if mode == "full" else _ON_BOTH_SIDES
+                    yield Section(extent, apart, apart, methods=methods), is_coarse
 
 
 def known_sections(mode: ModeName, bounds: Bounds) -> list[Section]:
@@ -131,8 +139,8 @@ def known_sections(mode: ModeName, bounds: Bounds) -> list[Section]:
     apart = _strided(_COLUMN_PITCH)
     found = [
         Section(column, _tight(column), apart, known=True),
-        # For what copying the whole array costs, one way is enough.
-        Section(column, apart, apart, known=True, directions=("d2h",)),
+        # For what copying the whole array costs, which takes long to check, one way is enough.
+        Section(column, apart, apart, known=True, directions=("d2h",), methods=("section", "whole")),
     ]
     for doubles in _HALO_WIDTHS[:1] if bounds.few else _HALO_WIDTHS:
         halo = Extent(doubles * _DOUBLE, _HALO_SIDE)

@@ -58,7 +58,8 @@ from isthmus.model.shape import (
     steadiness,
     trend,
 )
-from isthmus.model.strided import STRIDED_METHODS, StridedCell, StridedGrid, strided_cells, strided_grids
+from isthmus.model.strided import STRIDED_METHODS, StridedCell, strided_cells
+from isthmus.model.strided_grid import StridedGrid, strided_grids
 from isthmus.model.strided_grid_findings import STRIDED_CHALLENGERS
 from isthmus.model.strided_padding import paddings
 from isthmus.model.strided_thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds

@@ -1,6 +1,6 @@
-"""Sections of arrays: what each method takes for one of them, and grids of them over row width and number of rows."""
+"""Sections of arrays: what each method takes for one of them, one way, from or to one kind of memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -9,7 +9,6 @@ import msgspec
 
 from isthmus.model.contrast import above, ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
-from isthmus.model.method_table import MethodTable
 from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import Case, Direction, Interval, LayoutName, Run
 
@@ -17,12 +16,9 @@ __all__ = [
     "DOUBLE",
     "DRIVER",
     "STRIDED_METHODS",
-    "GridKey",
     "Shape",
     "StridedCell",
-    "StridedGrid",
     "strided_cells",
-    "strided_grids",
 ]
 
 # The plainest first; `mapped_kernel` works on mapped memory where kernels reach no other.
@@ -40,9 +36,6 @@ STRIDED_METHODS = (
 # What every other method is compared with: the driver's 2-D or 3-D copy.
 DRIVER = "section"
 DOUBLE = 8
-
-# Row width in bytes, number of rows.
-GridKey = tuple[int, int]
 
 
 class Shape(NamedTuple):
@@ -143,53 +136,6 @@ class StridedCell:
         return ratio(self.points[method].rate, self.points[DRIVER].rate)
 
 
-@dataclass(frozen=True)
-class StridedGrid:
-    """The sections of one direction, kind of host memory and pair of layouts at one pitch, by width and rows.
-
-    `pitch_bytes` is None where it is twice the width of each row.
-    """
-
-    direction: Direction
-    host_memory: str
-    host_layout: LayoutName
-    device_layout: LayoutName
-    pitch_bytes: int | None
-    cells: Mapping[GridKey, StridedCell]
-    table: MethodTable
-
-    @property
-    def measured(self) -> dict[GridKey, StridedCell]:
-        """The cells in which methods can be compared."""
-        return {key: cell for key, cell in self.cells.items() if len(cell.points) > 1}
-
-    @property
-    def widths(self) -> list[int]:
-        """Of rows, in bytes, ascending."""
-        return sorted({width for width, _ in self.cells})
-
-    @property
-    def row_counts(self) -> list[int]:
-        """Ascending."""
-        return sorted({rows for _, rows in self.cells})
-
-    @property
-    def methods(self) -> list[str]:
-        """Those with points, the plainest first."""
-        found = {method for cell in self.cells.values() for method in cell.points}
-        return [method for method in STRIDED_METHODS if method in found]
-
-    def along_rows(self, width: int, method: str) -> dict[int, Point]:
-        """A method's points by the number of rows, for rows of one width."""
-        found = {rows: cell.points for (each, rows), cell in self.cells.items() if each == width}
-        return {rows: points[method] for rows, points in sorted(found.items()) if method in points}
-
-    def along_widths(self, rows: int, method: str) -> dict[int, Point]:
-        """A method's points by the width of rows, for one number of rows."""
-        found = {width: cell.points for (width, each), cell in self.cells.items() if each == rows}
-        return {width: points[method] for width, points in sorted(found.items()) if method in points}
-
-
 def strided_cells(run: Run) -> list[StridedCell]:
     """All sections of a run, pinned memory first; without those of which nothing was measured.
 
@@ -204,30 +150,6 @@ def strided_cells(run: Run) -> list[StridedCell]:
             groups.setdefault((named.host_memory, case.direction, *layouts, _shape(case)), []).append(named)
     found = [_cell(cases, target) for cases in groups.values()]
     return sorted((cell for cell in found if cell.points or cell.failed), key=_place)
-
-
-def strided_grids(cells: Iterable[StridedCell]) -> list[StridedGrid]:
-    """The grids with a cell in which methods can be compared, in the order of the cells."""
-    groups: dict[tuple[object, ...], list[StridedCell]] = {}
-    for cell in cells:
-        if not cell.shape.is_known:
-            pitch = None if cell.shape.is_dense else cell.shape.strided_pitch_bytes
-            groups.setdefault((cell.direction, cell.host_memory, *cell.layouts, pitch), []).append(cell)
-    grids = []
-    for chosen in groups.values():
-        first = chosen[0]
-        by_key = {(cell.shape.width_bytes, cell.rows): cell for cell in chosen}
-        grid = StridedGrid(
-            first.direction,
-            first.host_memory,
-            *first.layouts,
-            pitch_bytes=None if first.shape.is_dense else first.shape.strided_pitch_bytes,
-            cells=dict(sorted(by_key.items())),
-            table=_table(by_key),
-        )
-        if grid.measured:
-            grids.append(grid)
-    return grids
 
 
 def _named(case: Case) -> Case:
@@ -264,14 +186,6 @@ def _cell(cases: list[Case], target: float) -> StridedCell:
         moved={case.method: case.moved_bytes or case.bytes for case in cases},
         threads=max((case.threads or 0 for case in cases if case.method == "pack_threads"), default=0),
     )
-
-
-def _table(cells: Mapping[GridKey, StridedCell]) -> MethodTable:
-    seconds: dict[str, dict[tuple[float, float], float]] = {}
-    for key, cell in cells.items():
-        for method, point in cell.points.items():
-            seconds.setdefault(method, {})[key] = point.seconds.median
-    return MethodTable(seconds)
 
 
 def _place(cell: StridedCell) -> tuple[object, ...]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from isthmus.model.contrast import MATTERS, above
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, capitalised, enumerated, link_rate, memory_name
-from isthmus.model.strided import DRIVER, StridedCell, strided_cells, strided_grids
+from isthmus.model.strided import DRIVER, StridedCell, strided_cells
+from isthmus.model.strided_grid import strided_grids
 from isthmus.model.strided_grid_findings import grid_findings
 from isthmus.model.strided_padding import paddings
 from isthmus.model.strided_words import (

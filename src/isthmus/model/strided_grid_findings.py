@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from isthmus.model.finding import Finding
 from isthmus.model.method_table import held_out
 from isthmus.model.phrases import enumerated, link_rate, memory_name
-from isthmus.model.strided import StridedGrid
+from isthmus.model.strided_grid import StridedGrid
 from isthmus.model.strided_thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
 from isthmus.model.strided_words import (
     direction_words,

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from isthmus.model.curve import Point
 from isthmus.model.resample import interval_of, resampled_medians
-from isthmus.model.strided import DOUBLE, DRIVER, StridedGrid
+from isthmus.model.strided import DOUBLE, DRIVER
+from isthmus.model.strided_grid import StridedGrid
 from isthmus.model.threshold import Threshold, size_threshold
 from isthmus.record import Interval
 

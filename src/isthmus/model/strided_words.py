@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from isthmus.model.breakeven_words import about_uses
 from isthmus.model.phrases import about_bytes, times
-from isthmus.model.strided import DOUBLE, Shape, StridedCell, StridedGrid
+from isthmus.model.strided import DOUBLE, Shape, StridedCell
+from isthmus.model.strided_grid import StridedGrid
 from isthmus.model.threshold import Threshold
 from isthmus.record import Interval, LayoutName, format_bytes
 

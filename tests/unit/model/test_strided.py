@@ -6,7 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.model.strided import StridedGrid, strided_cells, strided_grids
+from isthmus.model.strided import strided_cells
+from isthmus.model.strided_grid import StridedGrid, strided_grids
 from isthmus.model.strided_padding import paddings
 from isthmus.model.strided_thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
 from isthmus.model.strided_words import rows_words, section_kind, section_words, width_words
