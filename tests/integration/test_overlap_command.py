@@ -1,0 +1,81 @@
+"""`isthmus measure overlap` as a user runs it: what it records, what it shows, and what wrong results cost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.experiment.devices import probe
+from isthmus.record import Run, read_run
+
+HANGS_SECONDS = 120
+QUICK = ("measure", "overlap", "--quick", "--sizes", "256KiB", "--time", "0.5", "-o", "a.json")
+
+Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path) -> Isthmus:
+    """Runs a quick measurement with these words; gives how it ended, and the run."""
+
+    def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run]:
+        done = subprocess.run(
+            [sys.executable, "-m", "isthmus", *QUICK, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            timeout=HANGS_SECONDS,
+        )
+        return done, read_run(tmp_path / "a.json")
+
+    return run
+
+
+@pytest.mark.parametrize("device", ["host", "opencl:0"])
+def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(isthmus: Isthmus, device: str) -> None:
+    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
+        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+    done, run = isthmus("--device", device)
+    assert done.returncode == 0, done.stderr
+    assert run.end
+    assert run.end.status == "complete"
+    measured = [case for case in run.cases if not case.skipped]
+    assert {"pipeline", "in_alone", "work_alone", "out_alone", "both_ways", "traced"} == {
+        case.method for case in measured
+    }
+    assert {case.verified for case in measured if case.method == "pipeline"} == {"yes"}
+    assert {case.host_memory for case in measured} == {"pinned", "pageable", "staged", "device"}
+    assert all(case.spans for case in measured if case.method == "traced")
+    assert "Share of the bound, 256 KiB" in done.stdout
+    assert "Timeline: pinned, 256 KiB" in done.stdout
+    # What is out of reach of this processor is not left out in silence.
+    assert all(case.note for case in run.cases if case.skipped)
+
+
+def test_wrong_results_fail_the_run(isthmus: Isthmus) -> None:
+    done, run = isthmus("--device", "host:fault=work:partial", "--memory", "pinned")
+    assert done.returncode == 1
+    assert "moved wrong data" in done.stderr
+    wrong = [case for case in run.cases if case.verified == "no"]
+    assert wrong
+    assert all("32-bit words did not come back as computed" in case.note for case in wrong)
+
+
+def test_a_direction_is_nothing_to_choose(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", *QUICK, "--direction", "h2d"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=HANGS_SECONDS,
+    )
+    assert done.returncode == 2
+    assert "no experiment that was chosen has a direction to choose" in done.stderr
