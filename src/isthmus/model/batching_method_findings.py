@@ -105,13 +105,15 @@ def cliff_finding(surfaces: Sequence[BatchingSurface]) -> Finding | None:
             f"The driver's batch call has no cliff: with {count} pieces of {format_bytes(sizes[0])} to "
             f"{format_bytes(sizes[-1])}, larger ones never take clearly less time.",
         )
-    surface, cliff = max(jumps, key=lambda each: each[1].gain.median)
+    _, cliff = max(jumps, key=lambda each: each[1].gain.median)
+    alike = [surface for surface, each in jumps if (each.below, each.above) == (cliff.below, cliff.above)]
+    places = [f"{way_words(surface)} with {memory_name(surface.host_memory)}" for surface in alike]
+    where = "wherever it was measured" if len(places) == len(looked) else enumerated(places)
     return Finding(
         "info",
         "batching_cliff",
-        f"The driver's batch call has a cliff: {cell_words((cliff.below, cliff.pieces))} take "
-        f"{factor_words(cliff.gain)} as long as as many of {format_bytes(cliff.above)} ({_cliff_rates(cliff)}; "
-        f"{way_words(surface)}, {memory_name(surface.host_memory)}).",
+        f"The driver's batch call has a cliff, {where}: {cell_words((cliff.below, cliff.pieces))} take "
+        f"{factor_words(cliff.gain)} as long as {cliff.pieces} of {format_bytes(cliff.above)} ({_cliff_rates(cliff)}).",
         cause="Time that falls as pieces grow means that the driver handles them in another way from that size on.",
         fix=f"Give it pieces of {format_bytes(cliff.above)} and more, and smaller ones to what is fastest there.",
     )

@@ -13,13 +13,11 @@ from isthmus.report.section import Chart, LegendEntry, Part
 
 __all__ = ["curves_part", "figures_part", "point_cell"]
 
-# Few enough to look at, and as far apart as methods differ: hundreds and thousands of pieces.
 _DRAWN_COUNTS = 2
-_LEAST_SIZES = 2
 
 
 def curves_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
-    """A chart for each surface and for the numbers of pieces for which most sizes of several pieces were measured."""
+    """For each surface charts of the largest numbers of pieces of which half of the sizes, or more, were measured."""
     charts = tuple(drawn for index, surface in sources for drawn in _charts(runs, index, surface))
     if not charts:
         return None
@@ -42,8 +40,8 @@ def figures_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
 
 def _charts(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Iterator[Chart]:
     sizes = {count: [size for size, each in surface.measured if each == count] for count in surface.counts if count > 1}
-    wide = [count for count in sizes if len(sizes[count]) >= _LEAST_SIZES]
-    for count in sorted(sorted(wide, key=lambda each: (-len(sizes[each]), -each))[:_DRAWN_COUNTS]):
+    least = max(2, max(map(len, sizes.values()), default=0) / 2)
+    for count in sorted(count for count in sizes if len(sizes[count]) >= least)[-_DRAWN_COUNTS:]:
         title = f"{count} pieces, {setting_title(runs, index, surface)}"
         label = f"Rate against the bytes of a piece, {title}; its figures are in the tables below."
         yield Chart(title, label, _chart(runs[index], surface, count))

@@ -51,8 +51,12 @@ def _grid(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Grid:
         )
         for size in surface.sizes
     )
-    columns = tuple(Column(f"{count}\npieces", f"{count} pieces") for count in surface.counts)
+    columns = tuple(Column(f"{count}\npiece{_s(count)}", f"{count} piece{_s(count)}") for count in surface.counts)
     return Grid(setting_title(runs, index, surface), columns, (Group("", rows),), corner="Piece")
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def fastest_cell(cell: BatchingCell | None) -> Cell:

@@ -74,8 +74,8 @@ def test_the_fastest_are_counted(h200: Run) -> None:
 
 def test_the_cliff_is_located(h200: Run) -> None:
     found = topic(h200, "batching_cliff")
-    assert "256 pieces of 24 KiB take 7.1 times" in found.sentence
-    assert "as long as as many of 28 KiB (5.4" in found.sentence
+    assert "cliff, wherever it was measured: 256 pieces of 24 KiB take 7.1 times" in found.sentence
+    assert "as long as 256 of 28 KiB (5.4" in found.sentence
     assert "28 KiB and more" in found.fix
 
 
@@ -139,3 +139,10 @@ def test_a_single_point_is_one(synthetic: ModuleType, synthetic_batching: Module
     methods = {name: synthetic_batching.H200[name] for name in ("copies", "kernel")}
     run = synthetic.run(synthetic_batching.cases(methods, [4 * KIB], [16]))
     assert "H2D, of 1 point, a kernel" in topic(run, "batching_fastest_pinned").sentence
+
+
+def test_a_cliff_of_one_surface_is_said_of_it_alone(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    smooth = {**synthetic_batching.H200, "batch": synthetic_batching.Cost(5e-6, 1e-6, 55e9)}
+    cases = synthetic_batching.cases(synthetic_batching.H200) + synthetic_batching.cases(smooth, direction="d2h")
+    sentence = topic(synthetic.run(cases), "batching_cliff").sentence
+    assert "has a cliff, H2D with pinned memory: 256 pieces of 24 KiB" in sentence
