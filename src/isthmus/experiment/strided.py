@@ -137,7 +137,7 @@ def _most_span_bytes(points: Sequence[Point], memory_bytes: int, shares_host_mem
     """The largest arrays whose buffers fit into `memory_bytes`; 0 where none do."""
     for most in sorted({point.section.span_bytes for point in points}, reverse=True):
         fitting = [point for point in points if point.section.span_bytes <= most]
-        if bytes_needed(fitting, shares_host_memory) <= memory_bytes:
+        if bytes_needed(fitting, _threads(), shares_host_memory) <= memory_bytes:
             return most
     return 0
 

@@ -6,11 +6,13 @@ from isthmus import _native
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.pieces import PieceSubject, Side
 from isthmus.experiment.strided_sections import Point
-from isthmus.record import Case
+from isthmus.record import MIB, Case
 
 __all__ = ["SectionBuffers", "bytes_needed"]
 
 _ENDS = ("source", "destination")
+# What each thread packs through, at least: native/transfer/staging.hpp.
+_SLOTS_BYTES = 2 * MIB
 
 
 class SectionBuffers:
@@ -46,7 +48,7 @@ class SectionBuffers:
         return PieceSubject(template, destination, source, point.section.extent, self._reference, self._staging)
 
 
-def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
+def bytes_needed(points: Sequence[Point], threads: int, shares_host_memory: bool) -> int:
     """Host memory for the buffers of all points; with the device's where device memory is host memory."""
     sizes = _sizes(points)
     read = max((size for (_, end), size in sizes.items() if end == "source"), default=0)
@@ -58,7 +60,8 @@ def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
     # What was written is read back to be checked.
     checked = max((size for (_, end), size in sizes.items() if end == "destination"), default=0)
     packed = max((point.section.bytes for point in points), default=0)
-    return read + held + checked + packed * (2 if shares_host_memory else 1)
+    staging = max(packed, threads * _SLOTS_BYTES) if points else 0
+    return read + held + checked + staging * (2 if shares_host_memory else 1)
 
 
 def _sizes(points: Sequence[Point]) -> dict[tuple[str, str], int]:

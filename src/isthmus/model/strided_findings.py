@@ -156,15 +156,16 @@ def _padding(cells: Sequence[StridedCell]) -> Finding | None:
     if not found:
         return None
     shape = found[0].padded.shape
-    told = []
+    by_answer: dict[str, list[str]] = {}
     for each in found:
         slowdown = each.slowdowns[DRIVER]
         different = slowdown.low > 1 or slowdown.high < 1
         text = f"{factor_words(slowdown)} as long" if different else "no longer for certain"
-        told.append(f"{text} {_where(each.padded)}")
+        by_answer.setdefault(text, []).append(_where(each.padded))
+    told = [f"{answer} {enumerated(ways)}" for answer, ways in by_answer.items()]
     return Finding(
         "info",
         "strided_padding",
         f"Rows of {format_bytes(shape.width_bytes)} that are padded to {format_bytes(shape.device_pitch_bytes)} on the "
-        f"device, as pitched allocations pad them, take the driver's copy {enumerated(told)}.",
+        f"device, as pitched allocations pad them, take the driver's copy {'; '.join(told)}.",
     )

@@ -224,11 +224,12 @@ def test_buffers_hold_what_is_planned(host: OpenDevice) -> None:
     far, tight = Section(extent, Place(4096, 4096), Place(4096, 8)), Section(extent, Place(4096, 8), Place(4096, 8))
     near = [Point("pinned", "h2d", "section", tight)]
     wide = [*near, Point("pinned", "h2d", "section", far)]
-    assert bytes_needed(near, shares_host_memory=False) < bytes_needed(near, shares_host_memory=True)
+    assert bytes_needed(near, 1, shares_host_memory=False) < bytes_needed(near, 1, shares_host_memory=True)
     # The source and what it is compared with.
-    more = bytes_needed(wide, shares_host_memory=False) - bytes_needed(near, shares_host_memory=False)
+    more = bytes_needed(wide, 8, shares_host_memory=False) - bytes_needed(near, 8, shares_host_memory=False)
     assert more == pytest.approx(2 * 99 * 4096, abs=2 * 4096)
-    assert bytes_needed([], shares_host_memory=True) == 0
+    assert bytes_needed([], 8, shares_host_memory=True) == 0
+    assert bytes_needed(near, 8, shares_host_memory=False) > 16 * MIB
     assert SectionBuffers(wide, host.native, 1, 0)
 
 
