@@ -7,8 +7,9 @@ import pytest
 
 from isthmus.record import KIB, MIB, Run
 from isthmus.report.allocation import section
+from isthmus.report.chart import Spec
 from isthmus.report.grid import Cell, Grid
-from isthmus.report.section import Part, Section
+from isthmus.report.section import Chart, Part, Section
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,12 @@ def shown(run: Run) -> Section:
     found = section([run])
     assert found
     return found
+
+
+def spec_of(chart: Chart) -> Spec:
+    """What a chart of curves draws."""
+    assert isinstance(chart.spec, Spec)
+    return chart.spec
 
 
 def part(shown: Section, title: str) -> Part:
@@ -46,15 +53,15 @@ def test_each_phase_is_drawn_by_call_and_by_byte_with_malloc_beside_everything(s
             "Managed and device memory, per call",
             "Managed and device memory, per byte",
         ]
-        assert all("malloc" in [curve.name for curve in chart.spec.curves] for chart in charts)
+        assert all("malloc" in [curve.name for curve in spec_of(chart).curves] for chart in charts)
         # One scale for both sides.
-        assert charts[0].spec.y.domain == charts[2].spec.y.domain
-        assert charts[1].spec.y.domain == charts[3].spec.y.domain
+        assert spec_of(charts[0]).y.domain == spec_of(charts[2]).y.domain
+        assert spec_of(charts[1]).y.domain == spec_of(charts[3]).y.domain
 
 
 def test_times_per_byte_are_those_per_call_over_the_size(shown: Section) -> None:
     call, byte = part(shown, "Allocating").charts[:2]
-    for first, second in zip(call.spec.curves, byte.spec.curves, strict=True):
+    for first, second in zip(spec_of(call).curves, spec_of(byte).curves, strict=True):
         for seconds, nanoseconds in zip(first.rows, second.rows, strict=True):
             assert nanoseconds["y"] == pytest.approx(1e9 * seconds["y"] / seconds["x"], rel=1e-3)
             assert nanoseconds["low"] <= nanoseconds["y"] <= nanoseconds["high"]
@@ -62,7 +69,7 @@ def test_times_per_byte_are_those_per_call_over_the_size(shown: Section) -> None
 
 def test_the_legend_names_what_is_drawn_and_tells_it_apart_without_colour(shown: Section) -> None:
     allocating = part(shown, "Allocating")
-    drawn = {curve.name for chart in allocating.charts for curve in chart.spec.curves}
+    drawn = {curve.name for chart in allocating.charts for curve in spec_of(chart).curves}
     assert {entry.name for entry in allocating.legend} == drawn
     assert len({(entry.look.dash, entry.look.shape) for entry in allocating.legend}) == len(drawn)
 

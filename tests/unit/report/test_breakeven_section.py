@@ -12,9 +12,10 @@ from isthmus.model import Threshold, analyse_breakeven
 from isthmus.record import KIB, MIB, Run
 from isthmus.report import breakeven, terminal
 from isthmus.report.breakeven_cells import size_cell, uses_cell
+from isthmus.report.chart import Spec
 from isthmus.report.grid import Cell, Grid, Row
 from isthmus.report.labels import kind_label
-from isthmus.report.section import Part, Section
+from isthmus.report.section import Chart, Part, Section
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,12 @@ def section(run: Run) -> Section:
     found = breakeven.section([run])
     assert found
     return found
+
+
+def spec_of(chart: Chart) -> Spec:
+    """What a chart of curves draws."""
+    assert isinstance(chart.spec, Spec)
+    return chart.spec
 
 
 def part(section: Section, title: str) -> Part:
@@ -92,9 +99,9 @@ def test_the_three_figures_of_2008_are_drawn_for_every_way(section: Section) -> 
         "Where only a result comes back, one use",
     ]
     assert len(times.legend) == 8
-    assert {curve.name for curve in times.charts[0].spec.curves} == {entry.name for entry in times.legend}
-    assert [len(chart.spec.curves) for chart in speeds.charts] == [7] * 6
-    marks = [[size for size, _ in chart.spec.verticals] for chart in speeds.charts[:3]]
+    assert {curve.name for curve in spec_of(times.charts[0]).curves} == {entry.name for entry in times.legend}
+    assert [len(spec_of(chart).curves) for chart in speeds.charts] == [7] * 6
+    marks = [[size for size, _ in spec_of(chart).verticals] for chart in speeds.charts[:3]]
     assert marks == [[16 * MIB, 10 * MIB], [128 * MIB], []]
 
 

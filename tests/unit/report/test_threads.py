@@ -9,14 +9,21 @@ import pytest
 
 from isthmus.record import GIB, MIB, Run
 from isthmus.report import terminal
+from isthmus.report.chart import Spec
 from isthmus.report.grid import Cell, Grid
-from isthmus.report.section import Part, Section
+from isthmus.report.section import Chart, Part, Section
 from isthmus.report.threads import section
 
 
 @pytest.fixture(scope="module")
 def full(synthetic: ModuleType, synthetic_threads: ModuleType) -> Run:
     return synthetic.run(synthetic_threads.h200_cases())  # type: ignore[no-any-return]
+
+
+def spec_of(chart: Chart) -> Spec:
+    """What a chart of curves draws."""
+    assert isinstance(chart.spec, Spec)
+    return chart.spec
 
 
 def made(*runs: Run) -> Section:
@@ -59,13 +66,13 @@ def test_a_chart_for_each_direction_and_kind_with_the_link_on_one_scale(full: Ru
         for way in ("Host to device (H2D)", "Device to host (D2H)", "Both ways at once (rates are sums)")
         for kind in ("pageable", "pinned")
     ]
-    rules = [text for chart in charts for _, text in chart.spec.rules]
+    rules = [text for chart in charts for _, text in spec_of(chart).rules]
     assert rules == ["link 63.0 GB/s"] * 4 + ["both links 126 GB/s"] * 2
-    scales = [chart.spec.y.domain for chart in charts]
+    scales = [spec_of(chart).y.domain for chart in charts]
     assert scales[0] == scales[1]
     assert scales[2] == scales[3]
-    assert {chart.spec.x.domain for chart in part(made(full), "Rate against threads, 1 GiB").charts} == {(1, 32)}
-    curves = charts[1].spec.curves
+    assert {spec_of(chart).x.domain for chart in part(made(full), "Rate against threads, 1 GiB").charts} == {(1, 32)}
+    curves = spec_of(charts[1]).curves
     assert {row["x"] for curve in curves for row in curve.rows} == {1, 2, 4, 8, 16, 32}
     assert {curve.name for curve in curves} == {
         "slices, shared stream",
@@ -119,7 +126,7 @@ def test_failed_skipped_and_missing_cells(synthetic: ModuleType, synthetic_threa
     assert states["32"] == ["skipped", "missing"]
     assert cell(grid, "pinned, GB/s", "32", "slices, shared stream").detail == "a container allows 20 threads"
     crosses = [
-        cross["x"] for curve in part(found, "Rate against threads").charts[0].spec.curves for cross in curve.failed
+        cross["x"] for curve in spec_of(part(found, "Rate against threads").charts[0]).curves for cross in curve.failed
     ]
     assert crosses == [2]
 
@@ -127,7 +134,7 @@ def test_failed_skipped_and_missing_cells(synthetic: ModuleType, synthetic_threa
 def test_without_a_link_no_share_and_no_rule(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 9.0})
     found = part(made(synthetic.run(cases, device=synthetic.cpu_device())), "Rate against threads")
-    assert found.charts[0].spec.rules == ()
+    assert spec_of(found.charts[0]).rules == ()
     assert "best, of link" not in [column.name for column in found.grids[0].columns]
     (published,) = part(made(synthetic.run(cases, device=synthetic.cpu_device())), "Beside").grids
     assert [column.name for column in published.columns] == ["SpursEngine, MB/s", "of theory", "pinned, GB/s"]
@@ -152,7 +159,7 @@ def test_costs_of_creating_threads_with_the_line_through_them(full: Run) -> None
     share = cell(grid, "64 MiB: % of the transfer", "16", "pinned H2D")
     assert float(share.text) == pytest.approx(34, abs=1)
     (chart,) = found.charts
-    (line,) = [curve for curve in chart.spec.curves if curve.name == "straight line through all transfers"]
+    (line,) = [curve for curve in spec_of(chart).curves if curve.name == "straight line through all transfers"]
     assert [row["x"] for row in line.rows] == [1, 64]
     assert line.rows[1]["y"] == pytest.approx(1.62, rel=0.03)
 
@@ -206,7 +213,7 @@ def test_several_runs_stand_beside_each_other_on_one_scale(
     assert float(cell(grid, "pinned, GB/s", "1", "slices, shared stream B").text) < 6
     assert [column.run for column in grid.columns if column.name == "best, of link"] == ["A"]
     assert found.charts[2].title == "Host to device (H2D), pinned: B: cpu-haswell (opencl:0), run slow"
-    first, second = (chart.spec.y.domain for chart in found.charts[1:3])
+    first, second = (spec_of(chart).y.domain for chart in found.charts[1:3])
     assert first == second
 
 
