@@ -167,7 +167,8 @@ def _prepare(device: _native.Device, points: Sequence[_Point], seed: int) -> Pre
         except (OutOfMemory, Unsupported) as error:
             ended += [[skipped_case(template(point), reason_of(error))] for point in points if point.cell.bytes == most]
             continue
-        return Prepared([buffers.subject(template(point), *point[1:], staging) for point in fitting], ended)
+        subjects = [buffers.subject(template(point), *point[1:], staging) for point in fitting]
+        return Prepared(subjects, ended, buffers.placement())
     return Prepared([], ended)
 
 

@@ -8,6 +8,7 @@ from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching_grid import Cell, Setting
+from isthmus.experiment.buffers import page_shares
 from isthmus.experiment.pieces import Extent, PieceSubject, Place, Side
 from isthmus.experiment.reasons import reason_of
 from isthmus.record import Case, LayoutName
@@ -61,6 +62,10 @@ class PieceBuffers:
         except IsthmusError as error:
             return reason_of(error)
         return None
+
+    def placement(self) -> dict[str, dict[str, float]]:
+        """Share of each kind's pages on each NUMA node."""
+        return page_shares((*self._sources.values(), *self._destinations.values()))
 
     def _sides(self, setting: Setting, cell: Cell) -> tuple[Side, Side]:
         """Destination and source."""

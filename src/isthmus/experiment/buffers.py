@@ -7,7 +7,7 @@ from isthmus import _native
 from isthmus.experiment.arena import Arena, allocate_largest
 from isthmus.experiment.blocks import Point
 
-__all__ = ["Lane", "TransferBuffers", "wrong_data"]
+__all__ = ["Lane", "TransferBuffers", "page_shares", "wrong_data"]
 
 # A way, the host's side of it (or the managed memory that moves) and the device's (None for managed memory).
 Lane = tuple[str, _native.Buffer, _native.Buffer | None]
@@ -53,11 +53,7 @@ class TransferBuffers:
 
     def placement(self) -> dict[str, dict[str, float]]:
         """Share of each kind's pages on each NUMA node."""
-        nodes: dict[str, list[int]] = {}
-        for (kind, _), arena in self._arenas.items():
-            if kind != "device" and arena.buffer is not None:
-                nodes.setdefault(kind, []).extend(arena.buffer.nodes(_PAGES_CHECKED))
-        return {kind: _shares(of_kind) for kind, of_kind in nodes.items()}
+        return page_shares(arena.buffer for arena in self._arenas.values() if arena.buffer is not None)
 
     def lanes(self, point: Point) -> list[Lane]:
         """The buffers of a point, way by way. Precondition: why_not is None."""
@@ -67,6 +63,15 @@ class TransferBuffers:
             assert memory is not None, "why_not finds what could not be allocated"
             lanes.append((way, memory, on_device[0] if on_device else None))
         return lanes
+
+
+def page_shares(buffers: Iterable[_native.Buffer]) -> dict[str, dict[str, float]]:
+    """Share of the pages of each kind of host memory on each NUMA node, device memory left out."""
+    nodes: dict[str, list[int]] = {}
+    for buffer in buffers:
+        if buffer.kind != "device":
+            nodes.setdefault(buffer.kind, []).extend(buffer.nodes(_PAGES_CHECKED))
+    return {kind: _shares(of_kind) for kind, of_kind in nodes.items()}
 
 
 def _shares(nodes: Sequence[int]) -> dict[str, float]:

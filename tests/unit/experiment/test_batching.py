@@ -253,6 +253,13 @@ def test_pieces_that_do_not_arrive_are_found() -> None:
     assert "of 16 pieces differ, the first is piece" in case.note
 
 
+def test_where_the_pages_lie_is_recorded(host: OpenDevice) -> None:
+    (batch,) = plan(host, Options(mode="quick", sizes=[256]), PLENTY).batches
+    placement = batch.prepare().placement
+    assert set(placement) == {"pageable", "pinned"}
+    assert all(sum(shares.values()) == pytest.approx(1) for shares in placement.values())
+
+
 def test_calls_that_fail_cost_their_case_alone() -> None:
     cases = measured(open_device("host:fault=batch:fail"), SMALL, most_pieces=16)
     failed = {case.method for case in cases if case.skipped}
