@@ -189,5 +189,6 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
             ]
             points = [point for point in points if point.section.span_bytes < largest]
             continue
-        return Prepared([buffers.subject(template(point), point) for point in points], ended)
+        subjects = [buffers.subject(template(point), point) for point in points]
+        return Prepared(subjects, ended, buffers.placement())
     return Prepared([], ended)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from isthmus import _native
 from isthmus.experiment.arena import PAGE_BYTES
+from isthmus.experiment.buffers import page_shares
 from isthmus.experiment.pieces import PieceSubject, Side
 from isthmus.experiment.strided_sections import Point
 from isthmus.record import MIB, Case
@@ -46,6 +47,10 @@ class SectionBuffers:
             for kind in [_kind(point, end)]
         )
         return PieceSubject(template, destination, source, point.section.extent, self._reference, self._staging)
+
+    def placement(self) -> dict[str, dict[str, float]]:
+        """Share of each kind's pages on each NUMA node."""
+        return page_shares(self._buffers.values())
 
 
 def bytes_needed(points: Sequence[Point], threads: int, shares_host_memory: bool) -> int:

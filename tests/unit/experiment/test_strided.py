@@ -250,6 +250,8 @@ def test_a_lack_of_memory_ends_the_largest_arrays_alone(host: OpenDevice, monkey
     (ended,) = prepared.ended
     assert [(case.rows, case.skipped, case.note) for case in ended] == [(30720, True, "no memory left")]
     assert len(prepared.subjects) == len(points) - 1
+    # What arrives is compared with pageable memory.
+    assert set(prepared.placement) == {"pinned", "pageable"}
 
 
 def test_a_device_that_fails_at_more_ends_the_run(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
