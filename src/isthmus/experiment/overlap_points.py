@@ -53,8 +53,11 @@ class Sweep(NamedTuple):
 
 def points_of(size: int, sweep: Sweep, kinds: Sequence[str], threads: int) -> list[Point]:
     """Every point; those of staged memory have no more streams than there are `threads`."""
-    found = [Point("work_alone", "device", size, ratio, 1, 1) for ratio in sweep.ratios]
-    found += [Point("work_alone", "device", size, MAIN_RATIO, chunks, streams) for chunks, streams in _ALONE[1:]]
+    found = [
+        Point("work_alone", "device", size, ratio, chunks, streams)
+        for ratio in sweep.ratios
+        for chunks, streams in _ALONE
+    ]
     for kind in kinds:
         ways = sweep.ways[kind]
         most = threads if kind == "staged" else max(ways.streams)

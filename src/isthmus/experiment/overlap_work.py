@@ -60,13 +60,13 @@ def _work(seconds_of: Callable[[int], float], copy_seconds: float, ratio: float,
     if _distance(known[best], wanted) <= _TOLERANCE:
         return Work(ratio, best, reached)
     if known[min(known)] > wanted:
-        return Work(ratio, best, reached, f"even one round of the work takes {reached:.2g} times as long as a copy")
+        return Work(ratio, best, reached, f"even one round of the work takes {reached:.2f} times as long as a copy")
     if known[max(known)] < wanted:
         most = (
             f"{max(known)} rounds of the work take only {known[max(known)] / copy_seconds:.2g} times as long as a copy"
         )
         return Work(ratio, best, reached, most)
-    nearest = f"the nearest, {best}, takes {reached:.2g} times as long as a copy"
+    nearest = f"the nearest, {best}, takes {reached:.2f} times as long as a copy"
     return Work(ratio, best, reached, f"no number of rounds of the work takes that long; {nearest}")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.finding import Finding
-from isthmus.model.overlap import Overlap, main_overlaps, overlaps
+from isthmus.model.overlap import Answer, Overlap, PipelinePoint, main_overlaps, overlaps
 from isthmus.model.overlap_exchange import exchanges
 from isthmus.model.overlap_gain_findings import gain_finding
 from isthmus.model.overlap_limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
@@ -14,6 +14,7 @@ from isthmus.record import Run, format_bytes, format_seconds
 
 __all__ = ["overlap_findings", "overlap_verdict"]
 
+_NO_GAIN: tuple[Answer, ...] = ("no", "cannot tell")
 _UNCERTAIN = "whether faster, this run cannot tell"
 
 
@@ -37,22 +38,23 @@ def overlap_findings(run: Run) -> list[Finding]:
 
 def overlap_verdict(run: Run) -> str:
     """What to take away about overlap; empty where none was measured."""
-    mains = main_overlaps(overlaps(run))
-    told = [text for each in mains if (text := _told(each))]
+    mains = [each for each in main_overlaps(overlaps(run)) if each.best and each.best.speedup]
+    told = [_gained(each, each.best) for each in mains if each.gains == "yes" and each.best]
+    none, unknown = ([memory_name(each.host_memory) for each in mains if each.gains == answer] for answer in _NO_GAIN)
+    if none:
+        told.append(f"{enumerated(none)} gain{'s' if len(none) == 1 else ''} nothing from chunks and streams")
+    if unknown:
+        verb = "gains" if len(unknown) == 1 else "gain"
+        told.append(f"whether {enumerated(unknown)} {verb} from chunks and streams, this run cannot tell")
     return f"{'; '.join(told)}." if told else ""
 
 
-def _told(each: Overlap) -> str:
-    name, best = memory_name(each.host_memory), each.best
-    if best is None or best.speedup is None:
-        return ""
+def _gained(each: Overlap, best: PipelinePoint) -> str:
+    assert best.speedup is not None
     way = way_words(each.host_memory, best.chunks, best.streams)
-    if each.gains == "yes":
-        share = f", {100 * best.share.median:.0f} % of the bound" if best.share else ""
-        return f"{name} in {way} is {best.speedup.median:.2f} times as fast as copy, work and copy in turn{share}"
-    if each.gains == "no":
-        return f"{name} gains nothing from chunks and streams"
-    return f"whether {name} gains from chunks and streams, this run cannot tell"
+    share = f", {100 * best.share.median:.0f} % of the bound" if best.share else ""
+    faster = f"{best.speedup.median:.2f} times as fast as copy, work and copy in turn"
+    return f"{memory_name(each.host_memory)} in {way} is {faster}{share}"
 
 
 def _comparison(mains: Sequence[Overlap]) -> Finding | None:

@@ -83,15 +83,16 @@ def above_bound_finding(run: Run, everything: Sequence[Overlap]) -> Finding | No
         return None
     each, most = max(above, key=lambda pair: pair[1].share.median if pair[1].share else 0.0)
     assert most.share is not None
+    which = "is faster than its bound, it" if len(above) == 1 else "are faster than their bound; the fastest"
     text = (
-        f"{len(above)} of {len(points)} pipelines are faster than their bound; the most is "
+        f"{len(above)} of {len(points)} pipelines {which} is "
         f"{way_words(each.host_memory, most.chunks, most.streams)} of {memory_name(each.host_memory)}, "
         f"{work_words(each.ratio)}, with {percent(most.share)} of it. There it is no bound, and shares are too high."
     )
     if run.fingerprint.device.shares_host_memory:
         cause = (
-            "A chunk is still in the processor's caches when the next stage takes it, which does not help the stages "
-            "that are measured alone, on all of the data."
+            "A chunk is still in the processor's caches when the next stage takes it, or several chunks are worked "
+            "on by as many of its cores; the stages that were measured alone had less of that."
         )
     else:
         cause = (

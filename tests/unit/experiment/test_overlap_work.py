@@ -32,7 +32,7 @@ def test_every_ratio_is_met_on_a_gpu() -> None:
 def test_ratios_below_one_round_are_out_of_reach_and_say_so() -> None:
     works = {work.ratio: work for work in calibrate(cpu, COPY, RATIOS)}
     for ratio in (0.1, 0.3, 1):
-        assert works[ratio].why_not == "even one round of the work takes 2.4 times as long as a copy"
+        assert works[ratio].why_not == "even one round of the work takes 2.40 times as long as a copy"
     for ratio in (3, 10):
         assert not works[ratio].why_not
         assert cpu(works[ratio].rounds) / COPY == pytest.approx(ratio, rel=0.2)

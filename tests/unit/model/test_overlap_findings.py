@@ -51,6 +51,18 @@ def test_the_verdict_names_the_best_pipelines(h200: Run) -> None:
     assert text in verdict([h200])
 
 
+def test_the_verdict_names_together_what_has_one_answer(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    cases = [
+        *synthetic_overlap.cases("pinned", synthetic_overlap.PAGEABLE),
+        *synthetic_overlap.cases("pageable", synthetic_overlap.PAGEABLE),
+        *synthetic_overlap.cases("staged", synthetic_overlap.Truth(overlaps=False, noise=0.3)),
+    ]
+    assert overlap_verdict(synthetic.run(cases)) == (
+        "pinned memory and pageable memory gain nothing from chunks and streams; whether staged pageable memory gains "
+        "from chunks and streams, this run cannot tell."
+    )
+
+
 def test_the_comparison_starts_from_what_programs_do_first(h200: Run) -> None:
     sentence = by_topic(h200)["overlap_memory"].sentence
     assert sentence.startswith(
