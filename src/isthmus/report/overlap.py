@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 
 from isthmus.record import Run
+from isthmus.report.overlap_best import best_part
 from isthmus.report.overlap_charts import chart_parts
-from isthmus.report.overlap_tables import best_part, exchange_part, share_parts
+from isthmus.report.overlap_exchange import exchange_part
+from isthmus.report.overlap_shares import share_parts
+from isthmus.report.overlap_sources import sources
 from isthmus.report.overlap_timeline import timeline_parts
 from isthmus.report.section import Section
 
@@ -21,6 +24,13 @@ _INTRO = (
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
-    first = [part for part in (best_part(runs), exchange_part(runs)) if part]
-    parts = (*first[:1], *share_parts(runs), *chart_parts(runs), *first[1:], *timeline_parts(runs))
-    return Section("overlap", "Overlap", _INTRO, parts) if parts else None
+    everything = sources(runs)
+    parts = [
+        best_part(runs, everything),
+        *share_parts(runs, everything),
+        *chart_parts(runs, everything),
+        exchange_part(runs),
+        *timeline_parts(runs),
+    ]
+    shown = tuple(part for part in parts if part)
+    return Section("overlap", "Overlap", _INTRO, shown) if shown else None

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from isthmus.model import Overlap, PipelinePoint, main_overlaps
+from isthmus.model import Overlap, PipelinePoint
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.labels import kind_label, run_title
-from isthmus.report.overlap_tables import Source, sources, work_label
+from isthmus.report.overlap_sources import Source, streams_label, work_label
 from isthmus.report.palette import Look, numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
 
@@ -19,31 +19,21 @@ _BOUND_LOOK = numbered_look(5)
 _CHUNKS = "chunks"
 
 
-def chart_parts(runs: Sequence[Run]) -> list[Part]:
+def chart_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]:
     """Speed-up of the work to conclude from first, by streams; then shares of the bound, by work."""
-    everything = sources(runs)
     parts = [_speedup_part(runs, everything), _share_part(runs, everything)]
     return [part for part in parts if part.charts]
 
 
 def _speedup_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
-    mains = {
-        (index, each.host_memory, each.bytes, each.ratio)
-        for index in {source.index for source in everything}
-        for each in main_overlaps([source.overlap for source in everything if source.index == index])
-    }
-    chosen = [source for source in everything if (source.index, *_key(source.overlap)) in mains]
+    chosen = [source for source in everything if source.is_main]
     counts = sorted({streams for source in chosen for _, streams in source.overlap.points})
-    looks = {_streams(count): numbered_look(place) for place, count in enumerate(counts)}
+    looks = {streams_label(count): numbered_look(place) for place, count in enumerate(counts)}
     charts = tuple(_chart(runs, source, "Speed-up", _speedup_curves(source.overlap, looks)) for source in chosen)
     drawn = tuple(each for each in charts if each)
     legend = tuple(LegendEntry(name, look) for name, look in {**looks, _BOUND: _BOUND_LOOK}.items())
     note = "How many times as fast as one stage after the other; the bound is that of stages that run at once."
     return Part("Speed-up against chunks", note, drawn, legend if drawn else ())
-
-
-def _key(overlap: Overlap) -> tuple[str, int, float]:
-    return overlap.host_memory, overlap.bytes, overlap.ratio
 
 
 def _share_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
@@ -104,12 +94,8 @@ def _share_curves(overlap: Overlap, looks: dict[str, Look]) -> list[Drawn]:
     return [Drawn(name, looks[name], rows)] if rows else []
 
 
-def _streams(count: int) -> str:
-    return f"{count} stream{'' if count == 1 else 's'}"
-
-
 def _on(overlap: Overlap, name: str) -> list[PipelinePoint]:
-    return [point for point in overlap.points.values() if _streams(point.streams) == name]
+    return [point for point in overlap.points.values() if streams_label(point.streams) == name]
 
 
 def _rows(

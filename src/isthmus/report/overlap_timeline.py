@@ -8,7 +8,7 @@ from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, Timeline
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
 from isthmus.report.labels import kind_label, kind_rank, run_title
-from isthmus.report.overlap_tables import work_label
+from isthmus.report.overlap_sources import work_label
 from isthmus.report.palette import numbered_look
 from isthmus.report.section import Chart, Part
 
