@@ -32,9 +32,8 @@ from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
 from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlaps, traced
-from isthmus.model.overlap_chunks import ChunkCost, chunk_cost
 from isthmus.model.overlap_exchange import Exchange, exchanges
-from isthmus.model.overlap_words import way_words, work_words
+from isthmus.model.overlap_words import way_words
 from isthmus.model.phrases import (
     MEMORY_NAMES,
     about_bytes,
@@ -108,7 +107,6 @@ __all__ = [
     "BatchingThreshold",
     "BothWays",
     "BreakevenAnalysis",
-    "ChunkCost",
     "Cliff",
     "Contest",
     "Contrast",
@@ -153,7 +151,6 @@ __all__ = [
     "capitalised",
     "case_words",
     "cell_words",
-    "chunk_cost",
     "contrast",
     "cost_ratio",
     "count_words",
@@ -211,5 +208,4 @@ __all__ = [
     "way_words",
     "width_thresholds",
     "width_words",
-    "work_words",
 ]
