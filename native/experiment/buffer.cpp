@@ -27,6 +27,14 @@ Result<Session::Track*> Session::track(std::size_t index) {
     return track.get();
 }
 
+std::span<std::byte> Session::scratch(std::size_t bytes) {
+    if (scratch_.size() < bytes) {
+        scratch_ = {};  // Or both would be there at once, and the old one copied.
+        scratch_.resize(bytes);
+    }
+    return {scratch_.data(), bytes};
+}
+
 Result<std::unique_ptr<Stream>> Session::borrow_stream() {
     {
         const std::lock_guard lock(idle_mutex_);

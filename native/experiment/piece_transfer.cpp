@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "base/cache.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 constexpr std::size_t guard_bytes = 4096;
 constexpr std::uint8_t poison_byte = 0xA5;
+constexpr std::size_t cache_line = 64;
+// Evicting a piece from the caches takes as long as looking at so many bytes, or longer.
+constexpr std::size_t piece_weight = 4096;
 
 Result<Layout> layout_of(const PieceSide& side) {
     ISTHMUS_TRY_ASSIGN(all, side.buffer->region(0, side.buffer->bytes()));
@@ -76,12 +80,16 @@ Status PieceTransfer::evict() {
     const Layout& host = is_on_device(source_.allocation->kind()) ? destination_ : source_;
     ISTHMUS_TRY(device().begin_host_access(*host.allocation));
     const std::byte* memory = host.allocation->host();
-    if (host.is_contiguous(extent_)) {
-        evict_from_caches(memory + host.offset, extent_.bytes());
+    const std::size_t lines = extent_.pieces() * (extent_.width_bytes / cache_line + 1);
+    if (const std::size_t span = host.span_bytes(extent_); span / cache_line <= 2 * lines) {
+        evict_from_caches(memory + host.offset,
+                          span);  // Hardly more lines than the pieces have, and one after another.
     } else {
-        for (std::size_t i = 0; i < extent_.pieces(); ++i) {
-            evict_from_caches(memory + host.at(i, extent_), extent_.width_bytes);
-        }
+        for_each_slice(extent_.pieces() * piece_weight, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin / piece_weight; i < end / piece_weight; ++i) {
+                evict_from_caches(memory + host.at(i, extent_), extent_.width_bytes);
+            }
+        });
     }
     return device().end_host_access(*host.allocation);
 }
@@ -127,7 +135,7 @@ Status PieceTransfer::read(const Region& region, std::byte* to) {
 Result<PieceMismatch> PieceTransfer::verify() {
     ISTHMUS_TRY(device().bind_thread());
     ISTHMUS_TRY_ASSIGN(region, guarded());
-    std::vector<std::byte> seen(region.bytes);
+    const std::span<std::byte> seen = sides_->source.buffer->session().scratch(region.bytes);
     ISTHMUS_TRY(read(region, seen.data()));
     ISTHMUS_TRY_ASSIGN(expected, reference_->region(0, reference_->bytes()));
     if (fills_gaps_) {
