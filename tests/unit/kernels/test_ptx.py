@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 CLANG = os.environ.get("CLANG", "clang-15")
-KERNELS = [
-    f"isthmus_{name}" for name in ("fill", "verify", "copy", "copy_pieces", "add", "sum", "work", "spin")
-]
+KERNELS = [f"isthmus_{name}" for name in ("fill", "verify", "copy", "copy_pieces", "add", "sum", "work", "spin")]
 
 ASSEMBLERS = {
     "12.9": ("nvidia.cuda_nvcc", "nvidia-cuda-nvcc-cu12", ["sm_60", "sm_70", "sm_75", "sm_80", "sm_90"]),
