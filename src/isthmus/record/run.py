@@ -30,6 +30,8 @@ Metric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
 Verified = Literal["yes", "no", "n/a"]
 LayoutName = Literal["", "contiguous", "strided", "scattered"]
 StageName = Literal["in", "work", "out"]
+# No bytes and no count of anything are negative: a file that was edited so is refused where it is read.
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     """When one stage of one chunk was under way, in seconds since the first stage of all began."""
 
     stage: StageName
-    chunk: Annotated[int, msgspec.Meta(ge=0)]
+    chunk: _Count
     begin: float
     end: float
 
@@ -60,31 +62,31 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     experiment: str
     method: str
     host_memory: str
-    bytes: Annotated[int, msgspec.Meta(ge=0)]
+    bytes: _Count
     direction: Direction | None = None
-    threads: int | None = None
-    streams: int | None = None
-    pieces: int | None = None
-    width_bytes: int | None = None
-    rows: int | None = None
-    pitch_bytes: int | None = None
-    stride_bytes: int | None = None
-    fraction: float | None = None
-    alignment_bytes: int | None = None
-    uses: int | None = None  # how often a buffer was used between its allocation and its release
-    devices: int | None = None  # how many work at the same time, where an experiment varies that
+    threads: _Count | None = None
+    streams: _Count | None = None
+    pieces: _Count | None = None
+    width_bytes: _Count | None = None
+    rows: _Count | None = None
+    pitch_bytes: _Count | None = None
+    stride_bytes: _Count | None = None
+    fraction: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    alignment_bytes: _Count | None = None
+    uses: _Count | None = None  # how often a buffer was used between its allocation and its release
+    devices: _Count | None = None  # how many work at the same time, where an experiment varies that
     target: str = ""  # the device concerned, such as cuda:1, where it is not that of the run
     peer: str = ""  # the device on the other side of a copy between devices
-    node: int | None = None  # NUMA node of the host's memory and threads, where an experiment varies that
+    node: _Count | None = None  # NUMA node of the host's memory and threads, where an experiment varies that
     # Pieces and sections: where they lie on either side. Pitches above are the host's.
-    slices: int | None = None
-    slice_pitch_bytes: int | None = None
-    device_pitch_bytes: int | None = None
-    device_slice_pitch_bytes: int | None = None
+    slices: _Count | None = None
+    slice_pitch_bytes: _Count | None = None
+    device_pitch_bytes: _Count | None = None
+    device_slice_pitch_bytes: _Count | None = None
     host_layout: LayoutName = ""
     device_layout: LayoutName = ""
-    moved_bytes: int | None = None  # what crosses the link, where more than `bytes` may have to
-    work_ratio: float | None = None  # the work's time as a multiple of the slower copy's
+    moved_bytes: _Count | None = None  # what crosses the link, where more than `bytes` may have to
+    work_ratio: Annotated[float, msgspec.Meta(gt=0)] | None = None  # the work's time as a multiple of the slower copy's
     spans: list[Span] = []  # of one pass with events around every stage
     series: list[Series] = []
     verified: Verified = "n/a"

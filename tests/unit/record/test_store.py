@@ -192,3 +192,17 @@ def test_values_that_the_schema_does_not_allow_are_named_with_their_place(path: 
     path.write_text(path.read_text("utf-8").replace('"direction":"h2d"', '"direction":"up"'), "utf-8")
     with pytest.raises(RunFileError, match=r"Invalid enum value 'up' - at `\$.cases\[0\].direction`"):
         read_run(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("bytes", -1), ("pieces", -4), ("threads", -1), ("moved_bytes", -1), ("work_ratio", 0), ("work_ratio", -0.3)],
+)
+def test_numbers_that_cannot_be_are_named_with_their_place(path: Path, run: Run, field: str, value: float) -> None:
+    with RunWriter(path, run) as writer:
+        writer.add(case(1))
+    content = json.loads(path.read_text("utf-8"))
+    content["cases"][0][field] = value
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(RunFileError, match=rf" - at `\$.cases\[0\].{field}`"):
+        read_run(path)
