@@ -155,7 +155,7 @@ def _prepare(
             ended.append([skipped_case(template(point), reason)])
         else:
             subjects.append(PipelineSubject(point, buffers, work.rounds, ran.seconds))
-    return Prepared(subjects, ended)
+    return Prepared(subjects, ended, buffers.placement())
 
 
 def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float]) -> list[Work]:

@@ -8,6 +8,7 @@ import msgspec
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
+from isthmus.experiment.buffers import page_shares
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.overlap_points import STAGES, Point
 from isthmus.experiment.reasons import reason_of
@@ -37,6 +38,12 @@ class Buffers(NamedTuple):
     def why_not(self, point: Point) -> str | None:
         """Why there is no memory for a point; work alone needs some, to be a multiple of its copies."""
         return self.refused.get(point.memory) or (None if self.sources else next(iter(self.refused.values())))
+
+    def placement(self) -> dict[str, dict[str, float]]:
+        """Share of each kind's pages on each NUMA node."""
+        # Staged memory has its sources and results in common with pageable memory.
+        buffers = {id(buffer): buffer for buffer in (*self.sources.values(), *self.results.values())}
+        return page_shares(buffers.values())
 
 
 def allocate(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, seed: int) -> Buffers:

@@ -191,6 +191,14 @@ def test_memory_that_cannot_be_had_costs_its_own_cases(spec: str, lost: set[str]
     assert len(traces.prepare().ended) == len(MEMORY_KINDS)
 
 
+@pytest.mark.usefixtures("reachable")
+def test_the_places_of_the_memory_are_handed_over() -> None:
+    batch, _ = plan(open_device("host"), Options("quick", sizes=[SIZE]), GIB).batches
+    placement = batch.prepare().placement
+    assert set(placement) == {"pinned", "pageable"}
+    assert all(sum(shares.values()) == pytest.approx(1) for shares in placement.values())
+
+
 def test_nothing_is_measured_where_no_memory_can_be_locked() -> None:
     options = Options("quick", sizes=[SIZE], memory=["pinned"])
     [cases] = [visited("host:locked=0B", options)]
