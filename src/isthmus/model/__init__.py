@@ -10,7 +10,7 @@ from isthmus.model.batching import (
     batching_surfaces,
     plainest_surfaces,
 )
-from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, batch_cliff, batching_thresholds
+from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, CliffLook, batch_cliff, batching_thresholds
 from isthmus.model.batching_words import cell_words, count_words, layout_words, method_words
 from isthmus.model.breakeven_comparison import (
     AgreementShare,
@@ -108,6 +108,7 @@ __all__ = [
     "BothWays",
     "BreakevenAnalysis",
     "Cliff",
+    "CliffLook",
     "Contest",
     "Contrast",
     "CostCurve",

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from isthmus.model.batching import LOOPS, BatchingSurface
-from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, batch_cliff, batching_thresholds
+from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, CliffLook, batch_cliff, batching_thresholds
 from isthmus.model.batching_words import (
     cell_words,
     count_words,
@@ -95,16 +95,9 @@ def cliff_finding(surfaces: Sequence[BatchingSurface]) -> Finding | None:
     looked = [(surface, found) for surface in surfaces if (found := batch_cliff(surface))]
     if not looked:
         return None
-    jumps = [(surface, cliff) for surface, (_, cliff) in looked if cliff]
+    jumps = [(surface, look.cliff) for surface, look in looked if look.cliff]
     if not jumps:
-        surface, (count, _) = looked[0]
-        sizes = list(surface.along_sizes(count, "batch"))
-        return Finding(
-            "info",
-            "batching_cliff",
-            f"The driver's batch call has no cliff: with {count} pieces of {format_bytes(sizes[0])} to "
-            f"{format_bytes(sizes[-1])}, larger ones never take clearly less time.",
-        )
+        return _no_cliff(looked)
     _, cliff = max(jumps, key=lambda each: each[1].gain.median)
     alike = [surface for surface, each in jumps if (each.below, each.above) == (cliff.below, cliff.above)]
     places = [f"{way_words(surface)} with {memory_name(surface.host_memory)}" for surface in alike]
@@ -116,6 +109,30 @@ def cliff_finding(surfaces: Sequence[BatchingSurface]) -> Finding | None:
         f"{factor_words(cliff.gain)} as long as {cliff.pieces} of {format_bytes(cliff.above)} ({_cliff_rates(cliff)}).",
         cause="Time that falls as pieces grow means that the driver handles them in another way from that size on.",
         fix=f"Give it pieces of {format_bytes(cliff.above)} and more, and smaller ones to what is fastest there.",
+    )
+
+
+def _no_cliff(looked: Sequence[tuple[BatchingSurface, CliffLook]]) -> Finding:
+    """Where sizes lie close enough to each other to say so; else that nobody can tell."""
+    parts: dict[str, list[str]] = {}
+    for surface, look in looked:
+        if look.close:
+            first, last = map(format_bytes, look.close)
+            told = f"between {first} and {last} with {look.pieces} pieces"
+            parts.setdefault(told, []).append(f"{way_words(surface)} with {memory_name(surface.host_memory)}")
+    if parts:
+        told = "; ".join(
+            span if len(places) == len(looked) else f"{span} ({enumerated(places)})" for span, places in parts.items()
+        )
+        sentence = f"The driver's batch call has no cliff {told}: larger pieces never take clearly less time."
+        return Finding("info", "batching_cliff", sentence)
+    surface, look = looked[0]
+    return Finding(
+        "info",
+        "batching_cliff",
+        f"Whether the driver's batch call has a cliff cannot be told: the sizes of pieces measured, "
+        f"{_span(list(surface.along_sizes(look.pieces, 'batch')))}, lie too far apart.",
+        fix="Measure with --full, or with --sizes that are at most twice apart.",
     )
 
 

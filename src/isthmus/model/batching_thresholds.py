@@ -12,12 +12,14 @@ from isthmus.model.resample import resampled_medians
 from isthmus.model.threshold import Threshold, uses_threshold
 from isthmus.record import Interval
 
-__all__ = ["BatchingThreshold", "Cliff", "batch_cliff", "batching_thresholds"]
+__all__ = ["BatchingThreshold", "Cliff", "CliffLook", "batch_cliff", "batching_thresholds"]
 
 # Points of a curve in which a jump could be told from its slope.
 _LEAST_SIZES = 3
 # Below this factor, it is no reason to give a program's pieces another size.
 _CLIFF = 1.25
+# Between sizes further apart, the time grows by so much that a jump may hide in it.
+_CLOSE = 2
 
 
 class BatchingThreshold(NamedTuple):
@@ -43,6 +45,18 @@ class Cliff:
     fast: Point
 
 
+class CliffLook(NamedTuple):
+    """What the batch call's times with so many pieces show: the largest jump, if any.
+
+    `close` are the first and the last of the sizes that lie at most twice apart from one to the next: where a jump
+    would have shown. None where there are not three of them.
+    """
+
+    pieces: int
+    cliff: Cliff | None
+    close: tuple[int, int] | None
+
+
 def batching_thresholds(surface: BatchingSurface, known_within: float) -> list[BatchingThreshold]:
     """For each size and method that shares two numbers of pieces with the loop at least; by size, then method."""
     found = []
@@ -64,8 +78,8 @@ def _threshold(counts: Sequence[int], points: Sequence[dict[int, Point]], known_
     return uses_threshold(counts, draws[: len(counts)] - draws[len(counts) :])
 
 
-def batch_cliff(surface: BatchingSurface) -> tuple[int, Cliff | None] | None:
-    """The number of pieces for which the batch call was looked at most closely, and its largest jump there.
+def batch_cliff(surface: BatchingSurface) -> CliffLook | None:
+    """What the number of pieces shows for which the batch call was measured at most sizes.
 
     A rate that grows by more than the size does means that larger pieces take less time. None where the call was not
     measured at three sizes with one number of pieces; no jump where larger pieces never take certainly less time.
@@ -81,4 +95,16 @@ def batch_cliff(surface: BatchingSurface) -> tuple[int, Cliff | None] | None:
         for (below, slow), (size, fast) in pairwise(points)
     ]
     certain = [jump for jump in jumps if jump.gain.low > 1 and jump.gain.median >= _CLIFF]
-    return count, max(certain, key=lambda jump: jump.gain.median, default=None)
+    return CliffLook(count, max(certain, key=lambda jump: jump.gain.median, default=None), _close(list(curves[count])))
+
+
+def _close(sizes: Sequence[int]) -> tuple[int, int] | None:
+    """Of the longest series of ascending sizes that lie close to each other."""
+    series = [[sizes[0]]]
+    for below, size in pairwise(sizes):
+        if size <= _CLOSE * below:
+            series[-1].append(size)
+        else:
+            series.append([size])
+    longest = max(series, key=len)
+    return (longest[0], longest[-1]) if len(longest) >= _LEAST_SIZES else None

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from isthmus.model import (
     TYPICAL_PIECES,
     BatchingSurface,
+    CliffLook,
     Threshold,
     batch_cliff,
     batching_thresholds,
@@ -66,8 +67,8 @@ def cliff_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
     if not looked:
         return None
     grids = []
-    for count in dict.fromkeys(count for _, _, (count, _) in looked):
-        chosen = [(index, surface, cliff) for index, surface, (each, cliff) in looked if each == count]
+    for count in dict.fromkeys(look.pieces for _, _, look in looked):
+        chosen = [source for source in looked if source[2].pieces == count]
         sizes = sorted({size for _, surface, _ in chosen for size in surface.along_sizes(count, "batch")})
         rows = tuple(
             Row(
@@ -78,16 +79,25 @@ def cliff_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
         )
         last = Row(
             "cliff",
-            tuple(
-                Cell(f"{format_bytes(cliff.below)} to {format_bytes(cliff.above)}" if cliff else "none")
-                for _, _, cliff in chosen
-            ),
+            tuple(_cliff_cell(look) for _, _, look in chosen),
         )
         columns = tuple(_ways_column(runs, index, surface) for index, surface, _ in chosen)
         groups = (Group("GB/s", (*rows, last)),)
         grids.append(Grid(f"The driver's batch call, {count} pieces", columns, groups, corner="Piece"))
-    note = "cliff: between these sizes the call takes less time for larger pieces, by the largest factor."
+    note = (
+        "cliff: between these sizes the call takes less time for larger pieces, by the largest factor. None: nowhere "
+        "among sizes that lie at most twice apart. ?: the sizes lie too far apart to tell."
+    )
     return Part("The cliff of the batch call", note, grids=tuple(grids))
+
+
+def _cliff_cell(look: CliffLook) -> Cell:
+    if look.cliff:
+        return Cell(f"{format_bytes(look.cliff.below)} to {format_bytes(look.cliff.above)}")
+    if look.close:
+        first, last = map(format_bytes, look.close)
+        return Cell("none", detail=f"none from {first} to {last}")
+    return Cell("?", state="missing", detail="the sizes lie too far apart to tell")
 
 
 def _batch_cell(surface: BatchingSurface, size: int, count: int) -> Cell:

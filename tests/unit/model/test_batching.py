@@ -142,8 +142,8 @@ def test_the_cliff_lies_where_larger_pieces_take_less_time(h200: Run) -> None:
     surface = batching_surfaces(h200)[2]
     looked = batch_cliff(surface)
     assert looked
-    count, cliff = looked
-    assert count == 256
+    count, cliff, close = looked
+    assert (count, close) == (256, (4 * KIB, 64 * KIB))
     assert cliff
     assert (cliff.below, cliff.above, cliff.pieces) == (24 * KIB, 28 * KIB, 256)
     # 256 (1.0 us + 24 KiB at 7 GB/s) against 256 (0.1 us + 28 KiB at 55 GB/s), each with 5 us once.
@@ -154,7 +154,7 @@ def test_a_rate_that_grows_with_the_size_is_no_cliff(synthetic: ModuleType, synt
     """A fixed cost for each piece makes the rate rise as steeply as the size does, and never more."""
     cost = synthetic_batching.Cost
     times = {"copies": cost(0, 2e-6, 55e9), "batch": cost(5e-6, 1e-6, 55e9)}
-    assert batch_cliff(only(synthetic, synthetic_batching.cases(times))) == (256, None)
+    assert batch_cliff(only(synthetic, synthetic_batching.cases(times))) == (256, None, (4 * KIB, 64 * KIB))
 
 
 def test_noise_makes_no_cliff(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:

@@ -83,8 +83,39 @@ def test_no_cliff_is_an_answer(synthetic: ModuleType, synthetic_batching: Module
     cost = synthetic_batching.Cost
     times = {"copies": cost(0, 2e-6, 55e9), "batch": cost(5e-6, 1e-6, 55e9)}
     found = topic(synthetic.run(synthetic_batching.cases(times)), "batching_cliff")
-    assert "has no cliff: with 256 pieces of 64 B to 256 KiB" in found.sentence
+    assert "has no cliff between 4 KiB and 64 KiB with 256 pieces: larger pieces never" in found.sentence
     assert not found.fix
+
+
+def test_sizes_far_apart_do_not_show_that_there_is_no_cliff(
+    synthetic: ModuleType, synthetic_batching: ModuleType
+) -> None:
+    """The call gets seven times as fast at 28 KiB, and takes more time for 64 KiB than for 4 KiB all the same."""
+    names = ("copies", "batch")
+    methods = {name: synthetic_batching.H200[name] for name in names}
+    run = synthetic.run(synthetic_batching.cases(methods, [256, 4 * KIB, 64 * KIB], [16, 4096]))
+    found = topic(run, "batching_cliff")
+    assert "cannot be told: the sizes of pieces measured, 256 B to 64 KiB, lie too far apart" in found.sentence
+    assert "at most twice apart" in found.fix
+
+
+def test_no_cliff_is_said_where_it_was_looked_for(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    times = {"copies": cost(0, 2e-6, 55e9), "batch": cost(5e-6, 1e-6, 55e9)}
+    close = synthetic_batching.cases(times)
+    far = synthetic_batching.cases(times, [256, 4 * KIB, 64 * KIB], [16], direction="d2h")
+    sentence = topic(synthetic.run(close + far), "batching_cliff").sentence
+    assert "between 4 KiB and 64 KiB with 256 pieces (H2D with pinned memory): " in sentence
+
+
+def test_a_jump_shows_between_sizes_far_apart(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    slow, fast = synthetic_batching.Cost(0, 9e-6, 1e12), synthetic_batching.Cost(0, 1e-6, 1e12)
+    times = {
+        "copies": slow,
+        "batch": lambda size, pieces: (slow if size < 64 * KIB else fast)(size, pieces),
+    }
+    run = synthetic.run(synthetic_batching.cases(times, [256, 4 * KIB, 64 * KIB], [16]))
+    assert "has a cliff, wherever it was measured: 16 pieces of 4 KiB take 8" in topic(run, "batching_cliff").sentence
 
 
 def test_without_the_batch_call_no_cliff_is_spoken_of(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
