@@ -23,17 +23,17 @@ __all__ = ["batching_findings", "batching_verdict"]
 # A copy's time does not depend on its size where it varies by less.
 _SAME_TIME = 1.5
 _ADVICE = {
-    "waited_copies": "Keep the loop; nothing that was measured is faster.",
-    "copies": "Keep the loop; nothing that was measured is faster.",
-    "graph": "Record the copies into a graph once and replay it, as long as the pieces stay where they are.",
-    "batch": "Hand all pieces to the driver's batch call (cuMemcpyBatchAsync) in place of a loop.",
-    "device_pack": "Move them with one copy, and pack or unpack them with a kernel on the device.",
-    "pack": "Pack the pieces side by side in a page-locked buffer that is kept, and move that with one copy; a kernel "
+    "waited_copies": "wait for each copy of the loop before the next one.",
+    "copies": "keep the loop of copies.",
+    "graph": "record the copies into a graph once and replay it, as long as the pieces stay where they are.",
+    "batch": "hand all pieces to the driver's batch call (cuMemcpyBatchAsync) in place of a loop.",
+    "device_pack": "move them with one copy, and pack or unpack them with a kernel on the device.",
+    "pack": "pack the pieces side by side in a page-locked buffer that is kept, and move that with one copy; a kernel "
     "puts them in their places on the device.",
-    "pack_threads": "Let some threads pack the pieces, chunk by chunk, into page-locked buffers that are kept, each "
+    "pack_threads": "let some threads pack the pieces, chunk by chunk, into page-locked buffers that are kept, each "
     "sending a chunk off while it packs the next; a kernel puts them in their places on the device.",
-    "kernel": "Let a kernel read or write the pieces where they are in host memory, instead of copying them.",
-    "mapped_kernel": "Keep the pieces in mapped memory, and let a kernel read or write them there.",
+    "kernel": "let a kernel read or write the pieces where they are in host memory, instead of copying them.",
+    "mapped_kernel": "keep the pieces in mapped memory, and let a kernel read or write them there.",
 }
 
 
@@ -106,14 +106,24 @@ def _gain(run: Run, surfaces: Sequence[BatchingSurface]) -> Finding | None:
     surface, cell = chosen[0]
     subject = f"{cell_words((cell.piece_bytes, cell.pieces))} in {setting_words(surface)}, move"
     gaining = [(each, other) for each, other in chosen if _gains(other)]
-    fixes = dict.fromkeys(_ADVICE.get(other.fastest, "") for _, other in gaining)
     return Finding(
         "info",
         f"batching_gain_{surface.host_memory}",
         f"{subject} {'; '.join(parts)}.",
         cause=_cost_of_a_copy(run, *gaining[0]) if gaining else "",
-        fix=" ".join(filter(None, fixes)),
+        fix=_advice(chosen) if gaining else "",
     )
+
+
+def _advice(chosen: Sequence[tuple[BatchingSurface, BatchingCell]]) -> str:
+    """What to do each way, as the ways differ in it."""
+    ways: dict[str, list[str]] = {}
+    for surface, cell in chosen:
+        method = cell.fastest if _gains(cell) else LOOP
+        if method in _ADVICE:
+            ways.setdefault(method, []).append(way_words(surface))
+    memory = memory_name(chosen[0][0].host_memory)
+    return " ".join(f"{enumerated(where)} with {memory}: {_ADVICE[method]}" for method, where in ways.items())
 
 
 def _cost_of_a_copy(run: Run, surface: BatchingSurface, cell: BatchingCell) -> str:

@@ -24,15 +24,14 @@ __all__ = ["strided_findings", "strided_verdict"]
 
 _KINDS = ("column", "halo", "box", "face")
 _ADVICE = {
-    "section": "Keep the driver's 2-D or 3-D copy.",
-    "copies": "Enqueue one copy per row.",
-    "batch": "Hand all rows to the driver's batch call (cuMemcpyBatchAsync).",
-    "whole": "Copy all between the rows with them in one plain copy.",
-    "device_pack": "Pack or unpack the rows with a kernel on the device, and move them with one plain copy.",
-    "kernel": "Let a kernel read or write the rows where they are in host memory.",
-    "mapped_kernel": "Keep the host's side in mapped memory, and let a kernel read or write it there.",
-    "pack": "Pack or unpack the rows on the host, through a page-locked buffer that is kept.",
-    "pack_threads": "Let some threads pack or unpack the rows on the host, through page-locked buffers that are kept.",
+    "section": "keep the driver's 2-D or 3-D copy.",
+    "copies": "enqueue one copy per row.",
+    "batch": "hand all rows to the driver's batch call (cuMemcpyBatchAsync).",
+    "device_pack": "pack or unpack the rows with a kernel on the device, and move them with one plain copy.",
+    "kernel": "let a kernel read or write the rows where they are in host memory.",
+    "mapped_kernel": "keep the host's side in mapped memory, and let a kernel read or write it there.",
+    "pack": "pack or unpack the rows on the host, through a page-locked buffer that is kept.",
+    "pack_threads": "let some threads pack or unpack the rows on the host, through page-locked buffers that are kept.",
 }
 
 
@@ -116,14 +115,26 @@ def _known(run: Run, cells: Sequence[StridedCell], chosen: Sequence[StridedCell]
         parts.append(text)
     sides = sides_words(*first.layouts)
     gaining = [cell for cell in chosen if _gains(cell)]
-    fixes = dict.fromkeys(_ADVICE.get(cell.fastest, "") for cell in gaining)
     return Finding(
         "info",
         f"strided_{section_kind(first.shape)}",
         f"{capitalised(section_words(first.shape))}, {sides}: {'; '.join([*parts, *_whole(cells, first)])}.",
         cause=_driver_cause(run, max(gaining, key=_gain)) if gaining else "",
-        fix=" ".join(fixes) if gaining else _ADVICE[DRIVER],
+        fix=_advice(chosen),
     )
+
+
+def _advice(cells: Iterable[StridedCell]) -> str:
+    """What to do each way, as the ways differ in it; without a gain anywhere there is nothing to tell apart."""
+    ways: dict[str, list[str]] = {}
+    for cell in cells:
+        method = cell.fastest if _gains(cell) else DRIVER
+        if DRIVER in cell.points and method in _ADVICE:
+            ways.setdefault(method, []).append(_where(cell))
+    if list(ways) == [DRIVER]:
+        return capitalised(_ADVICE[DRIVER])
+    told = ((enumerated(list(dict.fromkeys(where))), _ADVICE[method]) for method, where in ways.items())
+    return " ".join(f"{where}: {advice}" for where, advice in told)
 
 
 def _whole(cells: Sequence[StridedCell], known: StridedCell) -> list[str]:

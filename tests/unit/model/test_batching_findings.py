@@ -32,8 +32,21 @@ def test_the_gain_has_its_cause_and_what_to_do(h200: Run) -> None:
     assert "by packing on 8 threads, 26 times the 1.57 GB/s of a loop of copies; D2H at" in found.sentence
     assert "takes about 2.6" in found.cause
     assert "64 B to 4 KiB, of which the link needs 65.0 ns for the largest" in found.cause
-    assert "threads pack the pieces" in found.fix
-    assert "kernel read or write" in topic(h200, "batching_gain_pinned").fix
+    assert found.fix.startswith("H2D and D2H with pageable memory: let some threads pack the pieces")
+    assert topic(h200, "batching_gain_pinned").fix == (
+        "H2D and D2H with pinned memory: let a kernel read or write the pieces where they are in host memory, instead "
+        "of copying them."
+    )
+
+
+def test_advice_is_given_only_where_it_helps(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    loop, better, worse = cost(0, 2e-6, 5e10), cost(1e-5, 1e-7, 5e10), cost(0, 4e-6, 5e10)
+    cases = synthetic_batching.cases({"copies": loop, "graph": better})
+    cases += synthetic_batching.cases({"copies": loop, "graph": worse}, direction="d2h")
+    fix = topic(synthetic.run(cases), "batching_gain_pinned").fix
+    assert fix.startswith("H2D with pinned memory: record the copies into a graph")
+    assert fix.endswith(" D2H with pinned memory: keep the loop of copies.")
 
 
 def test_a_cause_is_only_given_where_the_size_does_not_count(

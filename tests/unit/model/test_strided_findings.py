@@ -42,7 +42,19 @@ def test_the_column_beside_the_drivers_copy(full: Run) -> None:
     assert "copying 1000 MiB with all between the rows takes 19.4 ms D2H to pinned memory" in column.sentence
     # The link of the synthetic device carries 63 GB/s.
     assert "takes 1.68 ns a row of 8 B, for which the link needs 0.13 ns" in column.cause
-    assert column.fix == "Let a kernel read or write the rows where they are in host memory."
+    assert column.fix == "D2H to pinned memory: let a kernel read or write the rows where they are in host memory."
+
+
+def test_advice_is_given_only_where_it_helps(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+    gains, loses = {"section": 50e-6, "kernel": 15e-6}, {"section": 50e-6, "kernel": 90e-6}
+    cases = synthetic_strided.column(gains)
+    cases += synthetic_strided.column(loses, direction="h2d")
+    cases += synthetic_strided.column(loses, memory="pageable")
+    fix = topic(synthetic.run(cases), "strided_column").fix
+    assert fix == (
+        "D2H to pinned memory: let a kernel read or write the rows where they are in host memory. H2D from pinned "
+        "memory and D2H to pageable memory: keep the driver's 2-D or 3-D copy."
+    )
 
 
 def test_the_verdict_says_what_to_use(full: Run) -> None:
