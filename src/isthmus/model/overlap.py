@@ -90,6 +90,18 @@ class Overlap:
         return min(several, key=lambda point: point.seconds.median, default=None)
 
     @property
+    def surest(self) -> PipelinePoint | None:
+        """The pipeline of several chunks that is faster than the serial one by most for certain."""
+        told = [(point.speedup.low, point) for point in self.points.values() if point.chunks > 1 and point.speedup]
+        return max(told, key=lambda pair: pair[0])[1] if told else None
+
+    @property
+    def loses(self) -> bool:
+        """Whether every pipeline of several chunks is certainly slower than the serial one."""
+        found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
+        return bool(found) and all(speedup.high < 1 for speedup in found)
+
+    @property
     def gains(self) -> Answer:
         """Whether chunks beat the serial time by a factor that matters.
 

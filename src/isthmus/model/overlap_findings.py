@@ -4,18 +4,15 @@ from collections.abc import Sequence
 
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.finding import Finding
-from isthmus.model.overlap import Answer, Overlap, PipelinePoint, main_overlaps, overlaps
+from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlaps
 from isthmus.model.overlap_exchange import exchanges
 from isthmus.model.overlap_gain_findings import gain_finding
 from isthmus.model.overlap_limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
 from isthmus.model.overlap_words import way_words, work_words
 from isthmus.model.phrases import enumerated, memory_name, times
-from isthmus.record import Run, format_bytes, format_seconds
+from isthmus.record import Interval, Run, format_bytes, format_seconds
 
 __all__ = ["overlap_findings", "overlap_verdict"]
-
-_NO_GAIN: tuple[Answer, ...] = ("no", "cannot tell")
-_UNCERTAIN = "whether faster, this run cannot tell"
 
 
 def overlap_findings(run: Run) -> list[Finding]:
@@ -40,12 +37,17 @@ def overlap_verdict(run: Run) -> str:
     """What to take away about overlap; empty where none was measured."""
     mains = [each for each in main_overlaps(overlaps(run)) if each.best and each.best.speedup]
     told = [_gained(each, each.best) for each in mains if each.gains == "yes" and each.best]
-    none, unknown = ([memory_name(each.host_memory) for each in mains if each.gains == answer] for answer in _NO_GAIN)
+    without = [each for each in mains if each.gains == "no"]
+    lost, none = ([memory_name(each.host_memory) for each in without if each.loses is loses] for loses in (True, False))
+    if lost:
+        told.append(f"{enumerated(lost)} lose{'s' if len(lost) == 1 else ''} by chunks and streams")
     if none:
         told.append(f"{enumerated(none)} gain{'s' if len(none) == 1 else ''} nothing from chunks and streams")
+    unknown = [memory_name(each.host_memory) for each in mains if each.gains == "cannot tell"]
     if unknown:
         verb = "gains" if len(unknown) == 1 else "gain"
-        told.append(f"whether {enumerated(unknown)} {verb} from chunks and streams, this run cannot tell")
+        much = f"{100 * (MATTERS - 1):.0f} % or more"
+        told.append(f"whether {enumerated(unknown)} {verb} {much} from chunks and streams, this run cannot tell")
     return f"{'; '.join(told)}." if told else ""
 
 
@@ -67,14 +69,22 @@ def _comparison(mains: Sequence[Overlap]) -> Finding | None:
     for each, best in others:
         faster = ratio(plain.seconds, best.seconds)
         took = f"{memory_name(each.host_memory)} {format_seconds(best.seconds.median)}"
-        certain = faster.low > MATTERS
-        parts.append(f"{took} ({times(faster.low, faster.high) + ' as fast' if certain else _UNCERTAIN})")
+        parts.append(f"{took} ({_faster_words(faster)})")
     return Finding(
         "info",
         "overlap_memory",
         f"Pageable memory in one piece, {format_bytes(mains[0].bytes)} with {work_words(mains[0].ratio)}, takes "
         f"{format_seconds(plain.seconds.median)}; at its best {enumerated(parts)}.",
     )
+
+
+def _faster_words(faster: Interval) -> str:
+    """``1.4 to 1.6 times as fast``, as far as the interval tells."""
+    if faster.low > 1:
+        return f"{times(faster.low, faster.high)} as fast"
+    if faster.high < 1:
+        return f"slower: {times(faster.low, faster.high)} as fast"
+    return "no faster" if faster.high < MATTERS else "whether faster, this run cannot tell"
 
 
 def _other_work(everything: Sequence[Overlap], mains: Sequence[Overlap]) -> Finding | None:

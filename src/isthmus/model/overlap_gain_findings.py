@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.model.contrast import MATTERS
 from isthmus.model.finding import Finding
 from isthmus.model.overlap import Overlap, PipelinePoint
 from isthmus.model.overlap_exchange import Exchange
@@ -15,6 +16,8 @@ __all__ = ["gain_finding"]
 _NEAR_BOUND = 0.95
 # A share of its time that copies alone must take to be what limits a pipeline.
 _LIMITS = 0.9
+_MUCH = f"{100 * (MATTERS - 1):.0f} %"
+_REPEAT = "Measure with --full on a quiet machine."
 _SHARED = "The processor does all three stages itself: what runs at the same time shares its cores."
 
 
@@ -37,19 +40,39 @@ def gain_finding(run: Run, each: Overlap, both: Sequence[Exchange], mains: Seque
         cause = _why_not_nearer(run, each, best, both)
         return Finding("info", topic, f"{what}: {took}, {speedup_words(best, serial)}{reached}.", cause=cause)
     if each.gains == "no":
-        text = f"{what}: chunks and streams gain nothing; the best, {way}, are {speedup_words(best, serial)}."
+        verdict = "lose; even the best" if each.loses else "gain nothing; the best"
+        text = f"{what}: chunks and streams {verdict}, {way}, are {speedup_words(best, serial)}."
         cause, fix = _why_nothing(run, each, mains)
         return Finding("warning" if cause else "info", topic, text, cause=cause, fix=fix)
-    text = f"{what}: this run cannot tell whether chunks and streams gain"
-    text += f"; the best, {way}, are {speedup_words(best, serial)}."
-    return Finding("info", topic, text, fix="Measure with --full on a quiet machine.")
+    return Finding("info", topic, f"{what}: {_uncertain(each, best, serial)}.", fix=_REPEAT)
+
+
+def _uncertain(each: Overlap, best: PipelinePoint, serial: PipelinePoint) -> str:
+    """What is said where some intervals leave room for a gain, in agreement with the one that it shows."""
+    surest = each.surest or best
+    way = way_words(each.host_memory, surest.chunks, surest.streams)
+    many = sum(point.chunks > 1 and point.speedup is not None for point in each.points.values())
+    if surest.speedup and surest.speedup.low > MATTERS:
+        return (
+            f"only one of the {many} pipelines of several chunks is faster by {_MUCH} or more for certain, "
+            f"and one alone may be chance; {way} are {speedup_words(surest, serial)}"
+        )
+    if surest.speedup and surest.speedup.low > 1:
+        return (
+            f"chunks and streams gain, but whether as much as {_MUCH} this run cannot tell; {way} are "
+            f"{speedup_words(surest, serial)}"
+        )
+    way = way_words(each.host_memory, best.chunks, best.streams)
+    told = "this run cannot tell whether chunks and streams gain"
+    return f"{told}; the best, {way}, are {speedup_words(best, serial)}"
 
 
 def _why_not_nearer(run: Run, each: Overlap, best: PipelinePoint, both: Sequence[Exchange]) -> str:
     if best.share is None or best.share.high >= _NEAR_BOUND:
         return ""
     exchange = next((found for found in both if found.host_memory == each.host_memory), None)
-    if exchange and exchange.seconds.median >= _LIMITS * best.seconds.median:
+    slowed = exchange is not None and exchange.hidden.high < _NEAR_BOUND
+    if exchange and slowed and exchange.seconds.median >= _LIMITS * best.seconds.median:
         return (
             f"The copies alone take {format_seconds(exchange.seconds.median)} when both directions run at once, "
             "without any work: they slow each other down, which the bound does not know."

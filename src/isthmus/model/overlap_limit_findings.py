@@ -8,7 +8,7 @@ from isthmus.model.overlap_chunks import chunk_cost
 from isthmus.model.overlap_exchange import Exchange
 from isthmus.model.overlap_words import percent, way_words, work_words
 from isthmus.model.phrases import memory_name
-from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Interval, Run, format_bytes, format_rate, format_seconds
 
 __all__ = ["above_bound_finding", "both_ways_finding", "chunk_cost_finding"]
 
@@ -65,14 +65,28 @@ def chunk_cost_finding(mains: Sequence[Overlap]) -> Finding | None:
             at_most = f"; it is {format_seconds(cost.seconds.high)} at most" if cost.seconds.high > 0 else ""
             text = f"What a further chunk costs, on {on} {span}, this run cannot tell from nothing{at_most}."
             return Finding("info", "overlap_chunk_cost", text)
-        ideal = round(cost.ideal.median)
         text = (
             f"Each further chunk costs {format_seconds(cost.seconds.median)} ({format_seconds(cost.seconds.low)} to "
-            f"{format_seconds(cost.seconds.high)}) on {on}, {span}; from about {ideal} chunks on that is more "
-            "than a finer pipeline saves."
+            f"{format_seconds(cost.seconds.high)}) on {on}, {span}; {_ideal_words(cost.ideal, cost.chunks)}."
         )
         return Finding("info", "overlap_chunk_cost", text)
     return None
+
+
+def _ideal_words(ideal: Interval, chunks: Sequence[int]) -> str:
+    """From how many chunks on a further one costs more than it saves, as far as these numbers of chunks tell."""
+    least, most = chunks[0], chunks[-1]
+    if ideal.low > most:
+        return f"up to {most}, the most measured, that is not more than a finer pipeline saves"
+    if ideal.high < least:
+        return f"with {least} chunks already that is more than a finer pipeline saves"
+    if not least <= ideal.median <= most:
+        return f"from how many chunks on that is more than a finer pipeline saves, up to {most} cannot tell"
+    low = f"fewer than {least}" if ideal.low < least else f"{ideal.low:.0f}"
+    high = f"more than {most}" if ideal.high > most else f"{ideal.high:.0f}"
+    about = f"{ideal.median:.0f}"
+    spread = "" if low == high == about else f" ({low} to {high})"
+    return f"from about {about}{spread} chunks on that is more than a finer pipeline saves"
 
 
 def above_bound_finding(run: Run, everything: Sequence[Overlap]) -> Finding | None:

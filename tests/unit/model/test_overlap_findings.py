@@ -5,9 +5,10 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.model import Finding, findings, verdict
+from isthmus.model import Finding, findings, overlap_limit_findings, verdict
+from isthmus.model.overlap_chunks import ChunkCost
 from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
-from isthmus.record import Run
+from isthmus.record import Case, Interval, Run
 
 
 def by_topic(run: Run) -> dict[str, Finding]:
@@ -15,6 +16,10 @@ def by_topic(run: Run) -> dict[str, Finding]:
     topics = [finding.topic for finding in found]
     assert len(topics) == len(set(topics))
     return dict(zip(topics, found, strict=True))
+
+
+def _way(case: Case) -> tuple[int | None, int | None] | None:
+    return (case.pieces, case.streams) if case.method == "pipeline" else None
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +64,7 @@ def test_the_verdict_names_together_what_has_one_answer(synthetic: ModuleType, s
     ]
     assert overlap_verdict(synthetic.run(cases)) == (
         "pinned memory and pageable memory gain nothing from chunks and streams; whether staged pageable memory gains "
-        "from chunks and streams, this run cannot tell."
+        "5 % or more from chunks and streams, this run cannot tell."
     )
 
 
@@ -69,6 +74,78 @@ def test_the_comparison_starts_from_what_programs_do_first(h200: Run) -> None:
         "Pageable memory in one piece, 64 MiB with work that takes as long as a copy, takes 14.2"
     )
     assert "pinned memory 1.43 ms (9.9 times as fast)" in sentence
+
+
+@pytest.mark.parametrize(
+    ("stage", "noise", "told"),
+    [
+        (1.6e-3, 0.002, "(slower: "),
+        (1.2e-3, 0.002, "(no faster)"),
+        (0.9e-3, 0.002, "(1.33 to 1.34 times as fast)"),
+        (1.18e-3, 0.2, "(whether faster, this run cannot tell)"),
+    ],
+)
+def test_what_is_slower_for_certain_is_called_so(
+    synthetic: ModuleType, synthetic_overlap: ModuleType, stage: float, noise: float, told: str
+) -> None:
+    plain = synthetic_overlap.Truth(noise=noise)
+    pinned = synthetic_overlap.Truth(into=stage, work=stage, out=stage, overlaps=False, noise=noise)
+    cases = [*synthetic_overlap.cases("pageable", plain), *synthetic_overlap.cases("pinned", pinned, seed=5)]
+    assert told in by_topic(synthetic.run(cases))["overlap_memory"].sentence
+
+
+def test_chunks_that_only_cost_lose(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(overlaps=False, chunk=1e-3)))
+    assert "chunks and streams lose; even the best, 2 chunks on " in by_topic(run)["overlap_pinned"].sentence
+    assert overlap_verdict(run) == "pinned memory loses by chunks and streams."
+
+
+def test_a_single_fast_pipeline_is_no_gain_and_not_unknown_either(
+    synthetic: ModuleType, synthetic_overlap: ModuleType
+) -> None:
+    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(overlaps=False))
+    [fast] = [case for case in synthetic_overlap.cases("pinned", synthetic_overlap.Truth()) if _way(case) == (16, 4)]
+    run = synthetic.run([*(case for case in cases if _way(case) != (16, 4)), fast])
+    sentence = by_topic(run)["overlap_pinned"].sentence
+    assert "only one of the 21 pipelines of several chunks is faster by 5 % or more for certain" in sentence
+    assert "16 chunks on 4 streams are 2.6" in sentence
+
+
+def test_a_gain_that_may_be_too_small_is_still_a_gain(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    # One stage after the other takes 3.6 ms, 16 chunks 3.43 ms.
+    truth = synthetic_overlap.Truth(share=0.394)
+    run = synthetic.run(synthetic_overlap.cases("pinned", truth, chunks=(1, 16), streams=(4,)))
+    assert "chunks and streams gain, but whether as much as 5 %" in by_topic(run)["overlap_pinned"].sentence
+
+
+@pytest.mark.parametrize(
+    ("ideal", "told"),
+    [
+        (Interval(30, 20, 45), "from about 30 (20 to 45) chunks on that is more"),
+        (Interval(50, 20, 90), "from about 50 (20 to more than 64) chunks on"),
+        (Interval(90, 40, 200), "from how many chunks on that is more than a finer pipeline saves, up to 64 cannot"),
+        (Interval(1000, 300, 3000), "up to 64, the most measured, that is not more"),
+        (Interval(0.4, 0.1, 0.9), "with 2 chunks already that is more"),
+    ],
+)
+def test_nothing_is_said_of_chunks_beyond_those_measured(
+    h200: Run, monkeypatch: pytest.MonkeyPatch, ideal: Interval, told: str
+) -> None:
+    cost = ChunkCost(4, (2, 4, 8, 16, 32, 64), Interval(2e-6, 1e-6, 3e-6), ideal)
+    monkeypatch.setattr(overlap_limit_findings, "chunk_cost", lambda _: cost)
+    sentence = by_topic(h200)["overlap_chunk_cost"].sentence
+    assert "costs 2.00 us (1.00 us to 3.00 us) on 4 streams" in sentence
+    assert told in sentence
+
+
+def test_copies_that_do_not_slow_each_other_down_are_no_cause(
+    synthetic: ModuleType, synthetic_overlap: ModuleType
+) -> None:
+    cases = [
+        *synthetic_overlap.cases("pinned", synthetic_overlap.PINNED),
+        synthetic_overlap.both_ways("pinned", 1.3e-3),
+    ]
+    assert by_topic(synthetic.run(cases))["overlap_pinned"].cause == ""
 
 
 def test_directions_that_take_turns_are_a_warning(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
@@ -108,7 +185,9 @@ def test_noise_is_called_so(synthetic: ModuleType, synthetic_overlap: ModuleType
     truth = synthetic_overlap.Truth(overlaps=False, noise=0.3)
     run = synthetic.run(synthetic_overlap.cases("pinned", truth))
     assert "this run cannot tell whether chunks and streams gain" in by_topic(run)["overlap_pinned"].sentence
-    assert "whether pinned memory gains from chunks and streams, this run cannot tell" in overlap_verdict(run)
+    assert "whether pinned memory gains 5 % or more from chunks and streams, this run cannot tell" in overlap_verdict(
+        run
+    )
 
 
 def test_one_chunk_alone_is_no_comparison(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
