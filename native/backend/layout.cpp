@@ -103,6 +103,23 @@ Status check_destination(const Layout& layout, const Extent& extent) {
     return {};
 }
 
+Result<Section> section_of(const Layout& destination, const Layout& source, const Extent& extent) {
+    Section section{destination, source, extent};
+    if (extent.rows == 1) section.extent = {extent.width_bytes, extent.slices, 1};
+    for (Layout* layout : {&section.destination, &section.source}) {
+        if (layout->is_scattered()) {
+            return Status(Code::unsupported, "2-D and 3-D copies take rows at regular distances");
+        }
+        if (extent.rows == 1) layout->pitch_bytes = extent.slices == 1 ? extent.width_bytes : layout->slice_pitch_bytes;
+        if (section.extent.slices > 1 && layout->slice_pitch_bytes % layout->pitch_bytes != 0) {
+            return Status(Code::unsupported, "3-D copies take slices of whole rows, not a slice pitch of " +
+                                                 std::to_string(layout->slice_pitch_bytes) + " with a pitch of " +
+                                                 std::to_string(layout->pitch_bytes));
+        }
+    }
+    return section;
+}
+
 std::size_t common_unit_bytes(const Layout& one, const Layout& other, const Extent& extent) {
     std::size_t bits = 16 | extent.width_bytes;
     for (const Layout* layout : {&one, &other}) {

@@ -53,6 +53,16 @@ Status check(const Layout& layout, const Extent& extent);
 // The same for where pieces are written to, which must not overlap either.
 Status check_destination(const Layout& layout, const Extent& extent);
 
+// Both sides of pieces as 2-D and 3-D copies of drivers want them.
+struct Section {
+    Layout destination, source;
+    Extent extent;
+};
+
+// Fails with unsupported unless both layouts are regular and slice pitches are multiples of pitches. Slices of one row
+// become rows; no pitch is less than the width.
+Result<Section> section_of(const Layout& destination, const Layout& source, const Extent& extent);
+
 // The largest power of two, at most 16, that divides the width and all distances between pieces on both sides: what
 // kernels move at a time.
 std::size_t common_unit_bytes(const Layout& one, const Layout& other, const Extent& extent);

@@ -130,10 +130,10 @@ Status WorkerGroup::run(Job job, const Limit& limit) {
     return wait(limit);
 }
 
-Status WorkerGroup::run_beside(Job job, const OwnPart& own, const Limit& limit) {
+Status WorkerGroup::run_with_caller(Job job, const Limit& limit) {
     if (state_ == nullptr) return {Code::call_failed, "the threads of an earlier transfer have not ended"};
     post(std::move(job));
-    Status of_caller = own(state_->stop);
+    Status of_caller = state_->job(threads_.size(), state_->stop);
     if (!of_caller.ok()) state_->stop = true;
     const auto awake_until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
     while (state_->working != 0 && std::chrono::steady_clock::now() < awake_until) std::this_thread::yield();

@@ -32,16 +32,13 @@ class WorkerGroup {
     WorkerGroup(const WorkerGroup&) = delete;
     WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-    // What the caller does meanwhile.
-    using OwnPart = std::function<Status(const std::atomic<bool>& stop)>;
-
     // Wakes all threads at once, each of which does its part, and returns when all have ended: with the first failure
     // in the order of the threads. Nobody is busy while waiting. When the limit passes it returns timed_out, leaves
     // the threads behind with all that their job uses, and refuses further jobs. One caller at a time.
     Status run(Job job, const Limit& limit);
-    // The same while the caller does its own part, which no limit watches; it then waits awake for a moment, since the
-    // others are about to end too, and waking it would take longer.
-    Status run_beside(Job job, const OwnPart& own, const Limit& limit);
+    // The same with the caller as one more worker, the last, whose part no limit watches. It then waits awake for a
+    // moment, since the others are about to end too, and waking it would take longer.
+    Status run_with_caller(Job job, const Limit& limit);
 
     // The same with threads that are created for the job, and joined before it returns.
     static Status run_once(std::size_t threads, Job job, const Limit& limit);

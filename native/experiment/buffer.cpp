@@ -2,6 +2,7 @@
 #include "experiment/buffer.hpp"
 
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/cache.hpp"
@@ -27,12 +28,18 @@ Result<Session::Track*> Session::track(std::size_t index) {
     return track.get();
 }
 
-std::span<std::byte> Session::scratch(std::size_t bytes) {
-    if (scratch_.size() < bytes) {
-        scratch_ = {};  // Or both would be there at once, and the old one copied.
-        scratch_.resize(bytes);
+Result<Session::Scratch> Session::scratch(std::size_t bytes) {
+    Scratch memory = scratch_.lock();
+    if (memory == nullptr) scratch_ = memory = std::make_shared<std::vector<std::byte>>();
+    if (memory->size() < bytes) {
+        *memory = {};  // Or both would be there at once, and the old one copied.
+        try {
+            memory->resize(bytes);
+        } catch (const std::bad_alloc&) {
+            return Status(Code::out_of_memory, std::to_string(bytes) + " bytes to check what arrived");
+        }
     }
-    return {scratch_.data(), bytes};
+    return memory;
 }
 
 Result<std::unique_ptr<Stream>> Session::borrow_stream() {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -42,9 +41,10 @@ class Session : public std::enable_shared_from_this<Session> {
     };
     Result<Track*> track(std::size_t index);
 
-    // Memory for what is read back to be checked; kept, since getting so much anew takes longer than the check. One
-    // caller at a time, and until the next call.
-    std::span<std::byte> scratch(std::size_t bytes);
+    // Memory for what is read back to be checked, shared by all who hold it: getting so much anew takes longer than a
+    // check. One caller at a time; the next may replace the contents. Fails with out_of_memory.
+    using Scratch = std::shared_ptr<std::vector<std::byte>>;
+    Result<Scratch> scratch(std::size_t bytes);
 
     // Streams for transfers on many threads: one that is idle, or a new one. Those that are given back are kept.
     Result<std::unique_ptr<Stream>> borrow_stream();
@@ -58,7 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::mutex mutex_;
     std::unique_ptr<Stream> stream_;
     std::array<std::unique_ptr<Track>, 2> tracks_;
-    std::vector<std::byte> scratch_;
+    std::weak_ptr<std::vector<std::byte>> scratch_;
     std::mutex idle_mutex_;
     std::vector<std::unique_ptr<Stream>> idle_streams_;
 };

@@ -94,23 +94,27 @@ Status PieceTransfer::evict() {
     return device().end_host_access(*host.allocation);
 }
 
+Status PieceTransfer::copy() {
+    Status status = copy_->run();
+    if (status.code() == Code::timed_out) {
+        // Somebody may still be at work on them.
+        sides_->destination.buffer->lose(status.message());
+        sides_->source.buffer->lose(status.message());
+    }
+    return status;
+}
+
 Result<std::vector<double>> PieceTransfer::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(device().bind_thread());
     std::vector<double> seconds;
     seconds.reserve(quota.most);
-    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(copy_->run());
+    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(copy());
     const TimePoint begin = now();
     while (quota.wants_more(seconds.size(), begin)) {
         if (evicts_) ISTHMUS_TRY(evict());
         const TimePoint start = now();
-        Status status = copy_->run();
+        ISTHMUS_TRY(copy());
         seconds.push_back(seconds_between(start, now()));
-        if (status.code() == Code::timed_out) {
-            // Somebody may still be at work on them.
-            sides_->destination.buffer->lose(status.message());
-            sides_->source.buffer->lose(status.message());
-        }
-        ISTHMUS_TRY(std::move(status));
     }
     return seconds;
 }
@@ -135,7 +139,9 @@ Status PieceTransfer::read(const Region& region, std::byte* to) {
 Result<PieceMismatch> PieceTransfer::verify() {
     ISTHMUS_TRY(device().bind_thread());
     ISTHMUS_TRY_ASSIGN(region, guarded());
-    const std::span<std::byte> seen = sides_->source.buffer->session().scratch(region.bytes);
+    ISTHMUS_TRY_ASSIGN(scratch, sides_->source.buffer->session().scratch(region.bytes));
+    scratch_ = std::move(scratch);
+    const std::span<std::byte> seen(scratch_->data(), region.bytes);
     ISTHMUS_TRY(read(region, seen.data()));
     ISTHMUS_TRY_ASSIGN(expected, reference_->region(0, reference_->bytes()));
     if (fills_gaps_) {

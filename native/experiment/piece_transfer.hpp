@@ -53,6 +53,7 @@ class PieceTransfer {
     Device& device() { return sides_->source.buffer->session().device(); }
     Result<Region> guarded();
     Status read(const Region& region, std::byte* to);
+    Status copy();
     Status evict();
     bool cpu_copies(PieceMethod method);
 
@@ -61,6 +62,7 @@ class PieceTransfer {
     Layout destination_, source_;
     std::shared_ptr<Buffer> reference_;
     std::shared_ptr<Staging> staging_;
+    Session::Scratch scratch_;  // held for the next check
     std::shared_ptr<PieceCopy> copy_;
     bool fills_gaps_ = false;  // what lies between the pieces is moved too
     bool evicts_ = false;

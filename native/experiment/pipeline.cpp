@@ -15,10 +15,6 @@ namespace isthmus {
 namespace {
 
 constexpr std::uint8_t poison_byte = 0xA5;
-// A pass that has not ended in this time, and at this rate, is taken for stuck.
-constexpr double limit_seconds = 20;
-constexpr double slowest_bytes_per_second = 50e6;
-
 // What `rounds` rounds of isthmus_work do to a word: value * factor + term.
 struct Affine {
     std::uint32_t factor = 1, term = 0;
@@ -41,6 +37,7 @@ struct Pipeline::State {
     std::shared_ptr<Buffer> source, work, results;
     std::shared_ptr<Staging> staging;
     std::size_t chunk_bytes = 0;
+    WorkerGroup::Limit limit{};
     std::vector<std::unique_ptr<Stream>> streams;
     std::atomic<std::size_t> next_chunk = 0;
     // Before the way in, and after each stage; recorded while they are there.
@@ -53,12 +50,12 @@ struct Pipeline::State {
     Status mark(std::size_t chunk, std::size_t index, Stream& stream) {
         return marks.empty() ? Status() : device().record(*marks[chunk][index], stream);
     }
+    Status start_chunk(std::size_t chunk, Stream& stream);
     Status start_chunk(std::size_t chunk, Stream& stream, const Region& from, const Region& to);
     Status direct();
     Status staged(std::size_t worker, const std::atomic<bool>& stop);
     Result<Region> part(Buffer& buffer, std::size_t chunk) const {
-        const std::size_t begin = std::min(plan.bytes, chunk * chunk_bytes);
-        return buffer.region(begin, std::min(plan.bytes - begin, chunk_bytes));
+        return buffer.region(chunk * chunk_bytes, chunk_bytes);
     }
 };
 
@@ -67,12 +64,22 @@ Pipeline::~Pipeline() = default;
 Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelinePlan& plan, std::shared_ptr<Buffer> source,
                                                    std::shared_ptr<Buffer> work, std::shared_ptr<Buffer> results,
                                                    std::shared_ptr<Staging> staging) {
-    if (plan.bytes == 0 || plan.chunks == 0 || plan.streams == 0 || plan.bytes % (4 * plan.chunks) != 0) {
+    constexpr std::size_t word = sizeof(std::uint32_t);
+    if (plan.bytes == 0 || plan.chunks == 0 || plan.streams == 0 || plan.bytes % word != 0 ||
+        plan.bytes / word % plan.chunks != 0) {
         return Status(Code::invalid_argument, std::to_string(plan.bytes) + " bytes on " + std::to_string(plan.streams) +
                                                   " streams are not " + std::to_string(plan.chunks) +
                                                   " chunks of whole 32-bit words");
     }
+    for (const auto& buffer : {source, results}) {
+        if (is_on_device(buffer->kind()) || !is_on_device(work->kind())) {
+            return Status(Code::invalid_argument, "source and results must be host memory, the work's device memory");
+        }
+    }
     for (const auto& buffer : {source, work, results}) {
+        if (buffer->session().device_handle() != source->session().device_handle()) {
+            return Status(Code::invalid_argument, "the buffers belong to different devices");
+        }
         if (auto region = buffer->region(0, plan.bytes); !region.ok()) return region.take_status();
     }
     if (staging != nullptr && (staging->bytes() < plan.bytes || staging->threads() < plan.streams)) {
@@ -85,6 +92,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const PipelinePlan& plan, std
     state->results = std::move(results);
     state->staging = std::move(staging);
     state->chunk_bytes = plan.bytes / plan.chunks;
+    state->limit = Staging::limit(plan.bytes, "a pipeline of " + std::to_string(plan.chunks) + " chunks");
     ISTHMUS_TRY(state->device().bind_thread());
     for (std::size_t i = 0; i < plan.streams; ++i) {
         ISTHMUS_TRY_ASSIGN(stream, state->source->session().borrow_stream());
@@ -104,15 +112,17 @@ Status Pipeline::State::start_chunk(std::size_t chunk, Stream& stream, const Reg
     return mark(chunk, 3, stream);
 }
 
+Status Pipeline::State::start_chunk(std::size_t chunk, Stream& stream) {
+    ISTHMUS_TRY_ASSIGN(from, part(*source, chunk));
+    ISTHMUS_TRY_ASSIGN(to, part(*results, chunk));
+    return start_chunk(chunk, stream, from, to);
+}
+
 // The calling thread feeds all streams, as programs do it.
 Status Pipeline::State::direct() {
     Status status;
     for (std::size_t chunk = 0; status.ok() && chunk < plan.chunks; ++chunk) {
-        auto from = part(*source, chunk);
-        auto to = part(*results, chunk);
-        if (!from.ok()) return from.take_status();
-        if (!to.ok()) return to.take_status();
-        status = start_chunk(chunk, *streams[chunk % plan.streams], from.value(), to.value());
+        status = start_chunk(chunk, *streams[chunk % plan.streams]);
     }
     for (const auto& stream : streams) {
         Status ended = stream->synchronize();
@@ -123,9 +133,11 @@ Status Pipeline::State::direct() {
 
 // One thread's part: chunk by chunk through page-locked memory. While one waits, others are at work.
 Status Pipeline::State::staged(std::size_t worker, const std::atomic<bool>& stop) {
-    if (worker >= plan.streams) return {};
+    // The caller, who is awake already, counts as the last.
+    const std::size_t index = (worker + 1) % staging->threads();
+    if (index >= plan.streams) return {};
     ISTHMUS_TRY(device().bind_thread());
-    Stream& stream = *streams[worker];
+    Stream& stream = *streams[index];
     while (!stop) {
         const std::size_t chunk = next_chunk++;
         if (chunk >= plan.chunks) break;
@@ -145,10 +157,13 @@ Status Pipeline::State::staged(std::size_t worker, const std::atomic<bool>& stop
 Status Pipeline::pass() {
     if (state_->staging == nullptr) return state_->direct();
     state_->next_chunk = 0;
-    const double seconds = limit_seconds + static_cast<double>(state_->plan.bytes) / slowest_bytes_per_second;
-    return state_->staging->run(
+    Status status = state_->staging->run(
         [state = state_](std::size_t worker, const std::atomic<bool>& stop) { return state->staged(worker, stop); },
-        {seconds, "a pipeline of " + std::to_string(state_->plan.chunks) + " chunks"});
+        state_->limit);
+    if (status.code() == Code::timed_out) {
+        for (const auto& buffer : {state_->source, state_->work, state_->results}) buffer->lose(status.message());
+    }
+    return status;
 }
 
 Status Pipeline::poison() {
@@ -177,12 +192,8 @@ Result<std::vector<double>> Pipeline::run(std::size_t warmups, Quota quota) {
     while (quota.wants_more(seconds.size(), begin)) {
         ISTHMUS_TRY(evict());
         const TimePoint start = now();
-        Status status = pass();
+        ISTHMUS_TRY(pass());
         seconds.push_back(seconds_between(start, now()));
-        if (status.code() == Code::timed_out) {
-            for (const auto& buffer : {state_->source, state_->work, state_->results}) buffer->lose(status.message());
-        }
-        ISTHMUS_TRY(std::move(status));
     }
     return seconds;
 }
@@ -223,8 +234,9 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
         }
         std::sort(of_stage.begin(), of_stage.end(),
                   [](const StageSpan& a, const StageSpan& b) { return a.end_seconds < b.end_seconds; });
-        // An event before a stage passes as soon as its stream is free; the engine may be busy with another's chunk.
-        for (std::size_t i = 1; i < of_stage.size(); ++i) {
+        // An event before a copy passes as soon as its stream is free; the engine may be busy with another's chunk.
+        // Work of several streams may share the device.
+        for (std::size_t i = 1; i < of_stage.size() && static_cast<Stage>(stage) != Stage::work; ++i) {
             of_stage[i].begin_seconds = std::max(of_stage[i].begin_seconds, of_stage[i - 1].end_seconds);
         }
         spans.insert(spans.end(), of_stage.begin(), of_stage.end());
@@ -240,10 +252,6 @@ Result<std::size_t> Pipeline::verify() {
     ISTHMUS_TRY(state_->device().bind_thread());
     ISTHMUS_TRY_ASSIGN(from, state_->source->region(0, plan.bytes));
     ISTHMUS_TRY_ASSIGN(to, state_->results->region(0, plan.bytes));
-    std::vector<std::byte> was(plan.bytes);
-    std::vector<std::byte> is(plan.bytes);
-    ISTHMUS_TRY(state_->source->read(from, was.data()));
-    ISTHMUS_TRY(state_->results->read(to, is.data()));
     const Affine work = after(plan.rounds);
     std::atomic<std::size_t> wrong = 0;
     for_each_slice(plan.bytes, [&](std::size_t begin, std::size_t end) {
@@ -251,8 +259,8 @@ Result<std::size_t> Pipeline::verify() {
         for (std::size_t at = begin; at < end; at += sizeof(std::uint32_t)) {
             std::uint32_t before = 0;
             std::uint32_t after_work = 0;
-            std::memcpy(&before, was.data() + at, sizeof before);
-            std::memcpy(&after_work, is.data() + at, sizeof after_work);
+            std::memcpy(&before, from.host() + at, sizeof before);
+            std::memcpy(&after_work, to.host() + at, sizeof after_work);
             differ += after_work != before * work.factor + work.term;
         }
         wrong += differ;

@@ -23,8 +23,8 @@ struct PipelinePlan {
     bool in = true, work = true, out = true;
 };
 
-// When a stage of a chunk was under way, in seconds on the device's clock since the first began. A stage that waits for
-// others of its kind begins when they have ended.
+// When a stage of a chunk was under way, in seconds on the device's clock since the first began. A copy that waits
+// for others of its kind begins when they have ended; work of several streams may share the device.
 struct StageSpan {
     Stage stage = Stage::in;
     std::size_t chunk = 0;
@@ -38,7 +38,7 @@ class Pipeline {
     ~Pipeline();
 
     // `source` and `results` are memory of the host, `work` of the device. With `staging`, which holds `plan.bytes`,
-    // chunks pass through it on its threads. Bytes are a multiple of 4 for each chunk but the last.
+    // chunks pass through it on its threads. Chunks are equal, of whole 32-bit words.
     static Result<std::unique_ptr<Pipeline>> create(const PipelinePlan& plan, std::shared_ptr<Buffer> source,
                                                     std::shared_ptr<Buffer> work, std::shared_ptr<Buffer> results,
                                                     std::shared_ptr<Staging> staging);

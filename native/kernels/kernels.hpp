@@ -98,6 +98,11 @@ constexpr std::uint32_t block_count(std::uint64_t bytes, std::uint32_t multiproc
     return blocks == 0 ? 1 : static_cast<std::uint32_t>(blocks);
 }
 
+// Blocks of a launch of isthmus_copy_pieces over so many units: one for each thread, until the device is full.
+constexpr std::uint32_t unit_blocks(std::uint64_t units, std::uint32_t multiprocessors) {
+    return block_count(units * 64, multiprocessors);
+}
+
 // Blocks of a launch of isthmus_work: one set of 1024 threads for each multiprocessor saturates its integer units, so
 // that a second launch at the same time makes both slower, and a chunk takes its share of the whole's time.
 constexpr std::uint32_t work_blocks(std::uint32_t multiprocessors) {

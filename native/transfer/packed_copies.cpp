@@ -8,14 +8,6 @@
 #include "transfer/pack.hpp"
 
 namespace isthmus {
-namespace {
-
-// A transfer that has not ended in this time, and at this rate, is taken for stuck.
-constexpr double limit_seconds = 20;
-constexpr double slowest_bytes_per_second = 50e6;
-
-}  // namespace
-
 PackedCopy::PackedCopy(const Layout& destination, const Layout& source, const Extent& extent,
                        std::shared_ptr<Staging> staging)
     : PieceCopy(destination, source, extent, std::move(staging)),
@@ -33,6 +25,14 @@ Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
     return {};
 }
 
+// Of the device's side; the host's are the CPU's own.
+Status PackedCopy::send_offsets(Stream& stream) {
+    ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, destination_, {})
+                                          : staging_->send_offsets(stream, {}, source_));
+    table_ = table;
+    return {};
+}
+
 Status PackedCopy::begin(Stream& stream, const Part& part) {
     const Region host{&staging_->host(), part.slot_offset, part.bytes()};
     const Layout& device = device_side();
@@ -42,14 +42,14 @@ Status PackedCopy::begin(Stream& stream, const Part& part) {
     if (to_device()) {
         pack(host.host(), source_, extent_, part.begin, part.end);
         ISTHMUS_TRY(this->device().copy(stream, on_device, host));
-        return direct ? Status() : to_packed(stream, part, false);
+        return direct ? Status() : move_on_device(stream, part, false);
     }
-    if (!direct) ISTHMUS_TRY(to_packed(stream, part, true));
+    if (!direct) ISTHMUS_TRY(move_on_device(stream, part, true));
     return this->device().copy(stream, host, on_device);
 }
 
-// Packs or unpacks a part on the device.
-Status PackedCopy::to_packed(Stream& stream, const Part& part, bool packs) {
+// Packs a part into the staging memory on the device, or unpacks it from there.
+Status PackedCopy::move_on_device(Stream& stream, const Part& part, bool packs) {
     // Counted as if all pieces lay side by side before the slot and in it: modulo 2^64.
     Layout packed = contiguous(staging_->on_device(), part.slot_offset - part.begin, extent_);
     const Units units{unit_bytes_, part.begin / unit_bytes_, part.bytes() / unit_bytes_};
@@ -66,9 +66,7 @@ void PackedCopy::finish(const Part& part) {
 Status PackOnce::start() {
     Stream& stream = staging_->stream();
     const Part all{0, extent_.bytes(), 0};
-    ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, device_side(), {})
-                                          : staging_->send_offsets(stream, {}, device_side()));
-    table_ = table;
+    ISTHMUS_TRY(send_offsets(stream));
     ISTHMUS_TRY(begin(stream, all));
     ISTHMUS_TRY(stream.synchronize());
     finish(all);
@@ -77,17 +75,13 @@ Status PackOnce::start() {
 
 Status PackOnThreads::start() {
     Stream& stream = staging_->stream();
-    ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, device_side(), {})
-                                          : staging_->send_offsets(stream, {}, device_side()));
-    table_ = table;
+    ISTHMUS_TRY(send_offsets(stream));
     // Other streams do not wait for this one.
-    if (table.allocation != nullptr) ISTHMUS_TRY(stream.synchronize());
+    if (table_.allocation != nullptr) ISTHMUS_TRY(stream.synchronize());
     next_chunk_ = 0;
-    const double seconds = limit_seconds + static_cast<double>(extent_.bytes()) / slowest_bytes_per_second;
     return staging_->run([this, keep = shared_from_this()](
                              std::size_t worker, const std::atomic<bool>& stop) { return work(worker, stop); },
-                         {seconds, "packing " + std::to_string(extent_.pieces()) + " pieces of " +
-                                       std::to_string(extent_.width_bytes) + " bytes"});
+                         limit_);
 }
 
 Status PackOnThreads::work(std::size_t worker, const std::atomic<bool>& stop) {

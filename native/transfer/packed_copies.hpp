@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "transfer/piece_copy.hpp"
@@ -23,6 +24,7 @@ class PackedCopy : public PieceCopy {
 
         std::size_t bytes() const { return end - begin; }
     };
+    Status send_offsets(Stream& stream);
     // The way to the device: packs, and enqueues the rest. Back: enqueues the way to the host.
     Status begin(Stream& stream, const Part& part);
     // Once the stream is idle: back, unpacks.
@@ -31,7 +33,7 @@ class PackedCopy : public PieceCopy {
     Region table_;
 
   private:
-    Status to_packed(Stream& stream, const Part& part, bool packs);
+    Status move_on_device(Stream& stream, const Part& part, bool packs);
 
     std::size_t unit_bytes_;
 };
@@ -52,7 +54,9 @@ class PackOnThreads final : public PackedCopy {
     PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
                   std::shared_ptr<Staging> staging)
         : PackedCopy(destination, source, extent, std::move(staging)),
-          chunk_ends_(chunk_ends(extent.bytes(), staging_->threads())) {}
+          chunk_ends_(chunk_ends(extent.bytes(), staging_->threads())),
+          limit_(Staging::limit(extent.bytes(), "packing " + std::to_string(extent.pieces()) + " pieces of " +
+                                                    std::to_string(extent.width_bytes) + " bytes")) {}
 
   protected:
     Status start() override;
@@ -61,6 +65,7 @@ class PackOnThreads final : public PackedCopy {
     Status work(std::size_t worker, const std::atomic<bool>& stop);
 
     const std::vector<std::size_t> chunk_ends_;
+    const WorkerGroup::Limit limit_;
     std::atomic<std::size_t> next_chunk_ = 0;
 };
 

@@ -20,14 +20,16 @@ Status check_method(PieceMethod method, const Layout& destination, const Layout&
         case PieceMethod::whole: return WholeCopy::check(destination, source, extent);
         case PieceMethod::kernel:
             ISTHMUS_TRY(KernelCopy::check(staging.device(), host_side.allocation->kind()));
-            return staging.check(extent, destination, source);
+            return staging.check_offsets(destination, source);
         case PieceMethod::device_pack:
             ISTHMUS_TRY(DevicePack::check(host_side, device_side, extent));
-            return staging.check(extent, {}, device_side);
+            ISTHMUS_TRY(staging.check_offsets({}, device_side));
+            return staging.check_bytes(extent);
         case PieceMethod::pack:
         case PieceMethod::pack_threads:
             ISTHMUS_TRY(PackedCopy::check(host_side, extent));
-            return staging.check(extent, {}, device_side);
+            ISTHMUS_TRY(staging.check_offsets({}, device_side));
+            return staging.check_bytes(extent);
         default: return {};
     }
 }
@@ -82,6 +84,7 @@ Result<std::shared_ptr<PieceCopy>> PieceCopy::create(PieceMethod method, const L
 }
 
 Status PieceCopy::run() {
+    ISTHMUS_TRY(staging_->usable());
     Status status = start();
     // Also after a failure: what was enqueued before it still uses the memory.
     Status ended = staging_->stream().synchronize();

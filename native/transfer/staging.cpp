@@ -7,10 +7,23 @@
 #include <utility>
 
 namespace isthmus {
+namespace {
+
+// A transfer that has not ended in this time, and at this rate, is taken for stuck.
+constexpr double limit_seconds = 20;
+constexpr double slowest_bytes_per_second = 50e6;
+// More than any machine has, and far from what overflows.
+constexpr std::size_t most_threads = 4096;
+constexpr std::size_t most_pieces = std::size_t{1} << 40;
+
+}  // namespace
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, std::size_t bytes, std::size_t threads,
                                                  std::size_t pieces) {
-    if (threads == 0) return Status(Code::invalid_argument, "staging takes a thread at least");
+    if (threads == 0 || threads > most_threads || pieces > most_pieces) {
+        return Status(Code::invalid_argument, "no staging with " + std::to_string(threads) + " threads for " +
+                                                  std::to_string(pieces) + " pieces");
+    }
     Device& gpu = *device;
     ISTHMUS_TRY(gpu.bind_thread());
     std::shared_ptr<Staging> staging(new Staging(std::move(device), threads));
@@ -34,10 +47,18 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     return staging;
 }
 
-Status Staging::run(const WorkerGroup::Job& job, const WorkerGroup::Limit& limit) {
-    return workers_->run_beside(
-        [job](std::size_t worker, const std::atomic<bool>& stop) { return job(worker + 1, stop); },
-        [job](const std::atomic<bool>& stop) { return job(0, stop); }, limit);
+Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit) {
+    Status status = workers_->run_with_caller(std::move(job), limit);
+    if (status.code() == Code::timed_out) lost_ = status.message();
+    return status;
+}
+
+WorkerGroup::Limit Staging::limit(std::size_t bytes, std::string doing) {
+    return {limit_seconds + static_cast<double>(bytes) / slowest_bytes_per_second, std::move(doing)};
+}
+
+Status Staging::usable() const {
+    return lost_.empty() ? Status() : Status(Code::call_failed, "the staging memory was lost to threads: " + lost_);
 }
 
 Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, const Layout& source) {
@@ -53,17 +74,18 @@ Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, 
     return table;
 }
 
-Status Staging::check(const Extent& extent, const Layout& destination, const Layout& source) const {
+Status Staging::check_offsets(const Layout& destination, const Layout& source) const {
     const std::size_t offsets = destination.offsets.size() + source.offsets.size();
-    if (offsets * sizeof(std::uint64_t) > offsets_->bytes()) {
-        return {Code::unsupported, std::to_string(extent.pieces()) + " pieces have more offsets than the " +
-                                       std::to_string(offsets_->bytes() / sizeof(std::uint64_t)) + " that fit"};
-    }
-    if (extent.bytes() > host_->bytes()) {
-        return {Code::unsupported, "the staging memory of " + std::to_string(host_->bytes()) + " bytes does not hold " +
-                                       std::to_string(extent.bytes())};
-    }
-    return {};
+    const std::size_t most = offsets_->bytes() / sizeof(std::uint64_t);
+    if (offsets <= most) return {};
+    return {Code::unsupported, std::to_string(std::max(destination.offsets.size(), source.offsets.size())) +
+                                   " pieces have more offsets than the " + std::to_string(most) + " that fit"};
+}
+
+Status Staging::check_bytes(const Extent& extent) const {
+    if (extent.bytes() <= host_->bytes()) return {};
+    return {Code::unsupported, "the staging memory of " + std::to_string(host_->bytes()) + " bytes does not hold " +
+                                   std::to_string(extent.bytes())};
 }
 
 }  // namespace isthmus

@@ -1,8 +1,8 @@
 // Memory, streams and threads through which pieces are packed; made once, and used by one transfer at a time.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -25,8 +25,13 @@ class Staging {
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
     std::size_t threads() const { return threads_; }
-    // Does a part on each thread, the first on the caller's, as WorkerGroup::run_beside.
-    Status run(const WorkerGroup::Job& job, const WorkerGroup::Limit& limit);
+    // Does a part on each thread, the last on the caller's, as WorkerGroup::run_with_caller. Once that has timed out,
+    // nothing here is to be used any more.
+    Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit);
+    // How long a transfer of so many bytes may take, and the words for it.
+    static WorkerGroup::Limit limit(std::size_t bytes, std::string doing);
+    // Fails once threads were left behind, which may use the memory at any time.
+    Status usable() const;
     // Page-locked, and on the device; as large as `bytes`, and as all slots.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }
@@ -37,14 +42,16 @@ class Staging {
     // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
     // must have been used. Fails with unsupported when there are more pieces than fit.
     Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source);
-    // Fails likewise when a transfer does not fit.
-    Status check(const Extent& extent, const Layout& destination, const Layout& source) const;
+    // Fail likewise when the offsets, or the pieces themselves, do not fit.
+    Status check_offsets(const Layout& destination, const Layout& source) const;
+    Status check_bytes(const Extent& extent) const;
 
   private:
     Staging(std::shared_ptr<Device> device, std::size_t threads) : device_(std::move(device)), threads_(threads) {}
 
     std::shared_ptr<Device> device_;
     std::size_t threads_;
+    std::string lost_;  // why nothing may be used; empty while all may
     std::unique_ptr<Allocation> host_, on_device_;
     std::unique_ptr<Allocation> offsets_, offsets_on_device_;
     std::vector<std::unique_ptr<Stream>> streams_;  // before the threads, which use them

@@ -96,6 +96,25 @@ def test_every_piece_arrives_and_nothing_else_changes(pieces: MakePieces, method
         pytest.skip("; ".join(sorted(reasons)))
 
 
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize("method", ["section", "kernel", "pack"])
+def test_slices_of_one_row_need_no_pitch(pieces: MakePieces, method: str, way: str) -> None:
+    try:
+        transfer = pieces(method, way, "pinned", Extent(16, 1, 6), Place(0, 0, 48), Place(64, 8, 16))
+    except Unsupported as error:
+        pytest.skip(str(error))
+    transfer.poison()
+    transfer.run(0, 1, 1, 0.0)
+    assert transfer.verify() == (0, 0, 0)
+
+
+def test_a_slice_pitch_that_is_no_multiple_of_the_pitch_has_no_3d_copy(pieces: MakePieces) -> None:
+    extent, odd = Extent(16, 3, 4), Place(0, 32, 100)
+    transfer = pieces("section", "h2d", "pageable", extent, odd, odd)
+    with pytest.raises(Unsupported, match="not a slice pitch of 100 with a pitch of 32"):
+        transfer.run(0, 1, 1, 0.0)
+
+
 def test_whole_moves_what_lies_between_too(pieces: MakePieces) -> None:
     extent = Extent(8, 100)
     strided = Place(0, 80)
@@ -144,6 +163,31 @@ def test_more_pieces_than_offsets_fit_are_ruled_out(pieces: MakePieces, method: 
     from_ = Place(0, 8) if method == "device_pack" else Place(0, 16)
     with pytest.raises(Unsupported, match="10001 pieces have more offsets than the 10000 that fit"):
         pieces(method, "h2d", "pageable", Extent(8, count), scattered, from_)
+
+
+def test_a_kernel_over_the_link_needs_no_staging_memory(device: _native.Device, buffers: Buffers) -> None:
+    if not device.kernels_reach("pinned"):
+        pytest.skip("kernels of this device do not reach pinned memory")
+    small = _native.create_staging(device, 1, 1, 1)
+    sides = (buffers.destinations["device"], 0, 1, 1, None), (buffers.sources["pinned"], 0, 1, 1, None)
+    transfer = _native.create_pieces("kernel", *sides, (1, SIZE, 1), buffers.reference, small)
+    transfer.poison()
+    transfer.run(0, 1, 1, 0.0)
+    assert transfer.verify() == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("threads", "pieces"), [(0, 1), (1 << 40, 1), (1, 1 << 60)])
+def test_staging_that_cannot_be_is_refused(device: _native.Device, threads: int, pieces: int) -> None:
+    with pytest.raises(UsageError, match=f"no staging with {threads} threads for {pieces} pieces"):
+        _native.create_staging(device, 4096, threads, pieces)
+
+
+def test_a_side_without_a_buffer_or_offsets_is_refused(buffers: Buffers) -> None:
+    good = (buffers.sources["pageable"], 0, 8, 8, None)
+    none, empty = (None, *good[1:]), (*good[:4], np.array([], np.uint64))
+    for wrong, message in ((none, "a side without a buffer"), (empty, "no offsets")):
+        with pytest.raises(UsageError, match=message):
+            _native.create_pieces("copies", wrong, good, (8, 1, 1), buffers.reference, buffers.staging)  # type: ignore[arg-type]
 
 
 def test_two_sides_of_one_place_are_refused(buffers: Buffers) -> None:

@@ -74,10 +74,19 @@ def test_single_stages_can_be_timed_but_not_checked(buffers: Buffers) -> None:
             pipeline.verify()
 
 
-@pytest.mark.parametrize(("chunks", "streams"), [(0, 1), (1, 0), (5 * KIB, 1), (SIZE, 1)])
+@pytest.mark.parametrize(
+    ("chunks", "streams"), [(0, 1), (1, 0), (5 * KIB, 1), (SIZE, 1), (1 << 62, 1), ((1 << 62) + 1, 1)]
+)
 def test_divisions_that_leave_a_rest_are_refused(buffers: Buffers, chunks: int, streams: int) -> None:
     with pytest.raises(UsageError, match="chunks of whole 32-bit words"):
         buffers.pipeline(chunks, streams)
+
+
+def test_the_work_is_done_on_the_device_and_nothing_else_is_there(buffers: Buffers) -> None:
+    host, device = buffers.source, buffers.work
+    for source, work, results in ((device, device, host), (host, host, host), (host, device, device)):
+        with pytest.raises(UsageError, match="source and results must be host memory"):
+            _native.create_pipeline(source, work, results, None, SIZE, 1, 1, 1, ALL)
 
 
 def test_staging_with_too_few_threads_is_refused(buffers: Buffers) -> None:

@@ -76,6 +76,7 @@ struct Copy3d {
 };
 template <typename Copy>
 int copy_rows(const Copy& copy, std::size_t depth, std::size_t source_height, std::size_t height) {
+    if (copy.source_pitch < copy.width || copy.pitch < copy.width) return 1;
     const auto* from = copy.source_type == 1 ? copy.source_host : reinterpret_cast<std::byte*>(copy.source_device);
     auto* to = copy.type == 1 ? copy.host : reinterpret_cast<std::byte*>(copy.device);
     for (std::size_t z = 0; z < depth; ++z) {

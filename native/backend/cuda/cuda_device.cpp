@@ -20,9 +20,6 @@ using ContextPointer = std::shared_ptr<PrimaryContext>;
 // A gate opens by itself after this long: a host that died must not leave the GPU spinning.
 constexpr std::uint64_t gate_limit_nanoseconds = 2'000'000'000;
 
-// What block_count() gives a thread: one unit each, until the device is full.
-constexpr std::uint64_t bytes_per_thread = 64;
-
 PrimaryContext& context_of(const Region& region) {
     return static_cast<const CudaAllocation&>(*region.allocation).context();
 }
@@ -66,7 +63,7 @@ class CudaEvent final : public isthmus::Event {
     cuda::Event event_;
 };
 
-using cuda::raw;  // for streams
+using cuda::raw;
 cuda::Event raw(isthmus::Event& event) {
     return static_cast<CudaEvent&>(event).get();
 }
@@ -200,15 +197,15 @@ class CudaDevice final : public isthmus::Device {
                        const Units& units, Region table) override {
         ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
         const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
-        return launch(kernels.copy_pieces, blocks(units.count * bytes_per_thread), block_threads, raw(stream),
-                      address_of({destination.allocation, 0, 0}), std::uint64_t{destination.offset},
-                      std::uint64_t{destination.pitch_bytes}, std::uint64_t{destination.slice_pitch_bytes},
-                      address_of({source.allocation, 0, 0}), std::uint64_t{source.offset},
-                      std::uint64_t{source.pitch_bytes}, std::uint64_t{source.slice_pitch_bytes},
-                      scattered != 0 ? address_of(table) : DevicePointer{0}, std::uint64_t{0}, scattered,
-                      static_cast<std::uint32_t>(units.bytes), std::uint64_t{extent.width_bytes},
-                      std::uint64_t{extent.rows}, std::uint64_t{extent.pieces()}, std::uint64_t{units.first},
-                      std::uint64_t{units.count});
+        return launch(
+            kernels.copy_pieces, unit_blocks(units.count, static_cast<std::uint32_t>(features_.multiprocessors)),
+            block_threads, raw(stream), address_of({destination.allocation, 0, 0}), std::uint64_t{destination.offset},
+            std::uint64_t{destination.pitch_bytes}, std::uint64_t{destination.slice_pitch_bytes},
+            address_of({source.allocation, 0, 0}), std::uint64_t{source.offset}, std::uint64_t{source.pitch_bytes},
+            std::uint64_t{source.slice_pitch_bytes}, scattered != 0 ? address_of(table) : DevicePointer{0},
+            std::uint64_t{0}, scattered, static_cast<std::uint32_t>(units.bytes), std::uint64_t{extent.width_bytes},
+            std::uint64_t{extent.rows}, std::uint64_t{extent.pieces()}, std::uint64_t{units.first},
+            std::uint64_t{units.count});
     }
 
     std::optional<std::string> why_no_batch() const override { return cuda::why_no_batch(cu()); }

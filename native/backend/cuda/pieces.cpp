@@ -92,32 +92,23 @@ class RecordedGraph final : public PreparedCopies {
 Status copy_section(const PrimaryContext& context, Stream stream, const Layout& destination, const Layout& source,
                     const Extent& extent) {
     const Api& cu = context.api();
-    if (destination.is_scattered() || source.is_scattered()) {
-        return {Code::unsupported, "the driver's 2-D and 3-D copies take rows at regular distances"};
-    }
-    if (extent.slices == 1) {
+    ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
+    if (section.extent.slices == 1) {
         Copy2d copy{};
-        ISTHMUS_SET_SIDE(copy, source, source);
-        ISTHMUS_SET_SIDE(copy, destination, destination);
-        copy.width_bytes = extent.width_bytes;
-        copy.height = extent.rows;
+        ISTHMUS_SET_SIDE(copy, source, section.source);
+        ISTHMUS_SET_SIDE(copy, destination, section.destination);
+        copy.width_bytes = section.extent.width_bytes;
+        copy.height = section.extent.rows;
         return cu.call(cu.cuMemcpy2DAsync, static_cast<const Copy2d*>(&copy), stream);
     }
-    for (const Layout* layout : {&destination, &source}) {
-        if (layout->pitch_bytes == 0 || layout->slice_pitch_bytes % layout->pitch_bytes != 0) {
-            return {Code::unsupported, "the driver's 3-D copy takes slices of whole rows, not a slice pitch of " +
-                                           std::to_string(layout->slice_pitch_bytes) + " with a pitch of " +
-                                           std::to_string(layout->pitch_bytes)};
-        }
-    }
     Copy3d copy{};
-    ISTHMUS_SET_SIDE(copy, source, source);
-    ISTHMUS_SET_SIDE(copy, destination, destination);
-    copy.source_height = source.slice_pitch_bytes / source.pitch_bytes;
-    copy.destination_height = destination.slice_pitch_bytes / destination.pitch_bytes;
-    copy.width_bytes = extent.width_bytes;
-    copy.height = extent.rows;
-    copy.depth = extent.slices;
+    ISTHMUS_SET_SIDE(copy, source, section.source);
+    ISTHMUS_SET_SIDE(copy, destination, section.destination);
+    copy.source_height = section.source.slice_pitch_bytes / section.source.pitch_bytes;
+    copy.destination_height = section.destination.slice_pitch_bytes / section.destination.pitch_bytes;
+    copy.width_bytes = section.extent.width_bytes;
+    copy.height = section.extent.rows;
+    copy.depth = section.extent.slices;
     return cu.call(cu.cuMemcpy3DAsync, static_cast<const Copy3d*>(&copy), stream);
 }
 

@@ -243,10 +243,8 @@ class HostDevice final : public Device {
     }
     Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                         const Extent& extent) override {
-        if (destination.is_scattered() || source.is_scattered()) {
-            return {Code::unsupported, "copies of sections take rows at regular distances"};
-        }
-        return copy_each(stream, destination, source, extent, "section");
+        ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
+        return copy_each(stream, section.destination, section.source, section.extent, "section");
     }
     Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
                        const Units& units, Region table) override {

@@ -19,8 +19,6 @@ using ContextPointer = std::shared_ptr<SharedContext>;
 constexpr auto no_wait = static_cast<const Event*>(nullptr);
 constexpr auto no_event = static_cast<Event*>(nullptr);
 constexpr Bool non_blocking = 0;
-// What block_count() gives a work-item: one unit each, until the device is full.
-constexpr std::uint64_t bytes_per_thread = 64;
 constexpr Bool blocking = 1;
 
 ClAllocation& allocation_of(const Region& region) {
@@ -171,19 +169,17 @@ class ClDevice final : public isthmus::Device {
 
     Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                         const Extent& extent) override {
-        if (destination.is_scattered() || source.is_scattered()) {
-            return {Code::unsupported, "OpenCL's copies of rectangles take rows at regular distances"};
-        }
         ISTHMUS_TRY(check_addresses(*destination.allocation, *source.allocation));
+        ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
         const bool to_device = is_on_device(destination.allocation->kind());
-        const Layout& on_device = to_device ? destination : source;
-        const Layout& on_host = to_device ? source : destination;
+        const Layout& on_device = to_device ? section.destination : section.source;
+        const Layout& on_host = to_device ? section.source : section.destination;
         // An origin has no pitch of its own: bytes of the first row.
         const std::size_t origin[3] = {on_device.offset, 0, 0};
         const std::size_t host_origin[3] = {on_host.offset, 0, 0};
-        const std::size_t region[3] = {extent.width_bytes, extent.rows, extent.slices};
-        const auto slice = [&extent](const Layout& layout) {
-            return extent.slices > 1 ? layout.slice_pitch_bytes : std::size_t{0};
+        const std::size_t region[3] = {section.extent.width_bytes, section.extent.rows, section.extent.slices};
+        const auto slice = [&section](const Layout& layout) {
+            return section.extent.slices > 1 ? layout.slice_pitch_bytes : std::size_t{0};
         };
         const Queue queue = stream_of(stream).get();
         const Buffer buffer = static_cast<ClAllocation&>(*on_device.allocation).buffer();
@@ -221,7 +217,7 @@ class ClDevice final : public isthmus::Device {
         for (const std::size_t value : {extent.width_bytes, extent.rows, extent.pieces(), units.first, units.count}) {
             ISTHMUS_TRY(launch.add(std::uint64_t{value}));
         }
-        ISTHMUS_TRY(launch.start(queue, units.count * bytes_per_thread, compute_units_));
+        ISTHMUS_TRY(launch.start_blocks(queue, unit_blocks(units.count, compute_units_), compute_units_));
         return flush(queue);
     }
 

@@ -70,29 +70,29 @@ void check_persistent_threads() {
 void check_a_caller_that_takes_part() {
     for (const std::size_t threads : {std::size_t{0}, std::size_t{3}}) {
         auto group = WorkerGroup::start(threads);
-        std::atomic<std::size_t> parts = 0;
-        const WorkerGroup::Job part = [&parts](std::size_t, const auto&) {
-            ++parts;
+        Seen seen;
+        const auto caller = std::this_thread::get_id();
+        std::atomic<std::size_t> of_caller = 0;
+        const WorkerGroup::Job job = [&](std::size_t worker, const auto&) {
+            seen.add(worker);
+            if (std::this_thread::get_id() == caller) of_caller += worker == threads ? 1 : 1000;
             return Status();
         };
-        for (int i = 1; i <= 200; ++i) {
-            const Status status = group.value()->run_beside(
-                part, [&](const auto& stop) { return part(0, stop); }, patient);
-            expect(status.ok() && parts == i * (threads + 1), "all have done their part when it returns");
+        for (std::size_t i = 1; i <= 200; ++i) {
+            expect(group.value()->run_with_caller(job, patient).ok(), "a job with the caller ends well");
+            expect(seen.workers.size() == i * (threads + 1) && of_caller == i,
+                   "each does its part, the caller the last");
         }
     }
     auto group = WorkerGroup::start(2);
-    const WorkerGroup::Job until_stopped = [](std::size_t, const std::atomic<bool>& stop) {
+    const WorkerGroup::Job failing = [](std::size_t worker, const std::atomic<bool>& stop) {
+        if (worker == 2) return Status(Code::call_failed, "the caller's");
         while (!stop) std::this_thread::yield();
         return Status();
     };
-    const auto failing = [](const auto&) { return Status(Code::call_failed, "the caller's"); };
-    expect_message(group.value()->run_beside(until_stopped, failing, patient), "the caller's");
-    expect(group.value()
-               ->run_beside([](std::size_t, const auto&) { return Status(); }, [](const auto&) { return Status(); },
-                            patient)
-               .ok(),
-           "a failure does not last");
+    expect_message(group.value()->run_with_caller(failing, patient), "the caller's");
+    const Status next = group.value()->run_with_caller([](std::size_t, const auto&) { return Status(); }, patient);
+    expect(next.ok(), "the caller's failure does not last");
 }
 
 void check_threads_for_one_job() {
