@@ -7,8 +7,9 @@ from functools import cached_property
 
 import msgspec
 
-from isthmus.model.contrast import above, ratio
+from isthmus.model.contrast import ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
+from isthmus.model.method_cell import MethodCell
 from isthmus.model.method_table import MethodTable, method_table
 from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
@@ -47,43 +48,11 @@ TYPICAL_PIECES: CellKey = (4 * KIB, 4096)
 
 
 @dataclass(frozen=True)
-class BatchingCell:
-    """What each method takes for so many pieces of so many bytes.
-
-    `failed` are methods whose data did not arrive; no conclusion may rest on them. `skipped` has the reasons of those
-    that were not measured.
-    """
+class BatchingCell(MethodCell):
+    """What each method takes for so many pieces of so many bytes."""
 
     piece_bytes: int
     pieces: int
-    points: Mapping[str, Point]
-    failed: Mapping[str, Point]
-    skipped: Mapping[str, str]
-
-    @cached_property
-    def ranking(self) -> tuple[str, ...]:
-        """The methods by their median rates, the fastest first."""
-        return tuple(sorted(self.points, key=lambda method: -self.points[method].rate.median))
-
-    @property
-    def fastest(self) -> str:
-        """The method with the highest median rate. Precondition: there are points."""
-        return self.ranking[0]
-
-    @property
-    def best(self) -> Point:
-        """Its point."""
-        return self.points[self.fastest]
-
-    @cached_property
-    def as_fast(self) -> tuple[str, ...]:
-        """Other methods that are not certainly slower, the fastest of them first."""
-        return tuple(method for method in self.ranking[1:] if not above(self.best, self.points[method]))
-
-    @property
-    def lead(self) -> Interval | None:
-        """How many times as fast as the next method the fastest is; None where there is no other."""
-        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
 
     @property
     def gain(self) -> Interval | None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
-from isthmus.model.contrast import above, ratio
+from isthmus.model.contrast import ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
+from isthmus.model.method_cell import MethodCell
 from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import Case, Direction, Interval, LayoutName, Run
 
@@ -16,6 +16,7 @@ __all__ = [
     "DOUBLE",
     "DRIVER",
     "STRIDED_METHODS",
+    "WHOLE",
     "Shape",
     "StridedCell",
     "strided_cells",
@@ -35,6 +36,8 @@ STRIDED_METHODS = (
 )
 # What every other method is compared with: the driver's 2-D or 3-D copy.
 DRIVER = "section"
+# Copies what lies between the rows too, and so overwrites what the destination has there: no substitute for the others.
+WHOLE = "whole"
 DOUBLE = 8
 
 
@@ -70,12 +73,11 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StridedCell:
+class StridedCell(MethodCell):
     """What each method takes for one section, one way, from or to one kind of host memory.
 
-    `failed` are methods whose data did not arrive; no conclusion may rest on them. `skipped` has the reasons of those
-    that were not measured. `moved` are the bytes that cross the link, `threads` those of `pack_threads`, 0 where it
-    was not measured. Rates of points are of the bytes asked for.
+    `moved` are the bytes that cross the link, `threads` those of `pack_threads`, 0 where it was not measured. Rates of
+    points are of the bytes asked for.
     """
 
     direction: Direction
@@ -83,9 +85,6 @@ class StridedCell:
     host_layout: LayoutName
     device_layout: LayoutName
     shape: Shape
-    points: Mapping[str, Point]
-    failed: Mapping[str, Point]
-    skipped: Mapping[str, str]
     moved: Mapping[str, int]
     threads: int
 
@@ -104,30 +103,10 @@ class StridedCell:
         """The host's and the device's."""
         return self.host_layout, self.device_layout
 
-    @cached_property
-    def ranking(self) -> tuple[str, ...]:
-        """The methods by their median times, the fastest first."""
-        return tuple(sorted(self.points, key=lambda method: self.points[method].seconds.median))
-
     @property
-    def fastest(self) -> str:
-        """The method with the lowest median time. Precondition: there are points."""
-        return self.ranking[0]
-
-    @property
-    def best(self) -> Point:
-        """Its point."""
-        return self.points[self.fastest]
-
-    @cached_property
-    def as_fast(self) -> tuple[str, ...]:
-        """Other methods that are not certainly slower, the fastest of them first."""
-        return tuple(method for method in self.ranking[1:] if not above(self.best, self.points[method]))
-
-    @property
-    def lead(self) -> Interval | None:
-        """How many times as fast as the next method the fastest is; None where there is no other."""
-        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
+    def compared(self) -> Mapping[str, Point]:
+        """The points but for WHOLE, which does more to the destination than was asked for."""
+        return {method: point for method, point in self.points.items() if method != WHOLE}
 
     def gain(self, method: str) -> Interval | None:
         """How many times as fast as the driver's copy a method is; None where either was not measured."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from isthmus.model.contrast import MATTERS, above
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import about_bytes, capitalised, enumerated, link_rate, memory_name
-from isthmus.model.strided import DRIVER, StridedCell, strided_cells
+from isthmus.model.strided import DRIVER, WHOLE, StridedCell, strided_cells
 from isthmus.model.strided_grid import strided_grids
 from isthmus.model.strided_grid_findings import grid_findings
 from isthmus.model.strided_padding import paddings
@@ -63,7 +63,7 @@ def strided_verdict(run: Run) -> str:
 
 def _typical(cells: Iterable[StridedCell], kind: str) -> list[StridedCell]:
     """The narrowest known sections of a kind whose rows lie apart on the device alone; on both sides where none do."""
-    of_kind = [cell for cell in cells if section_kind(cell.shape) == kind and len(cell.points) > 1]
+    of_kind = [cell for cell in cells if section_kind(cell.shape) == kind and len(cell.ranking) > 1]
     narrowest = min((cell.shape.width_bytes for cell in of_kind), default=0)
     of_kind = [cell for cell in of_kind if cell.shape.width_bytes == narrowest]
     return [cell for cell in of_kind if cell.layouts == ("contiguous", "strided")] or [
@@ -140,13 +140,16 @@ def _advice(cells: Iterable[StridedCell]) -> str:
 def _whole(cells: Sequence[StridedCell], known: StridedCell) -> list[str]:
     """What it takes to copy everything between the rows too, where both sides have the array."""
     found = [
-        cell for cell in cells if cell.shape[:3] == known.shape[:3] and cell.shape.is_known and "whole" in cell.points
+        cell for cell in cells if cell.shape[:3] == known.shape[:3] and cell.shape.is_known and WHOLE in cell.points
     ]
     if not found:
         return []
-    best = min(found, key=lambda cell: cell.points["whole"].seconds.median)
-    time = format_seconds(best.points["whole"].seconds.median)
-    return [f"copying {about_bytes(best.moved['whole'])} with all between the rows takes {time} {_where(best)}"]
+    best = min(found, key=lambda cell: cell.points[WHOLE].seconds.median)
+    time = format_seconds(best.points[WHOLE].seconds.median)
+    return [
+        f"copying {about_bytes(best.moved[WHOLE])} with all between the rows takes {time} {_where(best)}, and "
+        "overwrites what lies between them there"
+    ]
 
 
 def _driver_cause(run: Run, cell: StridedCell) -> str:

@@ -32,7 +32,7 @@ class StridedGrid:
     @property
     def measured(self) -> dict[GridKey, StridedCell]:
         """The cells in which methods can be compared."""
-        return {key: cell for key, cell in self.cells.items() if len(cell.points) > 1}
+        return {key: cell for key, cell in self.cells.items() if len(cell.ranking) > 1}
 
     @property
     def widths(self) -> list[int]:
@@ -88,6 +88,6 @@ def strided_grids(cells: Iterable[StridedCell]) -> list[StridedGrid]:
 def _table(cells: Mapping[GridKey, StridedCell]) -> MethodTable:
     seconds: dict[str, dict[tuple[float, float], float]] = {}
     for key, cell in cells.items():
-        for method, point in cell.points.items():
+        for method, point in cell.compared.items():
             seconds.setdefault(method, {})[key] = point.seconds.median
     return MethodTable(seconds)

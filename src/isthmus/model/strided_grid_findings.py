@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from isthmus.model.contrast import above
 from isthmus.model.finding import Finding
 from isthmus.model.method_table import held_out
 from isthmus.model.phrases import enumerated, link_rate, memory_name
+from isthmus.model.strided import WHOLE, StridedCell
 from isthmus.model.strided_grid import StridedGrid
 from isthmus.model.strided_thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
 from isthmus.model.strided_words import (
@@ -21,7 +23,7 @@ from isthmus.record import Run, format_bytes, format_seconds
 __all__ = ["STRIDED_CHALLENGERS", "grid_findings"]
 
 # What can take the place of the driver's copy of many rows.
-STRIDED_CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads", "whole")
+STRIDED_CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads")
 # A method so close to the fastest is as good as any.
 _WITHIN = 1.1
 # As often as the table should choose one.
@@ -79,12 +81,19 @@ def _fastest(grids: Sequence[StridedGrid]) -> Finding | None:
         first = chosen[0]
         cells = [cell for grid in chosen for cell in grid.measured.values()]
         told = []
-        for method, count in Counter(cell.fastest for cell in cells).most_common(_MOST_NAMED):
+        wins = Counter(cell.fastest for cell in cells)
+        for method, count in wins.most_common(_MOST_NAMED):
             widths = sorted({cell.shape.width_bytes for cell in cells if cell.fastest == method})
             span = format_bytes(widths[0]) + (f" to {format_bytes(widths[-1])}" if len(widths) > 1 else "")
             told.append(f"{method_words(method, cells[0])} at {count} (rows of {span})")
+        others = len(cells) - sum(count for _, count in wins.most_common(_MOST_NAMED))
+        told += [f"others at {others}"] if others else []
+        near = sum(bool(cell.as_fast) for cell in cells)
+        tied = f"; at {near} of them another one is as fast" if near else ""
         where = f"{direction_words(first.direction)}, {sides_words(first.host_layout, first.device_layout)}"
-        parts.append(f"{where}, of {len(cells)} points: {enumerated(told)}")
+        parts.append(
+            f"{where}, of {len(cells)} point{'' if len(cells) == 1 else 's'}: {enumerated(told)}{tied}{_whole(cells)}"
+        )
     if not parts:
         return None
     memory = grids[0].host_memory
@@ -92,6 +101,16 @@ def _fastest(grids: Sequence[StridedGrid]) -> Finding | None:
         "info",
         f"strided_fastest_{memory}",
         f"The fastest for sections of arrays in {memory_name(memory)}. {'. '.join(parts)}.",
+    )
+
+
+def _whole(cells: Sequence[StridedCell]) -> str:
+    """Where the plain copy of everything is faster still, and what that costs."""
+    faster = sum(WHOLE in cell.points and above(cell.points[WHOLE], cell.best) for cell in cells)
+    if not faster:
+        return ""
+    return (
+        f"; where what lies between the rows may be overwritten, {method_words(WHOLE, cells[0])} is faster at {faster}"
     )
 
 

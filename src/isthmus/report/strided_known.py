@@ -24,7 +24,8 @@ __all__ = ["known_parts", "padding_part"]
 
 _NOTE = (
     "Time of each method until all rows have arrived. Best: the fastest, and how many times as fast as the driver's "
-    "2-D or 3-D copy; after ≈ another one is not certainly slower. Whole span: all between the rows is copied too."
+    "2-D or 3-D copy; after ≈ another one is not certainly slower. Whole span: all between the rows is copied too, which overwrites what "
+    "lies there at the destination; it is never the best."
 )
 _KINDS = ("column", "halo", "box", "face")
 
@@ -109,7 +110,7 @@ def _time(cell: StridedCell, method: str) -> Cell:
 
 
 def _best(cell: StridedCell) -> Cell:
-    if not cell.points:
+    if not cell.ranking:
         return MISSING
     gain = cell.gain(cell.fastest)
     times = f" x{gain.median:.{0 if gain.median >= 9.95 else 1}f}" if gain and gain.median > 1 else ""

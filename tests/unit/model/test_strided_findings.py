@@ -39,7 +39,10 @@ def test_the_column_beside_the_drivers_copy(full: Run) -> None:
         "host memory, 3.5 times "
     )
     assert "as fast as the driver's 2-D copy with its 51." in column.sentence
-    assert "copying 1000 MiB with all between the rows takes 19.4 ms D2H to pinned memory" in column.sentence
+    assert (
+        "copying 1000 MiB with all between the rows takes 19.4 ms D2H to pinned memory, and overwrites"
+        in column.sentence
+    )
     # The link of the synthetic device carries 63 GB/s.
     assert "takes 1.68 ns a row of 8 B, for which the link needs 0.13 ns" in column.cause
     assert column.fix == "D2H to pinned memory: let a kernel read or write the rows where they are in host memory."
@@ -153,3 +156,35 @@ def test_wrong_data_is_no_method_to_use(synthetic: ModuleType, synthetic_strided
     run = synthetic.run([*right, *wrong])
     assert "packing by a kernel on the device and one copy, 2.0 times" in strided_verdict(run)
     assert "do not rely on this run" in verdict([run])
+
+
+def test_what_overwrites_more_than_was_asked_for_is_never_the_fastest(
+    synthetic: ModuleType, synthetic_strided: ModuleType
+) -> None:
+    truths = {
+        "section": lambda width, rows: 5e-5,
+        "kernel": lambda width, rows: 3e-5,
+        "whole": lambda width, rows: 1e-5,
+    }
+    run = synthetic.run(synthetic_strided.grid(truths, host="strided"))
+    sentence = topic(run, "strided_fastest_pinned").sentence
+    assert "of 18 points: a kernel that reaches host memory at 18" in sentence
+    assert "where what lies between the rows may be overwritten, copying all between the rows with them" in sentence
+    assert sentence.endswith("is faster at 18.")
+    assert "use a kernel" in strided_verdict(run)
+    assert not any("copying all" in each.sentence for each in strided_findings(run) if "crossovers" in each.topic)
+
+
+def test_the_fastest_add_up_and_ties_are_counted(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+    best = {64: "kernel", 256: "kernel", KIB: "device_pack", 4 * KIB: "pack_threads"}
+    methods = ("section", "kernel", "device_pack", "pack_threads")
+    truths = {
+        method: lambda width, rows, method=method: 1e-5 if best.get(width, "section") == method else 5e-5
+        for method in methods
+    }
+    sentence = topic(synthetic.run(synthetic_strided.grid(truths)), "strided_fastest_pinned").sentence
+    assert "of 18 points: the driver's 2-D copy at 6 (rows of 1 B to 8 B), a kernel that reaches" in sentence
+    assert "(rows of 64 B to 256 B) and others at 6." in sentence
+    same = {method: lambda width, rows: 1e-5 for method in ("section", "kernel")}
+    tied = topic(synthetic.run(synthetic_strided.grid(same, noise=0.05)), "strided_fastest_pinned").sentence
+    assert "; at 18 of them another one is as fast" in tied
