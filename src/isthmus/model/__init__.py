@@ -33,7 +33,7 @@ from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
 from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlaps, traced
 from isthmus.model.overlap_exchange import Exchange, exchanges
-from isthmus.model.overlap_words import way_words
+from isthmus.model.overlap_words import multiple_digits, way_words
 from isthmus.model.phrases import (
     MEMORY_NAMES,
     about_bytes,
@@ -172,6 +172,7 @@ __all__ = [
     "memory_name",
     "method_words",
     "most_complete",
+    "multiple_digits",
     "node_rates",
     "overlaps",
     "paddings",

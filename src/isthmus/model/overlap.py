@@ -8,37 +8,25 @@ from typing import Literal
 import numpy as np
 
 from isthmus.model.contrast import MATTERS
-from isthmus.model.curve import is_resolved
+from isthmus.model.overlap_times import Timed, fastest_alone, timed_cases
+from isthmus.model.overlap_work import Work, measured_work
 from isthmus.model.phrases import MEMORY_NAMES
-from isthmus.model.resample import Draws, interval_of, resampled_medians
-from isthmus.record import Case, Interval, Run, Span, StageName, median_interval
+from isthmus.model.resample import Draws, interval_of
+from isthmus.record import Case, Interval, Run, Span, StageName
 
 __all__ = [
     "STAGES",
     "Answer",
     "Overlap",
     "PipelinePoint",
-    "Timed",
-    "fastest_alone",
     "main_overlaps",
     "overlaps",
     "pipeline_bound",
-    "timed_cases",
     "traced",
 ]
 
 STAGES: tuple[StageName, ...] = ("in", "work", "out")
 Answer = Literal["yes", "no", "cannot tell"]
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A case with its median time in seconds, and the draws of that median."""
-
-    case: Case
-    seconds: Interval
-    draws: Draws = field(repr=False, compare=False)
-    converged: bool
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class PipelinePoint:
 
 @dataclass(frozen=True)
 class Overlap:
-    """The pipelines of one kind of memory, size and ratio of work to copy, by (chunks, streams).
+    """The pipelines of one kind of memory, size and work, by (chunks, streams).
 
     `alone` has the seconds of each stage alone: the fastest of those measured, whole or in chunks. `failed` are
     pipelines whose results were wrong, `skipped` has the reasons of those that could not be measured.
@@ -72,11 +60,16 @@ class Overlap:
 
     host_memory: str
     bytes: int
-    ratio: float
+    work: Work
     alone: Mapping[StageName, Interval]
     points: Mapping[tuple[int, int], PipelinePoint]
     failed: frozenset[tuple[int, int]]
     skipped: Mapping[tuple[int, int], str]
+
+    @property
+    def ratio(self) -> float:
+        """The name of the case: the multiple of a copy that the work was meant to take."""
+        return self.work.ratio
 
     @property
     def serial(self) -> PipelinePoint | None:
@@ -127,31 +120,6 @@ def pipeline_bound(alone: Iterable[Draws], chunks: int) -> Draws:
     total, slowest = stages.sum(axis=0), stages.max(axis=0)
     found: Draws = (total + (chunks - 1) * slowest) / chunks
     return found
-
-
-def timed_cases(run: Run) -> list[Timed]:
-    """Every case of the experiment whose time is known and whose results were not wrong."""
-    target = run.settings.target_relative_half_width
-    cases = [case for case in run.cases if case.experiment == "overlap" and is_resolved(case) and case.verified != "no"]
-    draws = resampled_medians([case.samples("host_seconds") for case in cases], known_within=target)
-    found = []
-    for case, row in zip(cases, draws, strict=True):
-        seconds = median_interval(case.samples("host_seconds"))
-        found.append(Timed(case, seconds, row, seconds.relative_half_width <= target))
-    return found
-
-
-def fastest_alone(
-    timed: Iterable[Timed], method: str, host_memory: str, size: int, ratio: float | None = None
-) -> Timed | None:
-    """A stage alone: the fastest of the ways measured, since a bound must not be slower than any of them."""
-    wanted = method, host_memory, size, ratio
-    found = (
-        each
-        for each in timed
-        if (each.case.method, each.case.host_memory, each.case.bytes, each.case.work_ratio) == wanted
-    )
-    return min(found, key=lambda each: each.seconds.median, default=None)
 
 
 def overlaps(run: Run) -> list[Overlap]:
@@ -214,7 +182,7 @@ def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: list[Tim
     return Overlap(
         host_memory=memory,
         bytes=size,
-        ratio=ratio,
+        work=measured_work(timed, size, ratio),
         alone={stage: each.seconds for stage, each in alone.items()},
         points=dict(sorted(points.items())),
         failed=frozenset(_ways(case) for case in cases if case.verified == "no"),

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.model.overlap import Timed, fastest_alone, pipeline_bound, timed_cases
+from isthmus.model.overlap import pipeline_bound
+from isthmus.model.overlap_times import Timed, fastest_alone, timed_cases
 from isthmus.model.resample import interval_of
 from isthmus.record import Interval, Run
 

@@ -8,7 +8,7 @@ from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlap
 from isthmus.model.overlap_exchange import exchanges
 from isthmus.model.overlap_gain_findings import gain_finding
 from isthmus.model.overlap_limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
-from isthmus.model.overlap_words import way_words, work_words
+from isthmus.model.overlap_words import multiple_digits, way_words, work_words
 from isthmus.model.phrases import enumerated, memory_name, times
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 
@@ -73,7 +73,7 @@ def _comparison(mains: Sequence[Overlap]) -> Finding | None:
     return Finding(
         "info",
         "overlap_memory",
-        f"Pageable memory in one piece, {format_bytes(mains[0].bytes)} with {work_words(mains[0].ratio)}, takes "
+        f"Pageable memory in one piece, {format_bytes(mains[0].bytes)} with {work_words(mains[0].work)}, takes "
         f"{format_seconds(plain.seconds.median)}; at its best {enumerated(parts)}.",
     )
 
@@ -93,18 +93,20 @@ def _other_work(everything: Sequence[Overlap], mains: Sequence[Overlap]) -> Find
     told = [(each, best) for each in of_kind if (best := each.best) and best.speedup]
     if len(told) < 2:
         return None
-    gains = [
-        f"{best.speedup.median:.2f} times with {each.ratio:g}{' (uncertain)' if each.gains == 'cannot tell' else ''}"
-        for each, best in told
-        if best.speedup
-    ]
+    gains = []
+    for each, best in told:
+        uncertain = " (uncertain)" if each.gains == "cannot tell" else ""
+        if best.speedup:
+            gains.append(f"{best.speedup.median:.2f} times with {multiple_digits(each.work)}{uncertain}")
+    base = mains[0].work.base
+    copy = f"a copy of {memory_name(base)}" if base else "a copy"
     text = (
-        f"The best speed-up of {memory_name(mains[0].host_memory)} by the time of the work as a multiple of a copy's: "
+        f"The best speed-up of {memory_name(mains[0].host_memory)} by how many times as long as {copy} the work takes: "
         f"{', '.join(gains)}."
     )
     certain = [(each, best) for each, best in told if each.gains == "yes" and best.speedup]
     fix = ""
     if certain:
         most = max(certain, key=lambda pair: pair[1].speedup.median if pair[1].speedup else 0.0)
-        fix = f"Overlap pays most where no stage outweighs the others; here with {work_words(most[0].ratio)}."
+        fix = f"Overlap pays most where no stage outweighs the others; here with {work_words(most[0].work)}."
     return Finding("info", "overlap_work", text, fix=fix)

@@ -25,7 +25,7 @@ def gain_finding(run: Run, each: Overlap, both: Sequence[Exchange], mains: Seque
     """One finding; `both` are the exchanges of this size, `mains` the other kinds to compare with."""
     name, best, serial = memory_name(each.host_memory), each.best, each.serial
     topic = f"overlap_{each.host_memory}"
-    what = f"{capitalised(name)}, {format_bytes(each.bytes)}, {work_words(each.ratio)}"
+    what = f"{capitalised(name)}, {format_bytes(each.bytes)}, {work_words(each.work)}"
     if best is None or serial is None or best.speedup is None:
         missing = "one chunk was" if best else "several chunks were"
         return Finding(

@@ -101,7 +101,7 @@ def above_bound_finding(run: Run, everything: Sequence[Overlap]) -> Finding | No
     text = (
         f"{len(above)} of {len(points)} pipelines {which} is "
         f"{way_words(each.host_memory, most.chunks, most.streams)} of {memory_name(each.host_memory)}, "
-        f"{work_words(each.ratio)}, with {percent(most.share)} of it. There it is no bound, and shares are too high."
+        f"{work_words(each.work)}, with {percent(most.share)} of it. There it is no bound, and shares are too high."
     )
     if run.fingerprint.device.shares_host_memory:
         cause = (

@@ -1,9 +1,11 @@
 """Words that conclusions about overlap share: ways to divide, amounts of work, shares."""
 
 from isthmus.model.overlap import PipelinePoint
+from isthmus.model.overlap_work import Work
+from isthmus.model.phrases import memory_name
 from isthmus.record import Interval, format_seconds
 
-__all__ = ["percent", "speedup_words", "way_words", "work_words"]
+__all__ = ["multiple_digits", "percent", "speedup_words", "way_words", "work_words"]
 
 
 def way_words(host_memory: str, chunks: int, streams: int) -> str:
@@ -13,9 +15,20 @@ def way_words(host_memory: str, chunks: int, streams: int) -> str:
     return f"{chunks} chunk{'' if chunks == 1 else 's'} on {streams} {workers}{many}"
 
 
-def work_words(ratio: float) -> str:
-    """``work that takes as long as a copy``."""
-    return f"work that takes {'' if ratio == 1 else f'{ratio:g} times '}as long as a copy"
+def work_words(work: Work) -> str:
+    """``work that takes 7.2 times as long as a copy of pinned memory``, as it was measured to."""
+    if work.multiple is None:
+        return f"work that was meant to take {_times(f'{work.ratio:g}')}as long as a copy"
+    return f"work that takes {_times(multiple_digits(work))}as long as a copy of {memory_name(work.base)}"
+
+
+def multiple_digits(work: Work) -> str:
+    """``7.2``: the multiple that was measured, to two digits, or the one that was meant where none was."""
+    return f"{work.ratio if work.multiple is None else float(f'{work.multiple:.2g}'):g}"
+
+
+def _times(digits: str) -> str:
+    return "" if digits == "1" else f"{digits} times "
 
 
 def percent(share: Interval) -> str:

@@ -8,7 +8,7 @@ from isthmus.model.batching import batching_surfaces
 from isthmus.model.batching_words import method_words
 from isthmus.model.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.model.finding import Finding
-from isthmus.model.overlap import timed_cases
+from isthmus.model.overlap_times import timed_cases
 from isthmus.model.phrases import link_rate, memory_name, moved_memory_name
 from isthmus.model.threads import thread_curves
 from isthmus.model.threads_words import threads_of

@@ -45,7 +45,7 @@ def test_a_whole_run_says_what_gains_and_what_does_not(h200: Run) -> None:
     assert "names 3 copy engines" in found["overlap_both_ways"].sentence
     assert "Each further chunk costs" in found["overlap_chunk_cost"].sentence
     assert "2.51 times with 1" in found["overlap_work"].sentence
-    assert found["overlap_work"].fix.endswith("work that takes as long as a copy.")
+    assert found["overlap_work"].fix.endswith("work that takes as long as a copy of pinned memory.")
     assert "overlap_above_bound" not in found
 
 
@@ -71,9 +71,33 @@ def test_the_verdict_names_together_what_has_one_answer(synthetic: ModuleType, s
 def test_the_comparison_starts_from_what_programs_do_first(h200: Run) -> None:
     sentence = by_topic(h200)["overlap_memory"].sentence
     assert sentence.startswith(
-        "Pageable memory in one piece, 64 MiB with work that takes as long as a copy, takes 14.2"
+        "Pageable memory in one piece, 64 MiB with work that takes as long as a copy of pinned memory, takes 14.2"
     )
     assert "pinned memory 1.43 ms (9.9 times as fast)" in sentence
+
+
+def test_the_work_is_told_by_what_it_took(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    cases = [
+        *synthetic_overlap.cases("pinned", synthetic_overlap.Truth(out=1.5e-3, work=10.8e-3), ratio=10.0),
+        *synthetic_overlap.cases("pageable", synthetic_overlap.Truth(into=8e-3, work=10.8e-3), ratio=10.0),
+    ]
+    found = by_topic(synthetic.run(cases))
+    words = "work that takes 7.2 times as long as a copy of pinned memory"
+    assert all(words in found[topic].sentence for topic in ("overlap_pinned", "overlap_pageable", "overlap_memory"))
+
+
+def test_without_pinned_memory_the_other_kind_is_named(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    cases = synthetic_overlap.cases("pageable", synthetic_overlap.Truth(work=3.6e-3))
+    sentence = by_topic(synthetic.run(cases))["overlap_pageable"].sentence
+    assert "work that takes 3 times as long as a copy of pageable memory:" in sentence
+
+
+def test_work_that_was_not_measured_alone_is_told_as_meant(
+    synthetic: ModuleType, synthetic_overlap: ModuleType
+) -> None:
+    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), ratio=3.0)
+    run = synthetic.run([case for case in cases if case.method != "work_alone"])
+    assert "work that was meant to take 3 times as long as a copy:" in by_topic(run)["overlap_pinned"].sentence
 
 
 @pytest.mark.parametrize(
