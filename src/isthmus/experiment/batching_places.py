@@ -26,8 +26,9 @@ def bytes_needed(most_bytes: int, kinds: int, shares_host_memory: bool) -> int:
 
     The device's buffers count where device memory is host memory.
     """
-    # The reference; a source and a destination of each kind and of the device.
-    regions = 1 + 2 * kinds + (2 if shares_host_memory else 0)
+    # The reference, and what a check reads a destination back into; a source and a destination of each kind and of the
+    # device.
+    regions = 2 + 2 * kinds + (2 if shares_host_memory else 0)
     staging = 2 if shares_host_memory else 1
     return regions * (_SLOTS_A_PIECE * most_bytes + 2 * _GUARD_BYTES) + staging * most_bytes
 

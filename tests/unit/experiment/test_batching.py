@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from isthmus.experiment import batching
+from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching import METHODS, plan
 from isthmus.experiment.batching_grid import LAYOUTS, Cell, cells, cliff_cells, pairs, too_many
 from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
@@ -177,6 +178,13 @@ def test_a_case_says_what_it_is(host: OpenDevice) -> None:
     assert threads["copies"] is None
     scattered = next(case for case in found if (case.host_layout, case.device_layout) == MAIN)
     assert (scattered.stride_bytes, scattered.device_pitch_bytes) == (None, None)
+
+
+def test_what_a_check_reads_back_counts_as_memory() -> None:
+    """A source, a destination, the reference and a copy of what arrived, each twice the cell between two pages."""
+    region = 2 * MIB + 2 * PAGE_BYTES
+    assert bytes_needed(MIB, 1, shares_host_memory=False) == 4 * region + MIB
+    assert bytes_needed(MIB, 1, shares_host_memory=True) == 6 * region + 2 * MIB
 
 
 def test_what_exceeds_the_memory_is_skipped_cell_by_cell(host: OpenDevice) -> None:
