@@ -59,7 +59,10 @@ def factor_words(factor: Interval) -> str:
 
 
 def count_words(threshold: Threshold) -> str:
-    """How many pieces: ``from 7 on (6 to 9)``, ``never up to 4096``, ``always``, ``only up to 12 (9 to 15)``."""
+    """How many pieces: ``from 7 on (6 to 9)``, ``never up to 4096``, ``always``, ``only up to 12 (9 to 15)``.
+
+    Where the smallest number measured is large, nobody knows of fewer: ``from 16 on or fewer``.
+    """
     most = f"{threshold.last:.0f}"
     low, high = max(threshold.low, threshold.first), min(threshold.high, threshold.last)
     within = f" ({about_uses(low)} to {about_uses(high)})" if about_uses(low) != about_uses(high) else ""
@@ -68,8 +71,11 @@ def count_words(threshold: Threshold) -> str:
             doubt = "" if threshold.certain else ", though not for certain"
             return ("always" if threshold.first == 1 else f"from {threshold.first:.0f} on or fewer") + doubt
         case "never":
-            doubt = f", or from {about_uses(low)} on" if math.isfinite(threshold.low) and threshold.low > 0 else ""
-            return f"never up to {most}{doubt}"
+            if threshold.certain:
+                return f"never up to {most}"
+            earliest = math.isfinite(threshold.low) and threshold.low > 0
+            maybe = f", from {about_uses(low)} on at the earliest" if earliest else ""
+            return f"never for certain up to {most}{maybe}"
         case "from":
             return f"from {about_uses(threshold.value)} on{within}"
         case "up_to":

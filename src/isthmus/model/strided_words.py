@@ -113,7 +113,8 @@ def _answer(threshold: Threshold, number: Callable[[float], str], unit: str) -> 
         case "always":
             return f"always{doubt}"
         case "never":
-            maybe = f", or from {number(low)}{unit} on" if math.isfinite(threshold.low) and threshold.low > 0 else doubt
+            earliest = math.isfinite(threshold.low) and threshold.low > 0 and not threshold.certain
+            maybe = f" for certain, from {number(low)}{unit} on at the earliest" if earliest else doubt
             return f"never in range{maybe}"
         case "from":
             return f"from {number(threshold.value)}{unit} on{within}"

@@ -25,7 +25,7 @@ __all__ = ["breakeven_part", "cliff_part", "layouts_part"]
 
 _BREAKEVEN_NOTE = (
     "The number of pieces from which on, up to the largest measured, a method takes less time than a loop of copies, "
-    "with its 95 % interval."
+    "with its 95 % interval. ≤ 16: from the smallest number measured, 16, on, and perhaps from fewer."
 )
 # Cells that most pairs of layouts have: the second one those that are looked at in passing.
 _COMPARED = (TYPICAL_PIECES, (TYPICAL_PIECES[0], 256))
@@ -57,8 +57,14 @@ def _threshold_cell(threshold: Threshold | None) -> Cell:
     if threshold is None:
         return MISSING
     words = count_words(threshold)
-    short = {"always": "always", "never": "never", "cannot_tell": "cannot tell"}.get(threshold.state, words)
-    return Cell(short.removeprefix("from ").replace(" on", "", 1), detail=words)
+    match threshold.state:
+        case "always" if threshold.first > 1:
+            text = f"≤ {threshold.first:.0f}"
+        case "always" | "never":
+            text = threshold.state
+        case _:
+            return Cell(words.removeprefix("from ").replace(" on", "", 1), detail=words)
+    return Cell(text, state="ok" if threshold.certain else "wide", detail=words)
 
 
 def cliff_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:

@@ -24,8 +24,8 @@ __all__ = ["known_parts", "padding_part"]
 
 _NOTE = (
     "Time of each method until all rows have arrived. Best: the fastest, and how many times as fast as the driver's "
-    "2-D or 3-D copy; after ≈ another one is not certainly slower. Whole span: all between the rows is copied too, which overwrites what "
-    "lies there at the destination; it is never the best."
+    "2-D or 3-D copy; after ≈ another one is not certainly slower. Whole span: all between the rows is copied too, "
+    "which overwrites what lies there at the destination, so it is never called the best."
 )
 _KINDS = ("column", "halo", "box", "face")
 

@@ -178,7 +178,11 @@ def test_two_sizes_cannot_show_a_cliff(synthetic: ModuleType, synthetic_batching
         (Threshold("from", 1, 4096, 7, 7, 7), "from 7 on"),
         (Threshold("from", 1, 4096, 7, 0, 9), "from 7 on (1 to 9)"),
         (Threshold("never", 1, 256, float("inf"), float("inf"), float("inf")), "never up to 256"),
-        (Threshold("never", 1, 256, float("inf"), 60, float("inf")), "never up to 256, or from 60 on"),
+        (
+            Threshold("never", 1, 256, float("inf"), 60, float("inf")),
+            "never for certain up to 256, from 60 on at the earliest",
+        ),
+        (Threshold("never", 1, 256, 0, 0, 3), "never for certain up to 256"),
         (Threshold("always", 1, 256, 0, 0, 0), "always"),
         (Threshold("always", 1, 256, 0, 0, 3), "always, though not for certain"),
         (Threshold("always", 16, 256, 0, 0, 0), "from 16 on or fewer"),

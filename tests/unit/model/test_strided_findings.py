@@ -9,6 +9,8 @@ import pytest
 from isthmus.model import findings, verdict
 from isthmus.model.finding import Finding
 from isthmus.model.strided_findings import strided_findings, strided_verdict
+from isthmus.model.strided_words import rows_words
+from isthmus.model.threshold import Threshold
 from isthmus.record import KIB, Run
 
 
@@ -156,6 +158,14 @@ def test_wrong_data_is_no_method_to_use(synthetic: ModuleType, synthetic_strided
     run = synthetic.run([*right, *wrong])
     assert "packing by a kernel on the device and one copy, 2.0 times" in strided_verdict(run)
     assert "do not rely on this run" in verdict([run])
+
+
+def test_what_the_medians_alone_say_is_not_certain() -> None:
+    endless = float("inf")
+    assert rows_words(Threshold("never", 32, 4096, endless, 600, endless)) == (
+        "never in range for certain, from 600 rows on at the earliest"
+    )
+    assert rows_words(Threshold("never", 32, 4096, endless, endless, endless)) == "never in range"
 
 
 def test_what_overwrites_more_than_was_asked_for_is_never_the_fastest(

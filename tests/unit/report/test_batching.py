@@ -101,6 +101,19 @@ def test_break_even_numbers_stand_in_a_table(h200: Run) -> None:
     assert "kernel" not in [column.name for column in grids[0].columns]
 
 
+def test_fewer_pieces_than_measured_are_not_vouched_for(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    times = {"copies": cost(5e-6, 2e-6, 1e13), "kernel": cost(3e-6, 0.1e-6, 1e13)}
+    made_from = {
+        counts: synthetic.run(synthetic_batching.cases(times, [64], counts)) for counts in ((16, 256), (1, 256))
+    }
+    texts = {
+        counts: cell(part(made(run), "When a loop").grids[0], "64 B", "kernel").text
+        for counts, run in made_from.items()
+    }
+    assert texts == {(16, 256): "≤ 16", (1, 256): "always"}
+
+
 def test_the_cliff_has_its_rates_and_its_place(h200: Run) -> None:
     (grid,) = part(made(h200), "The cliff").grids
     assert float(cell(grid, "24 KiB", "H2D, pinned").text) == pytest.approx(5.43, rel=0.02)
