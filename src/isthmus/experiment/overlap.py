@@ -173,7 +173,7 @@ def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float]) -> list[Wo
 
 
 def _trace(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, options: Options, ran: _Ran) -> Prepared:
-    """A timeline for each memory, of the pipeline that was the fastest with the work nearest to a copy's time."""
+    """A timeline for each memory, of its fastest pipeline of several chunks with the work nearest to a copy's time."""
     main = nearest_to_one(ran.works)
     best = {kind: _fastest(kind, main, ran.seconds) for kind in kinds}
     try:
@@ -183,7 +183,15 @@ def _trace(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, op
     ended: list[list[Case]] = []
     for kind, point in best.items():
         if point is None or main is None:
-            ended.append([_untraced(kind, size, "no pipeline of this memory was measured, so there is none to trace")])
+            ended.append(
+                [
+                    _untraced(
+                        kind,
+                        size,
+                        "no pipeline of several chunks of this memory was measured, so there is none to trace",
+                    )
+                ]
+            )
             continue
         try:
             ended.append([traced_case(point, buffers, main.rounds)])
@@ -195,7 +203,8 @@ def _trace(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, op
 def _fastest(kind: str, main: Work | None, seconds: Mapping[Point, float]) -> Point | None:
     ratio = main.ratio if main else None
     found = [point for point in seconds if (point.method, point.memory, point.ratio) == ("pipeline", kind, ratio)]
-    return min(found, key=lambda point: seconds[point], default=None)
+    # In one chunk there is nothing to see, even where that is the fastest.
+    return min((point for point in found if point.chunks > 1), key=lambda point: seconds[point], default=None)
 
 
 def _untraced(kind: str, size: int, reason: str) -> Case:

@@ -110,9 +110,9 @@ def test_a_visit_measures_and_checks_and_the_best_pipelines_are_traced() -> None
 
 
 @pytest.mark.usefixtures("reachable")
-def test_the_traced_pipeline_is_the_fastest_of_the_main_work() -> None:
+def test_the_traced_pipeline_is_the_fastest_of_several_chunks_of_the_main_work() -> None:
     cases = visited("host", Options("quick", sizes=[SIZE], memory=["pinned"]))
-    main = [case for case in cases if case.method == "pipeline" and case.work_ratio == 1]
+    main = [case for case in cases if case.method == "pipeline" and case.work_ratio == 1 and case.pieces != 1]
     fastest = min(
         main, key=lambda case: sorted(case.samples("host_seconds"))[0] + sorted(case.samples("host_seconds"))[1]
     )
@@ -145,7 +145,7 @@ def test_wrong_results_are_noted_and_not_traced(memory: str) -> None:
     assert {case.verified for case in checked} == {"no"}
     assert all("32-bit words did not come back as computed" in case.note for case in checked)
     [traced] = [case for case in cases if case.method == "traced"]
-    assert traced.note == "no pipeline of this memory was measured, so there is none to trace"
+    assert traced.note == "no pipeline of several chunks of this memory was measured, so there is none to trace"
 
 
 @pytest.mark.parametrize(
