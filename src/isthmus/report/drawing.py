@@ -67,8 +67,8 @@ def _timeline(spec: Timeline) -> VegaLite:
     names = [lane.name for lane in spec.lanes]
     chart = (
         alt.Chart(alt.NamedData("bars"), height=_LANE_HEIGHT * len(names), width="container")
-        # The edges keep chunks apart that follow each other without a gap.
-        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6)
+        # The edges keep chunks apart that follow each other without a gap; bars that overlap shine through.
+        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6, opacity=0.7)
         .encode(
             x=alt.X(
                 "x:Q",

@@ -7,7 +7,7 @@ from isthmus.report.overlap_best import best_part
 from isthmus.report.overlap_charts import chart_parts
 from isthmus.report.overlap_exchange import exchange_part
 from isthmus.report.overlap_shares import share_parts
-from isthmus.report.overlap_sources import sources
+from isthmus.report.overlap_sources import base_words, sources
 from isthmus.report.overlap_timeline import timeline_parts
 from isthmus.report.section import Section
 
@@ -18,7 +18,7 @@ _INTRO = (
     "pageable memory goes through page-locked memory, a thread for each stream. Each sample is the time from the first "
     "call until all results are back, on the host's clock. The bound is what it would take if every stage ran at the "
     "speed that it has alone and all of them at once: for n chunks (in + work + out) / n + (n - 1) / n x the longest "
-    "of the three. Work is given as a multiple of the slower copy of pinned memory."
+    "of the three. "
 )
 
 
@@ -30,7 +30,8 @@ def section(runs: Sequence[Run]) -> Section | None:
         *share_parts(runs, everything),
         *chart_parts(runs, everything),
         exchange_part(runs),
-        *timeline_parts(runs),
+        *timeline_parts(runs, everything),
     ]
     shown = tuple(part for part in parts if part)
-    return Section("overlap", "Overlap", _INTRO, shown) if shown else None
+    work = f"Work is given by its time alone, as a multiple of that of {base_words(everything)} alone."
+    return Section("overlap", "Overlap", _INTRO + work, shown) if shown else None

@@ -6,7 +6,7 @@ from isthmus.model import way_words
 from isthmus.record import Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
 from isthmus.report.labels import kind_label, run_label
-from isthmus.report.overlap_sources import MISSING, Source, ratio_cell
+from isthmus.report.overlap_sources import MISSING, Source, base_words, ratio_cell, work_label
 from isthmus.report.section import Part
 
 __all__ = ["best_part"]
@@ -32,7 +32,8 @@ def best_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part | None:
         ]
         columns = [Column(heading, name) for heading, name in _COLUMNS]
         grids.append(Grid(f"Best pipelines, {format_bytes(size)}", tuple(columns), tuple(groups), corner="Work"))
-    return Part("Best chunks and streams", _NOTE, grids=tuple(grids)) if grids else None
+    note = f"{_NOTE} Work: its time alone as a multiple of {base_words(everything)}."
+    return Part("Best chunks and streams", note, grids=tuple(grids)) if grids else None
 
 
 _COLUMNS = (
@@ -66,4 +67,4 @@ def _row(runs: Sequence[Run], source: Source) -> Row:
             for stage in ("in", "work", "out")
         ),
     )
-    return Row(f"{overlap.ratio:g} x{' ' + label if label else ''}", cells)
+    return Row(f"{work_label(overlap).removeprefix('work ')}{' ' + label if label else ''}", cells)

@@ -7,7 +7,7 @@ from isthmus.record import Interval, Run, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.labels import kind_label, run_title
-from isthmus.report.overlap_sources import Source, streams_label, work_label
+from isthmus.report.overlap_sources import Source, case_labels, streams_label, work_label
 from isthmus.report.palette import Look, numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
 
@@ -37,14 +37,14 @@ def _speedup_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
 
 
 def _share_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
-    ratios = sorted({source.overlap.ratio for source in everything})
-    looks = {work_label(ratio): numbered_look(place) for place, ratio in enumerate(ratios)}
+    labels = case_labels(everything)
+    looks = {label: numbered_look(place) for place, label in enumerate(labels.values())}
     groups: dict[tuple[int, str, int], list[Source]] = {}
     for source in everything:
         groups.setdefault((source.index, source.overlap.host_memory, source.overlap.bytes), []).append(source)
     drawn = []
     for group in groups.values():
-        curves = [curve for source in group for curve in _share_curves(source.overlap, looks)]
+        curves = [curve for source in group for curve in _share_curves(source.overlap, labels, looks)]
         if each := _chart(runs, group[0], "Share of the bound", curves, rule=(100.0, _BOUND)):
             drawn.append(each)
     legend = tuple(LegendEntry(name, look) for name, look in looks.items())
@@ -60,7 +60,7 @@ def _chart(
         return None
     overlap = source.overlap
     title = f"{kind_label(overlap.host_memory)}, {format_bytes(overlap.bytes)}"
-    title += "" if rule else f", {work_label(overlap.ratio)}"
+    title += "" if rule else f", {work_label(overlap)}"
     if len(runs) > 1:
         title += f": {run_title(runs, source.index)}"
     axis = Axis("share of the bound, %" if rule else "times as fast", scale="linear")
@@ -85,8 +85,8 @@ def _speedup_curves(overlap: Overlap, looks: dict[str, Look]) -> list[Drawn]:
     return [curve for curve in curves if curve.rows]
 
 
-def _share_curves(overlap: Overlap, looks: dict[str, Look]) -> list[Drawn]:
-    name = work_label(overlap.ratio)
+def _share_curves(overlap: Overlap, labels: dict[float, str], looks: dict[str, Look]) -> list[Drawn]:
+    name = labels[overlap.ratio]
     if overlap.best is None:
         return []
     points = [point for point in overlap.points.values() if point.streams == min(point.chunks, overlap.best.streams)]

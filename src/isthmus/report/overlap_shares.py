@@ -1,12 +1,12 @@
 """Shares of the bound by chunks and streams."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from isthmus.model import Overlap, PipelinePoint
 from isthmus.record import Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
 from isthmus.report.labels import kind_label, run_label
-from isthmus.report.overlap_sources import MISSING, Source, ratio_cell, streams_label, work_label
+from isthmus.report.overlap_sources import MISSING, Source, base_words, case_labels, ratio_cell, streams_label
 from isthmus.report.section import Part
 
 __all__ = ["share_parts"]
@@ -20,13 +20,15 @@ _NOTE = (
 
 def share_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]:
     """Of the work to conclude from first, then on the page alone of the other work."""
-    main = _grids(runs, [source for source in everything if source.is_main])
-    rest = _grids(runs, [source for source in everything if not source.is_main])
-    parts = [Part(_TITLE, _NOTE, grids=main)] if main else []
+    labels = case_labels(everything)
+    main = _grids(runs, [source for source in everything if source.is_main], labels)
+    rest = _grids(runs, [source for source in everything if not source.is_main], labels)
+    note = f"{_NOTE} Work is a multiple of {base_words(everything)}."
+    parts = [Part(_TITLE, note, grids=main)] if main else []
     return parts + ([Part(f"{_TITLE}: other work", grids=rest, page_only=True)] if rest else [])
 
 
-def _grids(runs: Sequence[Run], chosen: Sequence[Source]) -> tuple[Grid, ...]:
+def _grids(runs: Sequence[Run], chosen: Sequence[Source], labels: Mapping[float, str]) -> tuple[Grid, ...]:
     """One for each size: chunks down, streams and runs across, a group for each memory and work."""
     grids = []
     for size in sorted({source.overlap.bytes for source in chosen}):
@@ -46,7 +48,7 @@ def _grids(runs: Sequence[Run], chosen: Sequence[Source]) -> tuple[Grid, ...]:
                 Row(str(count), tuple(_cell(of_run.get(index), count, streams) for streams, index in ways))
                 for count in chunks
             )
-            groups.append(Group(f"{kind_label(kind)}, {work_label(ratio)}, %", rows))
+            groups.append(Group(f"{kind_label(kind)}, {labels[ratio]}, %", rows))
         grids.append(Grid(f"Share of the bound, {format_bytes(size)}", columns, tuple(groups), corner="Chunks"))
     return tuple(grids)
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.model import Overlap, main_overlaps, overlaps
+from isthmus.model import Overlap, main_overlaps, memory_name, multiple_digits, overlaps
 from isthmus.record import Interval, Run
 from isthmus.report.grid import Cell, interval_cell
 from isthmus.report.labels import kind_rank
 
-__all__ = ["MISSING", "Source", "ratio_cell", "sources", "streams_label", "work_label"]
+__all__ = ["MISSING", "Source", "base_words", "case_labels", "ratio_cell", "sources", "streams_label", "work_label"]
 
 MISSING = Cell("-", state="missing", detail="not measured")
 
@@ -36,9 +36,27 @@ def sources(runs: Sequence[Run]) -> list[Source]:
     return sorted(found, key=lambda source: (kind_rank(source.overlap.host_memory), source.overlap.ratio, source.index))
 
 
-def work_label(ratio: float) -> str:
-    """``work 0.3 x``: the work's time as a multiple of a copy's."""
-    return f"work {ratio:g} x"
+def work_label(overlap: Overlap) -> str:
+    """``work 0.31 x``, the work's time as a multiple of a copy's; ``work meant 0.3 x`` where it was not measured."""
+    meant = "meant " if overlap.work.multiple is None else ""
+    return f"work {meant}{multiple_digits(overlap.work)} x"
+
+
+def case_labels(everything: Sequence[Source]) -> dict[float, str]:
+    """Of every ratio the work's label, or ``work meant 0.3 x`` where runs or sizes differ in what it took."""
+    labels: dict[float, set[str]] = {}
+    for source in everything:
+        labels.setdefault(source.overlap.ratio, set()).add(work_label(source.overlap))
+    every = [label for found in labels.values() for label in found]
+    # Two labels that read alike would draw two curves as one.
+    is_clear = all(len(found) == 1 for found in labels.values()) and len(set(every)) == len(every)
+    return {ratio: labels[ratio].pop() if is_clear else f"work meant {ratio:g} x" for ratio in sorted(labels)}
+
+
+def base_words(everything: Sequence[Source]) -> str:
+    """``the slower copy of pinned memory``: what the work is given as a multiple of."""
+    bases = dict.fromkeys(memory_name(base) for source in everything if (base := source.overlap.work.base))
+    return f"the slower copy of {' or '.join(bases)}" if bases else "the slower copy"
 
 
 def streams_label(count: int) -> str:

@@ -6,7 +6,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.record import Run
+from isthmus.record import Run, Span
 from isthmus.report import html, markdown, terminal
 from isthmus.report.chart import Spec, Timeline
 from isthmus.report.drawing import draw
@@ -132,6 +132,45 @@ def test_a_timeline_in_letters_shows_which_chunk_is_where(synthetic: ModuleType,
     assert isinstance(chart.spec, Timeline)
     assert chart.is_low
     assert [len(lane.rows) for lane in chart.spec.lanes] == [4, 4, 4]
+
+
+def test_bars_of_work_that_overlap_are_counted_once(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    case = synthetic_overlap.traced(chunks=4)
+    # Every kernel begins with the first one and shares the device with those before it; none is left of a length of 0.
+    work = [msgspec.structs.replace(span, begin=1e-4) for span in case.spans if span.stage == "work"]
+    work += [Span(stage="work", chunk=4, begin=2e-4, end=2e-4)]
+    others = [span for span in case.spans if span.stage != "work"]
+    parts = made(synthetic.run([msgspec.structs.replace(case, spans=[*others, *reversed(work)])])).parts
+    letters, busy = next(row.cells for row in parts[1].grids[0].groups[0].rows if row.heading == "work")
+    assert letters.text == "." * 10 + "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10 + "." * 10
+    assert busy.text == "67"
+    bars = draw(parts[0].charts[0].spec)
+    assert bars["mark"]["opacity"] < 1
+    assert "may overlap" in parts[0].note
+
+
+def test_the_work_is_labelled_by_what_it_took(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    def run(factor: float, name: str = "run") -> Run:
+        cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(work=factor * 1.2e-3), ratio=10.0)
+        return synthetic.run(cases, name=name)  # type: ignore[no-any-return]
+
+    alone = made(run(7.2))
+    assert cell(part(alone, "Best chunks and streams").grids[0], "pinned", "7.2 x", "best")
+    title = "Share of the bound, by chunks and streams"
+    assert [group.title for group in part(alone, title).grids[0].groups] == ["pinned, work 7.2 x, %"]
+    assert "multiple of that of the slower copy of pinned memory alone" in alone.intro
+
+    # Side by side the case has a name of its own, and each run's own multiple is in the table of the best.
+    both = made(run(7.2), run(13, "other"))
+    assert [group.title for group in part(both, title).grids[0].groups] == ["pinned, work meant 10 x, %"]
+    headings = {row.heading for group in part(both, "Best chunks and streams").grids[0].groups for row in group.rows}
+    assert headings == {"7.2 x A", "13 x B"}
+
+
+def test_without_pinned_memory_the_other_kind_is_named(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    found = made(synthetic.run(synthetic_overlap.cases("pageable", synthetic_overlap.Truth())))
+    assert "the slower copy of pageable memory" in found.intro
+    assert "pinned" not in found.intro
 
 
 def test_a_timeline_is_drawn_as_bars(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
