@@ -86,7 +86,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     host_layout: LayoutName = ""
     device_layout: LayoutName = ""
     moved_bytes: _Count | None = None  # what crosses the link, where more than `bytes` may have to
-    work_ratio: Annotated[float, msgspec.Meta(gt=0)] | None = None  # multiple of the slower copy's time, as it was meant
+    work_ratio: Annotated[float, msgspec.Meta(gt=0)] | None = None  # times the slower copy's time, as it was meant
     spans: list[Span] = []  # of one pass with events around every stage
     series: list[Series] = []
     verified: Verified = "n/a"
