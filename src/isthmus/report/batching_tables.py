@@ -25,7 +25,8 @@ __all__ = ["breakeven_part", "cliff_part", "layouts_part"]
 
 _BREAKEVEN_NOTE = (
     "The number of pieces from which on, up to the largest measured, a method takes less time than a loop of copies, "
-    "with its 95 % interval. ≤ 16: from the smallest number measured, 16, on, and perhaps from fewer."
+    "with its 95 % interval. ≤ 16: from the smallest number measured, 16, on, and perhaps from fewer. "
+    "With ?: by the medians only."
 )
 # Cells that most pairs of layouts have: the second one those that are looked at in passing.
 _COMPARED = (TYPICAL_PIECES, (TYPICAL_PIECES[0], 256))
@@ -64,7 +65,8 @@ def _threshold_cell(threshold: Threshold | None) -> Cell:
             text = threshold.state
         case _:
             return Cell(words.removeprefix("from ").replace(" on", "", 1), detail=words)
-    return Cell(text, state="ok" if threshold.certain else "wide", detail=words)
+    doubt = "" if threshold.certain else "?"
+    return Cell(f"{text}{doubt}", state="wide" if doubt else "ok", detail=words)
 
 
 def cliff_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:

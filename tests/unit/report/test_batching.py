@@ -114,6 +114,17 @@ def test_fewer_pieces_than_measured_are_not_vouched_for(synthetic: ModuleType, s
     assert texts == {(16, 256): "≤ 16", (1, 256): "always"}
 
 
+def test_what_the_medians_alone_say_has_a_question_mark(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    """The loop is a little faster with any number of pieces, by less than its samples vary at the largest."""
+    cost = synthetic_batching.Cost
+    loop, kernel = cost(5e-6, 1e-6, 1e13), cost(9e-6, 1e-6, 1e13)
+    found = synthetic_batching.cases({"copies": loop, "kernel": kernel}, [64], [1, 16, 256], noise=0.006)
+    (grid,) = part(made(synthetic.run(found)), "When a loop").grids
+    answer = cell(grid, "64 B", "kernel")
+    assert (answer.text, answer.state) == ("never?", "wide")
+    assert "never for certain up to 256" in answer.detail
+
+
 def test_the_cliff_has_its_rates_and_its_place(h200: Run) -> None:
     (grid,) = part(made(h200), "The cliff").grids
     assert float(cell(grid, "24 KiB", "H2D, pinned").text) == pytest.approx(5.43, rel=0.02)
