@@ -215,13 +215,11 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
     marks = std::exchange(state_->marks, {});
     ISTHMUS_TRY(std::move(status));
     std::vector<std::array<double, 4>> times(marks.size());
-    double first = 0;
     for (std::size_t chunk = 0; chunk < marks.size(); ++chunk) {
         for (std::size_t i = 0; i < 4; ++i) {
             ISTHMUS_TRY_ASSIGN(seconds, device.seconds_between(*marks[0][0], *marks[chunk][i]));
             times[chunk][i] = seconds;
         }
-        first = std::min(first, times[chunk][0]);
     }
     std::vector<StageSpan> spans;
     const std::array<bool, 3> takes_place{state_->plan.in, state_->plan.work, state_->plan.out};
@@ -229,8 +227,7 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
         if (!takes_place[stage]) continue;
         std::vector<StageSpan> of_stage;
         for (std::size_t chunk = 0; chunk < times.size(); ++chunk) {
-            of_stage.push_back(
-                {static_cast<Stage>(stage), chunk, times[chunk][stage] - first, times[chunk][stage + 1] - first});
+            of_stage.push_back({static_cast<Stage>(stage), chunk, times[chunk][stage], times[chunk][stage + 1]});
         }
         std::sort(of_stage.begin(), of_stage.end(),
                   [](const StageSpan& a, const StageSpan& b) { return a.end_seconds < b.end_seconds; });
@@ -240,6 +237,15 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
             of_stage[i].begin_seconds = std::max(of_stage[i].begin_seconds, of_stage[i - 1].end_seconds);
         }
         spans.insert(spans.end(), of_stage.begin(), of_stage.end());
+    }
+    // Only now is it known which began first: not always the chunk whose event came first.
+    const auto first = std::min_element(spans.begin(), spans.end(), [](const StageSpan& a, const StageSpan& b) {
+        return a.begin_seconds < b.begin_seconds;
+    });
+    const double origin = first == spans.end() ? 0 : first->begin_seconds;
+    for (StageSpan& span : spans) {
+        span.begin_seconds -= origin;
+        span.end_seconds -= origin;
     }
     return spans;
 }
