@@ -4,7 +4,6 @@ NVIDIA's guideline (M. Harris, How to Optimize Data Transfers in CUDA C/C++, 201
 one. This measures from how many pieces of what size on that pays, and which way to do it is the fastest.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
 from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options
+from isthmus.experiment.pieces import mapped_stands_in, staging_threads
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.record import Case
 
@@ -34,8 +34,6 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "default": Effort(SIZES["default"], 48.0, 0.5),
     "full": Effort(SIZES["full"], 480.0, 2.0),
 }
-# More hardly fill the link any faster; see `threads`.
-_MOST_THREADS = 8
 # What shows whether a method can do a setting at all.
 _PROBED = Cell(64, 2)
 
@@ -82,7 +80,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 def template(point: _Point) -> Case:
     """The case of a point, without results; without a size for what holds for all of them."""
     method, setting, cell = point
-    threads = {"pack": 1, "pack_threads": _threads()}.get(method)
+    threads = {"pack": 1, "pack_threads": staging_threads()}.get(method)
     strides = [2 * cell.piece_bytes if layout == "strided" and cell.pieces else None for layout in setting.layouts]
     return Case(
         experiment=NAME,
@@ -102,7 +100,7 @@ def template(point: _Point) -> Case:
 
 def _settings(device: _native.Device, options: Options) -> list[Setting]:
     kinds = options.chosen(MEMORY_KINDS, options.memory)
-    if "pinned" in kinds and _mapped_stands_in(device):
+    if "pinned" in kinds and mapped_stands_in(device):
         kinds.append("mapped")
     return [
         Setting(direction, kind, *layouts)  # type: ignore[arg-type]
@@ -110,11 +108,6 @@ def _settings(device: _native.Device, options: Options) -> list[Setting]:
         for kind in kinds
         for direction in options.chosen(DIRECTIONS, options.directions)
     ]
-
-
-def _mapped_stands_in(device: _native.Device) -> bool:
-    """Whether kernels reach mapped memory alone, which is then what the fastest programs keep their pieces in."""
-    return not device.kernels_reach("pinned") and device.kernels_reach("mapped") and device.why_not("mapped") is None
 
 
 def _methods(setting: Setting) -> Sequence[str]:
@@ -163,14 +156,12 @@ def _prepare(device: _native.Device, points: Sequence[_Point], seed: int) -> Pre
         fitting = [point for point in points if point.cell.bytes <= most]
         try:
             buffers = PieceBuffers(device, kinds, most, seed)
-            staging = _native.create_staging(device, most, _threads(), max(point.cell.pieces for point in fitting))
+            staging = _native.create_staging(
+                device, most, staging_threads(), max(point.cell.pieces for point in fitting)
+            )
         except (OutOfMemory, Unsupported) as error:
             ended += [[skipped_case(template(point), reason_of(error))] for point in points if point.cell.bytes == most]
             continue
         subjects = [buffers.subject(template(point), *point[1:], staging) for point in fitting]
         return Prepared(subjects, ended, buffers.placement())
     return Prepared([], ended)
-
-
-def _threads() -> int:
-    return min(_MOST_THREADS, len(os.sched_getaffinity(0)))

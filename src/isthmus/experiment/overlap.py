@@ -4,7 +4,6 @@ The second of NVIDIA's guidelines' articles on data transfers announces it: tran
 with other transfers. Here every stage is also measured alone, so that what is left of the ideal can be said.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import median
@@ -18,6 +17,7 @@ from isthmus.experiment.options import Effort, ModeName, Options
 from isthmus.experiment.overlap_points import MAIN_RATIO, Point, Sweep, Ways, points_of
 from isthmus.experiment.overlap_subjects import Buffers, PipelineSubject, allocate, pipeline, template, traced_case
 from isthmus.experiment.overlap_work import Work, calibrate, nearest_to_one
+from isthmus.experiment.pieces import staging_threads
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import least_seconds
@@ -66,8 +66,6 @@ _SWEEPS: Mapping[ModeName, Sweep] = {
     "full": Sweep(_RATIOS, {"pinned": _FULL, "pageable": _FULL, "staged": _FULL._replace(few_streams=8)}),
 }
 _WORD_BYTES = 4
-# Beyond this the processors' memory is what limits, see `threads` in results/.
-_MOST_THREADS = 8
 _CALIBRATION = Quota(warmups=3, least=5, most=50, seconds=0.005)
 _NO_WORK = Work(0.0, 0, 0.0)
 # A few passes of one pipeline of each memory.
@@ -85,7 +83,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every pipeline and every stage alone of one size interleaved, then a timeline of the best of each memory."""
     batches: list[Batch] = []
     skipped: list[Case] = []
-    threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    threads = staging_threads()
     chosen = options.chosen(MEMORY_KINDS, options.memory)
     refused = {kind: why for kind in chosen if (why := _why_not(device, kind))}
     if len(refused) == len(chosen):

@@ -1,5 +1,6 @@
 """Transfers of many pieces of one size that can be visited again and again, whatever method moves them."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case
 
-__all__ = ["METHODS", "Extent", "PieceSubject", "Place", "Side"]
+__all__ = ["METHODS", "Extent", "PieceSubject", "Place", "Side", "mapped_stands_in", "staging_threads"]
 
 # The methods of native/transfer/piece_copy.hpp, which says what each does.
 METHODS = (
@@ -25,9 +26,21 @@ METHODS = (
     "pack",
     "pack_threads",
 )
+# Beyond this the processors' memory is what limits, see `threads` in results/.
+_MOST_THREADS = 8
 _ALWAYS_CHECKED_BYTES = 4 * MIB
 # What a transfer of so many pieces prepares takes megabytes, which hundreds of cases would hold for nothing.
 _MOST_KEPT_PIECES = 4 * KIB
+
+
+def staging_threads() -> int:
+    """How many threads pack: as many as this process may use, as far as more of them move more."""
+    return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+
+
+def mapped_stands_in(device: _native.Device) -> bool:
+    """Whether kernels reach mapped memory in place of pinned: what programs keep their pieces in then."""
+    return not device.kernels_reach("pinned") and device.kernels_reach("mapped") and device.why_not("mapped") is None
 
 
 class Extent(NamedTuple):

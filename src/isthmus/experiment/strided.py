@@ -4,7 +4,6 @@ It answers what "How to Optimize Data Transfers in CUDA C/C++" (M. Harris, 2012)
 cudaMemcpy3D: what they cost, and from which width and number of rows on something else is faster.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
@@ -13,6 +12,7 @@ from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options
+from isthmus.experiment.pieces import mapped_stands_in, staging_threads
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.strided_buffers import SectionBuffers, bytes_needed
 from isthmus.experiment.strided_sections import (
@@ -39,7 +39,6 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "default": Effort(_WIDTHS, 46.0, 0.5),
     "full": Effort(_WIDTHS, 600.0, 2.0),
 }
-_MOST_THREADS = 8
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
@@ -101,9 +100,7 @@ def _methods(memory: str, section: Section) -> list[str]:
 
 def _reached(device: OpenDevice, memory: str) -> str:
     """Where kernels do not reach what the driver pinned, what they do reach in its place."""
-    native = device.native
-    stands_in = memory == "pinned" and not native.kernels_reach("pinned") and native.kernels_reach("mapped")
-    return "mapped" if stands_in and native.why_not("mapped") is None else memory
+    return "mapped" if memory == "pinned" and mapped_stands_in(device.native) else memory
 
 
 def _why_not(point: Point, device: OpenDevice, options: Options, bounds: Bounds) -> str | None:
@@ -139,13 +136,9 @@ def _most_span_bytes(points: Sequence[Point], memory_bytes: int, shares_host_mem
     """The largest arrays whose buffers fit into `memory_bytes`; 0 where none do."""
     for most in sorted({point.section.span_bytes for point in points}, reverse=True):
         fitting = [point for point in points if point.section.span_bytes <= most]
-        if bytes_needed(fitting, _threads(), shares_host_memory) <= memory_bytes:
+        if bytes_needed(fitting, staging_threads(), shares_host_memory) <= memory_bytes:
             return most
     return 0
-
-
-def _threads() -> int:
-    return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
 
 
 def template(point: Point) -> Case:
@@ -160,7 +153,7 @@ def template(point: Point) -> Case:
         host_memory=point.memory,
         bytes=section.bytes,
         moved_bytes=section.span_bytes if point.method == "whole" else section.bytes,
-        threads={"pack": 1, "pack_threads": _threads()}.get(point.method),
+        threads={"pack": 1, "pack_threads": staging_threads()}.get(point.method),
         width_bytes=section.extent.width_bytes,
         rows=section.extent.rows,
         slices=section.extent.slices if is_deep else None,
@@ -181,7 +174,7 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     ended: list[list[Case]] = []
     while points:
         try:
-            buffers = SectionBuffers(points, device.native, _threads(), options.seed)
+            buffers = SectionBuffers(points, device.native, staging_threads(), options.seed)
         except (OutOfMemory, Unsupported) as error:
             largest = max(point.section.span_bytes for point in points)
             ended += [

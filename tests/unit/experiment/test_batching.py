@@ -205,7 +205,7 @@ def test_without_memory_for_anything_all_is_skipped(host: OpenDevice) -> None:
 
 def test_cells_that_the_device_has_no_memory_for_end_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     # Staging memory has slots for each thread; with one it takes 2 MiB, and cells of 1 MiB take 4 MiB more.
-    monkeypatch.setattr(batching, "_threads", lambda: 1)
+    monkeypatch.setattr(batching, "staging_threads", lambda: 1)
     options = Options(mode="quick", memory=["pageable"], directions=["h2d"])
     (batch,) = plan(open_device("host:memory=5MiB"), options, PLENTY).batches
     prepared = batch.prepare()
