@@ -219,6 +219,8 @@ class Device {
     // Synchronous. first_word counts from the start of the region.
     virtual Result<Mismatch> verify_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
     virtual Status record(Event& event, Stream& stream) = 0;
+    // Precondition: it was recorded. Whether all that its stream held before has ended; waits for nothing.
+    virtual Result<bool> has_passed(Event& event) = 0;
     // Precondition: both were recorded and their streams synchronised. Seconds on the device's clock; the events may
     // come from different streams.
     virtual Result<double> seconds_between(Event& start, Event& stop) = 0;

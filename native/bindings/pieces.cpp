@@ -23,7 +23,7 @@ namespace nb = nanobind;
 namespace isthmus::bindings {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, PieceMethod>, 10> methods{{
+constexpr std::array<std::pair<std::string_view, PieceMethod>, 11> methods{{
     {"waited_copies", PieceMethod::waited_copies},
     {"copies", PieceMethod::copies},
     {"batch", PieceMethod::batch},
@@ -34,6 +34,7 @@ constexpr std::array<std::pair<std::string_view, PieceMethod>, 10> methods{{
     {"device_pack", PieceMethod::device_pack},
     {"pack", PieceMethod::pack},
     {"pack_threads", PieceMethod::pack_threads},
+    {"pack_kernel", PieceMethod::pack_kernel},
 }};
 
 PieceMethod method_of(const std::string& name) {

@@ -59,6 +59,9 @@ void bind_streams(nb::module_& module) {
             },
             nb::arg("device"), ReleaseGil())
         .def(
+            "has_passed", [](PyEvent& self) { return unwrap(bound(self.session).has_passed(*self.handle)); },
+            ReleaseGil())
+        .def(
             "seconds_until",
             [](PyEvent& self, PyEvent& stop) {
                 return unwrap(bound(self.session).seconds_between(*self.handle, *stop.handle));

@@ -95,6 +95,7 @@ struct CopyAttributes {
 inline constexpr ReturnCode success = 0;
 inline constexpr ReturnCode error_out_of_memory = 2;
 inline constexpr ReturnCode error_no_device = 100;
+inline constexpr ReturnCode error_not_ready = 600;
 inline constexpr ReturnCode error_not_supported = 801;
 
 inline constexpr unsigned stream_non_blocking = 1;
@@ -192,6 +193,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuEventCreate, "cuEventCreate", "CUDA 2.0", (Event*, unsigned))                                                  \
     X(cuEventDestroy, "cuEventDestroy_v2", "CUDA 4.0", (Event))                                                        \
     X(cuEventRecord, "cuEventRecord", "CUDA 2.0", (Event, Stream))                                                     \
+    X(cuEventQuery, "cuEventQuery", "CUDA 2.0", (Event))                                                               \
     X(cuEventElapsedTime, "cuEventElapsedTime", "CUDA 2.0", (float*, Event, Event))                                    \
     X(cuModuleLoadData, "cuModuleLoadData", "CUDA 2.0", (Module*, const void*))                                        \
     X(cuModuleUnload, "cuModuleUnload", "CUDA 2.0", (Module))                                                          \
@@ -217,8 +219,6 @@ struct Api {
         const ReturnCode code = function(arguments...);
         return code == success ? Status() : failure(function.name, code);
     }
-
-  private:
     Status failure(const char* function, ReturnCode code) const;
 };
 

@@ -66,6 +66,8 @@ inline constexpr Flags map_read = 1 << 0;
 inline constexpr Flags map_write = 1 << 1;
 inline constexpr Flags queue_profiling_enable = 1 << 1;
 inline constexpr std::uint32_t program_build_log = 0x1183;
+inline constexpr std::uint32_t event_command_execution_status = 0x11D3;
+inline constexpr std::int32_t complete = 0;
 inline constexpr std::uint32_t profiling_command_end = 0x1283;
 
 // struct cl_device_pci_bus_info_khr
@@ -108,6 +110,7 @@ struct ImageDescriptor {
     X(clCreateKernel, 34, "OpenCL 1.0", Kernel, (Program, const char*, ReturnCode*))                                   \
     X(clReleaseKernel, 37, "OpenCL 1.0", ReturnCode, (Kernel))                                                         \
     X(clSetKernelArg, 38, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, const void*))                 \
+    X(clGetEventInfo, 42, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*))          \
     X(clReleaseEvent, 44, "OpenCL 1.0", ReturnCode, (Event))                                                           \
     X(clGetEventProfilingInfo, 45, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*)) \
     X(clFlush, 46, "OpenCL 1.0", ReturnCode, (Queue))                                                                  \

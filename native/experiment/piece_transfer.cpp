@@ -56,7 +56,8 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(PieceMethod method,
 }
 
 bool PieceTransfer::cpu_copies(PieceMethod method) {
-    const bool packs = method == PieceMethod::pack || method == PieceMethod::pack_threads;
+    const bool packs =
+        method == PieceMethod::pack || method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;
     const MemoryKind host =
         is_on_device(source_.allocation->kind()) ? destination_.allocation->kind() : source_.allocation->kind();
     return packs || device().copy_blocks(host) || device().info().shares_host_memory;

@@ -133,8 +133,8 @@ Status Pipeline::State::direct() {
 
 // One thread's part: chunk by chunk through page-locked memory. While one waits, others are at work.
 Status Pipeline::State::staged(std::size_t worker, const std::atomic<bool>& stop) {
-    // The caller, who is awake already, counts as the last.
-    const std::size_t index = (worker + 1) % staging->threads();
+    // The caller, who is awake already, takes the first stream.
+    const std::size_t index = (worker + 1) % (staging->threads() + 1);
     if (index >= plan.streams) return {};
     ISTHMUS_TRY(device().bind_thread());
     Stream& stream = *streams[index];

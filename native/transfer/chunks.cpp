@@ -1,22 +1,41 @@
-// How a transfer is cut into chunks for threads that pack them while others are on their way.
+// How a transfer is cut: chunks that cross the link one after another, each of parts that threads pack side by side.
 #include "transfer/chunks.hpp"
 
 #include <algorithm>
 
 namespace isthmus {
+namespace {
 
-std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t threads) {
-    std::vector<std::size_t> ends;
-    std::size_t growing = least_chunk_bytes;
-    for (std::size_t end = 0; end < bytes;) {
-        // Each thread's next is twice its last; what is left is shared in halves.
-        if (!ends.empty() && ends.size() % threads == 0) growing = std::min(2 * growing, most_chunk_bytes);
-        const std::size_t half_share = (bytes - end) / (2 * threads) / chunk_multiple * chunk_multiple;
-        const std::size_t chunk = std::max(std::min(growing, half_share), least_chunk_bytes);
-        end = std::min(bytes, end + chunk);
-        ends.push_back(end);
-    }
-    return ends;
+// Units of kernels never cross the end of a part, pages rarely do.
+constexpr std::size_t multiple = 4096;
+constexpr std::size_t most_part_bytes = std::size_t{64} << 10;
+// Time to hand a chunk to the driver is time to move about so much.
+constexpr std::size_t least_chunk_bytes = std::size_t{256} << 10;
+constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
+// Nothing crosses the link before the first is packed, nor is packed while the last crosses.
+constexpr std::size_t wanted_chunks = 16;
+constexpr std::size_t parts_each_thread = 4;
+
+std::size_t round_up(std::size_t value, std::size_t to) {
+    return (value + to - 1) / to * to;
+}
+
+}  // namespace
+
+Chunks Chunks::cut(std::size_t bytes, std::size_t threads) {
+    const std::size_t part =
+        std::clamp(round_up(bytes / (parts_each_thread * threads), multiple), multiple, most_part_bytes);
+    const std::size_t chunk = std::clamp(bytes / wanted_chunks, least_chunk_bytes, most_chunk_bytes);
+    return {bytes, chunk / part * part, part};
+}
+
+std::size_t Chunks::parts_of(std::size_t chunk) const {
+    const Range whole = this->chunk(chunk);
+    return (whole.end - whole.begin + part_bytes - 1) / part_bytes;
+}
+
+Chunks::Range Chunks::range(std::size_t index, std::size_t each) const {
+    return {index * each, std::min(bytes, (index + 1) * each)};
 }
 
 }  // namespace isthmus

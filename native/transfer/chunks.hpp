@@ -1,19 +1,29 @@
-// How a transfer is cut into chunks for threads that pack them while others are on their way.
+// How a transfer is cut: chunks that cross the link one after another, each of parts that threads pack side by side.
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 namespace isthmus {
 
-// Units of kernels never cross the end of a chunk, pages rarely do.
-inline constexpr std::size_t chunk_multiple = 4096;
-inline constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10;
-// Large enough that what each chunk costs does not count.
-inline constexpr std::size_t most_chunk_bytes = std::size_t{1} << 20;
+struct Chunks {
+    std::size_t bytes = 0;  // of the transfer
+    std::size_t chunk_bytes = 0, part_bytes = 0;
 
-// Where each chunk ends, in order; the last at `bytes`. Small ones come first, since nothing is on its way until the
-// first is packed, and last, so that all threads end together.
-std::vector<std::size_t> chunk_ends(std::size_t bytes, std::size_t threads);
+    // For so many bytes, at least one, and threads.
+    static Chunks cut(std::size_t bytes, std::size_t threads);
+
+    struct Range {
+        std::size_t begin, end;
+    };
+    std::size_t count() const { return (bytes + chunk_bytes - 1) / chunk_bytes; }
+    std::size_t parts() const { return (bytes + part_bytes - 1) / part_bytes; }
+    std::size_t chunk_of(std::size_t part) const { return part * part_bytes / chunk_bytes; }
+    std::size_t parts_of(std::size_t chunk) const;
+    Range chunk(std::size_t index) const { return range(index, chunk_bytes); }
+    Range part(std::size_t index) const { return range(index, part_bytes); }
+
+  private:
+    Range range(std::size_t index, std::size_t each) const;
+};
 
 }  // namespace isthmus

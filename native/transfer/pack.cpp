@@ -2,8 +2,13 @@
 #include "transfer/pack.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "backend/backend.hpp"
 
@@ -81,9 +86,42 @@ void move_bytes(const Layout& layout, const Extent& extent, std::size_t begin, s
     }
 }
 
+#if defined(__SSE2__)
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+    // Whole lines are written in four; what does not fill one is not worth it.
+    const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
+    std::memcpy(to, from, head);
+    std::size_t at = head;
+    for (; at + line <= bytes; at += line) {
+        for (std::size_t k = 0; k < line; k += sizeof(__m128i)) {
+            __m128i value;
+            std::memcpy(&value, from + at + k, sizeof value);
+            _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + k), value);
+        }
+    }
+    std::memcpy(to + at, from + at, bytes - at);
+}
+// Whoever sees what is stored after this sees what was streamed before.
+void end_streaming() {
+    _mm_sfence();
+}
+#else
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+}
+void end_streaming() {}
+#endif
+
 }  // namespace
 
-void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end) {
+void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores) {
+    if (stores == Stores::streaming && (extent.width_bytes >= line || from.is_contiguous(extent))) {
+        move_bytes(from, extent, begin, end, [to](const std::byte* piece, auto bytes, std::size_t at) {
+            copy_past_caches(to + at, piece, bytes);
+        });
+        end_streaming();
+        return;
+    }
     move_bytes(from, extent, begin, end,
                [to](const std::byte* piece, auto bytes, std::size_t at) { std::memcpy(to + at, piece, bytes); });
 }

@@ -5,6 +5,7 @@
 
 #include "transfer/driver_copies.hpp"
 #include "transfer/kernel_copies.hpp"
+#include "transfer/pack_on_threads.hpp"
 #include "transfer/packed_copies.hpp"
 
 namespace isthmus {
@@ -25,6 +26,9 @@ Status check_method(PieceMethod method, const Layout& destination, const Layout&
             ISTHMUS_TRY(DevicePack::check(host_side, device_side, extent));
             ISTHMUS_TRY(staging.check_offsets({}, device_side));
             return staging.check_bytes(extent);
+        case PieceMethod::pack_kernel:
+            ISTHMUS_TRY(KernelCopy::check(staging.device(), staging.host().kind()));
+            [[fallthrough]];
         case PieceMethod::pack:
         case PieceMethod::pack_threads:
             ISTHMUS_TRY(PackedCopy::check(host_side, extent));
@@ -60,7 +64,10 @@ Result<std::shared_ptr<PieceCopy>> make(PieceMethod method, const Layout& destin
         case PieceMethod::kernel: return copy_of<KernelCopy>(destination, source, extent, std::move(staging));
         case PieceMethod::device_pack: return copy_of<DevicePack>(destination, source, extent, std::move(staging));
         case PieceMethod::pack: return copy_of<PackOnce>(destination, source, extent, std::move(staging));
-        case PieceMethod::pack_threads: return copy_of<PackOnThreads>(destination, source, extent, std::move(staging));
+        case PieceMethod::pack_threads:
+        case PieceMethod::pack_kernel:
+            return copy_of<PackOnThreads>(destination, source, extent, std::move(staging),
+                                          method == PieceMethod::pack_kernel);
     }
     return Status(Code::invalid_argument, "no such method");
 }

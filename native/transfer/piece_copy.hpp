@@ -19,6 +19,7 @@ enum class PieceMethod {
     pack,           // one thread packs or unpacks on the host, and one copy moves it; then a kernel, if pieces lie
                     // apart on the device too
     pack_threads,   // the same in chunks, by many threads, while others are on their way
+    pack_kernel,    // packed by many threads like this, but kernels read or write the packed pieces over the link
 };
 
 // The memory, and the staging memory but for what packs through it, must be idle before and is idle after run().

@@ -9,6 +9,8 @@
 namespace isthmus {
 namespace {
 
+// Also what is checked comes through it.
+constexpr std::size_t least_bytes = std::size_t{2} << 20;
 // A transfer that has not ended in this time, and at this rate, is taken for stuck.
 constexpr double limit_seconds = 20;
 constexpr double slowest_bytes_per_second = 50e6;
@@ -27,7 +29,7 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     Device& gpu = *device;
     ISTHMUS_TRY(gpu.bind_thread());
     std::shared_ptr<Staging> staging(new Staging(std::move(device), threads));
-    const std::size_t most_bytes = std::max(bytes, threads * slots * most_chunk_bytes);
+    const std::size_t most_bytes = std::max(bytes, least_bytes);
     // Offsets for both sides.
     const std::size_t table_bytes = std::max<std::size_t>(2 * pieces, 1) * sizeof(std::uint64_t);
     for (const auto& [memory, kind, size] :
@@ -38,11 +40,17 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
         ISTHMUS_TRY_ASSIGN(allocated, gpu.allocate(kind, size));
         *memory = std::move(allocated);
     }
-    for (std::size_t i = 0; i < threads * slots + 1; ++i) {
-        ISTHMUS_TRY_ASSIGN(stream, gpu.create_stream());
-        staging->streams_.push_back(std::move(stream));
+    ISTHMUS_TRY_ASSIGN(stream, gpu.create_stream());
+    staging->stream_ = std::move(stream);
+    for (std::size_t i = 0; i < streams; ++i) {
+        ISTHMUS_TRY_ASSIGN(one, gpu.create_stream());
+        staging->streams_.push_back(std::move(one));
     }
-    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(threads - 1));
+    for (std::size_t i = 0; i < slots; ++i) {
+        ISTHMUS_TRY_ASSIGN(event, gpu.create_event());
+        staging->arrivals_.push_back(std::move(event));
+    }
+    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(threads));
     staging->workers_ = std::move(workers);
     return staging;
 }

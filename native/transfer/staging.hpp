@@ -13,11 +13,13 @@ namespace isthmus {
 
 class Staging {
   public:
-    // Of each thread: one is filled or emptied while the other is on its way.
-    static constexpr std::size_t slots = 2;
+    // Chunks that may be under way, or packed, at the same time.
+    static constexpr std::size_t slots = 16;
+    // That share them, so that the end of one chunk overlaps with the beginning of the next.
+    static constexpr std::size_t streams = 4;
 
-    // Holds transfers of `bytes`, with `threads` to pack them, the caller's among them, and offsets for `pieces`. The
-    // device is bound to the calling thread.
+    // Holds transfers of `bytes`, with `threads` to pack them, and offsets for `pieces`. The device is bound to the
+    // calling thread.
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
                                                    std::size_t threads, std::size_t pieces);
 
@@ -25,19 +27,21 @@ class Staging {
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
     std::size_t threads() const { return threads_; }
-    // Does a part on each thread, the last on the caller's, as WorkerGroup::run_with_caller. Once that has timed out,
-    // nothing here is to be used any more.
+    // Does a part on each thread, and one more on the caller's, as WorkerGroup::run_with_caller. Once that has timed
+    // out, nothing here is to be used any more.
     Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit);
     // How long a transfer of so many bytes may take, and the words for it.
     static WorkerGroup::Limit limit(std::size_t bytes, std::string doing);
     // Fails once threads were left behind, which may use the memory at any time.
     Status usable() const;
-    // Page-locked, and on the device; as large as `bytes`, and as all slots.
+    // Page-locked, and on the device.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }
-    // For work that the calling thread enqueues, and for a slot of a worker.
-    Stream& stream() { return *streams_.back(); }
-    Stream& stream(std::size_t worker, std::size_t slot) { return *streams_[worker * slots + slot]; }
+    // For what is no chunk, and for a chunk by its number.
+    Stream& stream() { return *stream_; }
+    Stream& stream_of(std::size_t chunk) { return *streams_[chunk % streams]; }
+    // For the chunk that is in a slot: when it has arrived.
+    Event& arrival(std::size_t slot) { return *arrivals_[slot]; }
 
     // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
     // must have been used. Fails with unsupported when there are more pieces than fit.
@@ -54,7 +58,9 @@ class Staging {
     std::string lost_;  // why nothing may be used; empty while all may
     std::unique_ptr<Allocation> host_, on_device_;
     std::unique_ptr<Allocation> offsets_, offsets_on_device_;
-    std::vector<std::unique_ptr<Stream>> streams_;  // before the threads, which use them
+    std::unique_ptr<Stream> stream_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    std::vector<std::unique_ptr<Event>> arrivals_;
     std::unique_ptr<WorkerGroup> workers_;
 };
 

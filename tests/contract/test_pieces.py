@@ -97,6 +97,30 @@ def test_every_piece_arrives_and_nothing_else_changes(pieces: MakePieces, method
 
 
 @pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize("method", ["pack_threads", "pack_kernel"])
+def test_chunks_go_round_the_ring(device: _native.Device, method: str, way: str) -> None:
+    # Sixteen chunks of 2 MiB fit in, so that the places of the first five are taken again.
+    extent, places = Extent(4096, 41 * 256 + 1), [Place(0, 4096 + 16), Place(4096, 4096 + 32)]
+    span = 2 * 4096 + extent.rows * (4096 + 32)
+    source, destination = (device.allocate(kind, span) for kind in ("pageable", "device"))
+    if way == "d2h":
+        source, destination = destination, source
+    source.fill_pattern(0, span, 5)
+    reference = device.allocate("pageable", span)
+    reference.fill_pattern(0, span, 5)
+    staging = _native.create_staging(device, extent.width_bytes * extent.rows, 3, 1)
+    try:
+        transfer = _native.create_pieces(
+            method, (destination, *places[0]), (source, *places[1]), extent, reference, staging
+        )
+    except Unsupported as error:
+        pytest.skip(str(error))
+    transfer.poison()
+    transfer.run(0, 2, 2, 0.0)
+    assert transfer.verify() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
 @pytest.mark.parametrize("method", ["section", "kernel", "pack"])
 def test_slices_of_one_row_need_no_pitch(pieces: MakePieces, method: str, way: str) -> None:
     try:
@@ -155,8 +179,10 @@ def test_pieces_may_overlap_where_they_are_read(pieces: MakePieces) -> None:
     assert transfer.verify() == (0, 0, 0)
 
 
-@pytest.mark.parametrize("method", ["device_pack", "pack", "pack_threads"])
-def test_more_pieces_than_offsets_fit_are_ruled_out(pieces: MakePieces, method: str) -> None:
+@pytest.mark.parametrize("method", ["device_pack", "pack", "pack_threads", "pack_kernel"])
+def test_more_pieces_than_offsets_fit_are_ruled_out(device: _native.Device, pieces: MakePieces, method: str) -> None:
+    if method == "pack_kernel" and not device.kernels_reach("pinned"):
+        pytest.skip("kernels of this device do not reach pinned memory")
     # A table holds offsets for both sides, of 5000 pieces here.
     count = 10001
     scattered = Place(offsets=np.arange(count, dtype=np.uint64) * np.uint64(8))
@@ -207,6 +233,7 @@ def test_two_sides_of_one_place_are_refused(buffers: Buffers) -> None:
         ("pieces", "kernel"),
         ("copy", "pack"),
         ("copy", "pack_threads"),
+        ("pieces", "pack_kernel"),
     ],
 )
 def test_pieces_that_do_not_arrive_are_counted(operation: str, method: str) -> None:
@@ -258,6 +285,7 @@ def test_what_is_written_between_the_pieces_is_counted(device: _native.Device, b
         ("pieces", "device_pack"),
         ("copy", "pack"),
         ("copy", "pack_threads"),
+        ("pieces", "pack_kernel"),
         ("synchronize", "waited_copies"),
     ],
 )

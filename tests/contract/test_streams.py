@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -174,6 +175,24 @@ def test_an_event_may_be_recorded_again(device: _native.Device, stream: _native.
     stream.record(moving)
     stream.synchronize()
     assert fixed.seconds_until(moving) >= 0
+
+
+def test_an_event_passes_when_its_stream_is_done(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate
+) -> None:
+    memory, on_device = allocate("pinned", SIZE), allocate("device", SIZE)
+    event = _native.Event(device)
+    for _ in range(2):  # also one that is recorded again
+        gate = stream.close_gate()
+        stream.copy(on_device, 0, memory, 0, SIZE)
+        stream.record(event)
+        assert not event.has_passed()
+        gate.open()
+        until = time.monotonic() + 60
+        while not event.has_passed() and time.monotonic() < until:
+            time.sleep(0)
+        assert event.has_passed()
+        stream.synchronize()
 
 
 def test_threads_do_not_disturb_each_other(device: _native.Device, allocate: Allocate) -> None:

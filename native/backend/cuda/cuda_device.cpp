@@ -293,6 +293,14 @@ class CudaDevice final : public isthmus::Device {
         return cu().call(cu().cuEventRecord, raw(event), raw(stream));
     }
 
+    Result<bool> has_passed(isthmus::Event& event) override {
+        const auto& query = cu().cuEventQuery;
+        if (!query) return query.absent();
+        const cuda::ReturnCode code = query(raw(event));
+        if (code != cuda::success && code != cuda::error_not_ready) return cu().failure(query.name, code);
+        return code == cuda::success;
+    }
+
     Result<double> seconds_between(isthmus::Event& start, isthmus::Event& stop) override {
         float milliseconds = 0;
         ISTHMUS_TRY(cu().call(cu().cuEventElapsedTime, &milliseconds, raw(start), raw(stop)));

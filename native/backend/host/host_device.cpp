@@ -316,17 +316,21 @@ class HostDevice final : public Device {
         return *found;
     }
     Status record(Event& event, Stream& stream) override {
-        worker_of(stream).enqueue([time = static_cast<HostEvent&>(event).time] {
+        const auto time = static_cast<HostEvent&>(event).time;
+        *time = TimePoint();
+        worker_of(stream).enqueue([time] {
             *time = now();
             return Status();
         });
         return {};
     }
+    Result<bool> has_passed(Event& event) override { return time_of(event) != TimePoint(); }
     Result<double> seconds_between(Event& start, Event& stop) override {
-        return isthmus::seconds_between(*static_cast<HostEvent&>(start).time, *static_cast<HostEvent&>(stop).time);
+        return isthmus::seconds_between(time_of(start), time_of(stop));
     }
 
   private:
+    static TimePoint time_of(Event& event) { return *static_cast<HostEvent&>(event).time; }
     static Worker& worker_of(Stream& stream) { return static_cast<HostStream&>(stream).worker(); }
 
     // Enqueues `work` on the bytes that the operation's fault leaves.

@@ -311,7 +311,16 @@ class ClDevice final : public isthmus::Device {
         Event marker = nullptr;
         ISTHMUS_TRY(cl().call(cl().clEnqueueMarkerWithWaitList, stream_of(stream).get(), 0U, no_wait, &marker));
         static_cast<ClEvent&>(event).replace(marker);
-        return {};
+        return flush(stream_of(stream).get());
+    }
+
+    Result<bool> has_passed(isthmus::Event& event) override {
+        std::int32_t state = 0;
+        ISTHMUS_TRY(cl().call(cl().clGetEventInfo, static_cast<ClEvent&>(event).get(), event_command_execution_status,
+                              sizeof state, static_cast<void*>(&state), static_cast<std::size_t*>(nullptr)));
+        // A failure takes the place of the state.
+        if (state < 0) ISTHMUS_TRY(Api::check("clGetEventInfo(CL_EVENT_COMMAND_EXECUTION_STATUS)", state));
+        return state == complete;
     }
 
     Result<double> seconds_between(isthmus::Event& start, isthmus::Event& stop) override {

@@ -40,7 +40,6 @@ ClGate::~ClGate() {
 
 Status ClGate::open() {
     if (std::exchange(opened_, true)) return {};
-    constexpr std::int32_t complete = 0;
     return context_->api().call(context_->api().clSetUserEventStatus, event_, complete);
 }
 

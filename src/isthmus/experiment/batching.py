@@ -16,7 +16,7 @@ from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
 from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options
-from isthmus.experiment.pieces import mapped_stands_in, staging_threads
+from isthmus.experiment.pieces import mapped_stands_in, packing_threads, staging_threads
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.record import Case
 
@@ -25,7 +25,7 @@ __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "METHODS", "NAME", "plan", "
 NAME = "batching"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h")
-METHODS = ("waited_copies", "copies", "batch", "graph", "kernel", "device_pack", "pack", "pack_threads")
+METHODS = ("waited_copies", "copies", "batch", "graph", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel")
 # On an H200 the least number of samples of all default cases should take some 43 s. Two thirds go to loops, graphs and
 # batches, mostly of 4096 pieces, from 4 ms a sample to 30 ms where each copy is waited for; a quarter, of all methods,
 # to checks, which look at regions twice as large as the pieces. With --full, loops over 65536 pieces take most of it.
@@ -80,7 +80,6 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 def template(point: _Point) -> Case:
     """The case of a point, without results; without a size for what holds for all of them."""
     method, setting, cell = point
-    threads = {"pack": 1, "pack_threads": staging_threads()}.get(method)
     strides = [2 * cell.piece_bytes if layout == "strided" and cell.pieces else None for layout in setting.layouts]
     return Case(
         experiment=NAME,
@@ -88,7 +87,7 @@ def template(point: _Point) -> Case:
         direction=setting.direction,
         host_memory=setting.memory,
         bytes=cell.bytes,
-        threads=threads,
+        threads=packing_threads(method),
         pieces=cell.pieces or None,
         width_bytes=cell.piece_bytes or None,
         stride_bytes=strides[0],

@@ -9,7 +9,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching_grid import Cell, Setting
 from isthmus.experiment.buffers import page_shares
-from isthmus.experiment.pieces import Extent, PieceSubject, Place, Side
+from isthmus.experiment.pieces import LEAST_STAGING_BYTES, Extent, PieceSubject, Place, Side
 from isthmus.experiment.reasons import reason_of
 from isthmus.record import Case, LayoutName
 
@@ -29,8 +29,8 @@ def bytes_needed(most_bytes: int, kinds: int, shares_host_memory: bool) -> int:
     # The reference, and what a check reads a destination back into; a source and a destination of each kind and of the
     # device.
     regions = 2 + 2 * kinds + (2 if shares_host_memory else 0)
-    staging = 2 if shares_host_memory else 1
-    return regions * (_SLOTS_A_PIECE * most_bytes + 2 * _GUARD_BYTES) + staging * most_bytes
+    staging = (2 if shares_host_memory else 1) * max(most_bytes, LEAST_STAGING_BYTES)
+    return regions * (_SLOTS_A_PIECE * most_bytes + 2 * _GUARD_BYTES) + staging
 
 
 class PieceBuffers:

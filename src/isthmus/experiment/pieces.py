@@ -11,7 +11,17 @@ from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case
 
-__all__ = ["METHODS", "Extent", "PieceSubject", "Place", "Side", "mapped_stands_in", "staging_threads"]
+__all__ = [
+    "LEAST_STAGING_BYTES",
+    "METHODS",
+    "Extent",
+    "PieceSubject",
+    "Place",
+    "Side",
+    "mapped_stands_in",
+    "packing_threads",
+    "staging_threads",
+]
 
 # The methods of native/transfer/piece_copy.hpp, which says what each does.
 METHODS = (
@@ -25,10 +35,13 @@ METHODS = (
     "device_pack",
     "pack",
     "pack_threads",
+    "pack_kernel",
 )
 # Beyond this the processors' memory is what limits, see `threads` in results/.
-_MOST_THREADS = 8
+_MOST_THREADS = 10
 _ALWAYS_CHECKED_BYTES = 4 * MIB
+# Of staging memory, on the host and on the device: native/transfer/staging.hpp.
+LEAST_STAGING_BYTES = 2 * MIB
 # What a transfer of so many pieces prepares takes megabytes, which hundreds of cases would hold for nothing.
 _MOST_KEPT_PIECES = 4 * KIB
 
@@ -36,6 +49,11 @@ _MOST_KEPT_PIECES = 4 * KIB
 def staging_threads() -> int:
     """How many threads pack: as many as this process may use, as far as more of them move more."""
     return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+
+
+def packing_threads(method: str) -> int | None:
+    """How many threads pack with this method; None where none does."""
+    return {"pack": 1, "pack_threads": staging_threads(), "pack_kernel": staging_threads()}.get(method)
 
 
 def mapped_stands_in(device: _native.Device) -> bool:

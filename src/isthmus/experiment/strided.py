@@ -12,7 +12,7 @@ from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options
-from isthmus.experiment.pieces import mapped_stands_in, staging_threads
+from isthmus.experiment.pieces import mapped_stands_in, packing_threads, staging_threads
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.strided_buffers import SectionBuffers, bytes_needed
 from isthmus.experiment.strided_sections import (
@@ -94,7 +94,7 @@ def _methods(memory: str, section: Section) -> list[str]:
     if section.host_layout == "contiguous":
         found.append("device_pack")
     if section.host_layout == "strided" or memory == "pageable":
-        found += ["pack", "pack_threads"]
+        found += ["pack", "pack_threads", "pack_kernel"]
     return [method for method in found if method in section.methods] if section.methods else found
 
 
@@ -123,7 +123,7 @@ def _why_not(point: Point, device: OpenDevice, options: Options, bounds: Bounds)
 
 def _why_so_many_rows_not(point: Point, device: OpenDevice, options: Options, bounds: Bounds) -> str | None:
     section = point.section
-    if point.method in ("pack", "pack_threads") and section.rows > bounds.evicted_rows:
+    if packing_threads(point.method) and section.rows > bounds.evicted_rows:
         return f"emptying the caches of {section.rows} rows before each sample takes long; --full does"
     if point.method in ("copies", "batch") and section.rows > (bounds.known_calls if section.known else bounds.calls):
         most = bounds_of("full", device.description.shares_host_memory).calls
@@ -136,7 +136,7 @@ def _most_span_bytes(points: Sequence[Point], memory_bytes: int, shares_host_mem
     """The largest arrays whose buffers fit into `memory_bytes`; 0 where none do."""
     for most in sorted({point.section.span_bytes for point in points}, reverse=True):
         fitting = [point for point in points if point.section.span_bytes <= most]
-        if bytes_needed(fitting, staging_threads(), shares_host_memory) <= memory_bytes:
+        if bytes_needed(fitting, shares_host_memory) <= memory_bytes:
             return most
     return 0
 
@@ -153,7 +153,7 @@ def template(point: Point) -> Case:
         host_memory=point.memory,
         bytes=section.bytes,
         moved_bytes=section.span_bytes if point.method == "whole" else section.bytes,
-        threads={"pack": 1, "pack_threads": staging_threads()}.get(point.method),
+        threads=packing_threads(point.method),
         width_bytes=section.extent.width_bytes,
         rows=section.extent.rows,
         slices=section.extent.slices if is_deep else None,

@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from isthmus import _native
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.buffers import page_shares
-from isthmus.experiment.pieces import PieceSubject, Side
+from isthmus.experiment.pieces import LEAST_STAGING_BYTES, PieceSubject, Side
 from isthmus.experiment.strided_sections import Point
-from isthmus.record import MIB, Case
+from isthmus.record import Case
 
 __all__ = ["SectionBuffers", "bytes_needed"]
 
 _ENDS = ("source", "destination")
-# What each thread packs through, at least: native/transfer/staging.hpp.
-_SLOTS_BYTES = 2 * MIB
 
 
 class SectionBuffers:
@@ -53,7 +51,7 @@ class SectionBuffers:
         return page_shares(self._buffers.values())
 
 
-def bytes_needed(points: Sequence[Point], threads: int, shares_host_memory: bool) -> int:
+def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
     """Host memory for the buffers of all points; with the device's where device memory is host memory."""
     sizes = _sizes(points)
     read = max((size for (_, end), size in sizes.items() if end == "source"), default=0)
@@ -65,7 +63,7 @@ def bytes_needed(points: Sequence[Point], threads: int, shares_host_memory: bool
     # What was written is read back to be checked.
     checked = max((size for (_, end), size in sizes.items() if end == "destination"), default=0)
     packed = max((point.section.bytes for point in points), default=0)
-    staging = max(packed, threads * _SLOTS_BYTES) if points else 0
+    staging = max(packed, LEAST_STAGING_BYTES) if points else 0
     return read + held + checked + staging * (2 if shares_host_memory else 1)
 
 

@@ -19,7 +19,7 @@ _ROWS = (1, 32, KIB, 32 * KIB, MIB)
 _ARRAY_PITCH, _FAR_PITCH = 32 * KIB, MIB
 
 # Where both sides are strided: the others are what they are with one strided side.
-_ON_BOTH_SIDES = ("section", "whole", "kernel", "pack_threads")
+_ON_BOTH_SIDES = ("section", "whole", "kernel", "pack_threads", "pack_kernel")
 
 # One column of doubles out of a row-major array, as in M. Harris' and TEMPI's examples of what 2-D copies are slow at.
 _COLUMN_ROWS, _COLUMN_PITCH = 30720, 34952

@@ -35,6 +35,7 @@ PIECE_METHODS = (
     "device_pack",
     "pack",
     "pack_threads",
+    "pack_kernel",
     "kernel",
     "mapped_kernel",
 )
@@ -65,7 +66,7 @@ class BatchingSurface:
     """The cells of one direction, kind of host memory and pair of layouts; there is a point at least.
 
     `refused` has the reasons of the methods that the device or the layouts rule out. `threads` are those of
-    `pack_threads`, 0 where it was not measured.
+    `pack_threads` and `pack_kernel`, 0 where neither was measured.
     """
 
     direction: Direction
@@ -134,7 +135,7 @@ def batching_surfaces(run: Run) -> list[BatchingSurface]:
     for (memory, direction, host, device), cases in groups.items():
         table = method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
         refused = {case.method: case.note for case in cases if case.skipped and not case.pieces}
-        threads = max((case.threads or 0 for case in cases if case.method == "pack_threads"), default=0)
+        threads = max((case.threads or 0 for case in cases), default=0)
         surface = BatchingSurface(direction, memory, host, device, _cells(cases, target), refused, table, threads)
         if surface.measured:
             found.append(surface)

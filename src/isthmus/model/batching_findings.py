@@ -30,8 +30,10 @@ _ADVICE = {
     "device_pack": "move them with one copy, and pack or unpack them with a kernel on the device.",
     "pack": "pack the pieces side by side in a page-locked buffer that is kept, and move that with one copy; a kernel "
     "puts them in their places on the device.",
-    "pack_threads": "let some threads pack the pieces, chunk by chunk, into page-locked buffers that are kept, each "
-    "sending a chunk off while it packs the next; a kernel puts them in their places on the device.",
+    "pack_threads": "let some threads pack the pieces, chunk by chunk, into page-locked buffers that are kept, while "
+    "one thread sends what is packed; a kernel puts the pieces in their places on the device.",
+    "pack_kernel": "let some threads pack the pieces, chunk by chunk, into page-locked buffers that are kept, while "
+    "one thread starts a kernel for each chunk, which reads or writes it over the link.",
     "kernel": "let a kernel read or write the pieces where they are in host memory, instead of copying them.",
     "mapped_kernel": "keep the pieces in mapped memory, and let a kernel read or write them there.",
 }

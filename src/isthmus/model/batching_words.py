@@ -17,7 +17,8 @@ _METHODS = {
     "batch": "the driver's batch call",
     "device_pack": "one copy and a kernel that packs on the device",
     "pack": "packing on one thread",
-    "pack_threads": "packing on many threads",
+    "pack_threads": "packing on {threads} threads",
+    "pack_kernel": "packing on {threads} threads for kernels",
     "kernel": "a kernel that reaches host memory",
     "mapped_kernel": "a kernel that reaches mapped memory",
 }
@@ -26,9 +27,8 @@ _WAYS = {"h2d": "H2D", "d2h": "D2H"}
 
 def method_words(method: str, surface: BatchingSurface) -> str:
     """The method in running text; one that this version does not know keeps its field name."""
-    if method == "pack_threads" and surface.threads > 1:
-        return f"packing on {surface.threads} threads"
-    return _METHODS.get(method, method.replace("_", " "))
+    threads = surface.threads if surface.threads > 1 else "many"
+    return _METHODS.get(method, method.replace("_", " ")).format(threads=threads)
 
 
 def way_words(surface: BatchingSurface) -> str:

@@ -33,6 +33,7 @@ STRIDED_METHODS = (
     "mapped_kernel",
     "pack",
     "pack_threads",
+    "pack_kernel",
 )
 # What every other method is compared with: the driver's 2-D or 3-D copy.
 DRIVER = "section"
@@ -76,8 +77,8 @@ class Shape(NamedTuple):
 class StridedCell(MethodCell):
     """What each method takes for one section, one way, from or to one kind of host memory.
 
-    `moved` are the bytes that cross the link, `threads` those of `pack_threads`, 0 where it was not measured. Rates of
-    points are of the bytes asked for.
+    `moved` are the bytes that cross the link, `threads` those of `pack_threads` and `pack_kernel`, 0 where neither was
+    measured. Rates of points are of the bytes asked for.
     """
 
     direction: Direction
@@ -163,7 +164,7 @@ def _cell(cases: list[Case], target: float) -> StridedCell:
         failed={method: point for method, point in points.items() if point.verified == "no"},
         skipped={case.method: case.note for case in cases if case.skipped},
         moved={case.method: case.moved_bytes or case.bytes for case in cases},
-        threads=max((case.threads or 0 for case in cases if case.method == "pack_threads"), default=0),
+        threads=max((case.threads or 0 for case in cases), default=0),
     )
 
 

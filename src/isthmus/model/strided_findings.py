@@ -32,6 +32,8 @@ _ADVICE = {
     "mapped_kernel": "keep the host's side in mapped memory, and let a kernel read or write it there.",
     "pack": "pack or unpack the rows on the host, through a page-locked buffer that is kept.",
     "pack_threads": "let some threads pack or unpack the rows on the host, through page-locked buffers that are kept.",
+    "pack_kernel": "let some threads pack or unpack the rows on the host, in page-locked buffers that are kept, which "
+    "kernels read or write over the link.",
 }
 
 

@@ -23,7 +23,7 @@ from isthmus.record import Run, format_bytes, format_seconds
 __all__ = ["STRIDED_CHALLENGERS", "grid_findings"]
 
 # What can take the place of the driver's copy of many rows.
-STRIDED_CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads")
+STRIDED_CHALLENGERS = ("device_pack", "kernel", "mapped_kernel", "pack_threads", "pack_kernel")
 # A method so close to the fastest is as good as any.
 _WITHIN = 1.1
 # As often as the table should choose one.

@@ -32,6 +32,7 @@ _METHODS = {
     "mapped_kernel": "a kernel that reaches mapped memory",
     "pack": "packing on one thread",
     "pack_threads": "packing on {threads}",
+    "pack_kernel": "packing on {threads} for kernels",
 }
 _WAYS = {"h2d": "H2D", "d2h": "D2H"}
 

@@ -14,9 +14,15 @@ _LABELS = {
     "copies": "loop",
     "device_pack": "device pack",
     "pack_threads": "threads",
+    "pack_kernel": "threads + kernel",
     "mapped_kernel": "kernel",
 }
-_HEADINGS = {"waited_copies": "loop,\nwaited", "device_pack": "device\npack", "pack_threads": "pack,\nthreads"}
+_HEADINGS = {
+    "waited_copies": "loop,\nwaited",
+    "device_pack": "device\npack",
+    "pack_threads": "pack,\nthreads",
+    "pack_kernel": "threads,\nkernel",
+}
 _WAYS = {"h2d": "H2D", "d2h": "D2H"}
 
 

@@ -68,6 +68,7 @@ _NUMBERED = tuple(
             ("#50565e", "#c3c9d1", (), _PLUS),
             ("#6a2fb5", "#b794f6", (7, 2), _BAR),
             ("#0a8fb3", "#86d6ef", (2, 2), _CROSS),
+            ("#4d7a00", "#a4d65e", (7, 2), _DIAMOND),
         )
     )
 )
@@ -84,5 +85,5 @@ def look(kind: str) -> Look:
 
 
 def numbered_look(index: int) -> Look:
-    """The look of the curve with this number where curves are no memory kinds; eight differ, then they repeat."""
+    """The look of the curve with this number where curves are no memory kinds; nine differ, then they repeat."""
     return _NUMBERED[index % len(_NUMBERED)]

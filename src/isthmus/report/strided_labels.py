@@ -27,6 +27,7 @@ _LABELS = {
     "copies": "copies",
     "device_pack": "device pack",
     "pack_threads": "threads",
+    "pack_kernel": "threads + kernel",
     "mapped_kernel": "kernel",
 }
 _HEADINGS = {
@@ -37,6 +38,7 @@ _HEADINGS = {
     "mapped_kernel": "mapped\nkernel",
     "pack": "pack,\n1 thread",
     "pack_threads": "pack,\nthreads",
+    "pack_kernel": "threads,\nkernel",
 }
 
 

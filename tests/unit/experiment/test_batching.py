@@ -14,6 +14,7 @@ from isthmus.experiment.batching_grid import LAYOUTS, Cell, cells, cliff_cells, 
 from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.options import ModeName, Options
+from isthmus.experiment.pieces import LEAST_STAGING_BYTES
 from isthmus.experiment.rounds import Clock, run_rounds
 from isthmus.experiment.sampling import Rules
 from isthmus.record import KIB, MIB, Case, LayoutName
@@ -183,8 +184,9 @@ def test_a_case_says_what_it_is(host: OpenDevice) -> None:
 def test_what_a_check_reads_back_counts_as_memory() -> None:
     """A source, a destination, the reference and a copy of what arrived, each twice the cell between two pages."""
     region = 2 * MIB + 2 * PAGE_BYTES
-    assert bytes_needed(MIB, 1, shares_host_memory=False) == 4 * region + MIB
-    assert bytes_needed(MIB, 1, shares_host_memory=True) == 6 * region + 2 * MIB
+    assert bytes_needed(MIB, 1, shares_host_memory=False) == 4 * region + LEAST_STAGING_BYTES
+    assert bytes_needed(MIB, 1, shares_host_memory=True) == 6 * region + 2 * LEAST_STAGING_BYTES
+    assert bytes_needed(4 * MIB, 1, shares_host_memory=False) == 4 * (8 * MIB + 2 * PAGE_BYTES) + 4 * MIB
 
 
 def test_what_exceeds_the_memory_is_skipped_cell_by_cell(host: OpenDevice) -> None:

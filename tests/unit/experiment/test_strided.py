@@ -12,7 +12,7 @@ from isthmus.errors import CallFailed, OutOfMemory
 from isthmus.experiment import strided
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.options import ModeName, Options
-from isthmus.experiment.pieces import Extent, Place
+from isthmus.experiment.pieces import LEAST_STAGING_BYTES, Extent, Place
 from isthmus.experiment.rounds import Clock, run_rounds
 from isthmus.experiment.sampling import Rules
 from isthmus.experiment.strided import plan, prepare, template
@@ -115,7 +115,7 @@ def test_every_method_that_layouts_leave(gpu: OpenDevice) -> None:
         if shape(case)[:3] != (1, 1, None) and (case.rows or 0) > 1:
             methods.setdefault((case.host_memory, case.host_layout, case.device_layout), set()).add(case.method)
     always = {"section", "copies", "batch", "kernel"}
-    packed = {"pack", "pack_threads"}
+    packed = {"pack", "pack_threads", "pack_kernel"}
     assert methods["pinned", "contiguous", "strided"] == always | {"device_pack"}
     assert methods["pageable", "contiguous", "strided"] == always | packed | {"device_pack"}
     assert methods["pinned", "strided", "contiguous"] == always | packed
@@ -224,12 +224,12 @@ def test_buffers_hold_what_is_planned(host: OpenDevice) -> None:
     far, tight = Section(extent, Place(4096, 4096), Place(4096, 8)), Section(extent, Place(4096, 8), Place(4096, 8))
     near = [Point("pinned", "h2d", "section", tight)]
     wide = [*near, Point("pinned", "h2d", "section", far)]
-    assert bytes_needed(near, 1, shares_host_memory=False) < bytes_needed(near, 1, shares_host_memory=True)
+    assert bytes_needed(near, shares_host_memory=False) < bytes_needed(near, shares_host_memory=True)
     # The source and what it is compared with.
-    more = bytes_needed(wide, 8, shares_host_memory=False) - bytes_needed(near, 8, shares_host_memory=False)
+    more = bytes_needed(wide, shares_host_memory=False) - bytes_needed(near, shares_host_memory=False)
     assert more == pytest.approx(2 * 99 * 4096, abs=2 * 4096)
-    assert bytes_needed([], 8, shares_host_memory=True) == 0
-    assert bytes_needed(near, 8, shares_host_memory=False) > 16 * MIB
+    assert bytes_needed([], shares_host_memory=True) == 0
+    assert bytes_needed(near, shares_host_memory=False) > LEAST_STAGING_BYTES
     assert SectionBuffers(wide, host.native, 1, 0)
 
 

@@ -1,4 +1,4 @@
-// What the chunks of a transfer are: complete, within bounds, small first and last.
+// What the chunks of a transfer are: complete, within bounds, made of whole parts.
 #include "transfer/chunks.hpp"
 
 #include <algorithm>
@@ -7,8 +7,9 @@
 
 namespace {
 
-using isthmus::least_chunk_bytes;
-using isthmus::most_chunk_bytes;
+using isthmus::Chunks;
+
+constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
 
 void expect(bool condition, const char* what, std::size_t bytes, std::size_t threads) {
     if (condition) return;
@@ -17,34 +18,35 @@ void expect(bool condition, const char* what, std::size_t bytes, std::size_t thr
 }
 
 void check(std::size_t bytes, std::size_t threads) {
-    const auto ends = isthmus::chunk_ends(bytes, threads);
-    std::size_t begin = 0;
-    std::size_t largest = 0;
-    for (const std::size_t end : ends) {
-        const std::size_t chunk = end - begin;
-        expect(chunk > 0 && chunk <= most_chunk_bytes, "no chunk is empty or too large", bytes, threads);
-        expect(end == bytes || chunk >= least_chunk_bytes, "none but the last is too small", bytes, threads);
-        expect(begin % isthmus::chunk_multiple == 0, "each begins at a multiple", bytes, threads);
-        largest = std::max(largest, chunk);
-        begin = end;
+    const Chunks chunks = Chunks::cut(bytes, threads);
+    expect(chunks.chunk_bytes <= most_chunk_bytes, "no chunk is too large", bytes, threads);
+    expect(chunks.chunk_bytes % chunks.part_bytes == 0, "a chunk is whole parts", bytes, threads);
+    expect(chunks.part_bytes % 4096 == 0, "each part begins at a page", bytes, threads);
+    std::size_t at = 0;
+    std::size_t part = 0;
+    for (std::size_t i = 0; i < chunks.count(); ++i) {
+        const auto [begin, end] = chunks.chunk(i);
+        expect(begin == at && end > begin, "each chunk follows the last", bytes, threads);
+        for (std::size_t k = 0; k < chunks.parts_of(i); ++k, ++part) {
+            expect(chunks.chunk_of(part) == i, "each part knows its chunk", bytes, threads);
+            expect(chunks.part(part).begin == at, "each part follows the last", bytes, threads);
+            at = chunks.part(part).end;
+        }
+        expect(at == end, "the parts are all of the chunk", bytes, threads);
     }
-    expect(begin == bytes, "all of it is covered", bytes, threads);
-    if (bytes == 0) return;
-    for (std::size_t i = 0; i < std::min(threads, ends.size()); ++i) {
-        expect(ends[i] == std::min(bytes, (i + 1) * least_chunk_bytes), "each thread's first is small", bytes, threads);
-    }
-    const std::size_t last = ends.size() > 1 ? bytes - ends[ends.size() - 2] : bytes;
-    expect(last <= least_chunk_bytes + isthmus::chunk_multiple, "the last is small", bytes, threads);
-    if (bytes >= 64 * threads * most_chunk_bytes) {
-        expect(largest == most_chunk_bytes, "most of a large transfer goes in large chunks", bytes, threads);
+    expect(at == bytes, "all of it is covered", bytes, threads);
+    expect(part == chunks.parts(), "no part is left", bytes, threads);
+    if (bytes >= 64 * threads * 4096) expect(part >= threads, "each thread has a part", bytes, threads);
+    if (bytes >= 64 * most_chunk_bytes) {
+        expect(chunks.chunk_bytes == most_chunk_bytes, "a large transfer goes in large chunks", bytes, threads);
     }
 }
 
 }  // namespace
 
 int main() {
-    for (const std::size_t threads : {1, 2, 3, 8, 16}) {
-        for (const std::size_t bytes : {0, 1, 4095, 65536, 65537, 1 << 20, (1 << 24) + 13, 1 << 28}) {
+    for (const std::size_t threads : {1, 2, 3, 8, 16, 4096}) {
+        for (const std::size_t bytes : {1, 4095, 65536, 65537, 1 << 20, (1 << 24) + 13, 1 << 28}) {
             check(bytes, threads);
         }
         check(std::size_t{1} << 33, threads);

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def test_chunks_cover_the_transfer_and_are_small_at_both_ends(repository: Path, run_cpp: Callable[..., str]) -> None:
+def test_chunks_cover_the_transfer_in_whole_parts(repository: Path, run_cpp: Callable[..., str]) -> None:
     check = Path(__file__).with_name("chunks_check.cpp")
     source = repository / "native" / "transfer" / "chunks.cpp"
     assert run_cpp(check, source) == "as described\n"

@@ -1,0 +1,49 @@
+// Threads that pack pieces into page-locked memory, or unpack them, while others cross the link.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "transfer/packed_copies.hpp"
+
+namespace isthmus {
+
+// The caller hands chunk by chunk to the driver, alone, since its calls exclude one another; the threads take parts of
+// chunks from a common counter. The staging memory's slots are a ring.
+class PackOnThreads final : public PackedCopy {
+  public:
+    PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
+                  std::shared_ptr<Staging> staging, bool by_kernel);
+
+  protected:
+    Status start() override;
+
+  private:
+    // Of the chunk that is in a slot; on a cache line of its own.
+    struct alignas(64) Count {
+        std::atomic<std::size_t> parts = 0;
+    };
+    void move_parts(const std::atomic<bool>& stop);
+    Status send_chunks(const std::atomic<bool>& stop);
+    // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before
+    // it unpacked.
+    bool may_send(std::size_t chunk) const;
+    Status send(std::size_t chunk);
+    // Whether the oldest chunk under way has arrived, in which case its slot is left to the threads.
+    Result<bool> receive();
+    // Until everything that was sent has ended.
+    Status drain();
+    Part part(Chunks::Range range, std::size_t chunk) const;
+
+    const bool by_kernel_;
+    const Chunks chunks_;
+    const WorkerGroup::Limit limit_;
+    std::array<Count, Staging::slots> done_;
+    std::atomic<std::size_t> next_part_ = 0;
+    std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
+    std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
+};
+
+}  // namespace isthmus
