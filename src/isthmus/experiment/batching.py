@@ -26,12 +26,12 @@ NAME = "batching"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h")
 METHODS = ("waited_copies", "copies", "batch", "graph", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel")
-# On an H200 the least number of samples of all default cases should take some 43 s. Two thirds go to loops, graphs and
-# batches, mostly of 4096 pieces, from 4 ms a sample to 30 ms where each copy is waited for; a quarter, of all methods,
-# to checks, which look at regions twice as large as the pieces. With --full, loops over 65536 pieces take most of it.
+# On an H200 the least number of samples of all default cases should take some 40 s: loops, graphs and batches
+# of 4096 pieces, and checks, which look at regions twice as large as the pieces. With --full, loops over 65536
+# pieces take most of it.
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort(SIZES["quick"], 5.0, 0.1),
-    "default": Effort(SIZES["default"], 48.0, 0.5),
+    "default": Effort(SIZES["default"], 46.0, 0.5),
     "full": Effort(SIZES["full"], 480.0, 2.0),
 }
 # What shows whether a method can do a setting at all.
@@ -66,7 +66,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
             if method == "waited_copies" and cell.pieces == 1:
                 continue  # One copy is waited for in any case.
             point = _Point(method, setting, cell)
-            reason = too_many(method, setting.layouts, cell, options.mode)
+            reason = too_many(method, setting, cell, options.mode)
             if bytes_needed(cell.bytes, len(kinds), shared) > memory_bytes:
                 reason = over_budget(memory_bytes)
             if reason is None:

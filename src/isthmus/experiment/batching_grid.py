@@ -57,27 +57,29 @@ SIZES: Mapping[ModeName, Sequence[int]] = {
     "default": powers_of_two(6, 20, 2),
     "full": powers_of_two(6, 20),
 }
-_COUNTS = (1, 16, 256, 4096, 65536)
+_COUNTS = (1, 16, 64, 256, 1024, 4096, 65536)
 _COARSE = _Grid((256, 4 * KIB, 64 * KIB), (16, 256, 4096), 16 * MIB)
 _FEW = _Grid((256, 4 * KIB), (256,), 16 * MIB)
 _GRIDS: Mapping[ModeName, tuple[_Grid, _Grid | None, _Grid | None]] = {
     "quick": (_COARSE, None, None),
-    "default": (_Grid(SIZES["default"], _COUNTS, 64 * MIB), _COARSE, _FEW),
+    "default": (_Grid(SIZES["default"], _COUNTS, 16 * MIB), _COARSE, _FEW),
     "full": (
         _Grid(SIZES["full"], (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536), 256 * MIB),
-        _Grid(SIZES["default"], _COUNTS, 64 * MIB),
+        _Grid(SIZES["default"], (1, 16, 256, 4096, 65536), 64 * MIB),
         _COARSE,
     ),
 }
 # Where device memory is host memory, both are small as a rule, and one core or two do all the work.
 _MOST_SHARED_BYTES: Mapping[ModeName, int] = {"quick": 4 * MIB, "default": 4 * MIB, "full": 64 * MIB}
+# Where a loop that waits is shown too.
+_TYPICAL = Cell(4 * KIB, 4096)
 # What a page cache or a store of small values moves: there beyond the bound, for all that it takes.
 _LARGE, _LARGE_SHARED = Cell(4 * KIB, 65536), Cell(4 * KIB, 4096)
 # A call of the driver for each piece; the batch call takes as long. 4096 waited calls take 30 ms on an H200, 65536
-# queued ones 170 ms.
+# queued ones 170 ms, and a batch call for 4096 pieces in pageable memory up to 170 ms.
 _PER_PIECE = ("waited_copies", "copies", "graph", "batch")
 _MOST_CALLS: Mapping[ModeName, int] = {"quick": 4096, "default": 4096, "full": 65536}
-_MOST_WAITS: Mapping[ModeName, int] = {"quick": 256, "default": 4096, "full": 4096}
+_MOST_SLOW_CALLS: Mapping[ModeName, int] = {"quick": 256, "default": 256, "full": 4096}
 # Between these sizes the batch call's rate jumps on the drivers that we know.
 _CLIFF = [Cell(size * KIB, 256) for size in (8, 12, 20, 24, 28, 32, 48)]
 
@@ -119,11 +121,13 @@ def cliff_cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_hos
     return [cell for cell in _CLIFF if cell not in known]
 
 
-def too_many(method: str, layouts: _Pair, cell: Cell, mode: ModeName) -> str | None:
+def too_many(method: str, setting: Setting, cell: Cell, mode: ModeName) -> str | None:
     """Why this mode leaves out a method that works piece by piece; None where it does not."""
-    if method not in _PER_PIECE or cell.pieces <= _most_pieces(method, layouts, mode):
+    if method not in _PER_PIECE or cell.pieces <= _most_pieces(method, setting, mode):
         return None
-    others = (name for name in _MORE if name != mode and cell.pieces <= _most_pieces(method, layouts, name))
+    if method == "waited_copies" and (setting.layouts, cell) == (_MAIN, _TYPICAL) and mode != "quick":
+        return None
+    others = (name for name in _MORE if name != mode and cell.pieces <= _most_pieces(method, setting, name))
     measuring = next(others, None)
     more = f"; {_MORE[measuring]} measures it" if measuring else ""
     return f"{cell.pieces} pieces one by one would take too much of the time{more}"
@@ -133,7 +137,7 @@ def too_many(method: str, layouts: _Pair, cell: Cell, mode: ModeName) -> str | N
 _MORE: Mapping[ModeName, str] = {"default": "a run without --quick", "full": "--full"}
 
 
-def _most_pieces(method: str, layouts: _Pair, mode: ModeName) -> int:
-    if method != "waited_copies":
-        return _MOST_CALLS[mode]
-    return _MOST_WAITS[mode] if layouts == _MAIN else _MOST_WAITS["quick"]
+def _most_pieces(method: str, setting: Setting, mode: ModeName) -> int:
+    # Pageable memory is copied piece by piece in a graph too, and by one thread.
+    slow = {"waited_copies"} | ({"graph", "batch"} if setting.memory == "pageable" else set())
+    return (_MOST_SLOW_CALLS if method in slow else _MOST_CALLS)[mode]

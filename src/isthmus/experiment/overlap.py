@@ -21,7 +21,7 @@ from isthmus.experiment.pieces import staging_threads
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import least_seconds
-from isthmus.record import MIB, Case
+from isthmus.record import MIB, Case, format_bytes
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
@@ -31,7 +31,7 @@ MEMORY_KINDS = ("pinned", "pageable", "staged")
 DIRECTIONS: Sequence[str] = ()
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([16 * MIB], 4.0, 0.05),
-    "default": Effort([64 * MIB], 40.0, 0.4),
+    "default": Effort([64 * MIB, 256 * MIB], 40.0, 0.4),
     "full": Effort([64 * MIB, 256 * MIB], 300.0, 3.0),
 }
 # Where device memory is host memory, the processor does all three stages, and slowly.
@@ -40,6 +40,9 @@ _SHARED_SIZES: Mapping[ModeName, Sequence[int]] = {
     "default": [8 * MIB],
     "full": [8 * MIB, 64 * MIB],
 }
+# What the processor copies takes several times as long, or ten times.
+_COPIED_BY_THE_CPU = ("pageable", "staged")
+_MOST_COPIED_BYTES = 64 * MIB
 _RATIOS = (0.1, 0.3, 1, 3, 10)
 _ALL = (1, 2, 4, 8, 16, 32, 64)
 _SOME = (1, 4, 16, 64)
@@ -91,7 +94,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     for size in _sizes(device, options):
         points = []
         for point in points_of(size, _SWEEPS[options.mode], chosen, threads):
-            if why := refused.get(point.memory) or _why_not_of_size(device, point, memory_bytes):
+            if why := refused.get(point.memory) or _why_not_of_size(device, point, options, memory_bytes):
                 skipped.append(skipped_case(template(point), why))
             else:
                 points.append(point)
@@ -115,7 +118,10 @@ def _why_not(device: OpenDevice, kind: str) -> str | None:
     return device.native.why_not("pinned" if kind == "staged" else kind)
 
 
-def _why_not_of_size(device: OpenDevice, point: Point, memory_bytes: int) -> str | None:
+def _why_not_of_size(device: OpenDevice, point: Point, options: Options, memory_bytes: int) -> str | None:
+    all_wanted = options.mode == "full" or options.sizes
+    if point.memory in _COPIED_BY_THE_CPU and point.bytes > _MOST_COPIED_BYTES and not all_wanted:
+        return f"the processor copies {format_bytes(point.bytes)} of it too slowly; --full and --sizes measure it"
     if point.bytes % (_WORD_BYTES * point.chunks):
         chunks = "one chunk" if point.chunks == 1 else f"{point.chunks} chunks"
         return f"{point.bytes} bytes do not divide into whole {_WORD_BYTES}-byte words for {chunks}"

@@ -31,7 +31,7 @@ from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
-from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlaps, traced
+from isthmus.model.overlap import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps, traced
 from isthmus.model.overlap_exchange import Exchange, exchanges
 from isthmus.model.overlap_words import multiple_digits, way_words
 from isthmus.model.phrases import (
@@ -165,6 +165,7 @@ __all__ = [
     "grid_words",
     "half_size",
     "how_many_times",
+    "larger_overlaps",
     "latency",
     "layout_words",
     "link_rate",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import log
+from math import inf, log
 from typing import Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "Answer",
     "Overlap",
     "PipelinePoint",
+    "larger_overlaps",
     "main_overlaps",
     "overlaps",
     "pipeline_bound",
@@ -134,17 +135,28 @@ def overlaps(run: Run) -> list[Overlap]:
 
 
 def main_overlaps(found: Iterable[Overlap]) -> list[Overlap]:
-    """Those to conclude from first: of the largest size, and of each memory the ratio with the most pipelines.
+    """Those to conclude from first: of one size, and of each memory the ratio with the most pipelines.
 
-    Of several the ratio that is nearest to 1, where overlap can gain most.
+    The size is the one with the most kinds of memory, of several the largest; the ratio, of several, the one nearest
+    to 1, where overlap can gain most.
     """
     measured = [each for each in found if each.points]
-    largest = max((each.bytes for each in measured), default=0)
+    kinds: dict[int, set[str]] = {}
+    for each in measured:
+        kinds.setdefault(each.bytes, set()).add(each.host_memory)
+    size = max(kinds, key=lambda size: (len(kinds[size]), size), default=0)
     chosen: dict[str, Overlap] = {}
     for each in sorted(measured, key=lambda each: (-len(each.points), abs(log(each.ratio)))):
-        if each.bytes == largest:
+        if each.bytes == size:
             chosen.setdefault(each.host_memory, each)
     return sorted(chosen.values(), key=_place)
+
+
+def larger_overlaps(found: Iterable[Overlap], mains: Iterable[Overlap]) -> list[Overlap]:
+    """Those that differ from one of `mains` in their size alone, which not every kind of memory was measured with."""
+    sizes = {(main.host_memory, main.ratio): main.bytes for main in mains}
+    larger = [each for each in found if each.points and each.bytes > sizes.get((each.host_memory, each.ratio), inf)]
+    return sorted(larger, key=_place)
 
 
 def traced(run: Run) -> list[Case]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.finding import Finding
-from isthmus.model.overlap import Overlap, PipelinePoint, main_overlaps, overlaps
+from isthmus.model.overlap import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
 from isthmus.model.overlap_exchange import exchanges
 from isthmus.model.overlap_gain_findings import gain_finding
 from isthmus.model.overlap_limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
@@ -22,7 +22,8 @@ def overlap_findings(run: Run) -> list[Finding]:
     if not mains:
         return []
     size = mains[0].bytes
-    both = [each for each in exchanges(run) if each.bytes == size]
+    exchanged = exchanges(run)
+    both = [each for each in exchanged if each.bytes == size]
     single = [
         _comparison(mains),
         both_ways_finding(run, both),
@@ -30,7 +31,11 @@ def overlap_findings(run: Run) -> list[Finding]:
         _other_work([each for each in everything if each.bytes == size], mains),
         above_bound_finding(run, everything),
     ]
-    return [*(gain_finding(run, each, both, mains) for each in mains), *(finding for finding in single if finding)]
+    gains = [
+        gain_finding(run, each, [one for one in exchanged if one.bytes == each.bytes], mains)
+        for each in (*mains, *larger_overlaps(everything, mains))
+    ]
+    return [*gains, *(finding for finding in single if finding)]
 
 
 def overlap_verdict(run: Run) -> str:

@@ -22,9 +22,9 @@ _SHARED = "The processor does all three stages itself: what runs at the same tim
 
 
 def gain_finding(run: Run, each: Overlap, both: Sequence[Exchange], mains: Sequence[Overlap]) -> Finding:
-    """One finding; `both` are the exchanges of this size, `mains` the other kinds to compare with."""
+    """One finding; `both` are the exchanges of this size, `mains` all kinds at the size to compare at."""
     name, best, serial = memory_name(each.host_memory), each.best, each.serial
-    topic = f"overlap_{each.host_memory}"
+    topic = f"overlap_{each.host_memory}" + (f"_{each.bytes}" if each.bytes != mains[0].bytes else "")
     what = f"{capitalised(name)}, {format_bytes(each.bytes)}, {work_words(each.work)}"
     if best is None or serial is None or best.speedup is None:
         missing = "one chunk was" if best else "several chunks were"

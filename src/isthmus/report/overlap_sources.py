@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.model import Overlap, main_overlaps, memory_name, multiple_digits, overlaps
+from isthmus.model import Overlap, larger_overlaps, main_overlaps, memory_name, multiple_digits, overlaps
 from isthmus.record import Interval, Run
 from isthmus.report.grid import Cell, interval_cell
 from isthmus.report.labels import kind_rank
@@ -31,8 +31,9 @@ def sources(runs: Sequence[Run]) -> list[Source]:
     found = []
     for index, run in enumerate(runs):
         everything = overlaps(run)
-        mains = {id(each) for each in main_overlaps(everything)}
-        found += [Source(index, run, each, id(each) in mains) for each in everything]
+        mains = main_overlaps(everything)
+        main = {id(each) for each in (*mains, *larger_overlaps(everything, mains))}
+        found += [Source(index, run, each, id(each) in main) for each in everything]
     return sorted(found, key=lambda source: (kind_rank(source.overlap.host_memory), source.overlap.ratio, source.index))
 
 

@@ -10,7 +10,7 @@ import pytest
 from isthmus.experiment import batching
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching import METHODS, plan
-from isthmus.experiment.batching_grid import LAYOUTS, Cell, cells, cliff_cells, pairs, too_many
+from isthmus.experiment.batching_grid import LAYOUTS, Cell, Setting, cells, cliff_cells, pairs, too_many
 from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.options import ModeName, Options
@@ -51,11 +51,11 @@ def measured(device: OpenDevice, options: Options, most_pieces: int) -> list[Cas
 def test_the_default_grid_spans_what_programs_have() -> None:
     grid = cells(MAIN, "default", (), shares_host_memory=False)
     assert {cell.piece_bytes for cell in grid} == {64 << (2 * step) for step in range(8)}
-    assert {cell.pieces for cell in grid} == {1, 16, 256, 4096, 65536}
+    assert {cell.pieces for cell in grid} == {1, 16, 64, 256, 1024, 4096, 65536}
     assert {Cell(4 * KIB, 4096), Cell(4 * KIB, 65536)} <= set(grid)
-    assert [cell for cell in grid if cell.bytes > 64 * MIB] == [Cell(4 * KIB, 65536)]
+    assert [cell for cell in grid if cell.bytes > 16 * MIB] == [Cell(4 * KIB, 65536)]
     # Nothing within the bound is left out.
-    assert all(Cell(size, 4096) in grid for size in (64, 16 * KIB))
+    assert all(Cell(size, 4096) in grid for size in (64, 4 * KIB))
     assert len(grid) == len(set(grid))
 
 
@@ -63,7 +63,7 @@ def test_memory_that_is_the_hosts_own_is_spared() -> None:
     grid = cells(MAIN, "default", (), shares_host_memory=True)
     assert Cell(4 * KIB, 4096) in grid
     assert max(cell.bytes for cell in grid) == 16 * MIB
-    assert {cell.pieces for cell in grid} == {1, 16, 256, 4096, 65536}
+    assert {cell.pieces for cell in grid} == {1, 16, 64, 256, 1024, 4096, 65536}
 
 
 def test_chosen_sizes_are_moved_in_many_pieces_there_too() -> None:
@@ -102,27 +102,31 @@ def test_the_batch_call_is_looked_at_closely_where_its_rate_jumps() -> None:
     assert cliff_cells(MAIN, "quick", (), shares_host_memory=False) == []
 
 
+@pytest.mark.parametrize("memory", ["pageable", "pinned"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
-def test_what_goes_piece_by_piece_is_left_out_for_many_pieces_alone(method: str, mode: ModeName) -> None:
-    assert too_many(method, MAIN, Cell(64, 256), mode) is None
-    reason = too_many(method, MAIN, Cell(64, 65536), mode)
+def test_what_goes_piece_by_piece_is_left_out_for_many_pieces_alone(method: str, mode: ModeName, memory: str) -> None:
+    setting = Setting("d2h", memory, *MAIN)
+    assert too_many(method, setting, Cell(64, 256), mode) is None
+    reason = too_many(method, setting, Cell(64, 65536), mode)
+    slow = method == "waited_copies" or (method in ("batch", "graph") and memory == "pageable")
     by_piece = method in ("waited_copies", "copies", "batch", "graph")
-    assert (reason is not None) == (by_piece and (mode != "full" or method == "waited_copies"))
+    assert (reason is not None) == (by_piece and (mode != "full" or slow))
 
 
 def test_the_reason_names_the_mode_that_measures_it() -> None:
-    assert (too_many("copies", MAIN, Cell(64, 65536), "default") or "").endswith("; --full measures it")
-    assert (too_many("waited_copies", MAIN, Cell(64, 4096), "quick") or "").endswith(
-        "; a run without --quick measures it"
-    )
-    assert "measures it" not in (too_many("waited_copies", MAIN, Cell(64, 65536), "default") or "measures it")
+    setting = Setting("h2d", "pinned", *MAIN)
+    assert (too_many("copies", setting, Cell(64, 65536), "default") or "").endswith("; --full measures it")
+    assert (too_many("copies", setting, Cell(64, 65536), "quick") or "").endswith("; --full measures it")
+    assert (too_many("waited_copies", setting, Cell(64, 4096), "quick") or "").endswith("; --full measures it")
+    assert "measures it" not in (too_many("waited_copies", setting, Cell(64, 65536), "default") or "measures it")
 
 
-def test_copies_that_are_waited_for_are_fewer_in_other_layouts() -> None:
-    assert too_many("waited_copies", MAIN, Cell(64, 4096), "default") is None
-    reason = too_many("waited_copies", ("strided", "strided"), Cell(64, 4096), "default")
-    assert reason == "4096 pieces one by one would take too much of the time"
+def test_a_loop_that_waits_is_shown_where_all_methods_are_compared() -> None:
+    main, other = Setting("h2d", "pinned", *MAIN), Setting("h2d", "pinned", "strided", "strided")
+    assert too_many("waited_copies", main, Cell(4 * KIB, 4096), "default") is None
+    assert too_many("waited_copies", main, Cell(4 * KIB, 4096), "quick")
+    assert too_many("waited_copies", other, Cell(4 * KIB, 4096), "default")
 
 
 def test_every_method_is_planned_or_skipped_for_every_setting(host: OpenDevice) -> None:

@@ -1,5 +1,6 @@
 """What is said about overlap, on runs whose truth is known."""
 
+from dataclasses import replace
 from types import ModuleType
 
 import msgspec
@@ -47,6 +48,19 @@ def test_a_whole_run_says_what_gains_and_what_does_not(h200: Run) -> None:
     assert "2.51 times with 1" in found["overlap_work"].sentence
     assert found["overlap_work"].fix.endswith("work that takes as long as a copy of pinned memory.")
     assert "overlap_above_bound" not in found
+
+
+def test_a_size_that_one_memory_alone_has_is_told_beside_the_others(
+    synthetic: ModuleType, synthetic_overlap: ModuleType
+) -> None:
+    large, times = 4 * synthetic_overlap.SIZE, synthetic_overlap.PINNED
+    four = replace(times, into=4 * times.into, work=4 * times.work, out=4 * times.out)
+    made = [*synthetic_overlap.h200_cases(), *synthetic_overlap.cases("pinned", four, size=large)]
+    found = by_topic(synthetic.run(made))
+    assert found["overlap_pinned"].sentence.startswith("Pinned memory, 64 MiB")
+    assert found[f"overlap_pinned_{large}"].sentence.startswith("Pinned memory, 256 MiB")
+    assert "staged pageable memory takes 2.0" in found["overlap_pageable"].fix
+    assert f"overlap_staged_{large}" not in found
 
 
 def test_the_verdict_names_the_best_pipelines(h200: Run) -> None:
