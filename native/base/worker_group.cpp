@@ -28,11 +28,14 @@ struct WorkerGroup::State {
     std::atomic<std::uint32_t> round = 0;  // number of the latest job; threads sleep until it changes
     std::atomic<bool> stop = false;
     std::atomic<bool> quit = false;
-    std::atomic<std::size_t> working = 0;  // threads that have not ended the latest job
-    std::atomic<std::size_t> alive = 0;    // threads that may still touch this
-    std::vector<Status> results;           // by thread; read once working is 0
-    std::mutex mutex;                      // for `ended` alone
-    std::condition_variable ended;         // told when working becomes 0
+    std::atomic<std::uint32_t> open = 0;  // number of the job that threads may begin; 0 for none
+    std::atomic<std::size_t> inside = 0;  // threads that may be at work on it
+    std::atomic<std::size_t> ended = 0;   // threads that have done their part of it
+    std::size_t expected = 0;             // threads that there are to do it; the caller's
+    std::atomic<std::size_t> alive = 0;   // threads that may still touch this
+    std::vector<Status> results;          // by thread; read once nobody is inside
+    std::mutex mutex;                     // for `left` alone
+    std::condition_variable left;         // told when nobody is inside
 
   private:
     struct Kept {
@@ -101,14 +104,19 @@ void WorkerGroup::work(State& state, std::size_t worker) {
         state.round.wait(seen, std::memory_order_acquire);
         seen = state.round.load(std::memory_order_acquire);
         if (state.quit) break;
-        Status status = state.job(worker, state.stop);
-        if (!status.ok()) {
-            state.results[worker] = std::move(status);
-            state.stop = true;
+        // Whoever closes a job looks afterwards who is inside; whoever goes inside looks afterwards whether it is open.
+        ++state.inside;
+        if (state.open == seen) {
+            Status status = state.job(worker, state.stop);
+            if (!status.ok()) {
+                state.results[worker] = std::move(status);
+                state.stop = true;
+            }
+            ++state.ended;
         }
-        if (--state.working == 0) {
+        if (--state.inside == 0) {
             const std::lock_guard lock(state.mutex);
-            state.ended.notify_one();
+            state.left.notify_one();
         }
         if (state.once) break;
     }
@@ -119,7 +127,9 @@ void WorkerGroup::post(Job job) {
     State& state = *state_;
     state.job = std::move(job);
     state.stop = false;
-    state.working = state.results.size();
+    state.ended = 0;
+    state.expected = state.results.size();
+    state.open = state.round + 1;
     state.round.fetch_add(1, std::memory_order_release);
     state.round.notify_all();
 }
@@ -135,8 +145,10 @@ Status WorkerGroup::run_with_caller(Job job, const Limit& limit) {
     post(std::move(job));
     Status of_caller = state_->job(threads_.size(), state_->stop);
     if (!of_caller.ok()) state_->stop = true;
+    state_->open = 0;
+    state_->expected = 0;
     const auto awake_until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-    while (state_->working != 0 && std::chrono::steady_clock::now() < awake_until) std::this_thread::yield();
+    while (state_->inside != 0 && std::chrono::steady_clock::now() < awake_until) std::this_thread::yield();
     Status of_others = wait(limit);
     return of_caller.ok() ? std::move(of_others) : std::move(of_caller);
 }
@@ -149,7 +161,7 @@ Status WorkerGroup::run_once(std::size_t threads, Job job, const Limit& limit) {
     if (!created.ok()) {
         // The others are at work already, and are waited for like any.
         group.state_->stop = true;
-        group.state_->working -= threads - group.threads_.size();
+        group.state_->expected = group.threads_.size();
     }
     Status status = group.wait(limit);
     if (group.state_ != nullptr) group.threads_.clear();  // joins
@@ -158,12 +170,16 @@ Status WorkerGroup::run_once(std::size_t threads, Job job, const Limit& limit) {
 
 Status WorkerGroup::wait(const Limit& limit) {
     State& state = *state_;
+    bool all_left = false;
     {
         std::unique_lock lock(state.mutex);
-        state.ended.wait_for(lock, std::chrono::duration<double>(limit.seconds),
-                             [&state] { return state.working == 0; });
+        all_left = state.left.wait_for(lock, std::chrono::duration<double>(limit.seconds),
+                                       [&state] { return state.ended >= state.expected && state.inside == 0; });
     }
-    if (const std::size_t stuck = state.working; stuck > 0) {
+    // Whoever comes later sees that nothing is open, and leaves.
+    if (!all_left) {
+        const std::size_t ended = state.ended;
+        const std::size_t stuck = state.expected > ended ? state.expected - ended : state.inside.load();
         std::array<char, 32> seconds{};
         std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
         Status status(Code::timed_out, std::to_string(stuck) + " of " + std::to_string(threads_.size()) +
@@ -172,6 +188,7 @@ Status WorkerGroup::wait(const Limit& limit) {
         abandon();
         return status;
     }
+    state.open = 0;
     state.job = nullptr;
     Status first;
     for (Status& status : state.results) {

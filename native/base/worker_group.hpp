@@ -36,8 +36,9 @@ class WorkerGroup {
     // in the order of the threads. Nobody is busy while waiting. When the limit passes it returns timed_out, leaves
     // the threads behind with all that their job uses, and refuses further jobs. One caller at a time.
     Status run(Job job, const Limit& limit);
-    // The same with the caller as one more worker, the last, whose part no limit watches. It then waits awake for a
-    // moment, since the others are about to end too, and waking it would take longer.
+    // For work that whoever is there takes from one place: the caller is one more worker, the last, whose part no limit
+    // watches. When that ends, threads that have not begun do not begin any more: it may take long until one wakes. The
+    // caller waits awake for a moment, since the others are about to end too, and waking it would take longer.
     Status run_with_caller(Job job, const Limit& limit);
 
     // The same with threads that are created for the job, and joined before it returns.

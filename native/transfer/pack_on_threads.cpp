@@ -20,7 +20,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
 
 Status PackOnThreads::start() {
     for (Count& count : done_) count.parts = 0;
-    next_part_ = sent_ = arrived_ = 0;
+    next_part_ = awake_ = sent_ = arrived_ = 0;
     open_chunks_ = to_device() ? Staging::slots : 0;
     const std::size_t caller = staging_->threads();
     return staging_->run(
@@ -33,16 +33,29 @@ Status PackOnThreads::start() {
 }
 
 void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
-    const Stores stores = by_kernel_ ? Stores::ordinary : Stores::streaming;
+    ++awake_;
     for (std::size_t next = next_part_++; next < chunks_.parts(); next = next_part_++) {
         const std::size_t chunk = chunks_.chunk_of(next);
         while (open_chunks_.load(std::memory_order_acquire) <= chunk) {
             if (stop) return;
             std::this_thread::yield();
         }
-        move_on_host(part(chunks_.part(next), chunk), stores);
-        done_[chunk % Staging::slots].parts.fetch_add(1, std::memory_order_release);
+        move_part(next);
     }
+}
+
+bool PackOnThreads::move_one_part() {
+    std::size_t next = next_part_;
+    if (next >= chunks_.parts() || chunks_.chunk_of(next) >= open_chunks_) return false;
+    if (next_part_.compare_exchange_strong(next, next + 1)) move_part(next);
+    return true;
+}
+
+void PackOnThreads::move_part(std::size_t index) {
+    const std::size_t chunk = chunks_.chunk_of(index);
+    // What kernels read may stay in the caches.
+    move_on_host(part(chunks_.part(index), chunk), by_kernel_ ? Stores::ordinary : Stores::streaming);
+    done_[chunk % Staging::slots].parts.fetch_add(1, std::memory_order_release);
 }
 
 Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
@@ -58,7 +71,7 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
         auto received = receive();
         if (!received.ok()) {
             status = received.take_status();
-        } else if (!received.value()) {
+        } else if (!received.value() && (awake_ != 0 || !move_one_part())) {
             if (seconds_between(begin, now()) > limit_.seconds) {
                 // Nothing may wait for the device any more.
                 return {Code::timed_out,
@@ -66,6 +79,8 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
             }
             std::this_thread::yield();
         }
+    }
+    while (status.ok() && !stop && move_one_part()) {
     }
     Status ended = drain();
     return status.ok() ? std::move(ended) : std::move(status);

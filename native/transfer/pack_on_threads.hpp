@@ -26,6 +26,9 @@ class PackOnThreads final : public PackedCopy {
         std::atomic<std::size_t> parts = 0;
     };
     void move_parts(const std::atomic<bool>& stop);
+    // What the caller does while the threads are still waking up, and at the end: one part, if threads may take one.
+    bool move_one_part();
+    void move_part(std::size_t index);
     Status send_chunks(const std::atomic<bool>& stop);
     // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before
     // it unpacked.
@@ -42,6 +45,7 @@ class PackOnThreads final : public PackedCopy {
     const WorkerGroup::Limit limit_;
     std::array<Count, Staging::slots> done_;
     std::atomic<std::size_t> next_part_ = 0;
+    std::atomic<std::size_t> awake_ = 0;        // threads
     std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
     std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
 };

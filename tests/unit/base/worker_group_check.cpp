@@ -4,11 +4,13 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <vector>
 
 namespace {
 
@@ -70,18 +72,22 @@ void check_persistent_threads() {
 void check_a_caller_that_takes_part() {
     for (const std::size_t threads : {std::size_t{0}, std::size_t{3}}) {
         auto group = WorkerGroup::start(threads);
-        Seen seen;
         const auto caller = std::this_thread::get_id();
-        std::atomic<std::size_t> of_caller = 0;
-        const WorkerGroup::Job job = [&](std::size_t worker, const auto&) {
-            seen.add(worker);
-            if (std::this_thread::get_id() == caller) of_caller += worker == threads ? 1 : 1000;
-            return Status();
-        };
-        for (std::size_t i = 1; i <= 200; ++i) {
+        for (std::size_t i = 0; i < 2000; ++i) {
+            constexpr std::size_t parts = 20;
+            std::atomic<std::size_t> next = 0;
+            std::vector<int> done(parts);
+            std::vector<int> begun(threads + 1);
+            const WorkerGroup::Job job = [&](std::size_t worker, const auto&) {
+                ++begun[worker];
+                expect((worker == threads) == (std::this_thread::get_id() == caller), "the caller is the last");
+                for (std::size_t part = next++; part < parts; part = next++) ++done[part];
+                return Status();
+            };
+            // Nobody is at work any more, or begins: what they use goes with this round.
             expect(group.value()->run_with_caller(job, patient).ok(), "a job with the caller ends well");
-            expect(seen.workers.size() == i * (threads + 1) && of_caller == i,
-                   "each does its part, the caller the last");
+            expect(done == std::vector<int>(parts, 1), "each part is done once");
+            expect(begun.back() == 1 && *std::max_element(begun.begin(), begun.end()) == 1, "nobody begins twice");
         }
     }
     auto group = WorkerGroup::start(2);
@@ -91,6 +97,13 @@ void check_a_caller_that_takes_part() {
         return Status();
     };
     expect_message(group.value()->run_with_caller(failing, patient), "the caller's");
+    std::atomic<bool> begun = false;
+    const WorkerGroup::Job told = [&begun](std::size_t worker, const auto&) {
+        if (worker == 0) begun = true;
+        while (worker == 2 && !begun) std::this_thread::yield();
+        return worker == 0 ? Status(Code::call_failed, "thread 0's") : Status();
+    };
+    expect_message(group.value()->run_with_caller(told, patient), "thread 0's");
     const Status next = group.value()->run_with_caller([](std::size_t, const auto&) { return Status(); }, patient);
     expect(next.ok(), "the caller's failure does not last");
 }
