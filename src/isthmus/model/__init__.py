@@ -8,6 +8,7 @@ from isthmus.model.batching import (
     BatchingCell,
     BatchingSurface,
     batching_surfaces,
+    batching_tables,
     plainest_surfaces,
 )
 from isthmus.model.batching_thresholds import BatchingThreshold, Cliff, CliffLook, batch_cliff, batching_thresholds
@@ -31,6 +32,7 @@ from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
+from isthmus.model.method_table import Choice, HeldOut, MethodTable, held_out, share_within
 from isthmus.model.overlap import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps, traced
 from isthmus.model.overlap_exchange import Exchange, exchanges
 from isthmus.model.overlap_words import multiple_digits, way_words
@@ -107,6 +109,7 @@ __all__ = [
     "BatchingThreshold",
     "BothWays",
     "BreakevenAnalysis",
+    "Choice",
     "Cliff",
     "CliffLook",
     "Contest",
@@ -120,6 +123,8 @@ __all__ = [
     "Exchange",
     "Finding",
     "HalfSize",
+    "HeldOut",
+    "MethodTable",
     "NodeRates",
     "Overlap",
     "PeerRate",
@@ -148,6 +153,7 @@ __all__ = [
     "bandwidth_curves",
     "batch_cliff",
     "batching_surfaces",
+    "batching_tables",
     "batching_thresholds",
     "capitalised",
     "case_words",
@@ -164,6 +170,7 @@ __all__ = [
     "fit_cost",
     "grid_words",
     "half_size",
+    "held_out",
     "how_many_times",
     "larger_overlaps",
     "latency",
@@ -194,6 +201,7 @@ __all__ = [
     "seed_threshold",
     "seed_words",
     "share_of",
+    "share_within",
     "sides_words",
     "size_words",
     "spans_words",

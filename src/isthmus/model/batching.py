@@ -1,7 +1,7 @@
 """Surfaces of the batching experiment: how fast each method moves so many pieces of so many bytes."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +23,7 @@ __all__ = [
     "BatchingSurface",
     "CellKey",
     "batching_surfaces",
+    "batching_tables",
     "plainest_surfaces",
 ]
 
@@ -45,6 +46,8 @@ LOOPS = ("waited_copies", LOOP)
 
 # Bytes of a piece, number of pieces.
 CellKey = tuple[int, int]
+# Direction, the host's memory, layouts of the host and of the device.
+SettingKey = tuple[Direction, str, LayoutName, LayoutName]
 TYPICAL_PIECES: CellKey = (4 * KIB, 4096)
 
 
@@ -126,13 +129,8 @@ def batching_surfaces(run: Run) -> list[BatchingSurface]:
     Mapped memory stands in for pinned memory where kernels reach no other, and counts as one of its methods.
     """
     target = run.settings.target_relative_half_width
-    groups: dict[tuple[str, Direction, LayoutName, LayoutName], list[Case]] = {}
-    for case in run.cases:
-        if case.experiment == "batching" and case.direction in ONE_WAY and (case.skipped or is_resolved(case)):
-            memory = "pinned" if case.host_memory == "mapped" else case.host_memory
-            groups.setdefault((memory, case.direction, case.host_layout, case.device_layout), []).append(_named(case))
     found = []
-    for (memory, direction, host, device), cases in groups.items():
+    for (direction, memory, host, device), cases in _settings([run]).items():
         table = method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
         refused = {case.method: case.note for case in cases if case.skipped and not case.pieces}
         threads = max((case.threads or 0 for case in cases), default=0)
@@ -147,6 +145,23 @@ def plainest_surfaces(surfaces: Iterable[BatchingSurface]) -> list[BatchingSurfa
     found = list(surfaces)
     first = {surface.host_memory: _layouts(surface) for surface in reversed(found)}
     return [surface for surface in found if _layouts(surface) == first[surface.host_memory]]
+
+
+def batching_tables(runs: Sequence[Run]) -> dict[SettingKey, MethodTable]:
+    """The tables of seconds by bytes of a piece and number of pieces; samples of several runs are taken together."""
+    return {
+        key: method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
+        for key, cases in _settings(runs).items()
+    }
+
+
+def _settings(runs: Iterable[Run]) -> dict[SettingKey, list[Case]]:
+    groups: dict[SettingKey, list[Case]] = {}
+    for case in (case for run in runs for case in run.cases):
+        if case.experiment == "batching" and case.direction in ONE_WAY and (case.skipped or is_resolved(case)):
+            memory = "pinned" if case.host_memory == "mapped" else case.host_memory
+            groups.setdefault((case.direction, memory, case.host_layout, case.device_layout), []).append(_named(case))
+    return groups
 
 
 def _layouts(surface: BatchingSurface) -> tuple[LayoutName, LayoutName]:

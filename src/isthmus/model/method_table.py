@@ -104,13 +104,19 @@ class MethodTable:
 def method_table(
     cases: Iterable[Case], x: Callable[[Case], int | None], y: Callable[[Case], int | None]
 ) -> MethodTable:
-    """The median times of the cases whose data arrived, by what `x` and `y` take from each."""
-    found: dict[str, dict[Spot, float]] = {}
+    """The median times of the cases whose data arrived, by what `x` and `y` take from each.
+
+    Samples of cases with one method and spot, such as those of several runs, are taken together.
+    """
+    found: dict[str, dict[Spot, list[float]]] = {}
     for case in cases:
         spot = x(case), y(case)
         if is_resolved(case) and case.verified != "no" and spot[0] and spot[1]:
-            found.setdefault(case.method, {})[spot[0], spot[1]] = median(case.samples("host_seconds"))
-    return MethodTable(found)
+            samples = found.setdefault(case.method, {}).setdefault((spot[0], spot[1]), [])
+            samples.extend(case.samples("host_seconds"))
+    return MethodTable(
+        {method: {spot: median(samples) for spot, samples in known.items()} for method, known in found.items()}
+    )
 
 
 def check_table(known: MethodTable, truth: MethodTable) -> list[HeldOut]:
