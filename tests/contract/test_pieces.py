@@ -132,6 +132,19 @@ def test_slices_of_one_row_need_no_pitch(pieces: MakePieces, method: str, way: s
     assert transfer.verify() == (0, 0, 0)
 
 
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize("extent", [Extent(8, 50), Extent(8, 5, 10), Extent(8, 1, 10), Extent(8, 1)])
+def test_a_section_may_end_where_its_memory_does(pieces: MakePieces, way: str, extent: Extent) -> None:
+    pitch, slice_pitch = 4096, 5 * 4096
+    span = (extent.slices - 1) * slice_pitch + (extent.rows - 1) * pitch + 8
+    apart = Place(SIZE - span, pitch, slice_pitch)
+    for to, from_ in ((apart, apart), (apart, Place(0, 8, extent.rows * 8)), (Place(0, 8, extent.rows * 8), apart)):
+        transfer = pieces("section", way, "pinned", extent, to, from_)
+        transfer.poison()
+        transfer.run(0, 1, 1, 0.0)
+        assert transfer.verify() == (0, 0, 0)
+
+
 def test_a_slice_pitch_that_is_no_multiple_of_the_pitch_has_no_3d_copy(pieces: MakePieces) -> None:
     extent, odd = Extent(16, 3, 4), Place(0, 32, 100)
     transfer = pieces("section", "h2d", "pageable", extent, odd, odd)

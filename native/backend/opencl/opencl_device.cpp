@@ -171,28 +171,8 @@ class ClDevice final : public isthmus::Device {
                         const Extent& extent) override {
         ISTHMUS_TRY(check_addresses(*destination.allocation, *source.allocation));
         ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
-        const bool to_device = is_on_device(destination.allocation->kind());
-        const Layout& on_device = to_device ? section.destination : section.source;
-        const Layout& on_host = to_device ? section.source : section.destination;
-        // An origin has no pitch of its own: bytes of the first row.
-        const std::size_t origin[3] = {on_device.offset, 0, 0};
-        const std::size_t host_origin[3] = {on_host.offset, 0, 0};
-        const std::size_t region[3] = {section.extent.width_bytes, section.extent.rows, section.extent.slices};
-        const auto slice = [&section](const Layout& layout) {
-            return section.extent.slices > 1 ? layout.slice_pitch_bytes : std::size_t{0};
-        };
-        const Queue queue = stream_of(stream).get();
-        const Buffer buffer = static_cast<ClAllocation&>(*on_device.allocation).buffer();
-        const auto enqueue = [&](const auto& function, auto* memory) {
-            return cl().call(function, queue, buffer, non_blocking, static_cast<const std::size_t*>(origin),
-                             static_cast<const std::size_t*>(host_origin), static_cast<const std::size_t*>(region),
-                             on_device.pitch_bytes, slice(on_device), on_host.pitch_bytes, slice(on_host), memory, 0U,
-                             no_wait, no_event);
-        };
-        ISTHMUS_TRY(to_device
-                        ? enqueue(cl().clEnqueueWriteBufferRect, static_cast<const void*>(on_host.allocation->host()))
-                        : enqueue(cl().clEnqueueReadBufferRect, static_cast<void*>(on_host.allocation->host())));
-        return flush(queue);
+        ISTHMUS_TRY(copy_rect(stream_of(stream).get(), section));
+        return flush(stream_of(stream).get());
     }
 
     Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
@@ -336,6 +316,45 @@ class ClDevice final : public isthmus::Device {
 
   private:
     const Api& cl() const { return context_->api(); }
+
+    // NVIDIA's driver (580.159) calls sections invalid of which the last row, counted to its pitch, ends beyond the
+    // buffer: such a row, and the slice that it is in, is copied by itself.
+    Status copy_rect(Queue queue, Section section) const {
+        const bool to_device = is_on_device(section.destination.allocation->kind());
+        Layout& on_device = to_device ? section.destination : section.source;
+        Layout& on_host = to_device ? section.source : section.destination;
+        Extent& extent = section.extent;
+        if (extent.pieces() == 1) on_device.pitch_bytes = on_host.pitch_bytes = extent.width_bytes;
+        const bool is_deep = extent.slices > 1;
+        const std::size_t end = on_device.offset + (is_deep ? extent.slices * on_device.slice_pitch_bytes
+                                                            : extent.rows * on_device.pitch_bytes);
+        if (extent.pieces() > 1 && end > on_device.allocation->bytes()) {
+            Section last = section;
+            std::size_t& count = is_deep ? extent.slices : extent.rows;
+            (is_deep ? last.extent.slices : last.extent.rows) = 1;
+            --count;
+            for (Layout* layout : {&last.destination, &last.source}) {
+                layout->offset += count * (is_deep ? layout->slice_pitch_bytes : layout->pitch_bytes);
+            }
+            ISTHMUS_TRY(copy_rect(queue, section));
+            return copy_rect(queue, last);
+        }
+        // An origin has no pitch of its own: bytes of the first row.
+        const std::size_t origin[3] = {on_device.offset, 0, 0};
+        const std::size_t host_origin[3] = {on_host.offset, 0, 0};
+        const std::size_t region[3] = {extent.width_bytes, extent.rows, extent.slices};
+        const auto slice = [is_deep](const Layout& layout) { return is_deep ? layout.slice_pitch_bytes : 0; };
+        const Buffer buffer = static_cast<ClAllocation&>(*on_device.allocation).buffer();
+        const auto enqueue = [&](const auto& function, auto* memory) {
+            return cl().call(function, queue, buffer, non_blocking, static_cast<const std::size_t*>(origin),
+                             static_cast<const std::size_t*>(host_origin), static_cast<const std::size_t*>(region),
+                             on_device.pitch_bytes, slice(on_device), on_host.pitch_bytes, slice(on_host), memory, 0U,
+                             no_wait, no_event);
+        };
+        std::byte* const memory = on_host.allocation->host();
+        return to_device ? enqueue(cl().clEnqueueWriteBufferRect, static_cast<const void*>(memory))
+                         : enqueue(cl().clEnqueueReadBufferRect, static_cast<void*>(memory));
+    }
 
     // Without it some drivers keep a command back until the host waits.
     Status flush(Queue queue) const { return cl().call(cl().clFlush, queue); }
