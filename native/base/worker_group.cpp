@@ -1,6 +1,7 @@
 // Persistent host threads that are woken together, and a watchdog over them.
 #include "base/worker_group.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -150,6 +151,8 @@ Status WorkerGroup::run_with_caller(Job job, const Limit& limit) {
     const auto awake_until = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
     while (state_->inside != 0 && std::chrono::steady_clock::now() < awake_until) std::this_thread::yield();
     Status of_others = wait(limit);
+    // Worse than any failure: threads that were left behind.
+    if (of_others.code() == Code::timed_out) return of_others;
     return of_caller.ok() ? std::move(of_others) : std::move(of_caller);
 }
 
@@ -176,10 +179,10 @@ Status WorkerGroup::wait(const Limit& limit) {
         all_left = state.left.wait_for(lock, std::chrono::duration<double>(limit.seconds),
                                        [&state] { return state.ended >= state.expected && state.inside == 0; });
     }
-    // Whoever comes later sees that nothing is open, and leaves.
     if (!all_left) {
         const std::size_t ended = state.ended;
-        const std::size_t stuck = state.expected > ended ? state.expected - ended : state.inside.load();
+        const std::size_t inside = std::max<std::size_t>(state.inside, 1);
+        const std::size_t stuck = state.expected > ended ? state.expected - ended : inside;
         std::array<char, 32> seconds{};
         std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
         Status status(Code::timed_out, std::to_string(stuck) + " of " + std::to_string(threads_.size()) +
@@ -199,6 +202,7 @@ Status WorkerGroup::wait(const Limit& limit) {
 }
 
 void WorkerGroup::abandon() {
+    state_->open = 0;  // whoever comes now sees that, and leaves
     state_->stop = true;
     state_->quit = true;
     ++state_->round;

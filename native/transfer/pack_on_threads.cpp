@@ -75,7 +75,7 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
             if (seconds_between(begin, now()) > limit_.seconds) {
                 // Nothing may wait for the device any more.
                 return {Code::timed_out,
-                        "the device had not ended after " + std::to_string(limit_.seconds) + " s: " + limit_.doing};
+                        "the transfer had not ended after " + std::to_string(limit_.seconds) + " s: " + limit_.doing};
             }
             std::this_thread::yield();
         }

@@ -55,6 +55,14 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     return staging;
 }
 
+Staging::~Staging() {
+    if (lost_.empty()) return;
+    for (auto* memory : {&host_, &on_device_, &offsets_, &offsets_on_device_}) (void)memory->release();
+    (void)stream_.release();
+    for (auto& stream : streams_) (void)stream.release();
+    for (auto& event : arrivals_) (void)event.release();
+}
+
 Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit) {
     Status status = workers_->run_with_caller(std::move(job), limit);
     if (status.code() == Code::timed_out) lost_ = status.message();
@@ -66,7 +74,7 @@ WorkerGroup::Limit Staging::limit(std::size_t bytes, std::string doing) {
 }
 
 Status Staging::usable() const {
-    return lost_.empty() ? Status() : Status(Code::call_failed, "the staging memory was lost to threads: " + lost_);
+    return lost_.empty() ? Status() : Status(Code::call_failed, "the staging memory was lost: " + lost_);
 }
 
 Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, const Layout& source) {

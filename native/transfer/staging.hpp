@@ -23,6 +23,11 @@ class Staging {
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
                                                    std::size_t threads, std::size_t pieces);
 
+    // Frees nothing that something which did not end in time may still use.
+    ~Staging();
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+
     Device& device() { return *device_; }
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
@@ -32,7 +37,7 @@ class Staging {
     Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit);
     // How long a transfer of so many bytes may take, and the words for it.
     static WorkerGroup::Limit limit(std::size_t bytes, std::string doing);
-    // Fails once threads were left behind, which may use the memory at any time.
+    // Fails once threads, or the device, did not end in time: they may use the memory at any later one.
     Status usable() const;
     // Page-locked, and on the device.
     Allocation& host() { return *host_; }

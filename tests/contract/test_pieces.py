@@ -98,6 +98,21 @@ def test_every_piece_arrives_and_nothing_else_changes(pieces: MakePieces, method
 
 @pytest.mark.parametrize("way", ["h2d", "d2h"])
 @pytest.mark.parametrize("method", ["pack_threads", "pack_kernel"])
+def test_chunks_may_end_within_a_piece(pieces: MakePieces, method: str, way: str) -> None:
+    for extent in (Extent(3, 120_000), Extent(24, 30_000)):
+        sides = places(extent, np.random.default_rng(4))
+        for to, from_ in (("strided", "strided"), ("strided", "contiguous"), ("contiguous", "strided")):
+            try:
+                transfer = pieces(method, way, "pageable", extent, sides[to], sides[from_])
+            except Unsupported as error:
+                pytest.skip(str(error))
+            transfer.poison()
+            transfer.run(0, 2, 2, 0.0)
+            assert transfer.verify() == (0, 0, 0), (extent, to, from_)
+
+
+@pytest.mark.parametrize("way", ["h2d", "d2h"])
+@pytest.mark.parametrize("method", ["pack_threads", "pack_kernel"])
 def test_chunks_go_round_the_ring(device: _native.Device, method: str, way: str) -> None:
     # Sixteen chunks of 2 MiB fit in, so that the places of the first five are taken again.
     extent, places = Extent(4096, 41 * 256 + 1), [Place(0, 4096 + 16), Place(4096, 4096 + 32)]

@@ -123,11 +123,9 @@ def cliff_cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_hos
 
 def too_many(method: str, setting: Setting, cell: Cell, mode: ModeName) -> str | None:
     """Why this mode leaves out a method that works piece by piece; None where it does not."""
-    if method not in _PER_PIECE or cell.pieces <= _most_pieces(method, setting, mode):
+    if method not in _PER_PIECE or cell.pieces <= _most_pieces(method, setting, cell, mode):
         return None
-    if method == "waited_copies" and (setting.layouts, cell) == (_MAIN, _TYPICAL) and mode != "quick":
-        return None
-    others = (name for name in _MORE if name != mode and cell.pieces <= _most_pieces(method, setting, name))
+    others = (name for name in _MORE if name != mode and cell.pieces <= _most_pieces(method, setting, cell, name))
     measuring = next(others, None)
     more = f"; {_MORE[measuring]} measures it" if measuring else ""
     return f"{cell.pieces} pieces one by one would take too much of the time{more}"
@@ -137,7 +135,9 @@ def too_many(method: str, setting: Setting, cell: Cell, mode: ModeName) -> str |
 _MORE: Mapping[ModeName, str] = {"default": "a run without --quick", "full": "--full"}
 
 
-def _most_pieces(method: str, setting: Setting, mode: ModeName) -> int:
+def _most_pieces(method: str, setting: Setting, cell: Cell, mode: ModeName) -> int:
+    if method == "waited_copies" and (setting.layouts, cell) == (_MAIN, _TYPICAL) and mode != "quick":
+        return cell.pieces
     # Pageable memory is copied piece by piece in a graph too, and by one thread.
     slow = {"waited_copies"} | ({"graph", "batch"} if setting.memory == "pageable" else set())
     return (_MOST_SLOW_CALLS if method in slow else _MOST_CALLS)[mode]

@@ -105,6 +105,9 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
             trace = partial(_trace, device, size, kinds, threads, options, ran)
             weight = least_seconds(size) * len(points)
             batches += [Batch(len(points), weight, prepare), Batch(len(kinds), _TRACE_WEIGHT * weight, trace)]
+        else:
+            # Work alone, which no pipeline is left to be compared with.
+            skipped += [skipped_case(template(point), "no pipeline of this size is measured") for point in points]
     return Planned(batches, skipped)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from isthmus.model.contrast import ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
-from isthmus.model.method_cell import MethodCell
+from isthmus.model.method_cell import MethodCell, threads_that_pack
 from isthmus.model.method_table import MethodTable, method_table
 from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
@@ -133,7 +133,7 @@ def batching_surfaces(run: Run) -> list[BatchingSurface]:
     for (direction, memory, host, device), cases in _settings([run]).items():
         table = method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
         refused = {case.method: case.note for case in cases if case.skipped and not case.pieces}
-        threads = max((case.threads or 0 for case in cases), default=0)
+        threads = threads_that_pack(cases)
         surface = BatchingSurface(direction, memory, host, device, _cells(cases, target), refused, table, threads)
         if surface.measured:
             found.append(surface)

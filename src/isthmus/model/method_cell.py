@@ -1,14 +1,16 @@
 """Methods that move the same bytes, against each other: which is the fastest, and which are as fast."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from isthmus.model.contrast import above, ratio
 from isthmus.model.curve import Point
-from isthmus.record import Interval
+from isthmus.record import Case, Interval
 
-__all__ = ["MethodCell"]
+__all__ = ["MethodCell", "threads_that_pack"]
+
+_PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,3 +54,9 @@ class MethodCell:
     def lead(self) -> Interval | None:
         """How many times as fast as the next method the fastest is; None where there is no other."""
         return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
+
+
+def threads_that_pack(cases: Iterable[Case]) -> int:
+    """How many threads packed, of the cases that measured packing on threads; 0 where none did."""
+    threads = (case.threads or 0 for case in cases if case.method in _PACKED_ON_THREADS and not case.skipped)
+    return max(threads, default=0)

@@ -8,7 +8,7 @@ import msgspec
 
 from isthmus.model.contrast import ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
-from isthmus.model.method_cell import MethodCell
+from isthmus.model.method_cell import MethodCell, threads_that_pack
 from isthmus.model.phrases import MEMORY_NAMES
 from isthmus.record import Case, Direction, Interval, LayoutName, Run
 
@@ -164,7 +164,7 @@ def _cell(cases: list[Case], target: float) -> StridedCell:
         failed={method: point for method, point in points.items() if point.verified == "no"},
         skipped={case.method: case.note for case in cases if case.skipped},
         moved={case.method: case.moved_bytes or case.bytes for case in cases},
-        threads=max((case.threads or 0 for case in cases), default=0),
+        threads=threads_that_pack(cases),
     )
 
 

@@ -7,7 +7,6 @@ import random
 import numpy as np
 import pytest
 
-from isthmus.experiment import batching
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching import METHODS, plan
 from isthmus.experiment.batching_grid import LAYOUTS, Cell, Setting, cells, cliff_cells, pairs, too_many
@@ -119,6 +118,8 @@ def test_the_reason_names_the_mode_that_measures_it() -> None:
     assert (too_many("copies", setting, Cell(64, 65536), "default") or "").endswith("; --full measures it")
     assert (too_many("copies", setting, Cell(64, 65536), "quick") or "").endswith("; --full measures it")
     assert (too_many("waited_copies", setting, Cell(64, 4096), "quick") or "").endswith("; --full measures it")
+    typical = too_many("waited_copies", setting, Cell(4 * KIB, 4096), "quick") or ""
+    assert typical.endswith("; a run without --quick measures it")
     assert "measures it" not in (too_many("waited_copies", setting, Cell(64, 65536), "default") or "measures it")
 
 
@@ -209,9 +210,8 @@ def test_without_memory_for_anything_all_is_skipped(host: OpenDevice) -> None:
     assert plan(host, SMALL, 4 * KIB).batches == []
 
 
-def test_cells_that_the_device_has_no_memory_for_end_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Staging memory has slots for each thread; with one it takes 2 MiB, and cells of 1 MiB take 4 MiB more.
-    monkeypatch.setattr(batching, "staging_threads", lambda: 1)
+def test_cells_that_the_device_has_no_memory_for_end_with_its_reason() -> None:
+    # Staging memory takes 2 MiB at least, and cells of 1 MiB take 4 MiB more.
     options = Options(mode="quick", memory=["pageable"], directions=["h2d"])
     (batch,) = plan(open_device("host:memory=5MiB"), options, PLENTY).batches
     prepared = batch.prepare()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from isthmus.experiment import overlap
@@ -13,6 +14,7 @@ from isthmus.experiment.options import ModeName, Options
 from isthmus.experiment.overlap import EFFORTS, MEMORY_KINDS, plan
 from isthmus.experiment.overlap_points import Point, Sweep, Ways, points_of
 from isthmus.experiment.overlap_work import Work
+from isthmus.experiment.pieces import staging_threads
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import GIB, KIB, MIB, Case
@@ -80,6 +82,32 @@ def test_every_pipeline_has_a_serial_time_and_its_stages_alone() -> None:
 def test_a_device_that_shares_the_hosts_memory_gets_less_to_do(mode: ModeName) -> None:
     skipped = plan(open_device("host"), Options(mode), 0).skipped
     assert max(case.bytes for case in skipped) < max(EFFORTS[mode].sizes)
+
+
+def test_large_sizes_are_for_memory_that_the_processor_does_not_copy() -> None:
+    host = open_device("host")
+    gpu = host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
+
+    def sizes(options: Options) -> dict[str, set[int]]:
+        planned = plan(gpu, options, 1024 * GIB)
+        chosen = options.chosen(MEMORY_KINDS, options.memory)
+        wanted = [
+            p
+            for s in EFFORTS["default"].sizes
+            for p in points_of(s, overlap._SWEEPS["default"], chosen, staging_threads())
+        ]
+        measured = sum(batch.subjects for batch in planned.batches[::2])
+        assert measured + len(planned.skipped) == len(wanted)
+        found: dict[str, set[int]] = {}
+        for case in planned.skipped:
+            found.setdefault(case.host_memory, set()).add(case.bytes)
+            assert "too slowly; --full and --sizes measure it" in case.note or case.host_memory == "device"
+        return found
+
+    large = {256 * MIB}
+    assert sizes(Options()) == {"pageable": large, "staged": large}
+    assert sizes(Options(memory=["pageable"])) == {"pageable": large, "device": large}
+    assert not plan(gpu, Options(sizes=[256 * MIB]), 1024 * GIB).skipped
 
 
 def test_a_timeline_of_each_memory_follows_every_size() -> None:

@@ -1,4 +1,4 @@
-"""The table of methods on what an H200 took, of which half of the lines are kept from it."""
+"""The table of methods on what H200s took, asked of spots whose row and column are kept from it."""
 
 from pathlib import Path
 
