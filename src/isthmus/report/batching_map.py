@@ -19,7 +19,7 @@ _NOTE = (
     "Down: bytes of a piece, across: number of pieces. Each cell: the method with the highest rate, that rate in GB/s, "
     "and how many times as much it is as that of a loop of copies, where both were measured. After ≈ it is only one of "
     "several: another method is not certainly slower. waited: a loop that waits for each copy, threads: packing on "
-    "several threads, pack: on one."
+    "several threads, pack: on one; threads + kernel: a kernel moves what they have packed, in place of a copy."
 )
 
 

@@ -17,8 +17,9 @@ Source = tuple[int, StridedGrid]
 _NOTE = (
     "Down: width of a row, across: number of rows. Each cell: the fastest method and how many times as fast as the "
     "driver's 2-D copy it is; where that is the fastest itself, how many times as fast as the next. After ≈ another "
-    "method is not certainly slower. Threads: packing on several threads of the host, pack: on one. The whole span is "
-    "left out: it overwrites what lies between the rows at the destination."
+    "method is not certainly slower. Threads: packing on several threads of the host, pack: on one; threads + "
+    "kernel: a kernel moves what they have packed, in place of a copy. The whole span is left out: it overwrites what "
+    "lies between the rows at the destination."
 )
 
 
