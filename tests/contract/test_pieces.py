@@ -19,10 +19,10 @@ _KINDS = ("pageable", "pinned", "mapped")
 # Slices of few rows, rows of odd sizes, one piece, many, and pieces that are larger than a chunk of a pipeline.
 EXTENTS = [
     Extent(1, 1),
-    Extent(1, 700),
+    Extent(1, 300),
     Extent(3, 90),
     Extent(8, 13, 7),
-    Extent(24, 200),
+    Extent(24, 100),
     Extent(LARGEST_PIECE, 3),
 ]
 MakePieces = Callable[..., _native.PieceTransfer]
