@@ -15,12 +15,10 @@
 namespace isthmus {
 namespace {
 
-constexpr std::size_t line = 64;
-
 #if defined(__x86_64__)
 
 __attribute__((target("clflushopt"))) void evict_lines(const std::byte* data, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += line) {
+    for (std::size_t at = 0; at < bytes; at += cache_line) {
         _mm_clflushopt(const_cast<std::byte*>(data + at));  // the intrinsic's type lacks const; it writes nothing
     }
     if (bytes > 0) _mm_clflushopt(const_cast<std::byte*>(data + bytes - 1));
@@ -41,7 +39,7 @@ bool can_evict() {
 #elif defined(__aarch64__)
 
 void evict_lines(const std::byte* data, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += line) asm volatile("dc civac, %0" ::"r"(data + at) : "memory");
+    for (std::size_t at = 0; at < bytes; at += cache_line) asm volatile("dc civac, %0" ::"r"(data + at) : "memory");
     if (bytes > 0) asm volatile("dc civac, %0" ::"r"(data + bytes - 1) : "memory");
     asm volatile("dsb ish" ::: "memory");
 }

@@ -1,9 +1,11 @@
-// Empties the processor's caches of a range of memory.
+// The processor's caches: their lines, their size, and how to empty them of a range of memory.
 #pragma once
 
 #include <cstddef>
 
 namespace isthmus {
+
+inline constexpr std::size_t cache_line = 64;
 
 // Writes back and drops every cache line of the range, so that the next access goes to memory. A copy that the CPU
 // takes part in would otherwise be timed from a cache that happens to be hundreds of megabytes large, which a program

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint8_t poison_byte = 0xA5;
 // So that what one thread writes is in no cache line of another.
-constexpr std::size_t cache_line = 64;
 
 }  // namespace
 

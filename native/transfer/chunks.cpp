@@ -16,22 +16,18 @@ constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
 constexpr std::size_t wanted_chunks = 16;
 constexpr std::size_t parts_each_thread = 4;
 
-std::size_t round_up(std::size_t value, std::size_t to) {
-    return (value + to - 1) / to * to;
-}
-
 }  // namespace
 
 Chunks Chunks::cut(std::size_t bytes, std::size_t threads) {
     const std::size_t part =
-        std::clamp(round_up(bytes / (parts_each_thread * threads), multiple), multiple, most_part_bytes);
+        std::clamp(divided(bytes / (parts_each_thread * threads), multiple) * multiple, multiple, most_part_bytes);
     const std::size_t chunk = std::clamp(bytes / wanted_chunks, least_chunk_bytes, most_chunk_bytes);
     return {bytes, chunk / part * part, part};
 }
 
 std::size_t Chunks::parts_of(std::size_t chunk) const {
     const Range whole = this->chunk(chunk);
-    return (whole.end - whole.begin + part_bytes - 1) / part_bytes;
+    return divided(whole.end - whole.begin, part_bytes);
 }
 
 Chunks::Range Chunks::range(std::size_t index, std::size_t each) const {

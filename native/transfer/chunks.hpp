@@ -15,14 +15,16 @@ struct Chunks {
     struct Range {
         std::size_t begin, end;
     };
-    std::size_t count() const { return (bytes + chunk_bytes - 1) / chunk_bytes; }
-    std::size_t parts() const { return (bytes + part_bytes - 1) / part_bytes; }
+    std::size_t count() const { return divided(bytes, chunk_bytes); }
+    std::size_t parts() const { return divided(bytes, part_bytes); }
     std::size_t chunk_of(std::size_t part) const { return part * part_bytes / chunk_bytes; }
     std::size_t parts_of(std::size_t chunk) const;
     Range chunk(std::size_t index) const { return range(index, chunk_bytes); }
     Range part(std::size_t index) const { return range(index, part_bytes); }
 
   private:
+    // The last one may be smaller.
+    static std::size_t divided(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
     Range range(std::size_t index, std::size_t each) const;
 };
 

@@ -11,18 +11,18 @@
 #endif
 
 #include "backend/backend.hpp"
+#include "base/cache.hpp"
 
 namespace isthmus {
 namespace {
 
-constexpr std::size_t line = 64;
 // No prefetcher of the CPU foresees where the next piece lies. Asking for eight pieces ahead, and the first lines of
 // each, keeps about as many loads under way as a core can have.
 constexpr std::size_t pieces_ahead = 8;
-constexpr std::size_t most_lines_ahead = 4 * line;
+constexpr std::size_t most_lines_ahead = 4 * cache_line;
 
 void prefetch(const std::byte* piece, std::size_t bytes) {
-    for (std::size_t at = 0; at < std::min(bytes, most_lines_ahead); at += line) __builtin_prefetch(piece + at);
+    for (std::size_t at = 0; at < std::min(bytes, most_lines_ahead); at += cache_line) __builtin_prefetch(piece + at);
 }
 
 // Calls `move(piece in memory, bytes, place among the packed bytes)` for all that lies in [begin, end).
@@ -89,11 +89,12 @@ void move_bytes(const Layout& layout, const Extent& extent, std::size_t begin, s
 #if defined(__SSE2__)
 void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
     // Whole lines are written in four; what does not fill one is not worth it.
-    const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
+    const std::size_t head =
+        std::min(bytes, (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line);
     std::memcpy(to, from, head);
     std::size_t at = head;
-    for (; at + line <= bytes; at += line) {
-        for (std::size_t k = 0; k < line; k += sizeof(__m128i)) {
+    for (; at + cache_line <= bytes; at += cache_line) {
+        for (std::size_t k = 0; k < cache_line; k += sizeof(__m128i)) {
             __m128i value;
             std::memcpy(&value, from + at + k, sizeof value);
             _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + k), value);
@@ -115,7 +116,7 @@ void end_streaming() {}
 }  // namespace
 
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores) {
-    if (stores == Stores::streaming && (extent.width_bytes >= line || from.is_contiguous(extent))) {
+    if (stores == Stores::streaming && (extent.width_bytes >= cache_line || from.is_contiguous(extent))) {
         move_bytes(from, extent, begin, end, [to](const std::byte* piece, auto bytes, std::size_t at) {
             copy_past_caches(to + at, piece, bytes);
         });

@@ -2,13 +2,25 @@
 #include "transfer/pack_on_threads.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 
 namespace isthmus {
+namespace {
+
+void keep_for_good(std::shared_ptr<const void> what) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // outlives the process's destructors
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::move(what));
+}
+
+}  // namespace
 
 PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
                              std::shared_ptr<Staging> staging, bool by_kernel)
@@ -62,7 +74,7 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
     const TimePoint begin = now();
     Status status = send_offsets(staging_->stream());
     // Other streams do not wait for this one.
-    if (Status ended = staging_->stream().synchronize(); status.ok()) status = std::move(ended);
+    if (status.ok() && device_side().is_scattered()) status = staging_->stream().synchronize();
     while (status.ok() && !stop && arrived_ < chunks_.count()) {
         if (sent_ < chunks_.count() && may_send(sent_)) {
             status = send(sent_);
@@ -73,7 +85,8 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
             status = received.take_status();
         } else if (!received.value() && (awake_ != 0 || !move_one_part())) {
             if (seconds_between(begin, now()) > limit_.seconds) {
-                // Nothing may wait for the device any more.
+                // Nothing may wait for the device any more, nor free what it may still use.
+                keep_for_good(shared_from_this());
                 return {Code::timed_out,
                         "the transfer had not ended after " + std::to_string(limit_.seconds) + " s: " + limit_.doing};
             }
@@ -97,14 +110,14 @@ Status PackOnThreads::send(std::size_t chunk) {
     Stream& stream = staging_->stream_of(chunk);
     const Part all = part(chunks_.chunk(chunk), chunk);
     ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(stream, all));
-    ISTHMUS_TRY(device().record(staging_->arrival(chunk % Staging::slots), stream));
+    ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
     ++sent_;
     return {};
 }
 
 Result<bool> PackOnThreads::receive() {
     if (arrived_ == sent_) return false;
-    ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival(arrived_ % Staging::slots)));
+    ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival_of(arrived_)));
     if (!passed) return false;
     ++arrived_;
     open_chunks_.store(arrived_ + (to_device() ? Staging::slots : 0), std::memory_order_release);

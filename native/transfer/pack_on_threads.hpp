@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/cache.hpp"
+#include "transfer/chunks.hpp"
 #include "transfer/packed_copies.hpp"
 
 namespace isthmus {
@@ -22,7 +24,7 @@ class PackOnThreads final : public PackedCopy {
 
   private:
     // Of the chunk that is in a slot; on a cache line of its own.
-    struct alignas(64) Count {
+    struct alignas(cache_line) Count {
         std::atomic<std::size_t> parts = 0;
     };
     void move_parts(const std::atomic<bool>& stop);

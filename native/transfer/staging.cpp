@@ -55,14 +55,6 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     return staging;
 }
 
-Staging::~Staging() {
-    if (lost_.empty()) return;
-    for (auto* memory : {&host_, &on_device_, &offsets_, &offsets_on_device_}) (void)memory->release();
-    (void)stream_.release();
-    for (auto& stream : streams_) (void)stream.release();
-    for (auto& event : arrivals_) (void)event.release();
-}
-
 Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit) {
     Status status = workers_->run_with_caller(std::move(job), limit);
     if (status.code() == Code::timed_out) lost_ = status.message();

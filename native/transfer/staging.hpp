@@ -7,7 +7,6 @@
 
 #include "backend/backend.hpp"
 #include "base/worker_group.hpp"
-#include "transfer/chunks.hpp"
 
 namespace isthmus {
 
@@ -23,11 +22,6 @@ class Staging {
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
                                                    std::size_t threads, std::size_t pieces);
 
-    // Frees nothing that something which did not end in time may still use.
-    ~Staging();
-    Staging(const Staging&) = delete;
-    Staging& operator=(const Staging&) = delete;
-
     Device& device() { return *device_; }
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
@@ -42,11 +36,10 @@ class Staging {
     // Page-locked, and on the device.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }
-    // For what is no chunk, and for a chunk by its number.
+    // For what is no chunk, and for a chunk by its number; when that has arrived.
     Stream& stream() { return *stream_; }
     Stream& stream_of(std::size_t chunk) { return *streams_[chunk % streams]; }
-    // For the chunk that is in a slot: when it has arrived.
-    Event& arrival(std::size_t slot) { return *arrivals_[slot]; }
+    Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % slots]; }
 
     // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
     // must have been used. Fails with unsupported when there are more pieces than fit.

@@ -326,16 +326,14 @@ class ClDevice final : public isthmus::Device {
         Extent& extent = section.extent;
         if (extent.pieces() == 1) on_device.pitch_bytes = on_host.pitch_bytes = extent.width_bytes;
         const bool is_deep = extent.slices > 1;
-        const std::size_t end = on_device.offset + (is_deep ? extent.slices * on_device.slice_pitch_bytes
-                                                            : extent.rows * on_device.pitch_bytes);
+        const auto count = is_deep ? &Extent::slices : &Extent::rows;
+        const auto pitch = is_deep ? &Layout::slice_pitch_bytes : &Layout::pitch_bytes;
+        const std::size_t end = on_device.offset + extent.*count * on_device.*pitch;
         if (extent.pieces() > 1 && end > on_device.allocation->bytes()) {
             Section last = section;
-            std::size_t& count = is_deep ? extent.slices : extent.rows;
-            (is_deep ? last.extent.slices : last.extent.rows) = 1;
-            --count;
-            for (Layout* layout : {&last.destination, &last.source}) {
-                layout->offset += count * (is_deep ? layout->slice_pitch_bytes : layout->pitch_bytes);
-            }
+            last.extent.*count = 1;
+            --(extent.*count);
+            for (Layout* layout : {&last.destination, &last.source}) layout->offset += extent.*count * layout->*pitch;
             ISTHMUS_TRY(copy_rect(queue, section));
             return copy_rect(queue, last);
         }

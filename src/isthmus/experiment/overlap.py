@@ -89,13 +89,12 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     threads = staging_threads()
     chosen = options.chosen(MEMORY_KINDS, options.memory)
     refused = {kind: why for kind in chosen if (why := _why_not(device, kind))}
-    if len(refused) == len(chosen):
-        refused["device"] = refused[chosen[0]]
     for size in _sizes(device, options):
-        points = []
+        points, reasons = [], []
         for point in points_of(size, _SWEEPS[options.mode], chosen, threads):
             if why := refused.get(point.memory) or _why_not_of_size(device, point, options, memory_bytes):
                 skipped.append(skipped_case(template(point), why))
+                reasons.append(why)
             else:
                 points.append(point)
         kinds = [kind for kind in chosen if any(point.memory == kind for point in points)]
@@ -107,7 +106,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
             batches += [Batch(len(points), weight, prepare), Batch(len(kinds), _TRACE_WEIGHT * weight, trace)]
         else:
             # Work alone, which no pipeline is left to be compared with.
-            skipped += [skipped_case(template(point), "no pipeline of this size is measured") for point in points]
+            skipped += [skipped_case(template(point), reasons[0]) for point in points]
     return Planned(batches, skipped)
 
 

@@ -54,7 +54,9 @@ def staging_threads() -> int:
 
 def packing_threads(method: str) -> int | None:
     """How many threads pack with this method; None where none does."""
-    return {"pack": 1, "pack_threads": staging_threads(), "pack_kernel": staging_threads()}.get(method)
+    if method == "pack":
+        return 1
+    return staging_threads() if method in ("pack_threads", "pack_kernel") else None
 
 
 def mapped_stands_in(device: _native.Device) -> bool:

@@ -131,10 +131,11 @@ def batching_surfaces(run: Run) -> list[BatchingSurface]:
     target = run.settings.target_relative_half_width
     found = []
     for (direction, memory, host, device), cases in _settings([run]).items():
-        table = method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
         refused = {case.method: case.note for case in cases if case.skipped and not case.pieces}
         threads = threads_that_pack(cases)
-        surface = BatchingSurface(direction, memory, host, device, _cells(cases, target), refused, table, threads)
+        surface = BatchingSurface(
+            direction, memory, host, device, _cells(cases, target), refused, _table(cases), threads
+        )
         if surface.measured:
             found.append(surface)
     return sorted(found, key=_place)
@@ -149,10 +150,11 @@ def plainest_surfaces(surfaces: Iterable[BatchingSurface]) -> list[BatchingSurfa
 
 def batching_tables(runs: Sequence[Run]) -> dict[SettingKey, MethodTable]:
     """The tables of seconds by bytes of a piece and number of pieces; samples of several runs are taken together."""
-    return {
-        key: method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
-        for key, cases in _settings(runs).items()
-    }
+    return {key: _table(cases) for key, cases in _settings(runs).items()}
+
+
+def _table(cases: Iterable[Case]) -> MethodTable:
+    return method_table(cases, lambda case: case.width_bytes, lambda case: case.pieces)
 
 
 def _settings(runs: Iterable[Run]) -> dict[SettingKey, list[Case]]:
