@@ -16,7 +16,7 @@ from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
 from isthmus.experiment.machine import available_memory_bytes
 from isthmus.experiment.options import Options, check_names
-from isthmus.experiment.rounds import HARD_LIMIT, Clock, run_rounds
+from isthmus.experiment.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.sampling import Rules
 from isthmus.record import (
     FORMAT,
@@ -174,7 +174,7 @@ class _Session:
             effort = self._options.effort(experiment.EFFORTS)
             rules = Rules(case_seconds=effort.case_seconds)
             weights = sum(batch.weight for batch in planned.batches)
-            hard_deadline = time.monotonic() + HARD_LIMIT * effort.budget_seconds
+            hard_deadline = time.monotonic() + hard_limit(effort.budget_seconds)
             for batch in planned.batches:
                 # Allocating and filling counts too.
                 clock = Clock(time.monotonic() + effort.budget_seconds * batch.weight / weights, hard_deadline)

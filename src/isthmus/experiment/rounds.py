@@ -10,11 +10,12 @@ from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import LEAST_SAMPLES, MIB, Case
 
-__all__ = ["HARD_LIMIT", "Clock", "Quota", "Subject", "run_rounds"]
+__all__ = ["Clock", "Quota", "Subject", "hard_limit", "run_rounds"]
 
-# The hard limit, as a multiple of the time that an experiment should take: what is reached only by links so slow that
-# the least number of samples takes longer.
-HARD_LIMIT = 3
+# The hard limit, as a multiple of the time that an experiment should take, and the least in seconds: what is reached
+# only by links so slow that the least number of samples takes longer. A driver's first copy can take a second.
+_HARD_LIMIT = 3
+_LEAST_HARD_LIMIT_SECONDS = 20.0
 # So that a case which needs many samples takes them over several rounds, and an interruption need not wait.
 _LONGEST_VISIT_SECONDS = 0.25
 # Most small cases settle within their first visit.
@@ -48,6 +49,11 @@ class Clock(NamedTuple):
 
     deadline: float
     hard_deadline: float
+
+
+def hard_limit(budget_seconds: float) -> float:
+    """Seconds after which an experiment that should take `budget_seconds` takes no sample more."""
+    return max(_HARD_LIMIT * budget_seconds, _LEAST_HARD_LIMIT_SECONDS)
 
 
 def run_rounds(
