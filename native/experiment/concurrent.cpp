@@ -13,7 +13,6 @@ namespace isthmus {
 namespace {
 
 constexpr std::uint8_t poison_byte = 0xA5;
-// So that what one thread writes is in no cache line of another.
 
 }  // namespace
 
@@ -28,6 +27,7 @@ struct ConcurrentTransfer::Work {
         Region source, destination;
         std::vector<std::unique_ptr<Stream>> streams;
     };
+    // What one thread writes is in no cache line of another.
     struct alignas(cache_line) Counter {
         std::atomic<std::size_t> taken = 0;
     };
