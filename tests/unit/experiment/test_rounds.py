@@ -11,7 +11,7 @@ from itertools import groupby
 import pytest
 
 from isthmus.errors import CallFailed, DeviceAbsent, OutOfMemory, Unsupported
-from isthmus.experiment.rounds import Clock, Quota, run_rounds
+from isthmus.experiment.rounds import Clock, Quota, hard_limit, run_rounds
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import Case
 
@@ -201,6 +201,10 @@ def test_the_deadline_leaves_every_subject_its_least_number_of_samples() -> None
     cases = run([Subject("a", steady, log), Subject("b", erratic, log)], clock=late)
     assert {name: count(case) for name, case in cases.items()} == dict.fromkeys("ab", RULES.least_samples)
     assert not any(case.note or case.skipped for case in cases.values())
+
+
+def test_the_hard_limit_grows_with_the_time_and_leaves_short_runs_what_slow_machines_need() -> None:
+    assert [hard_limit(seconds) for seconds in (0.1, 1.0, 40.0)] == [20.0, 20.0, 120.0]
 
 
 def test_the_hard_deadline_ends_a_case_with_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
