@@ -109,7 +109,7 @@ FINGERPRINT = b'{"isthmus_version":"0.1.0","device":{"backend":"cuda","index":0,
         (b'{"format": "isthmus.run", "schema_version": 99}', "schema version 99, this one reads up to 3"),
         (VALID % (b"{}", b"[]"), "missing required field `isthmus_version` - at `$.fingerprint`"),
         (VALID % (FINGERPRINT, b'[{"experiment":7}]'), "Expected `str`, got `int` - at `$.cases[0].experiment`"),
-        (gzip.compress(b'{"format": "isthmus.run"}' * 99)[:-20], "damaged gzip data"),
+        (gzip.compress(b'{"format": "isthmus.run"}' * 99, mtime=0)[:-20], "damaged gzip data"),
         (b"\x1f\x8b\x08 no gzip", "damaged gzip data"),
     ],
 )
