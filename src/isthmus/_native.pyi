@@ -57,6 +57,14 @@ class Device:
         """Whether kernels can read and write memory of this kind where it is."""
     def copy_blocks(self, kind: str) -> bool:
         """Whether enqueueing a copy from or to this kind occupies the calling thread."""
+    def why_no_reach(self, kind: str) -> str | None:
+        """Why kernels cannot read and write memory of this kind where it is; None when they can."""
+    def why_no_doubles(self) -> str | None:
+        """Why kernels cannot compute on 64-bit floats; None when they can."""
+    def why_no_advice(self) -> str | None:
+        """Why advice on managed memory would change nothing; None when the driver takes it."""
+    def why_no_migration(self) -> str | None:
+        """Why pages of managed memory do not move to the side that touches them; None when they do."""
     def free_bytes(self) -> int:
         """Free device memory now; for OpenCL, which does not tell, all of it."""
     def allocate(self, kind: str, bytes: int) -> Buffer:
@@ -76,6 +84,21 @@ class Buffer:
     def set_bytes(self, offset: int, bytes: int, value: int) -> None: ...
     def read(self, offset: int, bytes: int) -> builtins.bytes: ...
     def write(self, offset: int, data: builtins.bytes) -> None: ...
+    def begin_host_access(self) -> None:
+        """Make the memory readable and writable by the host; streams that use it must be idle."""
+    def end_host_access(self) -> None:
+        """Hand the memory back to the device."""
+    def host_array(self) -> npt.NDArray[np.uint8]:
+        """The memory itself, as bytes, without a copy; to be used between `begin_host_access` and `end_host_access`.
+
+        It keeps the buffer alive. Raises Unsupported for memory that the host cannot address.
+        """
+    def advise(self, advice: str, given: bool = True) -> None:
+        """Give advice on managed memory, or take it back.
+
+        ``read_mostly``, ``prefer_device`` (its preferred location is the device) or ``accessed_by_device`` (mapped for
+        it wherever it is).
+        """
     def nodes(self, count: int) -> list[int]:
         """NUMA nodes of up to `count` of its pages, -1 where the kernel cannot say; empty for device memory."""
 
@@ -98,6 +121,45 @@ class Stream:
     def synchronize(self) -> None: ...
     def copy(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
     def copy_by_kernel(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
+    def copy_section(
+        self,
+        to: Buffer,
+        to_offset: int,
+        to_pitch: int,
+        from_: Buffer,
+        from_offset: int,
+        from_pitch: int,
+        width_bytes: int,
+        rows: int,
+    ) -> None:
+        """The driver's 2-D copy between the sides; pitches in bytes."""
+    def copy_section_by_kernel(
+        self,
+        to: Buffer,
+        to_offset: int,
+        to_pitch: int,
+        from_: Buffer,
+        from_offset: int,
+        from_pitch: int,
+        width_bytes: int,
+        rows: int,
+    ) -> None:
+        """The same by a kernel, between any memory that kernels reach."""
+    def prefetch(
+        self, memory: Buffer, offset: int, bytes: int, side: str, count: int = 1, stride_bytes: int = 0
+    ) -> None:
+        """Migrate `count` parts of managed memory to ``host`` or ``device``, one call each, a stride apart."""
+    def add_doubles(self, memory: Buffer, offset: int, count: int, stride_bytes: int, value: float) -> None:
+        """Add to `count` 64-bit floats, a stride (a multiple of 8) apart, all at once."""
+    def touch_in_turn(self, memory: Buffer, offset: int, count: int, stride_bytes: int) -> None:
+        """Add 1 to `count` 32-bit words, a stride (a multiple of 4) apart, by one thread that waits for each."""
+    def fill_ramp(self, memory: Buffer, rows: int, columns: int, first_column: int, side: int) -> None:
+        """Set each 64-bit float (i, j) of rows of `columns` to (i + (first_column + j) % side) % 3343."""
+    def laplacian(self, to: Buffer, from_: Buffer, rows: int, columns: int, halo: int) -> None:
+        """Set every (i, j) but `halo` columns on either side to (up + down + left + right) * 0.25, added in that order.
+
+        Rows are periodic; memory is of rows x columns 64-bit floats.
+        """
     def record(self, event: Event) -> None: ...
     def close_gate(self) -> Gate: ...
 

@@ -61,6 +61,21 @@ def measure(
             show_default=False,
         ),
     ] = "",
+    side: Annotated[
+        str,
+        typer.Option(
+            "--side", metavar="POINTS", help="stencil: sides of the square, by commas: 30720,61440.", show_default=False
+        ),
+    ] = "",
+    halo: Annotated[
+        str, typer.Option("--halo", metavar="COLUMNS", help="stencil: halo widths, by commas.", show_default=False)
+    ] = "",
+    binaries: Annotated[
+        str,
+        typer.Option(
+            "--binaries", metavar="FOLDER", help="openacc: programs that were built before.", show_default=False
+        ),
+    ] = "",
     time: Annotated[
         float | None, typer.Option("--time", metavar="SECONDS", help="Time for one experiment.", show_default=False)
     ] = None,
@@ -81,7 +96,9 @@ def measure(
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.report import prepare_page
 
-    options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+    options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)._replace(
+        sides=_counts("--side", side), halos=_counts("--halo", halo), binaries=binaries
+    )
     chosen = choose_experiments(experiments or [], options)  # Finds wrong names before a device is opened.
     path = output or Path(f"isthmus-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
     if not path.name.endswith((".json", ".json.gz")):
@@ -160,6 +177,13 @@ def _options(
     if options.memory_budget_bytes == 0:
         raise UsageError("--memory-budget 0 leaves nothing to measure with; expected a size such as 4GiB")
     return options
+
+
+def _counts(option: str, text: str) -> list[int]:
+    words = _names(text)
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+        raise UsageError(f"not numbers above 0: {option} {text}; expected some such as 1,2,4")
+    return [int(word) for word in words]
 
 
 def _names(text: str) -> list[str]:

@@ -27,6 +27,9 @@ class Options(NamedTuple):
     memory: Sequence[str] = ()
     directions: Sequence[str] = ()
     alignment_bytes: int | None = None
+    sides: Sequence[int] = ()  # of the squares that a stencil works on, in points
+    halos: Sequence[int] = ()  # columns that ranks of a stencil exchange
+    binaries: str = ""  # folder of OpenACC programs that were built before
     budget_seconds: float | None = None
     memory_budget_bytes: int | None = None
     seed: int = 0
@@ -49,6 +52,8 @@ class Options(NamedTuple):
             "memory": ",".join(self.memory),
             "direction": ",".join(self.directions),
             "alignment": "" if self.alignment_bytes is None else str(self.alignment_bytes),
+            "side": ",".join(map(str, self.sides)),
+            "halo": ",".join(map(str, self.halos)),
             "memory-budget": "" if self.memory_budget_bytes is None else str(self.memory_budget_bytes),
         }
         return {name: text for name, text in given.items() if text}

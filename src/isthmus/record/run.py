@@ -12,8 +12,10 @@ __all__ = [
     "Case",
     "Direction",
     "End",
+    "Faults",
     "LayoutName",
     "Metric",
+    "Migrations",
     "Run",
     "Series",
     "Settings",
@@ -23,10 +25,23 @@ __all__ = [
 ]
 
 FORMAT = "isthmus.run"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 Direction = Literal["h2d", "d2h", "both", "peer"]
-Metric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
+# Times of phases, where one sample has several: copies in with the device's computing, copies out with the CPU's (the
+# paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time.
+Metric = Literal[
+    "host_seconds",
+    "device_seconds",
+    "enqueue_seconds",
+    "in_seconds",
+    "out_seconds",
+    "compute_seconds",
+    "pack_seconds",
+    "copy_seconds",
+    "unpack_seconds",
+    "mpi_seconds",
+]
 Verified = Literal["yes", "no", "n/a"]
 LayoutName = Literal["", "contiguous", "strided", "scattered"]
 StageName = Literal["in", "work", "out"]
@@ -48,6 +63,24 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     chunk: _Count
     begin: float
     end: float
+
+
+class Migrations(msgspec.Struct, frozen=True, kw_only=True):
+    """Migrations of managed pages of one size, for one cause, in one direction, as the driver counted them."""
+
+    direction: Literal["h2d", "d2h"]
+    cause: str  # CUPTI's words: user, coherence, prefetch, eviction, access_counters; unknown
+    bytes: _Count  # of each
+    count: _Count
+    alignment_bytes: _Count  # the largest power of two that divides all their offsets in the array
+
+
+class Faults(msgspec.Struct, frozen=True, kw_only=True):
+    """Page faults of one side, as the driver counted them."""
+
+    side: Literal["host", "device"]
+    count: _Count
+    groups: _Count  # of faults that were handled together; as many as faults where they are not grouped
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -87,6 +120,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     device_layout: LayoutName = ""
     moved_bytes: _Count | None = None  # what crosses the link, where more than `bytes` may have to
     work_ratio: Annotated[float, msgspec.Meta(gt=0)] | None = None  # times the slower copy's time, as it was meant
+    ranks: _Count | None = None  # processes that took part, over MPI
+    halo: _Count | None = None  # columns of a halo
+    compiler: str = ""  # of a program that was measured
+    migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
+    faults: list[Faults] = []
     spans: list[Span] = []  # of one pass with events around every stage
     series: list[Series] = []
     verified: Verified = "n/a"

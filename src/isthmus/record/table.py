@@ -47,6 +47,9 @@ COLUMNS = (
     "device_layout",
     "moved_bytes",
     "work_ratio",
+    "ranks",
+    "halo",
+    "compiler",
 )
 
 
