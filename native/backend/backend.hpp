@@ -121,6 +121,13 @@ class Gate {
 
 enum class Side { host, device };
 
+// What the driver is told about managed memory.
+enum class Advice {
+    read_mostly,         // copies may lie on both sides while nobody writes
+    prefer_device,       // its preferred location is the device
+    accessed_by_device,  // mapped for the device wherever it lies
+};
+
 // Copies of pieces that were described to the driver beforehand, to be started by one call, any number of times. They
 // live no longer than the memory that they concern.
 class PreparedCopies {
@@ -137,6 +144,16 @@ struct Units {
     std::size_t count = 0;
 };
 
+// Points of a grid, 64-bit floats, row after row.
+struct Tile {
+    std::size_t rows = 0, columns = 0;
+};
+
+// Units of `stride_bytes` that begin in `bytes`.
+constexpr std::size_t stride_count(std::size_t bytes, std::size_t stride_bytes) {
+    return (bytes + stride_bytes - 1) / stride_bytes;
+}
+
 // A device with one context. All functions may be called from several threads at once unless they say otherwise, each
 // thread having called bind_thread() once.
 class Device {
@@ -150,10 +167,17 @@ class Device {
     virtual std::optional<std::string> why_not(MemoryKind kind) const = 0;
     // Why prefetching managed memory would show nothing; nothing when it moves pages.
     virtual std::optional<std::string> why_no_prefetch() const = 0;
+    // Why pages of managed memory do not move to the side that touches them; nothing when they do.
+    virtual std::optional<std::string> why_no_migration() const = 0;
+    // Why advice on managed memory would change nothing; nothing when the driver takes it.
+    virtual std::optional<std::string> why_no_advice() const = 0;
+    // Why kernels cannot compute on 64-bit floats; nothing when they can.
+    virtual std::optional<std::string> why_no_doubles() const { return std::nullopt; }
     // Why memory of this device cannot be copied to that of the other one; nothing when it can.
     virtual std::optional<std::string> why_no_peer(const Device& other) const = 0;
-    // Whether kernels can read and write memory of this kind where it is.
-    virtual bool kernels_reach(MemoryKind kind) const = 0;
+    // Why kernels cannot read and write memory of this kind where it is; nothing when they can.
+    virtual std::optional<std::string> why_no_reach(MemoryKind kind) const = 0;
+    bool kernels_reach(MemoryKind kind) const { return !why_no_reach(kind); }
     // Whether enqueueing a copy from or to this kind of memory occupies the calling thread until the copy is nearly
     // done. Such copies are never put behind a gate.
     virtual bool copy_blocks(MemoryKind kind) const = 0;
@@ -205,6 +229,8 @@ class Device {
                                                                   const Extent& extent) = 0;
     // Migrates the pages of managed memory to one side.
     virtual Status prefetch(Stream& stream, Region region, Side side) = 0;
+    // Gives advice on managed memory, or takes it back. Synchronous; it moves nothing by itself.
+    virtual Status advise(Allocation& memory, Advice advice, bool given) = 0;
     // For device memory.
     virtual Status set_bytes(Stream& stream, Region region, std::uint8_t value) = 0;
     // Adds to every 32-bit word of a region of whole words, by a kernel. For device memory and kinds that kernels
@@ -214,6 +240,15 @@ class Device {
     virtual Status sum(Stream& stream, Region region, Region result) = 0;
     // Keeps the device busy with arithmetic on every 32-bit word of such a region; see isthmus_work in kernels.hpp.
     virtual Status work(Stream& stream, Region region, std::uint32_t rounds) = 0;
+    // Adds 1 to the first 32-bit word of every `stride_bytes` of such a region, by one thread that waits for each.
+    virtual Status touch_in_turn(Stream& stream, Region region, std::size_t stride_bytes) = 0;
+    // On 64-bit floats in such regions. Adds to the first of every `stride_bytes`.
+    virtual Status add_doubles(Stream& stream, Region region, std::size_t stride_bytes, double value) = 0;
+    // Sets point (i, j) of the tile to (i + (first_column + j) % side) % 3343.
+    virtual Status fill_ramp(Stream& stream, Region region, Tile tile, std::size_t first_column, std::size_t side) = 0;
+    // Sets every point but `halo` columns on either side to (up + down + left + right) * 0.25, added in that order.
+    // Rows are periodic. 2 * halo is less than the columns; the regions do not overlap.
+    virtual Status laplacian(Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) = 0;
     // For device and managed memory, and for kinds that kernels reach.
     virtual Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
     // Synchronous. first_word counts from the start of the region.

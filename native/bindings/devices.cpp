@@ -1,5 +1,6 @@
 // Python's view of backends, devices and buffers.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -81,10 +82,12 @@ std::shared_ptr<Session> open_device(const std::string& backend, int index, cons
     return unwrap(Session::create(unwrap(open_backend(backend, index, model, opencl_drivers))));
 }
 
-Side side_of(const std::string& name) {
-    if (name == "host") return Side::host;
-    if (name == "device") return Side::device;
-    raise({Code::invalid_argument, "no side '" + name + "'; there are host and device"});
+Advice advice_of(const std::string& name) {
+    if (name == "read_mostly") return Advice::read_mostly;
+    if (name == "prefer_device") return Advice::prefer_device;
+    if (name == "accessed_by_device") return Advice::accessed_by_device;
+    raise({Code::invalid_argument,
+           "no advice '" + name + "'; there are read_mostly, prefer_device and accessed_by_device"});
 }
 
 void bind(Session& session) {
@@ -97,6 +100,12 @@ MemoryKind kind_of(const std::string& name) {
     const auto kind = memory_kind_of(name);
     if (!kind) raise({Code::invalid_argument, "no memory kind '" + name + "'"});
     return *kind;
+}
+
+Side side_of(const std::string& name) {
+    if (name == "host") return Side::host;
+    if (name == "device") return Side::device;
+    raise({Code::invalid_argument, "no side '" + name + "'; there are host and device"});
 }
 
 nb::dict link_dict(const LinkReading& link) {
@@ -129,6 +138,13 @@ void bind_devices(nb::module_& module) {
             "kernels_reach",
             [](Session& self, const std::string& kind) { return self.device().kernels_reach(kind_of(kind)); },
             nb::arg("kind"))
+        .def(
+            "why_no_reach",
+            [](Session& self, const std::string& kind) { return self.device().why_no_reach(kind_of(kind)); },
+            nb::arg("kind"))
+        .def("why_no_doubles", [](Session& self) { return self.device().why_no_doubles(); })
+        .def("why_no_advice", [](Session& self) { return self.device().why_no_advice(); })
+        .def("why_no_migration", [](Session& self) { return self.device().why_no_migration(); })
         .def(
             "copy_blocks",
             [](Session& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
@@ -194,6 +210,33 @@ void bind_devices(nb::module_& module) {
                 check(self.write(unwrap(self.region(offset, data.size())), static_cast<const std::byte*>(data.data())));
             },
             nb::arg("offset"), nb::arg("data"))
+        .def(
+            "begin_host_access",
+            [](Buffer& self) {
+                bind(self.session());
+                check(self.begin_host_access());
+            },
+            ReleaseGil())
+        .def(
+            "end_host_access",
+            [](Buffer& self) {
+                bind(self.session());
+                check(self.end_host_access());
+            },
+            ReleaseGil())
+        .def("host_array",
+             [](const nb::object& self) {
+                 Buffer& buffer = nb::cast<Buffer&>(self);
+                 return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
+                     reinterpret_cast<std::uint8_t*>(unwrap(buffer.host())), {buffer.bytes()}, self);
+             })
+        .def(
+            "advise",
+            [](Buffer& self, const std::string& advice, bool given) {
+                bind(self.session());
+                check(self.advise(advice_of(advice), given));
+            },
+            nb::arg("advice"), nb::arg("given") = true, ReleaseGil())
         .def("nodes", &Buffer::nodes, nb::arg("count"), ReleaseGil());
 }
 

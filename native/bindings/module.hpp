@@ -10,6 +10,8 @@ namespace isthmus::bindings {
 nanobind::dict link_dict(const LinkReading& link);
 // Raises UsageError for a name that no kind has.
 MemoryKind kind_of(const std::string& name);
+// Likewise for ``host`` and ``device``.
+Side side_of(const std::string& name);
 
 void bind_devices(nanobind::module_& module);
 void bind_streams(nanobind::module_& module);

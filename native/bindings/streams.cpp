@@ -8,9 +8,8 @@
 
 #include <memory>
 
-#include "bindings/errors.hpp"
 #include "bindings/module.hpp"
-#include "experiment/buffer.hpp"
+#include "bindings/stream.hpp"
 
 namespace nb = nanobind;
 
@@ -19,12 +18,7 @@ namespace {
 
 using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
-// Each of these holds the session, so that Python may drop them in any order; the member order destroys the handle
-// first.
-struct PyStream {
-    std::shared_ptr<Session> session;
-    std::unique_ptr<Stream> handle;
-};
+// As PyStream.
 struct PyEvent {
     std::shared_ptr<Session> session;
     std::unique_ptr<Event> handle;
@@ -33,11 +27,6 @@ struct PyGate {
     std::shared_ptr<Session> session;
     std::unique_ptr<Gate> handle;
 };
-
-Device& bound(const std::shared_ptr<Session>& session) {
-    check(session->device().bind_thread());
-    return session->device();
-}
 
 struct Regions {
     Region to;
@@ -72,7 +61,9 @@ void bind_streams(nb::module_& module) {
         .def(
             "open", [](PyGate& self) { check(self.handle->open()); }, ReleaseGil());
 
-    nb::class_<PyStream>(module, "Stream")
+    nb::class_<PyStream> stream(module, "Stream");
+    bind_stream_work(stream);
+    stream
         .def(
             "__init__",
             [](PyStream* self, const std::shared_ptr<Session>& device) {

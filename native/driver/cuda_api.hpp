@@ -106,6 +106,12 @@ inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned host_register_device_map = 2;
 inline constexpr unsigned mem_attach_global = 1;
 inline constexpr Device device_cpu = -1;
+inline constexpr int advise_set_read_mostly = 1;
+inline constexpr int advise_unset_read_mostly = 2;
+inline constexpr int advise_set_preferred_location = 3;
+inline constexpr int advise_unset_preferred_location = 4;
+inline constexpr int advise_set_accessed_by = 5;
+inline constexpr int advise_unset_accessed_by = 6;
 inline constexpr int array_format_float = 0x20;
 inline constexpr int allocation_type_pinned = 1;
 inline constexpr int location_type_device = 1;
@@ -124,6 +130,7 @@ inline constexpr int attribute_async_engine_count = 40;
 inline constexpr int attribute_compute_capability_major = 75;
 inline constexpr int attribute_compute_capability_minor = 76;
 inline constexpr int attribute_managed_memory = 83;
+inline constexpr int attribute_pageable_memory_access = 88;
 inline constexpr int attribute_concurrent_managed_access = 89;
 inline constexpr int attribute_host_register_supported = 99;
 inline constexpr int attribute_memory_pools_supported = 115;
@@ -180,6 +187,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", "CUDA 4.0", (Context, unsigned))                                 \
     X(cuMemsetD8Async, "cuMemsetD8Async", "CUDA 3.2", (DevicePointer, unsigned char, std::size_t, Stream))             \
     X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))              \
+    X(cuMemAdvise, "cuMemAdvise", "CUDA 8.0", (DevicePointer, std::size_t, int, Device))                               \
     X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                               \
     X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                     \
     X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \

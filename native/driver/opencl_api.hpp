@@ -45,6 +45,7 @@ inline constexpr std::uint32_t device_vendor = 0x102C;
 inline constexpr std::uint32_t device_driver_version = 0x102D;
 inline constexpr std::uint32_t device_version = 0x102F;
 inline constexpr std::uint32_t device_host_unified_memory = 0x1035;
+inline constexpr std::uint32_t device_double_fp_config = 0x1032;
 inline constexpr std::uint32_t device_svm_capabilities = 0x1053;
 inline constexpr std::uint32_t device_pci_bus_nv = 0x4008;
 inline constexpr std::uint32_t device_pci_slot_nv = 0x4009;

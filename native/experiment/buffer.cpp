@@ -78,13 +78,22 @@ Result<Region> Buffer::region(std::size_t offset, std::size_t bytes) {
 
 template <typename Work>
 Status Buffer::on_host(Region region, Work work) {
-    ISTHMUS_TRY(session_->device().begin_host_access(*memory_));
-    if (memory_->host() == nullptr) {
-        return {Code::unsupported, "the host cannot address " + std::string(name_of(kind())) + " memory"};
-    }
-    for_each_slice(region.bytes,
-                   [&, host = region.host()](std::size_t begin, std::size_t end) { work(host + begin, begin, end); });
-    return session_->device().end_host_access(*memory_);
+    ISTHMUS_TRY(begin_host_access());
+    ISTHMUS_TRY_ASSIGN(memory, host());
+    for_each_slice(region.bytes, [&work, host = memory + region.offset](std::size_t begin, std::size_t end) {
+        work(host + begin, begin, end);
+    });
+    return end_host_access();
+}
+
+Status Buffer::advise(Advice advice, bool given) {
+    if (kind() == MemoryKind::managed) return session_->device().advise(*memory_, advice, given);
+    return {Code::unsupported, "there is advice on managed memory alone, not on " + std::string(name_of(kind()))};
+}
+
+Result<std::byte*> Buffer::host() const {
+    if (memory_->host() != nullptr) return memory_->host();
+    return Status(Code::unsupported, "the host cannot address " + std::string(name_of(kind())) + " memory");
 }
 
 Status Buffer::fill_pattern(Region region, std::uint64_t seed, Side side) {
@@ -126,9 +135,9 @@ Result<Mismatch> Buffer::verify_pattern(Region region, std::uint64_t seed, Side 
 
 Status Buffer::evict(Region region) {
     // Mapped memory of OpenCL has an address only while the host has access.
-    ISTHMUS_TRY(session_->device().begin_host_access(*memory_));
+    ISTHMUS_TRY(begin_host_access());
     evict_from_caches(region.host(), region.bytes);
-    return session_->device().end_host_access(*memory_);
+    return end_host_access();
 }
 
 Status Buffer::read(Region region, std::byte* to) {
@@ -144,9 +153,9 @@ Status Buffer::write(Region region, const std::byte* from) {
 }
 
 std::vector<int> Buffer::nodes(std::size_t count) {
-    if (kind() == MemoryKind::device || !session_->device().begin_host_access(*memory_).ok()) return {};
+    if (kind() == MemoryKind::device || !begin_host_access().ok()) return {};
     std::vector<int> nodes = nodes_of_pages(memory_->host(), bytes(), count);
-    return session_->device().end_host_access(*memory_).ok() ? nodes : std::vector<int>{};
+    return end_host_access().ok() ? nodes : std::vector<int>{};
 }
 
 }  // namespace isthmus

@@ -89,6 +89,13 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     Status read(Region region, std::byte* to);
     Status write(Region region, const std::byte* from);
 
+    // As the functions of Device of the same names.
+    Status begin_host_access() { return session_->device().begin_host_access(*memory_); }
+    Status end_host_access() { return session_->device().end_host_access(*memory_); }
+    Status advise(Advice advice, bool given);
+    // The host's address while it has access; fails with unsupported for memory that it cannot address.
+    Result<std::byte*> host() const;
+
     // NUMA nodes of some of its pages; empty for memory that the host cannot address.
     std::vector<int> nodes(std::size_t count);
 

@@ -1,4 +1,4 @@
-// Spells the words of kernels.cl for CUDA as clang compiles it, without any header of a toolkit.
+// Spells the words of kernels.cl and doubles.cl for CUDA as clang compiles it, without any header of a toolkit.
 // No include guard: this text opens a translation unit that is compiled from one string.
 
 typedef unsigned char u8;

@@ -1,10 +1,10 @@
 # Writes a C++ file that defines isthmus::kernels_ptx and isthmus::kernels_opencl (kernels.hpp) from the checked-in texts.
 #
-#   cmake -DOUT=<embedded.cpp> -DPTX=<kernels.ptx> -DSOURCES=<opencl_preamble.h>;<kernels.cl> -P embed.cmake
+#   cmake -DOUT=<embedded.cpp> -DPTX=<kernels.ptx> -DSOURCES=<opencl_preamble.h>;<kernels.cl>;<doubles.cl> -P embed.cmake
 #
 # As a build step, with no CUDA language and no toolkit:
 #
-#   set(device_sources ${dir}/opencl_preamble.h ${dir}/kernels.cl)
+#   set(device_sources ${dir}/opencl_preamble.h ${dir}/kernels.cl ${dir}/doubles.cl)
 #   add_custom_command(
 #     OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp
 #     COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp -DPTX=${dir}/kernels.ptx

@@ -206,3 +206,15 @@ KERNEL isthmus_work(GLOBAL u8* region, u64 region_offset, u64 words, u32 rounds)
         word[i] = value;
     }
 }
+
+// One thread, for which every access is the first that is under way: where the next word is follows from the last one
+// read. `none` is 0, which the compiler does not know.
+KERNEL isthmus_touch_in_turn(GLOBAL u8* region, u64 region_offset, u64 count, u64 stride, u32 none) {
+    if (GLOBAL_ID != 0) return;
+    GLOBAL u8* at = region + region_offset;
+    for (u64 i = 0; i < count; ++i) {
+        const u32 value = *(GLOBAL u32*)at + 1;
+        *(GLOBAL u32*)at = value;
+        at += stride + (value & none);
+    }
+}

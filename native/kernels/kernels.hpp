@@ -19,6 +19,11 @@
 //   isthmus_add     u8* region, u64 region_offset, u64 words, u32 value
 //   isthmus_sum     const u8* region, u64 region_offset, u64 words, u32* result, u64 result_offset
 //   isthmus_work    u8* region, u64 region_offset, u64 words, u32 rounds
+//   isthmus_touch_in_turn u8* region, u64 region_offset, u64 count, u64 stride, u32 none
+//   isthmus_add_doubles   u8* region, u64 region_offset, u64 count, u64 stride, double value
+//   isthmus_ramp    u8* region, u64 region_offset, u64 rows, u64 columns, u64 first_column, u64 side
+//   isthmus_laplacian u8* destination, u64 destination_offset, const u8* source, u64 source_offset, u64 rows,
+//                   u64 columns, u64 halo
 //   isthmus_spin    const volatile u32* flag, u64 flag_offset, u64 limit_ns, u32* timed_out, u64 timed_out_offset
 //                   (CUDA only: under OpenCL a user event holds back a queue)
 //
@@ -53,6 +58,13 @@
 // place; the other adds them all up to *result, modulo 2^32, which the host sets to 0 before. Its blocks have a power
 // of two of threads, at most block_threads.
 //
+// isthmus_touch_in_turn: launch one block of one thread. It adds 1 to `count` 32-bit words, to which region and stride
+// are aligned, each after the one before has ended. `none` is 0.
+//
+// isthmus_add_doubles adds `value` to `count` 64-bit floats, to which region and stride are aligned. isthmus_ramp and
+// isthmus_laplacian are Device::fill_ramp and Device::laplacian; their regions are aligned likewise. OpenCL devices
+// without 64-bit floats have none of the three.
+//
 // isthmus_spin: launch one block of one thread. It ends when *flag is seen to be non-zero or `limit_ns` nanoseconds
 // after it began to run, whichever is first, so a gate whose host has died cannot hang a GPU. In the second case only,
 // it sets *timed_out to 1. The host initialises both words to 0. `flag` belongs in mapped host memory: a store by the
@@ -68,6 +80,10 @@ inline constexpr const char* add = "isthmus_add";
 inline constexpr const char* sum = "isthmus_sum";
 inline constexpr const char* copy_pieces = "isthmus_copy_pieces";
 inline constexpr const char* work = "isthmus_work";
+inline constexpr const char* touch_in_turn = "isthmus_touch_in_turn";
+inline constexpr const char* add_doubles = "isthmus_add_doubles";
+inline constexpr const char* ramp = "isthmus_ramp";
+inline constexpr const char* laplacian = "isthmus_laplacian";
 inline constexpr const char* spin = "isthmus_spin";
 }  // namespace kernel_name
 
@@ -98,7 +114,7 @@ constexpr std::uint32_t block_count(std::uint64_t bytes, std::uint32_t multiproc
     return blocks == 0 ? 1 : static_cast<std::uint32_t>(blocks);
 }
 
-// Blocks of a launch of isthmus_copy_pieces over so many units: one for each thread, until the device is full.
+// Blocks of a launch over so many units (of isthmus_copy_pieces, or 64-bit floats): one for each thread, until the device is full.
 constexpr std::uint32_t unit_blocks(std::uint64_t units, std::uint32_t multiprocessors) {
     return block_count(units * 64, multiprocessors);
 }

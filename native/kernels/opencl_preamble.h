@@ -1,4 +1,4 @@
-// Spells the words of kernels.cl for OpenCL C 1.2, its core alone.
+// Spells the words of kernels.cl and doubles.cl for OpenCL C 1.2, its core alone.
 // No include guard: this text opens a program that is compiled from one string.
 
 typedef uchar u8;

@@ -26,6 +26,8 @@ Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& dri
     ISTHMUS_TRY(api.call(api.cuDevicePrimaryCtxRetain, &context, device));
     std::shared_ptr<PrimaryContext> primary(new PrimaryContext(driver, device, context));
     ISTHMUS_TRY(primary->make_current());
+    auto reaches = primary->attribute(attribute_pageable_memory_access);  // Old drivers do not know it.
+    primary->reaches_pageable_ = reaches.ok() && reaches.value() != 0;
     return primary;
 }
 
@@ -62,6 +64,10 @@ Result<Kernels> PrimaryContext::kernels() {
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.add, module_, kernel_name::add));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.sum, module_, kernel_name::sum));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.work, module_, kernel_name::work));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.touch_in_turn, module_, kernel_name::touch_in_turn));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.add_doubles, module_, kernel_name::add_doubles));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.ramp, module_, kernel_name::ramp));
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.laplacian, module_, kernel_name::laplacian));
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, kernel_name::spin));
     kernels_ = kernels;
     return kernels;

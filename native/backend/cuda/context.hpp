@@ -24,7 +24,8 @@ struct Driver {
 
 struct Kernels {
     Kernel fill = nullptr, verify = nullptr, copy = nullptr, copy_pieces = nullptr, add = nullptr, sum = nullptr,
-           work = nullptr, spin = nullptr;
+           work = nullptr, touch_in_turn = nullptr, add_doubles = nullptr, ramp = nullptr, laplacian = nullptr,
+           spin = nullptr;
 };
 
 // Holds a reference to the primary context, the one that the runtime API and all libraries on it use too.
@@ -40,6 +41,8 @@ class PrimaryContext {
     // Whether both are the primary context of one device.
     bool same(const PrimaryContext& other) const { return context_ == other.context_; }
     Result<int> attribute(int attribute) const;
+    // Whether kernels reach ordinary memory of the system (HMM, ATS).
+    bool reaches_pageable() const { return reaches_pageable_; }
     // Loads the device code on first use; the driver compiles it then.
     Result<Kernels> kernels();
 
@@ -65,6 +68,7 @@ class PrimaryContext {
     Result<Pool> create_pool(bool keeps);
     void connect(PrimaryContext& other);
     void reach(const PrimaryContext& other) const;
+    bool reaches_pageable_ = false;
     std::mutex mutex_;  // guards all below
     Module module_ = nullptr;
     std::optional<Kernels> kernels_;

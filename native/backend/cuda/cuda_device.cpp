@@ -109,11 +109,18 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    std::optional<std::string> why_no_migration() const override {
+        if (auto reason = why_not(MemoryKind::managed)) return reason;
+        if (features_.concurrent_managed) return std::nullopt;
+        return "the device cannot migrate managed memory on demand (concurrentManagedAccess is 0)";
+    }
+    std::optional<std::string> why_no_advice() const override {
+        if (auto reason = why_no_migration()) return *reason + ", so it takes no advice";
+        if (!cu().cuMemAdvise) return cu().cuMemAdvise.absent().message();
+        return std::nullopt;
+    }
     std::optional<std::string> why_no_prefetch() const override {
-        if (!features_.concurrent_managed) {
-            return "the device cannot migrate managed memory on demand (concurrentManagedAccess is 0), so it cannot "
-                   "prefetch";
-        }
+        if (!features_.concurrent_managed) return *why_no_migration() + ", so it cannot prefetch";
         if (!cu().cuMemPrefetchAsync) return cu().cuMemPrefetchAsync.absent().message();
         return std::nullopt;
     }
@@ -124,8 +131,10 @@ class CudaDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
-    bool kernels_reach(MemoryKind kind) const override {
-        return !is_pageable(kind) && kind != MemoryKind::device_array;
+    std::optional<std::string> why_no_reach(MemoryKind kind) const override {
+        if (kind == MemoryKind::device_array) return "kernels reach arrays through textures alone";
+        if (!is_pageable(kind) || context_->reaches_pageable()) return std::nullopt;
+        return "the device cannot reach ordinary memory of the system (pageableMemoryAccess is 0: neither HMM nor ATS)";
     }
     bool copy_blocks(MemoryKind kind) const override { return is_pageable(kind); }
 
@@ -197,15 +206,15 @@ class CudaDevice final : public isthmus::Device {
                        const Units& units, Region table) override {
         ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
         const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
-        return launch(
-            kernels.copy_pieces, unit_blocks(units.count, static_cast<std::uint32_t>(features_.multiprocessors)),
-            block_threads, raw(stream), address_of({destination.allocation, 0, 0}), std::uint64_t{destination.offset},
-            std::uint64_t{destination.pitch_bytes}, std::uint64_t{destination.slice_pitch_bytes},
-            address_of({source.allocation, 0, 0}), std::uint64_t{source.offset}, std::uint64_t{source.pitch_bytes},
-            std::uint64_t{source.slice_pitch_bytes}, scattered != 0 ? address_of(table) : DevicePointer{0},
-            std::uint64_t{0}, scattered, static_cast<std::uint32_t>(units.bytes), std::uint64_t{extent.width_bytes},
-            std::uint64_t{extent.rows}, std::uint64_t{extent.pieces()}, std::uint64_t{units.first},
-            std::uint64_t{units.count});
+        return launch(kernels.copy_pieces, blocks_of_units(units.count), block_threads, raw(stream),
+                      address_of({destination.allocation, 0, 0}), std::uint64_t{destination.offset},
+                      std::uint64_t{destination.pitch_bytes}, std::uint64_t{destination.slice_pitch_bytes},
+                      address_of({source.allocation, 0, 0}), std::uint64_t{source.offset},
+                      std::uint64_t{source.pitch_bytes}, std::uint64_t{source.slice_pitch_bytes},
+                      scattered != 0 ? address_of(table) : DevicePointer{0}, std::uint64_t{0}, scattered,
+                      static_cast<std::uint32_t>(units.bytes), std::uint64_t{extent.width_bytes},
+                      std::uint64_t{extent.rows}, std::uint64_t{extent.pieces()}, std::uint64_t{units.first},
+                      std::uint64_t{units.count});
     }
 
     std::optional<std::string> why_no_batch() const override { return cuda::why_no_batch(cu()); }
@@ -232,6 +241,16 @@ class CudaDevice final : public isthmus::Device {
                          side == Side::host ? device_cpu : ordinal_, raw(stream));
     }
 
+    Status advise(Allocation& memory, Advice advice, bool given) override {
+        constexpr std::array<std::array<int, 2>, 3> codes{{
+            {advise_unset_read_mostly, advise_set_read_mostly},
+            {advise_unset_preferred_location, advise_set_preferred_location},
+            {advise_unset_accessed_by, advise_set_accessed_by},
+        }};
+        return cu().call(cu().cuMemAdvise, address_of({&memory, 0, 0}), memory.bytes(),
+                         codes.at(static_cast<std::size_t>(advice))[given ? 1 : 0], ordinal_);
+    }
+
     Status set_bytes(isthmus::Stream& stream, Region region, std::uint8_t value) override {
         return cu().call(cu().cuMemsetD8Async, address_of(region), value, region.bytes, raw(stream));
     }
@@ -254,6 +273,35 @@ class CudaDevice final : public isthmus::Device {
         ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
         return launch(kernels.work, work_blocks(static_cast<std::uint32_t>(features_.multiprocessors)), block_threads,
                       raw(stream), address_of(region), std::uint64_t{0}, std::uint64_t{region.bytes / 4}, rounds);
+    }
+
+    Status touch_in_turn(isthmus::Stream& stream, Region region, std::size_t stride_bytes) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        return launch(kernels.touch_in_turn, 1, 1, raw(stream), address_of(region), std::uint64_t{0},
+                      std::uint64_t{stride_count(region.bytes, stride_bytes)}, std::uint64_t{stride_bytes},
+                      std::uint32_t{0});
+    }
+
+    Status add_doubles(isthmus::Stream& stream, Region region, std::size_t stride_bytes, double value) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        const std::uint64_t count = stride_count(region.bytes, stride_bytes);
+        return launch(kernels.add_doubles, blocks_of_units(count), block_threads, raw(stream), address_of(region),
+                      std::uint64_t{0}, count, std::uint64_t{stride_bytes}, value);
+    }
+
+    Status fill_ramp(isthmus::Stream& stream, Region region, Tile tile, std::size_t first_column,
+                     std::size_t side) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        return launch(kernels.ramp, blocks_of_units(tile.rows * tile.columns), block_threads, raw(stream),
+                      address_of(region), std::uint64_t{0}, std::uint64_t{tile.rows}, std::uint64_t{tile.columns},
+                      std::uint64_t{first_column}, std::uint64_t{side});
+    }
+
+    Status laplacian(isthmus::Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) override {
+        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        return launch(kernels.laplacian, blocks_of_units(tile.rows * tile.columns), block_threads, raw(stream),
+                      address_of(destination), std::uint64_t{0}, address_of(source), std::uint64_t{0},
+                      std::uint64_t{tile.rows}, std::uint64_t{tile.columns}, std::uint64_t{halo});
     }
 
     Status fill_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
@@ -322,6 +370,10 @@ class CudaDevice final : public isthmus::Device {
 
     std::uint32_t blocks(std::uint64_t bytes) const {
         return block_count(bytes, static_cast<std::uint32_t>(features_.multiprocessors));
+    }
+
+    std::uint32_t blocks_of_units(std::uint64_t units) const {
+        return unit_blocks(units, static_cast<std::uint32_t>(features_.multiprocessors));
     }
 
     template <typename... Arguments>

@@ -26,10 +26,12 @@ class PageableMemory final : public CudaAllocation {
     Status acquire() override {
         ISTHMUS_TRY(block_.acquire());
         set_host(block_.data());
+        if (context_->reaches_pageable()) set_address(reinterpret_cast<DevicePointer>(block_.data()));
         return {};
     }
     Status release() override {
         set_host(nullptr);
+        set_address(0);
         block_.release();
         return {};
     }

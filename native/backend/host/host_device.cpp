@@ -204,7 +204,13 @@ class HostDevice final : public Device {
         if (dynamic_cast<const HostDevice*>(&other) == nullptr) return "the other device is not a host device";
         return std::nullopt;
     }
-    bool kernels_reach(MemoryKind) const override { return true; }
+    std::optional<std::string> why_no_migration() const override {
+        return "device memory is host memory: no page moves";
+    }
+    std::optional<std::string> why_no_advice() const override {
+        return "device memory is host memory: advice would change nothing";
+    }
+    std::optional<std::string> why_no_reach(MemoryKind) const override { return std::nullopt; }
     bool copy_blocks(MemoryKind) const override { return false; }
 
     Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
@@ -278,6 +284,8 @@ class HostDevice final : public Device {
         return {Code::unsupported, *why_no_prefetch()};
     }
 
+    Status advise(Allocation&, Advice, bool) override { return {Code::unsupported, *why_no_advice()}; }
+
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return enqueue(stream, "set", region.bytes,
                        [at = region.host(), value](std::size_t bytes) { std::memset(at, value, bytes); });
@@ -302,6 +310,41 @@ class HostDevice final : public Device {
                 for (std::uint32_t round = 0; round < rounds; ++round) words[i] = words[i] * 1664525U + 1013904223U;
             }
         });
+    }
+    Status touch_in_turn(Stream& stream, Region region, std::size_t stride_bytes) override {
+        return enqueue(stream, "touch", region.bytes, [at = region.host(), stride_bytes](std::size_t bytes) {
+            for (std::size_t i = 0; i < bytes; i += stride_bytes) ++*reinterpret_cast<std::uint32_t*>(at + i);
+        });
+    }
+    Status add_doubles(Stream& stream, Region region, std::size_t stride_bytes, double value) override {
+        return enqueue(stream, "doubles", region.bytes, [at = region.host(), stride_bytes, value](std::size_t bytes) {
+            for (std::size_t i = 0; i < bytes; i += stride_bytes) *reinterpret_cast<double*>(at + i) += value;
+        });
+    }
+    Status fill_ramp(Stream& stream, Region region, Tile tile, std::size_t first_column, std::size_t side) override {
+        return enqueue(stream, "ramp", region.bytes,
+                       [at = region.host(), columns = tile.columns, first_column, side](std::size_t bytes) {
+                           auto* points = reinterpret_cast<double*>(at);
+                           for (std::size_t i = 0; i < bytes / sizeof *points; ++i) {
+                               const std::size_t value = i / columns + (first_column + i % columns) % side;
+                               points[i] = static_cast<double>(value % 3343);
+                           }
+                       });
+    }
+    Status laplacian(Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) override {
+        return enqueue(stream, "laplacian", destination.bytes,
+                       [to = destination.host(), from = source.host(), tile, halo](std::size_t bytes) {
+                           auto* results = reinterpret_cast<double*>(to);
+                           const auto* points = reinterpret_cast<const double*>(from);
+                           for (std::size_t i = 0; i < bytes / sizeof(double) / tile.columns; ++i) {
+                               const double* up = points + (i == 0 ? tile.rows - 1 : i - 1) * tile.columns;
+                               const double* down = points + (i == tile.rows - 1 ? 0 : i + 1) * tile.columns;
+                               const double* here = points + i * tile.columns;
+                               for (std::size_t j = halo; j < tile.columns - halo; ++j) {
+                                   results[i * tile.columns + j] = (up[j] + down[j] + here[j - 1] + here[j + 1]) * 0.25;
+                               }
+                           }
+                       });
     }
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
         return enqueue(stream, "fill", region.bytes,

@@ -28,6 +28,7 @@ class Launch {
 
     Status add(std::uint64_t value) { return set(value); }
     Status add(std::uint32_t value) { return set(value); }
+    Status add(double value) { return set(value); }
     Status add(Buffer buffer) { return set(buffer); }
     // Takes two arguments, the memory and the offset in it.
     Status add(const Region& region) {
@@ -47,9 +48,10 @@ class Launch {
     }
     // So many groups on a GPU.
     Status start_blocks(Queue queue, std::uint32_t blocks, std::uint32_t compute_units) const {
-        const bool is_cpu = context_->entry().is_cpu;
-        const std::size_t local = is_cpu ? 1 : block_threads;
-        const std::size_t global = is_cpu ? compute_units : local * blocks;
+        if (context_->entry().is_cpu) return start_items(queue, compute_units, 1);
+        return start_items(queue, std::size_t{block_threads} * blocks, block_threads);
+    }
+    Status start_items(Queue queue, std::size_t global, std::size_t local) const {
         const Api& cl = context_->api();
         return cl.call(cl.clEnqueueNDRangeKernel, queue, kernel_, 1U, static_cast<const std::size_t*>(nullptr), &global,
                        &local, 0U, static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr));

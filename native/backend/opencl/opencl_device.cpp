@@ -42,12 +42,14 @@ Status check_addresses(const Allocation& one, const Allocation& other) {
 
 class ClDevice final : public isthmus::Device {
   public:
-    ClDevice(ContextPointer context, std::uint32_t compute_units, std::uint64_t largest, Flags svm, bool has_images)
+    ClDevice(ContextPointer context, std::uint32_t compute_units, std::uint64_t largest, Flags svm, bool has_images,
+             bool has_doubles)
         : context_(std::move(context)),
           compute_units_(compute_units),
           largest_allocation_(largest),
           svm_(svm),
-          has_images_(has_images) {}
+          has_images_(has_images),
+          has_doubles_(has_doubles) {}
 
     const DeviceInfo& info() const override { return context_->entry().info; }
     LinkReading read_link() override { return {}; }
@@ -71,6 +73,18 @@ class ClDevice final : public isthmus::Device {
         return std::nullopt;
     }
 
+    std::optional<std::string> why_no_migration() const override {
+        if (auto reason = why_not(MemoryKind::managed)) return reason;
+        if (info().shares_host_memory) return "device memory is host memory: no page moves";
+        return std::nullopt;
+    }
+    std::optional<std::string> why_no_advice() const override {
+        return "OpenCL has no calls for advice on shared virtual memory";
+    }
+    std::optional<std::string> why_no_doubles() const override {
+        if (has_doubles_) return std::nullopt;
+        return "the device has no 64-bit floats (cl_khr_fp64)";
+    }
     std::optional<std::string> why_no_prefetch() const override {
         if (info().shares_host_memory) return "device memory is host memory: prefetching moves no pages";
         return "OpenCL cannot ask for it: clEnqueueSVMMigrateMem is a hint, which drivers put off until a kernel runs";
@@ -82,8 +96,11 @@ class ClDevice final : public isthmus::Device {
     }
 
     // Host kinds are addresses that stay mapped, but for `mapped`, which is handed back for kernels.
-    bool kernels_reach(MemoryKind kind) const override {
-        return kind == MemoryKind::mapped || kind == MemoryKind::managed || kind == MemoryKind::device;
+    std::optional<std::string> why_no_reach(MemoryKind kind) const override {
+        if (kind == MemoryKind::mapped || kind == MemoryKind::managed || kind == MemoryKind::device) {
+            return std::nullopt;
+        }
+        return "OpenCL's kernels take buffers that the host has handed back, and shared virtual memory, alone";
     }
 
     // GPU drivers stage what they have not locked themselves, on the calling thread.
@@ -177,7 +194,6 @@ class ClDevice final : public isthmus::Device {
 
     Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
                        const Units& units, Region table) override {
-        const Queue queue = stream_of(stream).get();
         ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::copy_pieces));
         for (const Layout* layout : {&destination, &source}) {
             ISTHMUS_TRY(launch.add(Region{layout->allocation, layout->offset, 0}));
@@ -197,8 +213,7 @@ class ClDevice final : public isthmus::Device {
         for (const std::size_t value : {extent.width_bytes, extent.rows, extent.pieces(), units.first, units.count}) {
             ISTHMUS_TRY(launch.add(std::uint64_t{value}));
         }
-        ISTHMUS_TRY(launch.start_blocks(queue, unit_blocks(units.count, compute_units_), compute_units_));
-        return flush(queue);
+        return start_units(stream, launch, units.count);
     }
 
     std::optional<std::string> why_no_batch() const override {
@@ -215,6 +230,8 @@ class ClDevice final : public isthmus::Device {
     }
 
     Status prefetch(Stream&, Region, Side) override { return {Code::unsupported, *why_no_prefetch()}; }
+
+    Status advise(Allocation&, Advice, bool) override { return {Code::unsupported, *why_no_advice()}; }
 
     Status set_bytes(Stream& stream, Region region, std::uint8_t value) override {
         return cl().call(cl().clEnqueueFillBuffer, stream_of(stream).get(), allocation_of(region).buffer(),
@@ -249,6 +266,43 @@ class ClDevice final : public isthmus::Device {
         ISTHMUS_TRY(launch.add(rounds));
         ISTHMUS_TRY(launch.start_blocks(queue, work_blocks(compute_units_), compute_units_));
         return flush(queue);
+    }
+
+    Status touch_in_turn(Stream& stream, Region region, std::size_t stride_bytes) override {
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::touch_in_turn));
+        ISTHMUS_TRY(launch.add(region));
+        ISTHMUS_TRY(launch.add(std::uint64_t{stride_count(region.bytes, stride_bytes)}));
+        ISTHMUS_TRY(launch.add(std::uint64_t{stride_bytes}));
+        ISTHMUS_TRY(launch.add(std::uint32_t{0}));
+        ISTHMUS_TRY(launch.start_items(stream_of(stream).get(), 1, 1));
+        return flush(stream_of(stream).get());
+    }
+
+    Status add_doubles(Stream& stream, Region region, std::size_t stride_bytes, double value) override {
+        const std::uint64_t count = stride_count(region.bytes, stride_bytes);
+        ISTHMUS_TRY_ASSIGN(launch, create_on_doubles(kernel_name::add_doubles));
+        ISTHMUS_TRY(launch.add(region));
+        ISTHMUS_TRY(launch.add(count));
+        ISTHMUS_TRY(launch.add(std::uint64_t{stride_bytes}));
+        ISTHMUS_TRY(launch.add(value));
+        return start_units(stream, launch, count);
+    }
+
+    Status fill_ramp(Stream& stream, Region region, Tile tile, std::size_t first_column, std::size_t side) override {
+        ISTHMUS_TRY_ASSIGN(launch, create_on_doubles(kernel_name::ramp));
+        ISTHMUS_TRY(launch.add(region));
+        for (const std::size_t value : {tile.rows, tile.columns, first_column, side}) {
+            ISTHMUS_TRY(launch.add(std::uint64_t{value}));
+        }
+        return start_units(stream, launch, tile.rows * tile.columns);
+    }
+
+    Status laplacian(Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) override {
+        ISTHMUS_TRY_ASSIGN(launch, create_on_doubles(kernel_name::laplacian));
+        ISTHMUS_TRY(launch.add(destination));
+        ISTHMUS_TRY(launch.add(source));
+        for (const std::size_t value : {tile.rows, tile.columns, halo}) ISTHMUS_TRY(launch.add(std::uint64_t{value}));
+        return start_units(stream, launch, tile.rows * tile.columns);
     }
 
     Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
@@ -317,6 +371,17 @@ class ClDevice final : public isthmus::Device {
   private:
     const Api& cl() const { return context_->api(); }
 
+    Result<Launch> create_on_doubles(const char* kernel_name) const {
+        if (auto reason = why_no_doubles()) return Status(Code::unsupported, *reason);
+        return Launch::create(context_, kernel_name);
+    }
+
+    Status start_units(Stream& stream, const Launch& launch, std::uint64_t units) const {
+        const Queue queue = stream_of(stream).get();
+        ISTHMUS_TRY(launch.start_blocks(queue, unit_blocks(units, compute_units_), compute_units_));
+        return flush(queue);
+    }
+
     // NVIDIA's driver (580.159) calls sections invalid of which the last row, counted to its pitch, ends beyond the
     // buffer: such a row, and the slice that it is in, is copied by itself.
     Status copy_rect(Queue queue, Section section) const {
@@ -362,6 +427,7 @@ class ClDevice final : public isthmus::Device {
     std::uint64_t largest_allocation_;
     Flags svm_;
     bool has_images_;
+    bool has_doubles_;
 };
 
 }  // namespace
@@ -388,7 +454,8 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vecto
         context, value_of<std::uint32_t>(entry.api, entry.device, device_max_compute_units).value_or(1),
         value_of<std::uint64_t>(entry.api, entry.device, device_max_mem_alloc_size).value_or(UINT64_MAX),
         value_of<Flags>(entry.api, entry.device, device_svm_capabilities).value_or(0),
-        value_of<Bool>(entry.api, entry.device, device_image_support).value_or(0) != 0));
+        value_of<Bool>(entry.api, entry.device, device_image_support).value_or(0) != 0,
+        value_of<Flags>(entry.api, entry.device, device_double_fp_config).value_or(0) != 0));
 }
 
 }  // namespace isthmus::opencl

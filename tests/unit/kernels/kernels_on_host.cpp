@@ -50,6 +50,7 @@ u64 global_size = 1;
 #define ATOMIC_ADD(pointer, value) (*(pointer) += (value))
 #define ATOMIC_MIN(pointer, value) (*(pointer) = *(pointer) < (value) ? *(pointer) : (value))
 #include "kernels/kernels.cl"
+#include "kernels/doubles.cl"
 
 void launch(u64 threads, const std::function<void()>& kernel) {
     global_size = threads;

@@ -37,7 +37,7 @@ def test_every_size_and_alignment_agrees_with_the_host(repository: Path, run_cpp
 def test_opencl_source_is_valid_opencl_c_1_2(kernels: Path) -> None:
     if shutil.which(CLANG) is None:
         pytest.skip(f"needs {CLANG}; the variable CLANG can name another")
-    source = "".join((kernels / name).read_text("utf-8") for name in ("opencl_preamble.h", "kernels.cl"))
+    source = "".join((kernels / name).read_text("utf-8") for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl"))
     command = [CLANG, "-x", "cl", "-cl-std=CL1.2", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-"]
     result = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
@@ -45,7 +45,8 @@ def test_opencl_source_is_valid_opencl_c_1_2(kernels: Path) -> None:
 
 def test_embedded_texts_are_the_files(kernels: Path, tmp_path: Path, run_cpp: Callable[..., str]) -> None:
     embedded, printer = tmp_path / "embedded.cpp", tmp_path / "print.cpp"
-    ptx, sources = kernels / "kernels.ptx", [kernels / "opencl_preamble.h", kernels / "kernels.cl"]
+    ptx = kernels / "kernels.ptx"
+    sources = [kernels / name for name in ("opencl_preamble.h", "kernels.cl", "doubles.cl")]
     result = embed(kernels, embedded, ptx, *sources)
     assert result.returncode == 0, result.stderr
     printer.write_text(
