@@ -25,7 +25,8 @@ def measure(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="allocation, bandwidth (the default), batching, breakeven, overlap, strided, threads, or all.",
+            help="allocation, bandwidth (the default), batching, breakeven, managed, overlap, strided, threads, "
+            "or all.",
         ),
     ] = None,
     device: Annotated[

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import allocation, bandwidth, batching, breakeven, overlap, strided, threads
+from isthmus.experiment import allocation, bandwidth, batching, breakeven, managed, overlap, strided, threads
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
@@ -39,6 +39,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     bandwidth.NAME: bandwidth,
     batching.NAME: batching,
     breakeven.NAME: breakeven,
+    managed.NAME: managed,
     overlap.NAME: overlap,
     strided.NAME: strided,
     threads.NAME: threads,
