@@ -11,4 +11,5 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_concurrent(module);
     isthmus::bindings::bind_pieces(module);
     isthmus::bindings::bind_pipeline(module);
+    isthmus::bindings::bind_migrations(module);
 }

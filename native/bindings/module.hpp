@@ -21,5 +21,6 @@ void bind_trip(nanobind::module_& module);
 void bind_concurrent(nanobind::module_& module);
 void bind_pieces(nanobind::module_& module);
 void bind_pipeline(nanobind::module_& module);
+void bind_migrations(nanobind::module_& module);
 
 }  // namespace isthmus::bindings

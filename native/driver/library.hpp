@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/status.hpp"
@@ -13,7 +15,12 @@ namespace isthmus {
 class Library {
   public:
     // Opens the first of `names` that the loader finds. Fails with library_absent, naming all that was tried.
-    static Result<Library> open(std::initializer_list<std::string> names);
+    static Result<Library> open(std::span<const std::string> names);
+    static Result<Library> open(std::initializer_list<std::string> names) {
+        return open(std::span(names.begin(), names.size()));
+    }
+    // The first of `names` that is in the process already, whoever opened it.
+    static std::optional<Library> open_loaded(std::span<const std::string> names);
 
     const std::string& name() const { return name_; }
     void* symbol(const char* symbol) const;

@@ -242,6 +242,37 @@ class Pipeline:
     def verify(self) -> int:
         """32-bit words that are not what the work makes of the source. Raises UsageError for a plan without a stage."""
 
+class MigrationCounter:
+    """Migrations and faults of managed memory in this process, as the driver reports them; one at a time.
+
+    Counting ends when it is dropped.
+    """
+
+    @property
+    def library(self) -> str:
+        """The libcupti that is used."""
+    @property
+    def version(self) -> int:
+        """Of CUPTI's interface."""
+    def collect(
+        self, quiet_seconds: float, most_seconds: float
+    ) -> tuple[list[tuple[str, str, int, int, int, int]], int]:
+        """All reports since the last call, and how many the driver could not keep.
+
+        A report is (what, cause, value, address, begin, end in ns). ``h2d`` and ``d2h`` are migrations, with their
+        bytes as value and the cause ``user``, ``coherence``, ``prefetch``, ``eviction``, ``access_counters`` or
+        ``unknown``; ``device_fault`` has the faults that were handled together, the value of ``host_fault`` says
+        nothing; others are numbers of CUPTI's kinds. Reports come late: waits until none came for `quiet_seconds`, at
+        most `most_seconds`.
+        """
+
+def count_migrations(libraries: list[str]) -> MigrationCounter:
+    """Begin to count, with a libcupti that is loaded or else the first of `libraries` (names or paths) that is found.
+
+    Raises DeviceAbsent without CUDA's driver, LibraryAbsent without CUPTI, FunctionAbsent when it is too old, and
+    Unsupported with what to do when another profiler has it, counting is not allowed, or it does not suit the driver.
+    """
+
 def create_staging(device: Device, bytes: int, threads: int, pieces: int) -> Staging:
     """For transfers of up to so many bytes and pieces; raises Unsupported when the system grants fewer threads."""
 

@@ -12,7 +12,11 @@ import pytest
 
 _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parent.parent
-_NAMES = {"fake_cuda.cpp": "libcuda.so.1", "fake_nvml.cpp": "libnvidia-ml.so.1"}
+_NAMES = {
+    "fake_cuda.cpp": "libcuda.so.1",
+    "fake_cupti.cpp": "libcupti.so.13",
+    "fake_nvml.cpp": "libnvidia-ml.so.1",
+}
 
 
 @pytest.fixture(scope="session")

@@ -158,6 +158,47 @@ NVML = Library(
     },
 )
 
+CUPTI = Library(
+    namespace="cupti",
+    functions="ISTHMUS_CUPTI_FUNCTIONS",
+    vendor="#include <cupti.h>",
+    package="nvidia-cuda-cupti",
+    header="cupti.h",
+    prefixes={
+        "activity_": "CUPTI_ACTIVITY_",
+        "cause_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_",
+        "counter_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_",
+        "error_": "CUPTI_ERROR_",
+        "scope_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_",
+    },
+    constants={"success": "CUPTI_SUCCESS"},
+    structures={
+        "Activity": ("CUpti_Activity", {"kind": "kind"}),
+        "UnifiedMemoryCounter": (
+            "CUpti_ActivityUnifiedMemoryCounter3",
+            {
+                "kind": "kind",
+                "counter_kind": "counterKind",
+                "value": "value",
+                "start": "start",
+                "end": "end",
+                "address": "address",
+                "source": "srcId",
+                "destination": "dstId",
+                "stream": "streamId",
+                "process": "processId",
+                "flags": "flags",
+                "padding": "pad",
+                "processors": "processors",
+            },
+        ),
+        "UnifiedMemoryCounterConfig": (
+            "CUpti_ActivityUnifiedMemoryCounterConfig",
+            {"scope": "scope", "kind": "kind", "device": "deviceId", "enable": "enable"},
+        ),
+    },
+)
+
 OPENCL = Library(
     namespace="opencl",
     functions="ISTHMUS_OPENCL_FUNCTIONS",
@@ -231,7 +272,7 @@ def assertions(text: str, library: Library) -> Iterator[str]:
         yield f"EXPECT_VALUE({ours}::{name}, {vendor_constant(library, name)});"
 
     # Tables and sources of functions are ours alone.
-    structures = set(re.findall(r"^struct (\w+) {", text, re.MULTILINE)) - {"Api", "Source"}
+    structures = set(re.findall(r"^struct (?:alignas\(\d+\) )?(\w+) {", text, re.MULTILINE)) - {"Api", "Source"}
     assert structures == set(library.structures), "say here which structure of the vendor each of ours is"
     for name, (theirs, members) in library.structures.items():
         yield f"static_assert(abi::same<{ours}::{name}, ::{theirs}>());"
@@ -244,7 +285,7 @@ def program(library: Library, lines: Iterator[str]) -> str:
     return "\n".join([*head, *lines, "int main() {}", ""])
 
 
-@pytest.mark.parametrize("library", [CUDA, NVML, OPENCL], ids=lambda library: library.namespace)
+@pytest.mark.parametrize("library", [CUDA, NVML, CUPTI, OPENCL], ids=lambda library: library.namespace)
 def test_declarations_are_those_of_the_vendor(
     library: Library, repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
 ) -> None:
