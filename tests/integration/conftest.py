@@ -29,10 +29,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     @functools.cache
     def compiled(source: str, *omitted: str) -> Path:
         library = tmp_path_factory.mktemp("fake") / _NAMES[source]
-        sources = [_HERE / source, *([_REPOSITORY / "native/base/pattern.cpp"] if source == "fake_cuda.cpp" else [])]
         options = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
         options += [f"-DOMIT_{name}" for name in omitted]
-        subprocess.run([compiler, *options, *sources, "-o", library], check=True)
+        subprocess.run([compiler, *options, _HERE / source, "-o", library], check=True)
         return library
 
     return compiled

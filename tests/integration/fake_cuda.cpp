@@ -13,12 +13,11 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/pattern.hpp"
+#include "../host_kernels.hpp"
 
 namespace {
 
@@ -147,67 +146,27 @@ int take_device(Address* address, std::size_t bytes) {
     return success;
 }
 
-template <typename T>
-T argument(void** arguments, int index) {
-    return *static_cast<T*>(arguments[index]);
+// The device code itself, by one thread.
+template <typename... Parameters, std::size_t... Indices>
+void call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<Indices...>) {
+    kernel(*static_cast<Parameters*>(arguments[Indices])...);
 }
 
-std::byte* region(void** arguments, int index) {
-    return reinterpret_cast<std::byte*>(argument<Address>(arguments, index) +
-                                        argument<std::uint64_t>(arguments, index + 1));
-}
-
-// Unit by unit, as the contract of the kernel says.
-void copy_pieces(void** arguments) {
-    const auto number = [&](int index) { return argument<std::uint64_t>(arguments, index); };
-    const auto* table = reinterpret_cast<const std::uint64_t*>(number(8) + number(9));
-    const auto scattered = argument<std::uint32_t>(arguments, 10);
-    const std::uint64_t unit = argument<std::uint32_t>(arguments, 11);
-    const std::uint64_t width = number(12), rows = number(13), pieces = number(14);
-    const auto place = [&](int side, std::uint64_t piece) {
-        if ((scattered & (side == 0 ? 1U : 2U)) != 0)
-            return table[side == 1 && (scattered & 1) != 0 ? pieces + piece : piece];
-        return piece / rows * number(4 * side + 3) + piece % rows * number(4 * side + 2);
+void run(const std::string& name, void** arguments) {
+    const auto runs = [&]<typename... Parameters>(const char* known, void (*kernel)(Parameters...)) {
+        if (name == known) call(kernel, arguments, std::index_sequence_for<Parameters...>());
     };
-    for (std::uint64_t i = number(15); i < number(15) + number(16); ++i) {
-        const std::uint64_t piece = i * unit / width, within = i * unit % width;
-        std::memcpy(reinterpret_cast<void*>(number(0) + number(1) + place(0, piece) + within),
-                    reinterpret_cast<const void*>(number(4) + number(5) + place(1, piece) + within), unit);
-    }
-}
-
-void run(const std::string& kernel, void** arguments) {
-    if (kernel == "isthmus_fill") {
-        isthmus::fill_pattern(region(arguments, 0), argument<std::uint64_t>(arguments, 2),
-                              argument<std::uint64_t>(arguments, 3), argument<std::uint64_t>(arguments, 4));
-    } else if (kernel == "isthmus_verify") {
-        const auto first = argument<std::uint64_t>(arguments, 4);
-        const isthmus::Mismatch found = isthmus::verify_pattern(
-            region(arguments, 0), argument<std::uint64_t>(arguments, 2), argument<std::uint64_t>(arguments, 3), first);
-        auto* result = reinterpret_cast<std::uint32_t*>(region(arguments, 5));
-        result[0] += static_cast<std::uint32_t>(found.words);
-        if (found) result[1] = std::min(result[1], static_cast<std::uint32_t>(found.first_word - first));
-    } else if (kernel == "isthmus_copy") {
-        std::memcpy(region(arguments, 0), region(arguments, 2), argument<std::uint64_t>(arguments, 4));
-    } else if (kernel == "isthmus_add") {
-        auto* words = reinterpret_cast<std::uint32_t*>(region(arguments, 0));
-        for (std::uint64_t i = 0; i < argument<std::uint64_t>(arguments, 2); ++i) {
-            words[i] += argument<std::uint32_t>(arguments, 3);
-        }
-    } else if (kernel == "isthmus_sum") {
-        const auto* words = reinterpret_cast<const std::uint32_t*>(region(arguments, 0));
-        auto* result = reinterpret_cast<std::uint32_t*>(region(arguments, 3));
-        *result = std::accumulate(words, words + argument<std::uint64_t>(arguments, 2), *result);
-    } else if (kernel == "isthmus_copy_pieces") {
-        copy_pieces(arguments);
-    } else if (kernel == "isthmus_work") {
-        auto* words = reinterpret_cast<std::uint32_t*>(region(arguments, 0));
-        for (std::uint64_t i = 0; i < argument<std::uint64_t>(arguments, 2); ++i) {
-            for (std::uint32_t j = argument<std::uint32_t>(arguments, 3); j > 0; --j) {
-                words[i] = words[i] * 1664525U + 1013904223U;
-            }
-        }
-    }
+    runs("isthmus_fill", &device::isthmus_fill);
+    runs("isthmus_verify", &device::isthmus_verify);
+    runs("isthmus_copy", &device::isthmus_copy);
+    runs("isthmus_copy_pieces", &device::isthmus_copy_pieces);
+    runs("isthmus_add", &device::isthmus_add);
+    runs("isthmus_sum", &device::isthmus_sum);
+    runs("isthmus_work", &device::isthmus_work);
+    runs("isthmus_touch_in_turn", &device::isthmus_touch_in_turn);
+    runs("isthmus_add_doubles", &device::isthmus_add_doubles);
+    runs("isthmus_ramp", &device::isthmus_ramp);
+    runs("isthmus_laplacian", &device::isthmus_laplacian);
     // isthmus_spin would wait for a host that waits for it: nothing is ever queued here.
 }
 
@@ -243,10 +202,12 @@ int cuDeviceGetName(char* name, int bytes, int) {
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
     return *bytes = memory(), success;
 }
-// Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers.
+// Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers; 88: it
+// reaches ordinary memory if FAKE_CUDA_HMM is set.
 int cuDeviceGetAttribute(int* value, int attribute, int) {
     return *value = attribute == 75                      ? 6
                     : attribute == 18 || attribute == 76 ? 0
+                    : attribute == 88                    ? std::getenv("FAKE_CUDA_HMM") != nullptr
                     : attribute == 22 || attribute == 23 ? 65536
                                                          : 1,
            success;
@@ -407,6 +368,11 @@ int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void*) {
 #ifndef OMIT_cuMemPrefetchAsync
 int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
     return success;
+}
+#endif
+#ifndef OMIT_cuMemAdvise
+int cuMemAdvise(Address, std::size_t, int advice, int) {
+    return advice >= 1 && advice <= 6 ? success : 1;
 }
 #endif
 int cuStreamCreate(void** stream, unsigned) {

@@ -40,6 +40,7 @@ CUDA = Library(
     package="nvidia-cuda-runtime",
     header="cuda.h",
     prefixes={
+        "advise_": "CU_MEM_ADVISE_",
         "allocation_type_": "CU_MEM_ALLOCATION_TYPE_",
         "array_format_": "CU_AD_FORMAT_",
         "attribute_": "CU_DEVICE_ATTRIBUTE_",

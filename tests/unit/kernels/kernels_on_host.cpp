@@ -7,50 +7,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <numeric>
 #include <vector>
 
+#include "../../host_kernels.hpp"
 #include "base/pattern.hpp"
 #include "kernels/kernels.hpp"
 
 namespace device {
-
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using address = std::uintptr_t;
-typedef u32 u32x4 __attribute__((vector_size(16)));
-
-u64 global_id = 0;
-u64 global_size = 1;
-
-#define KERNEL void
-#define DEVICE inline
-#define GLOBAL
-#define GLOBAL_ID   global_id
-#define GLOBAL_SIZE global_size
-// Groups of one thread.
-#define LOCAL
-#define LOCAL_ID   0u
-#define LOCAL_SIZE 1u
-#define BARRIER()
-#define MOST_THREADS 1
-#ifdef ISTHMUS_SLICED
-#define FIRST(count) ((count)*GLOBAL_ID / GLOBAL_SIZE)
-#define END(count)   ((count) * (GLOBAL_ID + 1) / GLOBAL_SIZE)
-#define STEP         ((u64)1)
-#else
-#define FIRST(count) GLOBAL_ID
-#define END(count)   (count)
-#define STEP         GLOBAL_SIZE
-#endif
-#define ATOMIC_ADD(pointer, value) (*(pointer) += (value))
-#define ATOMIC_MIN(pointer, value) (*(pointer) = *(pointer) < (value) ? *(pointer) : (value))
-#include "kernels/kernels.cl"
-#include "kernels/doubles.cl"
 
 void launch(u64 threads, const std::function<void()>& kernel) {
     global_size = threads;
@@ -274,10 +241,57 @@ void check_add_and_sum(const Case& c) {
     c.expect(results[1] == std::accumulate(begin, begin + words, 0U), "sum adds up every word, modulo 2^32");
 }
 
+// Words and 64-bit floats, some of every stride.
+void check_strides(std::uint64_t threads, std::size_t count, std::size_t stride) {
+    const Case c{count * stride, 0, threads};
+    Region words(c.bytes, 0, std::byte{0});
+    device::launch(threads, [&] { device::isthmus_touch_in_turn(words.base(), 0, count, stride, 0); });
+    Region doubles(c.bytes, 0, std::byte{0});
+    device::launch(threads, [&] { device::isthmus_add_doubles(doubles.base(), 0, count, stride, 2.5); });
+    for (std::size_t i = 0; i < c.bytes; i += 4) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, words.begin() + i, sizeof word);
+        c.expect(word == (i % stride == 0 ? 1U : 0U), "one word of every stride is touched once");
+    }
+    for (std::size_t i = 0; i < c.bytes; i += 8) {
+        double value = 0;
+        std::memcpy(&value, doubles.begin() + i, sizeof value);
+        c.expect(value == (i % stride == 0 ? 2.5 : 0.0), "one float of every stride is added to");
+    }
+    c.expect(words.surroundings_intact() || count == 0, "nothing else is touched");
+}
+
+void check_laplacian(std::uint64_t threads, std::size_t rows, std::size_t columns, std::size_t halo) {
+    const std::size_t side = columns + 3;
+    const Case c{rows * columns * 8, 0, threads};
+    std::vector<double> from(rows * columns);
+    std::vector<double> to(rows * columns, -1);
+    auto* const source = reinterpret_cast<std::uint8_t*>(from.data());
+    auto* const result = reinterpret_cast<std::uint8_t*>(to.data());
+    device::launch(threads, [&] { device::isthmus_ramp(source, 0, rows, columns, 5, side); });
+    device::launch(threads, [&] { device::isthmus_laplacian(result, 0, source, 0, rows, columns, halo); });
+    const auto point = [&](std::size_t i, std::size_t j) { return from[i % rows * columns + j]; };
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) {
+            c.expect(point(i, j) == static_cast<double>((i + (5 + j) % side) % 3343), "a ramp wraps around its side");
+            const bool is_inner = j >= halo && j < columns - halo;
+            const double expected =
+                is_inner ? (point(i + rows - 1, j) + point(i + 1, j) + point(i, j - 1) + point(i, j + 1)) * 0.25 : -1;
+            c.expect(to[i * columns + j] == expected, "a point is the mean of its neighbours, and halos stay");
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
     for (const std::uint64_t threads : grids) {
+        for (const std::size_t stride : {8, 24, 4096}) {
+            for (const std::size_t count : {0, 1, 5, 300}) check_strides(threads, count, stride);
+        }
+        for (const std::size_t halo : {1, 2, 4}) {
+            for (const std::size_t rows : {1, 2, 37}) check_laplacian(threads, rows, 2 * halo + 11, halo);
+        }
         check_all_pieces(threads);
         for (std::size_t alignment = 0; alignment < alignments; ++alignment) {
             for (const std::size_t bytes : small_sizes_and({4095, 4096, 70001})) {

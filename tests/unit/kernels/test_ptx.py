@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 CLANG = os.environ.get("CLANG", "clang-15")
-KERNELS = [f"isthmus_{name}" for name in ("fill", "verify", "copy", "copy_pieces", "add", "sum", "work", "spin")]
+_NAMES = "fill verify copy copy_pieces add sum work touch_in_turn add_doubles ramp laplacian spin"
+KERNELS = [f"isthmus_{name}" for name in _NAMES.split()]
 
 ASSEMBLERS = {
     "12.9": ("nvidia.cuda_nvcc", "nvidia-cuda-nvcc-cu12", ["sm_60", "sm_70", "sm_75", "sm_80", "sm_90"]),
@@ -55,7 +56,8 @@ def test_every_kernel_is_an_entry_with_the_parameters_of_the_contract(repository
         # Pointers are u64 too.
         parameters = re.sub(r"\s*//\s*", " ", contract[1]).split(",")
         types = re.findall(r"\.param \.(\w+)", body(text, kernel).partition(")")[0])
-        assert types == ["u32" if parameter.split()[0] == "u32" else "u64" for parameter in parameters]
+        words = [parameter.split()[0] for parameter in parameters]
+        assert types == [{"u32": "u32", "double": "f64"}.get(word, "u64") for word in words]
 
 
 def test_nothing_of_the_machine_that_made_it_is_inside(ptx: Path) -> None:
