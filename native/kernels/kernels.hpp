@@ -114,7 +114,8 @@ constexpr std::uint32_t block_count(std::uint64_t bytes, std::uint32_t multiproc
     return blocks == 0 ? 1 : static_cast<std::uint32_t>(blocks);
 }
 
-// Blocks of a launch over so many units (of isthmus_copy_pieces, or 64-bit floats): one for each thread, until the device is full.
+// Blocks of a launch over so many units (of isthmus_copy_pieces, or 64-bit floats): one for each thread, until the
+// device is full.
 constexpr std::uint32_t unit_blocks(std::uint64_t units, std::uint32_t multiprocessors) {
     return block_count(units * 64, multiprocessors);
 }

@@ -18,7 +18,7 @@ from isthmus.experiment.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.reasons import skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected, least_seconds
-from isthmus.record import KIB, MIB, Case, Metric, format_bytes
+from isthmus.record import KIB, MIB, Case, CommandMetric, format_bytes
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_points", "plan", "prepare"]
 
@@ -30,7 +30,7 @@ EFFORTS: Mapping[ModeName, Effort] = {
     "default": Effort(powers_of_two(0, 30), 23.0, 2.0),
     "full": Effort(powers_of_two(0, 32), 300.0, 5.0),
 }
-_METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
+_METRICS: tuple[CommandMetric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
 _ALWAYS_CHECKED_BYTES = 16 * MIB
 # How the native core orders the directions' own times when both run at once.
 _LANES = ("h2d", "d2h")

@@ -22,11 +22,11 @@ from isthmus.experiment.options import Options
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected, least_seconds
-from isthmus.record import Case, Device, Metric
+from isthmus.record import Case, CommandMetric, Device
 
 __all__ = ["plan_devices"]
 
-_METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
+_METRICS: tuple[CommandMetric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
 # Links between devices can be several times faster than those to the host.
 _PEER_FACTOR = 4
 # A set of threads for each device, as programs have that feed several.

@@ -10,6 +10,7 @@ __all__ = [
     "FORMAT",
     "SCHEMA_VERSION",
     "Case",
+    "CommandMetric",
     "Direction",
     "End",
     "Faults",
@@ -28,12 +29,12 @@ FORMAT = "isthmus.run"
 SCHEMA_VERSION = 4
 
 Direction = Literal["h2d", "d2h", "both", "peer"]
-# Times of phases, where one sample has several: copies in with the device's computing, copies out with the CPU's (the
+# What a stream's commands are timed by.
+CommandMetric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
+# Besides, times of phases, where one sample has several: copies in with the device's computing, copies out with the CPU's (the
 # paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time.
 Metric = Literal[
-    "host_seconds",
-    "device_seconds",
-    "enqueue_seconds",
+    CommandMetric,
     "in_seconds",
     "out_seconds",
     "compute_seconds",
