@@ -17,7 +17,7 @@ COMMENTS = {
     **dict.fromkeys((".cpp", ".hpp", ".h", ".cu", ".cl"), "// "),
     **dict.fromkeys((".cmake", ".sh"), "# "),
 }
-FOLDERS = ("benchmarks", "native", "scripts", "src", "tests")
+FOLDERS = ("benchmarks", "examples", "native", "scripts", "src", "tests")
 PYTHON = sorted(
     path for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.py*") if path.suffix in {".py", ".pyi"}
 )

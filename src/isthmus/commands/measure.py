@@ -25,8 +25,8 @@ def measure(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="allocation, bandwidth (the default), batching, breakeven, managed, overlap, strided, threads, "
-            "or all.",
+            help="allocation, bandwidth (the default), batching, breakeven, managed, openacc, overlap, strided, "
+            "threads, or all.",
         ),
     ] = None,
     device: Annotated[
@@ -77,6 +77,15 @@ def measure(
             "--binaries", metavar="FOLDER", help="openacc: programs that were built before.", show_default=False
         ),
     ] = "",
+    build: Annotated[
+        str,
+        typer.Option(
+            "--build",
+            metavar="FOLDER",
+            help="openacc: build the programs into a new folder, for machines without a compiler, and measure nothing.",
+            show_default=False,
+        ),
+    ] = "",
     time: Annotated[
         float | None, typer.Option("--time", metavar="SECONDS", help="Time for one experiment.", show_default=False)
     ] = None,
@@ -97,6 +106,9 @@ def measure(
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.report import prepare_page
 
+    if build:
+        _build_programs(experiments or [], Path(build))
+        return
     options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)._replace(
         sides=_counts("--side", side), halos=_counts("--halo", halo), binaries=binaries
     )
@@ -124,14 +136,30 @@ def measure(
     _show(path, as_json)
 
 
+def _build_programs(experiments: list[str], folder: Path) -> None:
+    from isthmus.experiment.openacc_build import PROGRAMS, build_folder
+
+    if experiments != ["openacc"]:
+        raise UsageError("--build concerns openacc alone: isthmus measure openacc --build FOLDER")
+    compiler = build_folder(folder)
+    print(
+        f"built {', '.join(PROGRAMS)} with {compiler.version} in {folder}; on the machine with the device:\n"
+        f"isthmus measure openacc --binaries {folder.name}"
+    )
+
+
+# Their values are paths, which say nothing about the run but for their last part.
+_PATHS = ("-o", "--output", "--binaries")
+
+
 def _recorded(words: list[str]) -> list[str]:
-    """The command line without the folder of the run file, which says nothing about the run."""
+    """The command line without the folders that files are in."""
     recorded = ["isthmus"]
     for word in words:
         option, equals, value = word.partition("=")
-        if recorded[-1] in ("-o", "--output"):
+        if recorded[-1] in _PATHS:
             recorded.append(Path(word).name)
-        elif equals and option in ("-o", "--output"):
+        elif equals and option in _PATHS:
             recorded.append(f"{option}={Path(value).name}")
         elif word.startswith("-o") and len(word) > 2:
             recorded.append(f"-o{Path(word[2:]).name}")

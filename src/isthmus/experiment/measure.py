@@ -10,11 +10,22 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import allocation, bandwidth, batching, breakeven, managed, overlap, strided, threads
+from isthmus.experiment import (
+    allocation,
+    bandwidth,
+    batching,
+    breakeven,
+    managed,
+    openacc,
+    overlap,
+    strided,
+    threads,
+)
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
 from isthmus.experiment.machine import available_memory_bytes
+from isthmus.experiment.openacc_build import check_folder
 from isthmus.experiment.options import Options, check_names
 from isthmus.experiment.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.sampling import Rules
@@ -40,6 +51,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     batching.NAME: batching,
     breakeven.NAME: breakeven,
     managed.NAME: managed,
+    openacc.NAME: openacc,
     overlap.NAME: overlap,
     strided.NAME: strided,
     threads.NAME: threads,
@@ -58,7 +70,7 @@ def choose_experiments(names: Sequence[str], options: Options) -> list[Experimen
     """The experiments named, all of them for ``all``, or the default ones for none.
 
     Raises UsageError for an unknown name, offering the nearest, and for a memory kind or direction that none of the
-    chosen experiments knows.
+    chosen experiments knows, and for a folder of OpenACC programs that has none.
     """
     known = (*EXPERIMENTS, _ALL)
     chosen = check_names("experiment", names or _DEFAULT, known)
@@ -67,6 +79,10 @@ def choose_experiments(names: Sequence[str], options: Options) -> list[Experimen
     _check("direction", options.directions, [experiment.DIRECTIONS for experiment in experiments])
     if options.alignment_bytes is not None and bandwidth.NAME not in {experiment.NAME for experiment in experiments}:
         raise UsageError("--alignment concerns bandwidth alone; leave it out, or measure bandwidth")
+    if options.binaries:
+        if openacc.NAME not in {experiment.NAME for experiment in experiments}:
+            raise UsageError("--binaries concerns openacc alone; leave it out, or measure openacc")
+        check_folder(Path(options.binaries))
     return experiments
 
 

@@ -1,0 +1,74 @@
+"""The contiguous program's explicit way without OpenACC: the same array, moved by this package's own calls."""
+
+import time
+
+import numpy as np
+
+from isthmus import _native
+from isthmus.experiment.openacc_points import Point, template
+from isthmus.experiment.rounds import Quota
+from isthmus.experiment.sampling import Collected
+
+__all__ = ["NativeArray", "NativeSubject"]
+
+_DOUBLE = 8
+# As in the programs; sums of whole numbers below 2^53 are exact in any order.
+_VALUES = 3343
+
+
+class NativeArray:
+    """An array of doubles in pageable memory, filled as the programs fill theirs, and its place on the device."""
+
+    def __init__(self, device: _native.Device, size: int) -> None:
+        """Allocate and fill. Raises the errors of `isthmus.errors` where there is no memory."""
+        self.bytes = size
+        self.count = size // _DOUBLE
+        self.host = device.allocate("pageable", size)
+        self.on_device = device.allocate("device", size)
+        self.stream = _native.Stream(device)
+        self.host.begin_host_access()
+        values = self.host.host_array().view(np.float64)
+        period = np.arange(_VALUES, dtype=np.float64)
+        whole = self.count // _VALUES * _VALUES
+        values[:whole].reshape(-1, _VALUES)[:] = period
+        values[whole:] = period[: self.count - whole]
+        self.expected = float(values.sum())
+        self.host.end_host_access()
+
+    def pass_over(self, touched: int) -> tuple[float, float, float]:
+        """Copy in, add 1 to the leading elements, copy out, sum: seconds of both phases, and the sum."""
+        begin = time.perf_counter()
+        self.stream.copy(self.on_device, 0, self.host, 0, self.bytes)
+        if touched:
+            self.stream.add_doubles(self.on_device, 0, touched, _DOUBLE, 1.0)
+        self.stream.synchronize()
+        computed = time.perf_counter()
+        self.stream.copy(self.host, 0, self.on_device, 0, self.bytes)
+        self.stream.synchronize()
+        self.host.begin_host_access()
+        total = float(self.host.host_array().view(np.float64).sum())
+        self.host.end_host_access()
+        self.expected += touched
+        return computed - begin, time.perf_counter() - computed, total
+
+
+class NativeSubject:
+    """One fraction of the array that the device adds to."""
+
+    def __init__(self, point: Point, array: NativeArray) -> None:
+        self.template = template(point)
+        self._array = array
+        self._touched = int((point.fraction or 0.0) * array.count)
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples; the sum is checked after every pass."""
+        for _ in range(quota.warmups):
+            self._array.pass_over(self._touched)
+        for _ in range(quota.least):
+            into, out, total = self._array.pass_over(self._touched)
+            collected.samples.setdefault("host_seconds", []).append(into + out)
+            collected.samples.setdefault("in_seconds", []).append(into)
+            collected.samples.setdefault("out_seconds", []).append(out)
+            if total != self._array.expected and not collected.wrong:
+                collected.wrong = f"wrong data: the sum is {total:.0f}, expected {self._array.expected:.0f}"
+        collected.verified = True
