@@ -1,0 +1,66 @@
+"""How much managed memory moves at a time: a part of the managed experiment, by timing and by the driver's counters."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from isthmus.errors import IsthmusError
+from isthmus.experiment.batch import Batch, Planned, Prepared
+from isthmus.experiment.cupti import cupti_libraries
+from isthmus.experiment.devices import OpenDevice
+from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, MigrationArray
+from isthmus.experiment.migration_counts import Pass, count, passes
+from isthmus.experiment.migration_probes import Probe, ProbeSubject, probes
+from isthmus.experiment.options import Options
+from isthmus.experiment.reasons import reason_of, skipped_case
+from isthmus.record import Case, format_bytes
+
+__all__ = ["plan"]
+
+# Seconds that they should take; the weights of their batches.
+_SECONDS_A_PROBE = 0.12
+_SECONDS_A_PASS = 0.3
+# The array, and the same on the host while it is filled and looked at.
+_NEEDED_BYTES = 2 * (ARRAY_BYTES + BLOCK_BYTES)
+
+
+def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
+    """Two batches: probes, and after them the passes that are counted, since counting stays in the driver's way."""
+    timed, counted = probes(options.mode), passes()
+    if why := _why_not(device, memory_bytes):
+        templates = [*(each.template for each in timed), *(each.template for each in counted)]
+        return Planned([], [skipped_case(template, why) for template in templates])
+    skipped: list[Case] = []
+    if why := device.native.why_no_prefetch():
+        skipped = [skipped_case(each.template, why) for each in timed if each.mover == "prefetch"]
+        timed = [each for each in timed if each.mover != "prefetch"]
+    if device.description.backend != "cuda":
+        why = "CUPTI counts migrations of CUDA's managed memory alone; timing says how it moves here"
+        skipped += [skipped_case(each.template, why) for each in counted]
+        counted = []
+    batches = [Batch(len(timed), _SECONDS_A_PROBE * len(timed), partial(_probe, device, timed))]
+    if counted:
+        batches.append(Batch(len(counted), _SECONDS_A_PASS * len(counted), partial(_count, device, counted)))
+    return Planned(batches, skipped)
+
+
+def _why_not(device: OpenDevice, memory_bytes: int) -> str | None:
+    if memory_bytes < _NEEDED_BYTES:
+        return f"needs {format_bytes(_NEEDED_BYTES)} of memory, of which {format_bytes(memory_bytes)} may be taken"
+    return device.native.why_no_migration()
+
+
+def _probe(device: OpenDevice, chosen: Sequence[Probe]) -> Prepared:
+    try:
+        array = MigrationArray(device.native)
+    except IsthmusError as error:
+        return Prepared([], [[skipped_case(each.template, reason_of(error))] for each in chosen])
+    return Prepared([ProbeSubject(each, array) for each in chosen])
+
+
+def _count(device: OpenDevice, chosen: Sequence[Pass]) -> Prepared:
+    try:
+        array = MigrationArray(device.native)
+    except IsthmusError as error:
+        return Prepared([], [[skipped_case(each.template, reason_of(error))] for each in chosen])
+    libraries = cupti_libraries(device.description.api_version)
+    return Prepared([], [[case] for case in count(array, libraries, chosen)])
