@@ -60,3 +60,9 @@ def synthetic_strided() -> ModuleType:
 def synthetic_overlap() -> ModuleType:
     """tests/synthetic_overlap.py: cases of the overlap experiment."""
     return _load("synthetic_overlap")
+
+
+@pytest.fixture(scope="session")
+def synthetic_migrations() -> ModuleType:
+    """tests/synthetic_migrations.py: managed memory of known units, and the cases that it gives."""
+    return _load("synthetic_migrations")

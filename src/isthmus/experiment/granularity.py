@@ -17,8 +17,8 @@ from isthmus.record import Case, format_bytes
 __all__ = ["plan"]
 
 # Seconds that they should take; the weights of their batches.
-_SECONDS_A_PROBE = 0.12
-_SECONDS_A_PASS = 0.3
+_SECONDS_A_PROBE = 0.08
+_SECONDS_A_PASS = 0.2
 # The array, and the same on the host while it is filled and looked at.
 _NEEDED_BYTES = 2 * (ARRAY_BYTES + BLOCK_BYTES)
 
@@ -27,20 +27,25 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Two batches: probes, and after them the passes that are counted, since counting stays in the driver's way."""
     timed, counted = probes(options.mode), passes()
     if why := _why_not(device, memory_bytes):
-        templates = [*(each.template for each in timed), *(each.template for each in counted)]
-        return Planned([], [skipped_case(template, why) for template in templates])
+        return Planned([], _skipped([*(each.template for each in timed), *(each.template for each in counted)], why))
     skipped: list[Case] = []
     if why := device.native.why_no_prefetch():
-        skipped = [skipped_case(each.template, why) for each in timed if each.mover == "prefetch"]
+        skipped = _skipped([each.template for each in timed if each.mover == "prefetch"], why)
         timed = [each for each in timed if each.mover != "prefetch"]
     if device.description.backend != "cuda":
         why = "CUPTI counts migrations of CUDA's managed memory alone; timing says how it moves here"
-        skipped += [skipped_case(each.template, why) for each in counted]
+        skipped += _skipped([each.template for each in counted], why)
         counted = []
     batches = [Batch(len(timed), _SECONDS_A_PROBE * len(timed), partial(_probe, device, timed))]
     if counted:
         batches.append(Batch(len(counted), _SECONDS_A_PASS * len(counted), partial(_count, device, counted)))
     return Planned(batches, skipped)
+
+
+def _skipped(templates: Sequence[Case], why: str) -> list[Case]:
+    """One case for each method and direction: no distance or stride is the reason."""
+    firsts = {(each.method, each.direction): each for each in reversed(templates)}
+    return [skipped_case(each, why) for each in reversed(firsts.values())]
 
 
 def _why_not(device: OpenDevice, memory_bytes: int) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from isthmus.errors import IsthmusError
+from isthmus.experiment import granularity
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.devices import OpenDevice
@@ -52,9 +53,14 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         if measured:
             weight = least_seconds(size) * len(measured)
             batches.append(Batch(len(measured), weight, partial(_prepare, device, measured)))
-    if "managed" in chosen and not device.native.why_not("managed") and (why := device.native.why_no_migration()):
-        # What is measured then tells nothing about migration, so the record says so once.
-        skipped.append(skipped_case(Case(experiment=NAME, method="migration", host_memory="managed", bytes=0), why))
+    if "managed" in chosen and not device.native.why_not("managed"):
+        if why := device.native.why_no_migration():
+            # What is measured then tells nothing about migration, so the record says so once.
+            skipped.append(skipped_case(Case(experiment=NAME, method="migration", host_memory="managed", bytes=0), why))
+        else:
+            grains = granularity.plan(device, options, memory_bytes)
+            batches += grains.batches
+            skipped += grains.skipped
     return Planned(batches, skipped)
 
 

@@ -9,7 +9,6 @@ Three kinds of probes, each by touches of the device and by touches of the CPU, 
 - ``stride``: pages at a stride are touched in turn; from the unit on each waits for its own migration.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, HOST_PAGE_BYTES, MigrationArray
@@ -26,12 +25,6 @@ _DISTANCES = (0, *powers_of_two(12, 21))
 # Of the smallest part the last page is not among those that are touched before.
 _PARTS = powers_of_two(14, 22)
 _STRIDES = powers_of_two(12, 22)
-_KINDS: Mapping[ModeName, Sequence[str]] = {
-    # Without strides below a block: the last of them is what a touch takes that has to wait.
-    "quick": ("neighbour",),
-    "default": ("neighbour", "grown", "stride"),
-    "full": ("neighbour", "grown", "stride"),
-}
 
 
 class Probe(NamedTuple):
@@ -80,15 +73,16 @@ class Probe(NamedTuple):
 
 def probes(mode: ModeName) -> list[Probe]:
     """Every probe of a mode; strides of a whole block in all of them, because other probes are judged by those."""
-    kinds = _KINDS[mode]
     found = []
     movers: tuple[tuple[str, Direction], ...] = (("device", "h2d"), ("host", "d2h"))
     for mover, direction in movers:
         found += [Probe("neighbour", mover, direction, distance) for distance in _DISTANCES]
+        if mode == "quick":
+            found.append(Probe("stride", mover, direction, BLOCK_BYTES))
+            continue
         found += [Probe("neighbour", "prefetch", direction, distance) for distance in _DISTANCES]
-        found += [Probe("grown", mover, direction, part) for part in _PARTS if "grown" in kinds]
-        strides = _STRIDES if "stride" in kinds else _STRIDES[-1:]
-        found += [Probe("stride", mover, direction, stride) for stride in strides]
+        found += [Probe("grown", mover, direction, part) for part in _PARTS]
+        found += [Probe("stride", mover, direction, stride) for stride in _STRIDES]
     return found
 
 
