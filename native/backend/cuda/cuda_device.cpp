@@ -8,9 +8,11 @@
 
 #include "backend/cuda/context.hpp"
 #include "backend/cuda/describe.hpp"
+#include "backend/cuda/features.hpp"
 #include "backend/cuda/gate.hpp"
 #include "backend/cuda/memory.hpp"
 #include "backend/cuda/pieces.hpp"
+#include "backend/cuda/stream.hpp"
 
 namespace isthmus::cuda {
 namespace {
@@ -23,59 +25,6 @@ constexpr std::uint64_t gate_limit_nanoseconds = 2'000'000'000;
 PrimaryContext& context_of(const Region& region) {
     return static_cast<const CudaAllocation&>(*region.allocation).context();
 }
-
-class CudaStream final : public isthmus::Stream {
-  public:
-    CudaStream(ContextPointer context, cuda::Stream stream) : context_(std::move(context)), stream_(stream) {}
-    ~CudaStream() override {
-        const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
-    }
-    Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
-    cuda::Stream get() const { return stream_; }
-    // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
-    Result<DevicePointer> result() {
-        if (result_ == nullptr) {
-            ISTHMUS_TRY_ASSIGN(memory, reserve(context_, MemoryKind::device, sizeof(VerifyResult), nullptr));
-            ISTHMUS_TRY(memory->acquire());
-            result_ = std::move(memory);
-        }
-        return static_cast<const CudaAllocation&>(*result_).address();
-    }
-
-  private:
-    ContextPointer context_;
-    cuda::Stream stream_;
-    std::unique_ptr<Allocation> result_;
-};
-
-class CudaEvent final : public isthmus::Event {
-  public:
-    CudaEvent(ContextPointer context, cuda::Event event) : context_(std::move(context)), event_(event) {}
-    ~CudaEvent() override {
-        const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuEventDestroy, event_);
-    }
-    cuda::Event get() const { return event_; }
-
-  private:
-    ContextPointer context_;
-    cuda::Event event_;
-};
-
-using cuda::raw;
-cuda::Event raw(isthmus::Event& event) {
-    return static_cast<CudaEvent&>(event).get();
-}
-
-struct Features {
-    int multiprocessors = 1;
-    bool maps_host_memory = false;
-    bool registers_host_memory = false;
-    bool managed = false;
-    bool concurrent_managed = false;
-    bool memory_pools = false;
-};
 
 class CudaDevice final : public isthmus::Device {
   public:
@@ -392,28 +341,7 @@ class CudaDevice final : public isthmus::Device {
     cuda::Device ordinal_;
 };
 
-Result<Features> read_features(const PrimaryContext& context) {
-    Features features;
-    ISTHMUS_TRY_ASSIGN(multiprocessors, context.attribute(attribute_multiprocessor_count));
-    features.multiprocessors = multiprocessors;
-    // An attribute that an old driver does not know means that the feature is not there.
-    const auto has = [&context](int attribute) {
-        auto value = context.attribute(attribute);
-        return value.ok() && value.value() != 0;
-    };
-    features.maps_host_memory = has(attribute_can_map_host_memory);
-    features.registers_host_memory = has(attribute_host_register_supported);
-    features.managed = has(attribute_managed_memory);
-    features.concurrent_managed = has(attribute_concurrent_managed_access);
-    features.memory_pools = has(attribute_memory_pools_supported);
-    return features;
-}
-
 }  // namespace
-
-cuda::Stream raw(isthmus::Stream& stream) {
-    return static_cast<CudaStream&>(stream).get();
-}
 
 BackendListing list_devices() {
     BackendListing listing{"cuda", {}, "", {"libcuda.so.1"}, ""};

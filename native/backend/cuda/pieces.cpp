@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/memory.hpp"
+#include "backend/cuda/stream.hpp"
 
 namespace isthmus::cuda {
 namespace {

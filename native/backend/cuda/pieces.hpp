@@ -24,7 +24,4 @@ Result<std::unique_ptr<PreparedCopies>> prepare_batch(const std::shared_ptr<Prim
 Result<std::unique_ptr<PreparedCopies>> record_graph(const std::shared_ptr<PrimaryContext>& context, Stream stream,
                                                      const std::function<Status()>& enqueue);
 
-// Of a stream of this backend.
-Stream raw(isthmus::Stream& stream);
-
 }  // namespace isthmus::cuda

@@ -1,52 +1,19 @@
 // The host backend: device memory is host memory, copies are real and asynchronous, and a model adds what is missing.
 #include "backend/host/host_device.hpp"
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <numeric>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
-#include "backend/host/worker.hpp"
-#include "base/clock.hpp"
-#include "base/pages.hpp"
+#include "backend/host/core.hpp"
+#include "backend/host/memory.hpp"
+#include "backend/host/pieces.hpp"
+#include "backend/host/stream.hpp"
 
 namespace isthmus::host {
 namespace {
-
-// What the device's parts share and keep alive.
-struct Core {
-    explicit Core(Model m) : model(std::move(m)) {
-        for (const auto& [operation, fault] : model.faults) calls[operation] = 0;
-    }
-
-    Model model;
-    std::unordered_map<std::string, std::atomic<std::uint64_t>> calls;  // filled by the constructor only
-    std::atomic<std::size_t> device_bytes_used = 0;
-    std::atomic<std::size_t> locked_bytes_used = 0;
-    // One copy at a time in each direction, as on a link; taken only when a rate is modelled.
-    std::array<std::mutex, 2> engines;
-
-    // The fault that this call of `operation` meets, if any.
-    std::optional<FaultKind> meet(const std::string& operation) {
-        const auto fault = model.faults.find(operation);
-        if (fault == model.faults.end()) return std::nullopt;
-        const std::uint64_t call = ++calls.at(operation);
-        return call >= fault->second.first ? std::optional(fault->second.kind) : std::nullopt;
-    }
-};
-
-Status injected(FaultKind kind, const std::string& operation, std::size_t bytes) {
-    const Code code = kind == FaultKind::out_of_memory ? Code::out_of_memory : Code::call_failed;
-    return {code, operation + " failed for " + std::to_string(bytes) + " bytes: fault injected into the host backend"};
-}
-
-bool fails(const std::optional<FaultKind>& fault) {
-    return fault == FaultKind::fail || fault == FaultKind::out_of_memory;
-}
 
 // Sleeping is too coarse for microseconds and spinning wastes a core for seconds: sleep first, then spin.
 void wait_until(TimePoint deadline) {
@@ -55,133 +22,6 @@ void wait_until(TimePoint deadline) {
     while (now() < deadline) {
     }
 }
-
-// Every kind is ordinary memory; the model limits how much of it there is on the device, and how much may be locked.
-class HostAllocation final : public Allocation {
-  public:
-    HostAllocation(std::shared_ptr<Core> core, MemoryKind kind, std::size_t bytes, std::byte* pages)
-        : Allocation(kind, bytes), core_(std::move(core)), block_(source_of(kind), bytes), pages_(pages) {}
-    ~HostAllocation() override {
-        if (host() != nullptr) (void)release();
-    }
-
-    Status prepare() override {
-        if (pages_ != nullptr || !is_registered(kind()) || is_touched(kind())) return {};
-        ISTHMUS_TRY(block_.acquire());
-        pages_ = block_.data();
-        touch_pages(pages_, bytes());
-        return {};
-    }
-    Status acquire() override {
-        if (const auto fault = core_->meet("allocate"); fails(fault)) return injected(*fault, "allocate", bytes());
-        ISTHMUS_TRY(take());
-        if (pages_ == nullptr) {
-            if (Status status = block_.acquire(); !status.ok()) {
-                give_back();
-                return status;
-            }
-        }
-        set_host(pages_ != nullptr ? pages_ : block_.data());
-        if (is_touched(kind())) touch_pages(host(), bytes());
-        return {};
-    }
-    Status release() override {
-        set_host(nullptr);
-        if (pages_ == nullptr) block_.release();
-        give_back();
-        return {};
-    }
-
-  private:
-    // What the bytes count towards: the device's memory, locked memory or nothing.
-    std::atomic<std::size_t>* used() const {
-        if (is_on_device(kind())) return &core_->device_bytes_used;
-        return is_pageable(kind()) || kind() == MemoryKind::managed ? nullptr : &core_->locked_bytes_used;
-    }
-    Status take() {
-        if (used() == nullptr) return {};
-        const std::size_t most = is_on_device(kind()) ? core_->model.device_bytes : core_->model.locked_bytes;
-        const std::size_t in_use = *used() += bytes();
-        if (in_use <= most) return {};
-        *used() -= bytes();
-        const std::string what = is_on_device(kind()) ? "the modelled device has " : "the modelled limit leaves ";
-        return {Code::out_of_memory, what + std::to_string(most - (in_use - bytes())) +
-                                         (is_on_device(kind()) ? " bytes free" : " bytes to be locked")};
-    }
-    void give_back() const {
-        if (used() != nullptr) *used() -= bytes();
-    }
-
-    std::shared_ptr<Core> core_;
-    HostBlock block_;
-    std::byte* pages_;  // of the caller, or in block_ for good
-};
-
-class HostStream final : public Stream {
-  public:
-    explicit HostStream(std::shared_ptr<Core> core) : core_(std::move(core)) {}
-    Status synchronize() override {
-        const auto fault = core_->meet("synchronize");
-        Status status = worker_.drain();
-        if (status.ok() && fails(fault)) return injected(*fault, "synchronize", 0);
-        return status;
-    }
-    Worker& worker() { return worker_; }
-
-  private:
-    std::shared_ptr<Core> core_;
-    Worker worker_;
-};
-
-class HostEvent final : public Event {
-  public:
-    std::shared_ptr<std::atomic<TimePoint>> time = std::make_shared<std::atomic<TimePoint>>();
-};
-
-class HostGate final : public Gate {
-  public:
-    HostGate() : opened_(std::make_shared<std::atomic<bool>>(false)) {}
-    ~HostGate() override { release(); }
-    Status open() override {
-        release();
-        return {};
-    }
-    void close(Worker& worker) const {
-        worker.enqueue([opened = opened_] {
-            opened->wait(false);
-            return Status();
-        });
-    }
-
-  private:
-    void release() const {
-        *opened_ = true;
-        opened_->notify_all();
-    }
-    std::shared_ptr<std::atomic<bool>> opened_;
-};
-
-// The pieces of one side, by address; outlives the layout, but not the table.
-class Pieces {
-  public:
-    Pieces(const Layout& layout, const Extent& extent, const std::uint64_t* offsets)
-        : start_(reinterpret_cast<std::uintptr_t>(layout.allocation->host()) + layout.offset),
-          offsets_(layout.is_scattered() ? offsets : nullptr),
-          rows_(extent.rows),
-          pitch_(layout.pitch_bytes),
-          slice_pitch_(layout.slice_pitch_bytes) {}
-    // As a number until here, since a layout may count from before its allocation.
-    std::byte* at(std::size_t piece) const {
-        const std::size_t offset =
-            offsets_ != nullptr ? offsets_[piece] : piece / rows_ * slice_pitch_ + piece % rows_ * pitch_;
-        return reinterpret_cast<std::byte*>(start_ + offset);  // NOLINT(performance-no-int-to-ptr)
-    }
-
-  private:
-    std::uintptr_t start_;
-    const std::uint64_t* offsets_;
-    std::size_t rows_, pitch_, slice_pitch_;
-};
 
 class HostDevice final : public Device {
   public:
@@ -214,7 +54,7 @@ class HostDevice final : public Device {
     bool copy_blocks(MemoryKind) const override { return false; }
 
     Result<std::unique_ptr<Allocation>> reserve(MemoryKind kind, std::size_t bytes, std::byte* pages) override {
-        return std::unique_ptr<Allocation>(std::make_unique<HostAllocation>(core_, kind, bytes, pages));
+        return host::reserve(core_, kind, bytes, pages);
     }
     bool allocates_late(MemoryKind kind) const override { return !is_registered(kind); }
 

@@ -8,6 +8,7 @@
 #include "backend/opencl/launch.hpp"
 #include "backend/opencl/memory.hpp"
 #include "backend/opencl/query.hpp"
+#include "backend/opencl/section.hpp"
 #include "backend/opencl/stream.hpp"
 #include "kernels/kernels.hpp"
 
@@ -27,17 +28,6 @@ ClAllocation& allocation_of(const Region& region) {
 
 ClStream& stream_of(Stream& stream) {
     return static_cast<ClStream&>(stream);
-}
-
-// Copies need a host address of what is not on the device.
-Status check_addresses(const Allocation& one, const Allocation& other) {
-    for (const Allocation* memory : {&one, &other}) {
-        if (!is_on_device(memory->kind()) && memory->host() == nullptr) {
-            return {Code::unsupported, std::string(name_of(memory->kind())) +
-                                           " memory has no host address to copy from or to; a kernel reaches it"};
-        }
-    }
-    return {};
 }
 
 class ClDevice final : public isthmus::Device {
@@ -186,9 +176,7 @@ class ClDevice final : public isthmus::Device {
 
     Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                         const Extent& extent) override {
-        ISTHMUS_TRY(check_addresses(*destination.allocation, *source.allocation));
-        ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
-        ISTHMUS_TRY(copy_rect(stream_of(stream).get(), section));
+        ISTHMUS_TRY(opencl::copy_section(*context_, stream_of(stream).get(), destination, source, extent));
         return flush(stream_of(stream).get());
     }
 
@@ -380,43 +368,6 @@ class ClDevice final : public isthmus::Device {
         const Queue queue = stream_of(stream).get();
         ISTHMUS_TRY(launch.start_blocks(queue, unit_blocks(units, compute_units_), compute_units_));
         return flush(queue);
-    }
-
-    // NVIDIA's driver (580.159) calls sections invalid of which the last row, counted to its pitch, ends beyond the
-    // buffer: such a row, and the slice that it is in, is copied by itself.
-    Status copy_rect(Queue queue, Section section) const {
-        const bool to_device = is_on_device(section.destination.allocation->kind());
-        Layout& on_device = to_device ? section.destination : section.source;
-        Layout& on_host = to_device ? section.source : section.destination;
-        Extent& extent = section.extent;
-        if (extent.pieces() == 1) on_device.pitch_bytes = on_host.pitch_bytes = extent.width_bytes;
-        const bool is_deep = extent.slices > 1;
-        const auto count = is_deep ? &Extent::slices : &Extent::rows;
-        const auto pitch = is_deep ? &Layout::slice_pitch_bytes : &Layout::pitch_bytes;
-        const std::size_t end = on_device.offset + extent.*count * on_device.*pitch;
-        if (extent.pieces() > 1 && end > on_device.allocation->bytes()) {
-            Section last = section;
-            last.extent.*count = 1;
-            --(extent.*count);
-            for (Layout* layout : {&last.destination, &last.source}) layout->offset += extent.*count * layout->*pitch;
-            ISTHMUS_TRY(copy_rect(queue, section));
-            return copy_rect(queue, last);
-        }
-        // An origin has no pitch of its own: bytes of the first row.
-        const std::size_t origin[3] = {on_device.offset, 0, 0};
-        const std::size_t host_origin[3] = {on_host.offset, 0, 0};
-        const std::size_t region[3] = {extent.width_bytes, extent.rows, extent.slices};
-        const auto slice = [is_deep](const Layout& layout) { return is_deep ? layout.slice_pitch_bytes : 0; };
-        const Buffer buffer = static_cast<ClAllocation&>(*on_device.allocation).buffer();
-        const auto enqueue = [&](const auto& function, auto* memory) {
-            return cl().call(function, queue, buffer, non_blocking, static_cast<const std::size_t*>(origin),
-                             static_cast<const std::size_t*>(host_origin), static_cast<const std::size_t*>(region),
-                             on_device.pitch_bytes, slice(on_device), on_host.pitch_bytes, slice(on_host), memory, 0U,
-                             no_wait, no_event);
-        };
-        std::byte* const memory = on_host.allocation->host();
-        return to_device ? enqueue(cl().clEnqueueWriteBufferRect, static_cast<const void*>(memory))
-                         : enqueue(cl().clEnqueueReadBufferRect, static_cast<void*>(memory));
     }
 
     // Without it some drivers keep a command back until the host waits.

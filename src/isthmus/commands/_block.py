@@ -65,7 +65,7 @@ def print_block(console: "Console", block: Block) -> None:
         _line(console, line, "bold")
     margin = " " * (_INDENT + _LABEL)
     for row in block.rows:
-        first = " " * _INDENT + row.label.ljust(_LABEL)
+        first = f"{' ' * _INDENT}{row.label.ljust(_LABEL - 1)} "
         mark = "! " if row.is_remark else ""
         lines = textwrap.wrap(
             row.text,

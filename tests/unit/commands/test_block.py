@@ -75,3 +75,9 @@ def test_commands_of_one_remark_are_aligned() -> None:
     block.remark("Either of these:", _COMMAND, "ulimit -l unlimited")
     lines = _printed(block, 80).splitlines()[2:4]
     assert [len(line) - len(line.lstrip()) for line in lines] == [80 - len(_COMMAND)] * 2
+
+
+def test_a_label_longer_than_its_column_keeps_its_distance() -> None:
+    block = Block("cuda:0")
+    block.add("confidential_computing", "off")
+    assert "  confidential_computing off" in _printed(block, 80)

@@ -1,0 +1,60 @@
+// Streams and events of the CUDA backend.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "backend/cuda/memory.hpp"
+
+namespace isthmus::cuda {
+
+class CudaStream final : public isthmus::Stream {
+  public:
+    CudaStream(std::shared_ptr<PrimaryContext> context, cuda::Stream stream)
+        : context_(std::move(context)), stream_(stream) {}
+    ~CudaStream() override {
+        const Api& cu = context_->api();
+        if (context_->make_current().ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
+    }
+    Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
+    cuda::Stream get() const { return stream_; }
+    // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
+    Result<DevicePointer> result() {
+        if (result_ == nullptr) {
+            ISTHMUS_TRY_ASSIGN(memory, reserve(context_, MemoryKind::device, sizeof(VerifyResult), nullptr));
+            ISTHMUS_TRY(memory->acquire());
+            result_ = std::move(memory);
+        }
+        return static_cast<const CudaAllocation&>(*result_).address();
+    }
+
+  private:
+    std::shared_ptr<PrimaryContext> context_;
+    cuda::Stream stream_;
+    std::unique_ptr<Allocation> result_;
+};
+
+class CudaEvent final : public isthmus::Event {
+  public:
+    CudaEvent(std::shared_ptr<PrimaryContext> context, cuda::Event event)
+        : context_(std::move(context)), event_(event) {}
+    ~CudaEvent() override {
+        const Api& cu = context_->api();
+        if (context_->make_current().ok()) (void)cu.call(cu.cuEventDestroy, event_);
+    }
+    cuda::Event get() const { return event_; }
+
+  private:
+    std::shared_ptr<PrimaryContext> context_;
+    cuda::Event event_;
+};
+
+// Of a stream and an event of this backend.
+inline cuda::Stream raw(isthmus::Stream& stream) {
+    return static_cast<CudaStream&>(stream).get();
+}
+inline cuda::Event raw(isthmus::Event& event) {
+    return static_cast<CudaEvent&>(event).get();
+}
+
+}  // namespace isthmus::cuda

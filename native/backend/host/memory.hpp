@@ -1,0 +1,14 @@
+// Allocations of the host backend.
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.hpp"
+#include "backend/host/core.hpp"
+
+namespace isthmus::host {
+
+// Every kind is ordinary memory; the model limits how much of it there is on the device, and how much may be locked.
+std::unique_ptr<Allocation> reserve(std::shared_ptr<Core> core, MemoryKind kind, std::size_t bytes, std::byte* pages);
+
+}  // namespace isthmus::host
