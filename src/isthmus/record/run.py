@@ -31,8 +31,8 @@ SCHEMA_VERSION = 4
 Direction = Literal["h2d", "d2h", "both", "peer"]
 # What a stream's commands are timed by.
 CommandMetric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
-# Besides, times of phases, where one sample has several: copies in with the device's computing, copies out with the CPU's (the
-# paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time.
+# Besides, times of phases, where one sample has several: copies in with the device's computing, copies out with the
+# CPU's (the paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time.
 Metric = Literal[
     CommandMetric,
     "in_seconds",
