@@ -66,3 +66,9 @@ def synthetic_overlap() -> ModuleType:
 def synthetic_migrations() -> ModuleType:
     """tests/synthetic_migrations.py: managed memory of known units, and the cases that it gives."""
     return _load("synthetic_migrations")
+
+
+@pytest.fixture(scope="session")
+def synthetic_managed() -> ModuleType:
+    """tests/synthetic_managed.py: cases of the managed experiment."""
+    return _load("synthetic_managed")

@@ -27,11 +27,16 @@ from isthmus.model.breakeven_seed import SEED_ANSWERS, seed_threshold, seed_word
 from isthmus.model.breakeven_thresholds import Contest
 from isthmus.model.breakeven_words import PLAIN_CASES, about_uses, case_words, size_words, spans_words, uses_words
 from isthmus.model.conclusions import findings, verdict
-from isthmus.model.contrast import Contrast, contrast
+from isthmus.model.contrast import Contrast, contrast, ratio
 from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
+from isthmus.model.managed import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
+from isthmus.model.managed_comparison import PaperFigure, paper_figures
+from isthmus.model.managed_published import PAPER_BOTH_RATIO, PAPER_PERCENT, PAPER_STRIDE, PAPER_WHOLE_RATIO
+from isthmus.model.managed_thresholds import WHOLE_COPIES, Overtaking, overtakings
+from isthmus.model.managed_words import managed_answer, phases_words
 from isthmus.model.method_table import Choice, HeldOut, MethodTable, held_out, share_within
 from isthmus.model.overlap import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps, traced
 from isthmus.model.overlap_exchange import Exchange, exchanges
@@ -88,9 +93,14 @@ __all__ = [
     "BREAKEVEN_WAYS",
     "EXISTING",
     "LARGE_BYTES",
+    "MANAGED_WAYS",
     "MEMORY_NAMES",
     "NEW_WAYS",
     "ONE_WAY",
+    "PAPER_BOTH_RATIO",
+    "PAPER_PERCENT",
+    "PAPER_STRIDE",
+    "PAPER_WHOLE_RATIO",
     "PHASES",
     "PIECE_METHODS",
     "PLAIN_CASES",
@@ -102,6 +112,7 @@ __all__ = [
     "STRIDED_METHODS",
     "TOLERANCE",
     "TYPICAL_PIECES",
+    "WHOLE_COPIES",
     "AgreementShare",
     "AllocationCosts",
     "BatchingCell",
@@ -124,9 +135,15 @@ __all__ = [
     "Finding",
     "HalfSize",
     "HeldOut",
+    "ManagedPoint",
+    "ManagedWay",
     "MethodTable",
+    "Movement",
     "NodeRates",
     "Overlap",
+    "Overtaking",
+    "PaperFigure",
+    "Pattern",
     "PeerRate",
     "Phase",
     "PinnedChoice",
@@ -177,21 +194,27 @@ __all__ = [
     "layout_words",
     "link_rate",
     "main_overlaps",
+    "managed_answer",
     "memory_name",
     "method_words",
     "most_complete",
+    "movements",
     "multiple_digits",
     "node_rates",
     "overlaps",
+    "overtakings",
     "paddings",
+    "paper_figures",
     "peak",
     "peer_rates",
+    "phases_words",
     "pinned_choices",
     "pinned_crossovers",
     "plainest_surfaces",
     "plateau",
     "published_costs",
     "published_share",
+    "ratio",
     "reference_size",
     "row_cost",
     "row_thresholds",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
-from isthmus.report import allocation, batching, breakeven, overlap, strided, threads
+from isthmus.report import allocation, batching, breakeven, managed, overlap, strided, threads
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
@@ -13,6 +13,7 @@ _EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (
     allocation.section,
     batching.section,
     breakeven.section,
+    managed.section,
     overlap.section,
     strided.section,
     threads.section,

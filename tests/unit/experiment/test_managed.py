@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from isthmus import _native
 from isthmus.errors import OutOfMemory
 from isthmus.experiment import managed_subjects
 from isthmus.experiment.devices import OpenDevice, open_device, probe
@@ -202,8 +203,8 @@ def test_memory_that_cannot_be_had_ends_its_cases_alone(monkeypatch: pytest.Monk
         return allocate(kind, size)
 
     monkeypatch.setattr(device.native, "allocate", refuse, raising=False)
-    stream = managed_subjects._native.Stream(open_device("host").native)
-    monkeypatch.setattr(managed_subjects._native, "Stream", lambda _: stream)
+    stream = _native.Stream(open_device("host").native)
+    monkeypatch.setattr(_native, "Stream", lambda _: stream)
     cases = visited(device, QUICK._replace(memory=["pinned", "pageable"]))
     assert {case.note for case in cases if case.host_memory == "pinned"} == {"no more locked memory"}
     assert all(case.verified == "yes" for case in cases if case.host_memory == "pageable")

@@ -1,0 +1,67 @@
+"""Names and looks of the ways to move an array, wherever a report shows them."""
+
+from collections.abc import Mapping, Sequence
+
+from isthmus.model import ManagedWay, Movement
+from isthmus.record import Run, format_bytes
+from isthmus.report.grid import Cell
+from isthmus.report.labels import run_label
+from isthmus.report.palette import Look, look, numbered_look
+
+__all__ = ["MISSING", "Source", "movement_title", "place_label", "way_label", "way_look"]
+
+MISSING = Cell("-", state="missing", detail="not measured")
+
+# The index of a run, and what it measured.
+Source = tuple[int, Movement]
+
+_LABELS = {
+    "explicit_whole": "copy all",
+    "explicit_touched": "copy touched",
+    "managed": "on demand",
+    "prefetch_whole": "prefetch all",
+    "prefetch_touched": "prefetch touched",
+    "read_mostly": "read-mostly",
+    "prefer_device": "prefer device",
+    "accessed_by": "accessed-by",
+    "mapped": "mapped",
+    "system": "system",
+}
+# Kinds of memory keep their look where one way stands for them.
+_LOOKS: Mapping[ManagedWay, Look] = {
+    ManagedWay("explicit_whole", "pageable"): look("pageable"),
+    ManagedWay("explicit_whole", "pinned"): look("pinned"),
+    ManagedWay("explicit_touched", "pageable"): look("pageable_huge"),
+    ManagedWay("explicit_touched", "pinned"): look("write_combined"),
+    ManagedWay("managed", "managed"): look("managed"),
+    ManagedWay("prefetch_whole", "managed"): look("managed_prefetch"),
+    ManagedWay("prefetch_touched", "managed"): numbered_look(6),
+    ManagedWay("read_mostly", "managed"): numbered_look(2),
+    ManagedWay("prefer_device", "managed"): numbered_look(8),
+    ManagedWay("accessed_by", "managed"): numbered_look(7),
+    ManagedWay("mapped", "mapped"): look("mapped"),
+    ManagedWay("system", "pageable"): look("malloc"),
+}
+
+
+def way_label(way: ManagedWay) -> str:
+    """``copy all, pinned``; of ways that managed memory alone has the way: ``on demand``."""
+    label = _LABELS[way.method]
+    return f"{label}, {way.memory}" if way.method.startswith("explicit") else label
+
+
+def way_look(way: ManagedWay) -> Look:
+    """The way's curve."""
+    return _LOOKS[way]
+
+
+def place_label(movement: Movement, place: int) -> str:
+    """``10 %``, ``128 KiB``."""
+    return f"{place} %" if movement.pattern == "percent" else format_bytes(place)
+
+
+def movement_title(runs: Sequence[Run], source: Source) -> str:
+    """``1 GiB``, with the run's letter where there are several."""
+    index, movement = source
+    label = run_label(runs, index)
+    return format_bytes(movement.bytes) + (f": {label}" if label else "")

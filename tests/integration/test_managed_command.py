@@ -1,0 +1,87 @@
+"""`isthmus measure managed` as a user runs it: what it records, what it shows, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.experiment.devices import probe
+from isthmus.record import MIB, Run, read_run
+
+HANGS_SECONDS = 120
+QUICK = ("measure", "managed", "--quick", "--time", "0.5", "-o", "a.json")
+
+Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path) -> Isthmus:
+    """Runs a quick measurement with these words; gives how it ended, and the run."""
+
+    def run(*words: str) -> tuple[subprocess.CompletedProcess[str], Run]:
+        done = subprocess.run(
+            [sys.executable, "-m", "isthmus", *QUICK, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            timeout=HANGS_SECONDS,
+        )
+        return done, read_run(tmp_path / "a.json")
+
+    return run
+
+
+@pytest.mark.parametrize("device", ["host", "opencl:0"])
+def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(isthmus: Isthmus, device: str) -> None:
+    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
+        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+    done, run = isthmus("--device", device, "--sizes", "2MiB")
+    assert done.returncode == 0, done.stderr
+    assert run.end
+    assert run.end.status == "complete"
+    measured = [case for case in run.cases if not case.skipped]
+    assert {case.method for case in measured} >= {"explicit_whole", "explicit_touched", "managed", "mapped"}
+    assert {case.verified for case in measured} == {"yes"}
+    assert {case.fraction is None for case in measured} == {True, False}
+    assert all(case.samples("in_seconds") and case.samples("out_seconds") for case in measured)
+    # What this device does not have is not left out in silence.
+    skipped = [case for case in run.cases if case.skipped]
+    assert {"prefetch_whole", "read_mostly", "migration"} <= {case.method for case in skipped}
+    assert all(case.note for case in skipped)
+    assert "Thresholds, 2 MiB" in done.stdout
+    assert "Pages of managed memory do not move here" in done.stdout.replace("\n", " ")
+
+
+def test_memory_kinds_and_sizes_can_be_chosen(isthmus: Isthmus) -> None:
+    done, run = isthmus("--device", "host", "--sizes", "1MiB,2MiB", "--memory", "pinned")
+    assert done.returncode == 0, done.stderr
+    assert {case.host_memory for case in run.cases} == {"pinned"}
+    assert {case.bytes for case in run.cases} == {MIB, 2 * MIB}
+
+
+def test_arrays_that_are_too_large_are_left_out_with_figures(isthmus: Isthmus) -> None:
+    _, run = isthmus("--device", "host", "--sizes", "2MiB", "--memory-budget", "1MiB")
+    assert run.cases
+    assert all(case.skipped for case in run.cases)
+    notes = {case.note for case in run.cases if case.method == "explicit_whole"}
+    assert notes == {"its buffers exceed the 1 MiB of host memory that this run may take; --memory-budget allows more"}
+
+
+def test_a_memory_kind_that_it_does_not_know_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", *QUICK, "--memory", "write_combined"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        timeout=HANGS_SECONDS,
+    )
+    assert done.returncode == 2
+    assert "there are pageable, pinned, managed, mapped" in done.stderr.replace("\n", " ")
