@@ -72,3 +72,9 @@ def synthetic_migrations() -> ModuleType:
 def synthetic_managed() -> ModuleType:
     """tests/synthetic_managed.py: cases of the managed experiment."""
     return _load("synthetic_managed")
+
+
+@pytest.fixture(scope="session")
+def synthetic_openacc() -> ModuleType:
+    """tests/synthetic_openacc.py: cases of the openacc experiment."""
+    return _load("synthetic_openacc")

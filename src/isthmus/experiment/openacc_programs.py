@@ -42,14 +42,17 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def series(self) -> dict[Metric, list[float]]:
-        """By metric; the time of a pass is that of its phases where the program gives no other."""
+        """By metric; the time of a pass is that of its phases where the program gives no other.
+
+        A phase of no time at all is none: managed memory has no copies of its own.
+        """
         passes = zip(self.in_seconds, self.out_seconds, strict=True)
         found: dict[Metric, list[float]] = {
             "host_seconds": self.host_seconds or [into + out for into, out in passes],
             "unpack_seconds": self.unpack_seconds,
         }
         found |= {metric: getattr(self, metric) for metric in _METRICS}
-        return {metric: samples for metric, samples in found.items() if samples}
+        return {metric: samples for metric, samples in found.items() if any(samples)}
 
 
 def device_environment(index: int, environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -38,6 +38,16 @@ from isthmus.model.managed_published import PAPER_BOTH_RATIO, PAPER_PERCENT, PAP
 from isthmus.model.managed_thresholds import WHOLE_COPIES, Overtaking, overtakings
 from isthmus.model.managed_words import managed_answer, phases_words
 from isthmus.model.method_table import Choice, HeldOut, MethodTable, held_out, share_within
+from isthmus.model.openacc import (
+    OPENACC_WAYS,
+    PUBLISHED_STENCIL_RATIOS,
+    PUBLISHED_WAY_RATIOS,
+    OpenaccTime,
+    OpenaccWork,
+    openacc_works,
+    whole_arrays,
+)
+from isthmus.model.openacc_words import openacc_part_label
 from isthmus.model.overlap import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps, traced
 from isthmus.model.overlap_exchange import Exchange, exchanges
 from isthmus.model.overlap_words import multiple_digits, way_words
@@ -97,6 +107,7 @@ __all__ = [
     "MEMORY_NAMES",
     "NEW_WAYS",
     "ONE_WAY",
+    "OPENACC_WAYS",
     "PAPER_BOTH_RATIO",
     "PAPER_PERCENT",
     "PAPER_STRIDE",
@@ -105,6 +116,8 @@ __all__ = [
     "PIECE_METHODS",
     "PLAIN_CASES",
     "PUBLISHED_RATES",
+    "PUBLISHED_STENCIL_RATIOS",
+    "PUBLISHED_WAY_RATIOS",
     "REFERENCE_BYTES",
     "SEED_ANSWERS",
     "SMALL_BYTES",
@@ -140,6 +153,8 @@ __all__ = [
     "MethodTable",
     "Movement",
     "NodeRates",
+    "OpenaccTime",
+    "OpenaccWork",
     "Overlap",
     "Overtaking",
     "PaperFigure",
@@ -201,6 +216,8 @@ __all__ = [
     "movements",
     "multiple_digits",
     "node_rates",
+    "openacc_part_label",
+    "openacc_works",
     "overlaps",
     "overtakings",
     "paddings",
@@ -240,6 +257,7 @@ __all__ = [
     "uses_words",
     "verdict",
     "way_words",
+    "whole_arrays",
     "width_thresholds",
     "width_words",
 ]

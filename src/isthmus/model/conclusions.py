@@ -9,6 +9,7 @@ from isthmus.model.batching_findings import batching_findings, batching_verdict
 from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
 from isthmus.model.finding import Finding
 from isthmus.model.managed_findings import managed_findings, managed_verdict
+from isthmus.model.openacc_findings import openacc_findings, openacc_verdict
 from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
 from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
@@ -41,6 +42,7 @@ _EXPERIMENTS = (
     _Experiment("batching", batching_findings, batching_verdict),
     _Experiment("breakeven", breakeven_findings, breakeven_verdict),
     _Experiment("managed", managed_findings, managed_verdict),
+    _Experiment("openacc", openacc_findings, openacc_verdict),
     _Experiment("overlap", overlap_findings, overlap_verdict),
     _Experiment("strided", strided_findings, strided_verdict),
     _Experiment("threads", threads_findings, threads_verdict),

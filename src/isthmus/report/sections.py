@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
-from isthmus.report import allocation, batching, breakeven, managed, overlap, strided, threads
+from isthmus.report import allocation, batching, breakeven, managed, openacc, overlap, strided, threads
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
@@ -14,6 +14,7 @@ _EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (
     batching.section,
     breakeven.section,
     managed.section,
+    openacc.section,
     overlap.section,
     strided.section,
     threads.section,
