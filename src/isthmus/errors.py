@@ -13,7 +13,10 @@ __all__ = [
     "RunFileError",
     "Unsupported",
     "UsageError",
+    "exit_code",
 ]
+
+_FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
 
 
 class IsthmusError(Exception):
@@ -50,3 +53,12 @@ class OutOfMemory(CallFailed):
 
 class RunFileError(IsthmusError):
     """A run file could not be read or written; the message names the file, the place and what was expected."""
+
+
+def exit_code(error: BaseException) -> int:
+    """What a process that ends by this exception tells its caller."""
+    if isinstance(error, KeyboardInterrupt):
+        return _INTERRUPTED
+    if isinstance(error, UsageError | RunFileError):
+        return _USAGE
+    return _DEVICE_ABSENT if isinstance(error, DeviceAbsent) else _FAILED

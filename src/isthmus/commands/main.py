@@ -10,7 +10,8 @@ import typer
 from isthmus.commands.devices import devices
 from isthmus.commands.measure import measure
 from isthmus.commands.report import report
-from isthmus.errors import DeviceAbsent, IsthmusError, RunFileError, UsageError
+from isthmus.errors import IsthmusError, UsageError, exit_code
+from isthmus.experiment.launcher import launched
 
 __all__ = ["app", "main"]
 
@@ -24,8 +25,6 @@ app = typer.Typer(
 app.command()(devices)
 app.command()(measure)
 app.command()(report)
-
-_FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
 
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
@@ -46,16 +45,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(words or ["--help"])
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        code = _INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        code = exit_code(interrupt)
     except _ParseError as error:
-        code = _fail(_USAGE, getattr(error, "format_message", error.__str__)())
+        code = _fail(exit_code(UsageError()), getattr(error, "format_message", error.__str__)())
     except IsthmusError as error:
-        code = _fail(_code(error), str(error))
+        code = _fail(exit_code(error), str(error))
     except OSError as error:
         # A reader that has all it wanted, such as head, is no failure; a full disk behind standard output is.
         closed = isinstance(error, BrokenPipeError)
-        code = 0 if closed else _fail(_FAILED, f"{error.filename or 'standard output'}: {error.strerror or error}")
+        code = (
+            0
+            if closed
+            else _fail(exit_code(error), f"{error.filename or 'standard output'}: {error.strerror or error}")
+        )
         # Python flushes once more when it ends, which must not raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
@@ -70,16 +73,12 @@ def _run(words: list[str]) -> int:
     except typer.Exit as exit_:
         return exit_.exit_code
     except typer.Abort:
-        return _INTERRUPTED
+        return exit_code(KeyboardInterrupt())
     return 0
 
 
-def _code(error: IsthmusError) -> int:
-    if isinstance(error, UsageError | RunFileError):
-        return _USAGE
-    return _DEVICE_ABSENT if isinstance(error, DeviceAbsent) else _FAILED
-
-
 def _fail(code: int, message: str) -> int:
-    print(f"isthmus: {message}", file=sys.stderr)
+    # Of several MPI ranks the first says it, since all of them end by the same error.
+    if launched(os.environ).rank == 0:
+        print(f"isthmus: {message}", file=sys.stderr)
     return code

@@ -7,14 +7,17 @@ import threading
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from isthmus.errors import RunFileError, UsageError
+from isthmus.errors import IsthmusError, RunFileError, UsageError
 
 if TYPE_CHECKING:
+    from isthmus.experiment.batch import Experiment
+    from isthmus.experiment.devices import OpenDevice
     from isthmus.experiment.options import ModeName, Options
+    from isthmus.experiment.ranks import Ranks
     from isthmus.record import Run
 
 __all__ = ["measure"]
@@ -25,8 +28,8 @@ def measure(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="allocation, bandwidth (the default), batching, breakeven, managed, openacc, overlap, strided, "
-            "threads, or all.",
+            help="allocation, bandwidth (the default), batching, breakeven, managed, openacc, overlap, stencil, "
+            "strided, threads, or all.",
         ),
     ] = None,
     device: Annotated[
@@ -101,39 +104,91 @@ def measure(
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
-    from isthmus.experiment.devices import open_device
-    from isthmus.experiment.measure import choose_experiments
-    from isthmus.experiment.measure import measure as run_experiments
-    from isthmus.report import prepare_page
+    from isthmus.experiment.agreement import first_trouble
+    from isthmus.experiment.ranks import join_ranks
 
     if build:
         _build_programs(experiments or [], Path(build))
         return
-    options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)._replace(
-        sides=_counts("--side", side), halos=_counts("--halo", halo), binaries=binaries
-    )
-    chosen = choose_experiments(experiments or [], options)  # Finds wrong names before a device is opened.
+    ranks = join_ranks()
+    with ranks:
+        wanted, trouble = None, None
+        try:
+            options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+            options = options._replace(sides=_counts("--side", side), halos=_counts("--halo", halo), binaries=binaries)
+            wanted = _prepare(experiments or [], options, device, output, ranks)
+        except IsthmusError as error:
+            trouble = error
+        trouble = first_trouble(ranks, wanted.device if wanted else None, wanted.options if wanted else None, trouble)
+    if trouble is not None:
+        raise trouble
+    assert wanted is not None
+    with ranks:
+        code = _lead(wanted, as_json) if ranks.leads else _follow(wanted)
+    raise typer.Exit(code)
+
+
+class _Wanted(NamedTuple):
+    """What a command line asks for, on a device that is open."""
+
+    options: "Options"
+    experiments: "list[Experiment]"
+    path: Path
+    device: "OpenDevice"
+
+
+def _prepare(names: list[str], options: "Options", device: str | None, output: Path | None, ranks: "Ranks") -> _Wanted:
+    from isthmus.experiment import stencil
+    from isthmus.experiment.agreement import open_for_rank
+    from isthmus.experiment.measure import choose_experiments
+
+    chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.
     path = output or Path(f"isthmus-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
     if not path.name.endswith((".json", ".json.gz")):
         raise UsageError(f"not a name for a run file: {path}; expected one that ends in .json or .json.gz")
-    opened = open_device(device, bind=True)
+    opened = open_for_rank(device, ranks)
+    if any(experiment.NAME == stencil.NAME for experiment in chosen):
+        stencil.check_options(options, opened.description.shares_host_memory, ranks.count)
     for number in (signal.SIGINT, signal.SIGTERM):
         # Who starts a run in the background may have ignored one of them.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
-    description = opened.description
-    print(f"measuring {description.spec}, {description.name}; run file {path}", file=sys.stderr)
+    return _Wanted(options, chosen, path, opened)
+
+
+def _lead(wanted: _Wanted, as_json: bool) -> int:
+    """Measure, save and show; gives the exit code, of all ranks if there are several."""
+    from isthmus.experiment.measure import measure as run_experiments
+    from isthmus.experiment.stencil_team import end
+    from isthmus.report import prepare_page
+
+    path, ranks = wanted.path, wanted.device.ranks
+    description = wanted.device.description
+    together = f" by {ranks.count} ranks" if ranks.count > 1 else ""
+    print(f"measuring {description.spec}, {description.name}{together}; run file {path}", file=sys.stderr)
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
     warm_up = threading.Thread(target=prepare_page, daemon=True)
     warm_up.start()
+    command = _recorded(sys.argv[1:])
     try:
         with _ProgressBar() as progress:
-            run_experiments(opened, options, chosen, path, _recorded(sys.argv[1:]), progress.update, warm_up.join)
+            run_experiments(
+                wanted.device, wanted.options, wanted.experiments, path, command, progress.update, warm_up.join
+            )
     except KeyboardInterrupt:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
         print(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}", file=sys.stderr)
         raise
-    _show(path, as_json)
+    code = _show(path, as_json)
+    end(ranks, code)
+    return code
+
+
+def _follow(wanted: _Wanted) -> int:
+    """Take part in what rank 0 measures."""
+    from isthmus.experiment.stencil_team import follow
+
+    return follow(wanted.device)
 
 
 def _build_programs(experiments: list[str], folder: Path) -> None:
@@ -226,8 +281,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _show(path: Path, as_json: bool) -> None:
-    """Table, verdict and page of a finished run. Raises typer.Exit with 1 if a case failed."""
+def _show(path: Path, as_json: bool) -> int:
+    """Table, verdict and page of a finished run; gives the exit code, 1 if a case failed."""
     from isthmus import report
     from isthmus.record import read_run
 
@@ -247,7 +302,7 @@ def _show(path: Path, as_json: bool) -> None:
             f"{page}: the page cannot be written: {trouble}; the run is saved, make the page elsewhere with: "
             f"isthmus report {path} --format html -o PAGE"
         )
-    raise typer.Exit(_exit_code(run))
+    return _exit_code(run)
 
 
 def _write_page(run: "Run", page: Path) -> str | None:

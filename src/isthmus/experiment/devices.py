@@ -12,6 +12,7 @@ from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.experiment.binding import bind_near
 from isthmus.experiment.default_device import default_device
 from isthmus.experiment.pci import pci_link, pci_numa_node
+from isthmus.experiment.ranks import ALONE, Ranks
 from isthmus.record import Backend, Device, Link, Placement
 
 __all__ = ["OpenDevice", "neighbours", "open_device", "open_native", "open_neighbour", "probe"]
@@ -27,7 +28,7 @@ class OpenDevice(NamedTuple):
     """A device that is open, its description, and where threads and memory were bound before it was opened.
 
     `model` is what the host backend pretends, as the user words it. `allowed_cpus` are the processors that this process
-    could use before it was bound.
+    could use before it was bound, and `ranks` are the processes that measure together.
     """
 
     native: _native.Device
@@ -35,6 +36,7 @@ class OpenDevice(NamedTuple):
     placement: Placement = Placement()
     model: str = ""
     allowed_cpus: frozenset[int] = frozenset()
+    ranks: Ranks = ALONE
 
 
 def probe() -> list[Backend]:

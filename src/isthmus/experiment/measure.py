@@ -18,6 +18,7 @@ from isthmus.experiment import (
     managed,
     openacc,
     overlap,
+    stencil,
     strided,
     threads,
 )
@@ -53,6 +54,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     managed.NAME: managed,
     openacc.NAME: openacc,
     overlap.NAME: overlap,
+    stencil.NAME: stencil,
     strided.NAME: strided,
     threads.NAME: threads,
 }
@@ -66,11 +68,12 @@ _MOST_SHARED_BYTES = 3 * GIB
 Progress = Callable[[int, int], None]
 
 
-def choose_experiments(names: Sequence[str], options: Options) -> list[Experiment]:
+def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -> list[Experiment]:
     """The experiments named, all of them for ``all``, or the default ones for none.
 
-    Raises UsageError for an unknown name, offering the nearest, and for a memory kind or direction that none of the
-    chosen experiments knows, and for a folder of OpenACC programs that has none.
+    Raises UsageError for an unknown name, offering the nearest, for a memory kind or direction that none of the
+    chosen experiments knows, for a folder of OpenACC programs that has none, and for an experiment that several `ranks`
+    cannot measure together.
     """
     known = (*EXPERIMENTS, _ALL)
     chosen = check_names("experiment", names or _DEFAULT, known)
@@ -83,6 +86,14 @@ def choose_experiments(names: Sequence[str], options: Options) -> list[Experimen
         if openacc.NAME not in {experiment.NAME for experiment in experiments}:
             raise UsageError("--binaries concerns openacc alone; leave it out, or measure openacc")
         check_folder(Path(options.binaries))
+    of_stencil = [experiment.NAME == stencil.NAME for experiment in experiments]
+    if (options.sides or options.halos) and not any(of_stencil):
+        raise UsageError("--side and --halo concern stencil alone; leave them out, or measure stencil")
+    if ranks > 1 and not all(of_stencil):
+        raise UsageError(
+            f"started as {ranks} MPI ranks, which measure stencil together and nothing else; run "
+            "`isthmus measure stencil` with them, and the rest without mpirun or srun"
+        )
     return experiments
 
 

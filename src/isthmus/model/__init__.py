@@ -74,6 +74,9 @@ from isthmus.model.shape import (
     steadiness,
     trend,
 )
+from isthmus.model.stencil import STENCIL_PHASES, Stencil, StencilPoint, StencilWay, stencils
+from isthmus.model.stencil_published import PUBLISHED_PAIRS, PUBLISHED_SIDES, PublishedPair
+from isthmus.model.stencil_words import phase_words, setting_words, stencil_words, way_label
 from isthmus.model.strided import STRIDED_METHODS, StridedCell, strided_cells
 from isthmus.model.strided_grid import StridedGrid, strided_grids
 from isthmus.model.strided_grid_findings import STRIDED_CHALLENGERS
@@ -115,12 +118,15 @@ __all__ = [
     "PHASES",
     "PIECE_METHODS",
     "PLAIN_CASES",
+    "PUBLISHED_PAIRS",
     "PUBLISHED_RATES",
+    "PUBLISHED_SIDES",
     "PUBLISHED_STENCIL_RATIOS",
     "PUBLISHED_WAY_RATIOS",
     "REFERENCE_BYTES",
     "SEED_ANSWERS",
     "SMALL_BYTES",
+    "STENCIL_PHASES",
     "STRIDED_CHALLENGERS",
     "STRIDED_METHODS",
     "TOLERANCE",
@@ -166,10 +172,14 @@ __all__ = [
     "Plateau",
     "Point",
     "PublishedCost",
+    "PublishedPair",
     "Severity",
     "SizedCost",
     "SpawnCost",
     "Steadiness",
+    "Stencil",
+    "StencilPoint",
+    "StencilWay",
     "StridedCell",
     "StridedGrid",
     "StridedThreshold",
@@ -224,6 +234,7 @@ __all__ = [
     "paper_figures",
     "peak",
     "peer_rates",
+    "phase_words",
     "phases_words",
     "pinned_choices",
     "pinned_crossovers",
@@ -240,6 +251,7 @@ __all__ = [
     "section_words",
     "seed_threshold",
     "seed_words",
+    "setting_words",
     "share_of",
     "share_within",
     "sides_words",
@@ -248,6 +260,8 @@ __all__ = [
     "spawn_costs",
     "spawn_fit",
     "steadiness",
+    "stencil_words",
+    "stencils",
     "strided_cells",
     "strided_grids",
     "thread_curves",
@@ -256,6 +270,7 @@ __all__ = [
     "trend",
     "uses_words",
     "verdict",
+    "way_label",
     "way_words",
     "whole_arrays",
     "width_thresholds",

@@ -13,6 +13,7 @@ from isthmus.model.openacc_findings import openacc_findings, openacc_verdict
 from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
 from isthmus.model.phrases import capitalised, describe_device
 from isthmus.model.quality import quality_findings
+from isthmus.model.stencil_findings import stencil_findings, stencil_verdict
 from isthmus.model.strided_findings import strided_findings, strided_verdict
 from isthmus.model.surroundings import surroundings_findings
 from isthmus.model.threads_findings import threads_findings, threads_verdict
@@ -44,6 +45,7 @@ _EXPERIMENTS = (
     _Experiment("managed", managed_findings, managed_verdict),
     _Experiment("openacc", openacc_findings, openacc_verdict),
     _Experiment("overlap", overlap_findings, overlap_verdict),
+    _Experiment("stencil", stencil_findings, stencil_verdict),
     _Experiment("strided", strided_findings, strided_verdict),
     _Experiment("threads", threads_findings, threads_verdict),
 )

@@ -6,7 +6,20 @@ from typing import Any, Literal
 
 from isthmus.report.palette import Look
 
-__all__ = ["Axis", "Drawn", "Row", "Spec", "Tiles", "Timeline", "bar", "curves_chart", "points_chart", "row", "tile"]
+__all__ = [
+    "Axis",
+    "Drawn",
+    "Row",
+    "Spec",
+    "Stacks",
+    "Tiles",
+    "Timeline",
+    "bar",
+    "curves_chart",
+    "layer",
+    "points_chart",
+]
+__all__ += ["row", "tile"]
 
 Row = dict[str, Any]
 
@@ -59,6 +72,20 @@ class Timeline:
 def bar(lane: str, begin: float, end: float, **told: str) -> Row:
     """What occupies the lane of this name from `begin` to `end`; `told` is what pointing at it shows, in order."""
     return {"kind": lane, "x": _rounded(begin), "x2": _rounded(end), **told}
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """Bars from top to bottom, each of layers, made by `layer`, one after the other; a kind of layer has one colour."""
+
+    kinds: tuple[Drawn, ...]
+    bars: tuple[str, ...]
+    x: Axis
+
+
+def layer(kind: str, of_bar: str, begin: float, end: float, **told: str) -> Row:
+    """What the bar of this name consists of from `begin` to `end`; `told` is what pointing at it shows, in order."""
+    return {"kind": kind, "y": of_bar, "x": _rounded(begin), "x2": _rounded(end), **told}
 
 
 @dataclass(frozen=True)

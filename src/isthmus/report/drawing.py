@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from isthmus.report.chart import Axis, Drawn, Row, Spec, Tiles, Timeline
+from isthmus.report.chart import Axis, Drawn, Row, Spec, Stacks, Tiles, Timeline
 
 __all__ = ["VegaLite", "draw"]
 
@@ -14,6 +14,7 @@ VegaLite = dict[str, Any]
 
 _HEIGHT = 340
 _LANE_HEIGHT = 44
+_BAR_HEIGHT = 30
 _TILE_HEIGHT = 34
 _MOST_TICKS = 8
 # All of a row, out of which the page picks what to show: with a list of fields, pointing near a point, and not at it,
@@ -36,10 +37,12 @@ _LABELS = {
 }
 
 
-def draw(spec: Spec | Timeline | Tiles) -> VegaLite:
+def draw(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
     """The specification with its data sets, as lists of rows."""
     if isinstance(spec, Tiles):
         return _tiles(spec)
+    if isinstance(spec, Stacks):
+        return _stacks(spec)
     if isinstance(spec, Timeline):
         return _timeline(spec)
     return _curves(spec) if spec.joined else _points(spec)
@@ -82,6 +85,28 @@ def _timeline(spec: Timeline) -> VegaLite:
         )
     )
     return _finished(chart, {"bars": bars})
+
+
+def _stacks(spec: Stacks) -> VegaLite:
+    layers = [each for kind in spec.kinds for each in kind.rows]
+    low, high = spec.x.domain or (0.0, max(each["x2"] for each in layers))
+    written: dict[str, Any] = {"labelExpr": _LABELS[spec.x.labels]} if spec.x.labels in _LABELS else {}
+    chart = (
+        alt.Chart(alt.NamedData("layers"), height=_BAR_HEIGHT * len(spec.bars), width="container")
+        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6)
+        .encode(
+            x=alt.X(
+                "x:Q",
+                title=spec.x.title,
+                scale=alt.Scale(domain=[low, high], nice=False),
+                axis=alt.Axis(grid=True, tickCount=_MOST_TICKS, **written),
+            ),
+            x2="x2:Q",
+            y=alt.Y("y:N", title=None, sort=spec.bars, axis=alt.Axis(ticks=False, labelLimit=220)),
+            color=alt.Color("kind:N", scale=_scale(spec.kinds, "color"), legend=None),
+        )
+    )
+    return _finished(chart, {"layers": layers})
 
 
 def _tiles(spec: Tiles) -> VegaLite:

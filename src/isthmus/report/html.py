@@ -13,7 +13,7 @@ from isthmus.record import Run
 from isthmus.report import vega
 from isthmus.report.bandwidth_charts import bandwidth_charts
 from isthmus.report.bandwidth_grid import grids
-from isthmus.report.chart import Spec, Tiles, Timeline
+from isthmus.report.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.report.drawing import VegaLite, draw
 from isthmus.report.facts import facts
 from isthmus.report.labels import run_title
@@ -63,7 +63,7 @@ def write(runs: Sequence[Run], out: TextIO) -> None:
     out.write(page)
 
 
-def _packed(spec: Spec | Timeline | Tiles) -> VegaLite:
+def _packed(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
     """The drawing with each data set as names and rows of values, half the size; page.js unpacks it."""
     drawn = draw(spec)
     packed = {

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from isthmus.report.chart import Spec, Tiles, Timeline
+from isthmus.report.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.report.grid import Grid
 from isthmus.report.palette import Look
 
@@ -15,7 +15,7 @@ class Chart:
 
     title: str
     label: str
-    spec: Spec | Timeline | Tiles
+    spec: Spec | Stacks | Timeline | Tiles
 
     @property
     def is_low(self) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.record import Run
-from isthmus.report import allocation, batching, breakeven, managed, openacc, overlap, strided, threads
+from isthmus.report import allocation, batching, breakeven, managed, openacc, overlap, stencil, strided, threads
 from isthmus.report.section import Section
 
 __all__ = ["sections"]
@@ -16,6 +16,7 @@ _EXPERIMENTS: tuple[Callable[[Sequence[Run]], Section | None], ...] = (
     managed.section,
     openacc.section,
     overlap.section,
+    stencil.section,
     strided.section,
     threads.section,
 )

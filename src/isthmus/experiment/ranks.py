@@ -1,0 +1,218 @@
+"""The processes that measure together over MPI: messages between them, and an end for all when one of them fails.
+
+No wait on MPI is without a limit: a launcher that does not end the others when one rank dies must not leave them there.
+"""
+
+import os
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.errors import IsthmusError, UsageError, exit_code
+from isthmus.experiment.launcher import Launched, launched
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Comm, Request
+
+__all__ = ["ALONE", "Ranks", "RanksBroken", "join_ranks"]
+
+T = TypeVar("T")
+Parts = npt.NDArray[np.float64]
+
+# Without any message that was waited for. The longest that a rank computes between two of them is some seconds.
+PATIENCE_SECONDS = 60.0
+# Short waits spin, as an MPI library would; long ones leave the processor to others.
+_SPIN_SECONDS = 0.005
+_NAP_SECONDS = 0.0005
+# What an interrupted rank leaves rank 0 to finish the run file, before it ends all.
+_GRACE_SECONDS = 5.0
+# A launcher that is told to end all ranks may drop what they have written and it has not passed on yet.
+_DELIVERY_SECONDS = 0.3
+_TALK, _LEFTWARD, _RIGHTWARD = 1, 2, 3
+
+
+class RanksBroken(RuntimeError):
+    """A rank failed or is gone, so that nothing can be measured any more; no IsthmusError, lest it become a skip."""
+
+
+class Ranks:
+    """This process among those that share a run; of one process alone nothing here needs MPI.
+
+    As a context it ends all ranks when an exception leaves it: with a message, by MPI's Abort.
+    """
+
+    def __init__(self, comm: "Comm | None" = None, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._comm = comm
+        self._patience = patience_seconds
+        self.rank = 0
+        self.count = 1
+        self.local_rank = 0
+        self.local_count = 1
+        if comm is not None:
+            from mpi4py import MPI
+
+            self.rank, self.count = comm.Get_rank(), comm.Get_size()
+            local = comm.Split_type(MPI.COMM_TYPE_SHARED)
+            self.local_rank, self.local_count = local.Get_rank(), local.Get_size()
+            local.Free()
+
+    @property
+    def host(self) -> str:
+        """The machine that this rank runs on."""
+        return socket.gethostname()
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the rank that plans, writes and prints."""
+        return self.rank == 0
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return self.name_of(self.rank, self.host)
+
+    @staticmethod
+    def name_of(rank: int, host: str) -> str:
+        """``rank 1 (node17)``."""
+        return f"rank {rank} ({host})"
+
+    def tell(self, message: object) -> None:
+        """Rank 0 sends the same to all others, which `listen` for it."""
+        if self._comm is not None:
+            self._wait([self._comm.isend(message, other, _TALK) for other in range(1, self.count)], "the other ranks")
+
+    def listen(self) -> Any:
+        """What rank 0 told."""
+        return self._receive(0)
+
+    def gather(self, own: T) -> list[T] | None:
+        """What every rank gives, by rank, on rank 0; None on the others."""
+        if self._comm is None:
+            return [own]
+        if self.leads:
+            return [own, *(self._receive(other) for other in range(1, self.count))]
+        self._wait([self._comm.isend(own, 0, _TALK)], "rank 0")
+        return None
+
+    def all_gather(self, own: T) -> list[T]:
+        """What every rank gives, by rank, on all."""
+        found = self.gather(own)
+        if found is None:
+            return list(self.listen())
+        self.tell(found)
+        return found
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+        if self._comm is not None:
+            self._wait([self._comm.Ibarrier()], "the other ranks")
+
+    def exchange(self, outgoing: Parts, incoming: Parts) -> None:
+        """Send to the left and to the right, and receive from the left and from the right, in a ring.
+
+        What goes to the left arrives there from the right.
+        """
+        if self._comm is None:
+            incoming[1][:], incoming[0][:] = outgoing[0], outgoing[1]
+            return
+        left, right = (self.rank - 1) % self.count, (self.rank + 1) % self.count
+        requests = [
+            self._comm.Irecv(incoming[0], left, _RIGHTWARD),
+            self._comm.Irecv(incoming[1], right, _LEFTWARD),
+            self._comm.Isend(outgoing[0], left, _LEFTWARD),
+            self._comm.Isend(outgoing[1], right, _RIGHTWARD),
+        ]
+        self._wait(requests, f"rank {left} or rank {right}")
+
+    def __enter__(self) -> "Ranks":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or self._comm is None:
+            return
+        code = exit_code(error)
+        if isinstance(error, KeyboardInterrupt):
+            if not self.leads:
+                time.sleep(_GRACE_SECONDS)
+        elif isinstance(error, IsthmusError | RanksBroken):
+            print(f"isthmus: {self.name}: {error}; all ranks end", file=sys.stderr)
+        else:
+            print(f"isthmus: {self.name} failed; all ranks end", file=sys.stderr)
+            traceback.print_exception(kind, error, trace)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        time.sleep(_DELIVERY_SECONDS)
+        self._comm.Abort(code)
+
+    def _receive(self, source: int) -> Any:
+        assert self._comm is not None
+        comm = self._comm
+        self._until(lambda: comm.iprobe(source, _TALK), f"rank {source}")
+        return comm.recv(source=source, tag=_TALK)
+
+    def _wait(self, requests: "list[Request]", for_whom: str) -> None:
+        left = requests
+
+        def arrived() -> bool:
+            nonlocal left
+            left = [request for request in left if not request.Test()]
+            return not left
+
+        self._until(arrived, for_whom)
+
+    def _until(self, condition: Callable[[], bool], for_whom: str) -> None:
+        """Raises RanksBroken when that takes longer than a rank that is alive would need."""
+        began = time.monotonic()
+        while not condition():
+            waited = time.monotonic() - began
+            if waited > self._patience:
+                raise RanksBroken(f"no message from {for_whom} for {self._patience:g} s, so it has died or hangs")
+            time.sleep(_NAP_SECONDS if waited > _SPIN_SECONDS else 0)
+
+
+# A process that no launcher started.
+ALONE = Ranks()
+
+
+def join_ranks() -> Ranks:
+    """The ranks of the launcher that started this process; ALONE, and MPI is not even loaded, where there is one.
+
+    Raises UsageError where mpi4py is absent, or knows nothing of the launcher.
+    """
+    found = launched(os.environ)
+    if found.ranks == 1:
+        return ALONE
+    return _connect(found)
+
+
+def _connect(found: Launched) -> Ranks:
+    one_of = f"started as rank {found.rank} of {found.ranks}"
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise UsageError(
+            f"{one_of}, which needs mpi4py: {error}; install it with: pip install 'isthmus[mpi]', or, for the MPI of a "
+            "cluster, pip install --no-binary mpi4py mpi4py with that MPI's mpicc on PATH"
+        ) from error
+    except RuntimeError as error:  # mpi4py's, where it finds no libmpi.
+        why = " ".join(str(error).split())
+        raise UsageError(
+            f"{one_of}, but mpi4py cannot load an MPI library: {why}; put the one that mpirun belongs to on "
+            "LD_LIBRARY_PATH, or install one with: pip install mpich"
+        ) from error
+    if MPI.COMM_WORLD.Get_size() != found.ranks:
+        library = MPI.Get_library_version().splitlines()[0].strip()
+        raise UsageError(
+            f"{one_of}, but the MPI that mpi4py uses ({library}) sees {MPI.COMM_WORLD.Get_size()}: it is another one "
+            "than the launcher's; start the ranks with its own mpirun, or build mpi4py against the launcher's MPI"
+        )
+    return Ranks(MPI.COMM_WORLD)

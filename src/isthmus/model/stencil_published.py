@@ -1,0 +1,35 @@
+"""What the paper on OpenACC found for halos of a stencil, and which of our ways are the ones that it compared.
+
+Source: IPSJ SIG Technical Report HPC-177-13, section 5.3 and figures 5 and 6: two ranks, a V100 each, 20 iterations,
+halos of one column, MPI excluded, one run each; directives move whole arrays of ordinary memory, or nvc++ makes all
+memory managed.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from isthmus.model.stencil import MANAGED, Stencil, StencilWay
+from isthmus.record import Interval
+
+__all__ = ["PUBLISHED_PAIRS", "PUBLISHED_SIDES", "PublishedPair"]
+
+PUBLISHED_SIDES = (30720, 61440)
+
+
+class PublishedPair(NamedTuple):
+    """Automatic against manual movement, with the same part of the machine packing: its time over theirs, by side."""
+
+    name: str
+    managed: StencilWay
+    explicit: StencilWay
+    ratios: Mapping[int, float]
+
+    def ours(self, stencil: Stencil) -> Interval | None:
+        """The same quotient of a stencil; None where one of the two was not measured."""
+        return stencil.ratio(self.managed, self.explicit)
+
+
+PUBLISHED_PAIRS = (
+    PublishedPair("the CPU packs", ("cpu_columns", MANAGED), ("cpu_whole", "pageable"), {30720: 1.87, 61440: 0.782}),
+    PublishedPair("the GPU packs", ("gpu_pack", MANAGED), ("gpu_pack", "pageable"), {30720: 1.03, 61440: 1.04}),
+)

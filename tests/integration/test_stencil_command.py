@@ -1,0 +1,216 @@
+"""`isthmus measure stencil` as a user starts it: alone, under mpirun, with ranks that differ or die."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from isthmus.experiment.devices import probe
+from isthmus.record import Run, read_run
+
+HANGS_SECONDS = 120
+ISTHMUS = (sys.executable, "-m", "isthmus")
+QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5", "-o", "a.json")
+# Too long for a test: what it is interrupted in.
+LONG = ("measure", "stencil", "--device", "host", "--side", "512", "--time", "600", "--full", "-o", "a.json")
+# Those that would make a process believe that it is one of several.
+LAUNCHERS = ("OMPI_", "PMI", "MV2_", "PALS_", "SLURM_", "HYDRA_", "MPI")
+
+Started = Callable[..., subprocess.Popen[str]]
+Ended = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(**more: str) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    return clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | more
+
+
+@pytest.fixture(scope="session")
+def mpirun() -> str:
+    """The mpirun of this environment's mpich; a test that needs one is skipped where there is none that works."""
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("needs mpi4py: pip install 'isthmus[mpi]'")
+    folders = [str(Path(sys.executable).parent), *sys.path, os.environ.get("PATH", "")]
+    # Beside the interpreter, or beside the packages where an environment borrows those of another.
+    folders += [str(Path(folder).parents[2] / "bin") for folder in sys.path if folder.endswith("site-packages")]
+    found = shutil.which("mpirun", path=os.pathsep.join(folders))
+    if found is None:
+        pytest.skip("needs mpirun: pip install 'isthmus[mpi]' brings MPICH's")
+    words = [found, "-n", "2", sys.executable, "-c", "from mpi4py import MPI; assert MPI.COMM_WORLD.Get_size() == 2"]
+    tried = subprocess.run(words, capture_output=True, text=True, check=False, env=environment(), timeout=HANGS_SECONDS)
+    if tried.returncode:
+        pytest.skip(f"needs an mpi4py that is of {found}: {tried.stderr.strip().splitlines()[-1:]}")
+    return found
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Started]:
+    """Starts these words in the test's folder; whatever is still there at the end of the test is ended."""
+    began: list[subprocess.Popen[str]] = []
+
+    def started(*words: str, **more: str) -> subprocess.Popen[str]:
+        began.append(
+            subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=tmp_path,
+                env=environment(**more),
+                start_new_session=True,
+            )
+        )
+        return began[-1]
+
+    yield started
+    for process in began:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def run(start: Started) -> Ended:
+    """The same, to its end."""
+
+    def ended(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        process = start(*words, **more)
+        out, err = process.communicate(timeout=HANGS_SECONDS)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    return ended
+
+
+def measured(path: Path) -> Run:
+    found = read_run(path)
+    assert found.end
+    assert found.end.status == "complete"
+    return found
+
+
+@pytest.mark.parametrize("device", ["host", "opencl:0"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_ranks_measure_together_and_one_of_them_tells(
+    run: Ended, tmp_path: Path, request: pytest.FixtureRequest, device: str, ranks: int
+) -> None:
+    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
+        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+    launcher = (request.getfixturevalue("mpirun"), "-n", str(ranks)) if ranks > 1 else ()
+    done = run(*launcher, *ISTHMUS, *QUICK, "--device", device, "--halo", "1,2")
+    assert done.returncode == 0, done.stderr
+    cases = measured(tmp_path / "a.json").cases
+    assert {case.ranks for case in cases} == {ranks}
+    assert {case.halo for case in cases} == {1, 2}
+    assert {case.verified for case in cases if not case.skipped} == {"yes"}
+    assert sum(not case.skipped for case in cases) >= 18
+    assert done.stdout.count("report a.html") == 1
+    assert done.stderr.count("measuring") == 1
+    setting = "one rank alone" if ranks == 1 else f"{ranks} ranks on one device"
+    assert f"Square of 48 points with halos of 1 column, {setting}" in done.stdout
+    assert "Managed over explicit memory, as the paper compares them" in done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
+
+
+def test_one_process_needs_no_mpi(run: Ended, tmp_path: Path) -> None:
+    """What would be imported raises: nothing of it may be needed, nor in a batch script of Slurm."""
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "mpi4py.py").write_text("raise ImportError('imported')")
+    path = os.pathsep.join([str(tmp_path / "none"), *sys.path])
+    alone = run(*ISTHMUS, *QUICK, "--device", "host", PYTHONPATH=path, SLURM_NTASKS="2", SLURM_PROCID="0")
+    assert alone.returncode == 0, alone.stderr
+    absent = run(*ISTHMUS, *QUICK, PYTHONPATH=path, PMI_SIZE="2", PMI_RANK="0")
+    assert absent.returncode == 2
+    assert "started as rank 0 of 2, which needs mpi4py: imported; install it with: pip install" in absent.stderr
+    other = run(*ISTHMUS, *QUICK, PYTHONPATH=path, PMI_SIZE="2", PMI_RANK="1")
+    assert (other.returncode, other.stderr) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("measure", "bandwidth"), "started as 2 MPI ranks, which measure stencil together and nothing else"),
+        (("measure",), "started as 2 MPI ranks"),
+        (
+            ("measure", "stencil", "--side", "7", "--halo", "4"),
+            "a side of 7 points is too short for halos of 4",
+        ),
+        (("measure", "stencil", "--side", "x"), "not numbers above 0: --side x"),
+        (("measure", "stencils"), "did you mean stencil?"),
+        (("measure", "stencil", "--nonsense"), "No such option"),
+    ],
+)
+def test_what_makes_no_sense_is_said_once(run: Ended, mpirun: str, words: tuple[str, ...], message: str) -> None:
+    done = run(mpirun, "-n", "2", *ISTHMUS, *words, "--device", "host")
+    assert done.returncode == 2
+    assert done.stderr.count(message) == 1, done.stderr
+
+
+def test_ranks_that_differ_are_told_who_has_what(run: Ended, mpirun: str) -> None:
+    one, other = ("-n", "1", *ISTHMUS, *QUICK, "--device", "host"), ("--halo", "1", ":")
+    done = run(mpirun, *one, *other, *one, "--halo", "2")
+    assert done.returncode == 2
+    assert done.stderr.count("the ranks have different options: rank 0 (") == 1, done.stderr
+    assert "halos=[2]" in done.stderr
+    done = run(mpirun, *one, ":", *one[:-1], "host:rate=1GB/s,copy=nonsense")
+    assert done.returncode == 2
+    assert done.stderr.count("isthmus: rank 1 (") == 1, done.stderr
+
+
+def children(pid: int) -> Iterator[int]:
+    """All processes below this one."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[1]) == pid:
+            child = int(path.parent.name)
+            yield child
+            yield from children(child)
+
+
+def rank_processes(process: subprocess.Popen[str], path: Path) -> dict[int, int]:
+    """Ranks of a run that has begun to measure, with the ids of their processes."""
+    deadline = time.monotonic() + HANGS_SECONDS
+    while not path.exists() or b'"verified"' not in path.read_bytes():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    found = {}
+    for child in children(process.pid):
+        variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+        found |= {int(each[9:]): child for each in variables if each.startswith(b"PMI_RANK=")}
+    return found
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_that_is_killed_ends_the_others(start: Started, mpirun: str, tmp_path: Path, victim: int) -> None:
+    process = start(mpirun, "-n", "2", *ISTHMUS, *LONG)
+    ranks = rank_processes(process, tmp_path / "a.json")
+    assert set(ranks) == {0, 1}
+    os.kill(ranks[victim], signal.SIGKILL)
+    process.communicate(timeout=HANGS_SECONDS)
+    assert process.returncode != 0
+    assert not any(Path(f"/proc/{pid}").exists() for pid in ranks.values())
+    assert read_run(tmp_path / "a.json").cases, "what was measured before can be read"
+
+
+def test_an_interrupted_run_is_a_valid_file(start: Started, mpirun: str, tmp_path: Path) -> None:
+    process = start(mpirun, "-n", "2", *ISTHMUS, *LONG)
+    ranks = rank_processes(process, tmp_path / "a.json")
+    os.kill(ranks[0], signal.SIGINT)
+    _, err = process.communicate(timeout=HANGS_SECONDS)
+    assert process.returncode == 130
+    assert err.count("isthmus: interrupted; what was measured is in a.json") == 1
+    found = read_run(tmp_path / "a.json")
+    assert found.end
+    assert found.end.status == "interrupted"
