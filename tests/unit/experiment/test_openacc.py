@@ -78,8 +78,8 @@ def test_every_program_has_every_way(mode: ModeName) -> None:
     for program in PROGRAMS:
         assert {point.way for point in found if point.program == program} == set(WAYS)
     fractions = {point.fraction for point in found if point.program == "contiguous"}
-    assert fractions == {point.fraction for point in found if point.program == "native"}
     assert 1.0 in fractions
+    assert {(point.fraction, point.way) for point in found if point.program == "native"} == {(1.0, "explicit")}
     assert 128 * KIB in {point.stride_bytes for point in found}
     assert {point.pack for point in found if point.program == "stencil"} == {"cpu", "gpu"}
 
@@ -180,7 +180,8 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int) -> None:
         pytest.skip(reason)
     array = NativeArray(device, size)
     start = array.expected
-    assert start == sum(i % 3343 for i in range(size // 8))
+    # Once over a sixteenth warms up.
+    assert start == sum(i % 3343 for i in range(size // 8)) + size // 8 // 16
     subject = NativeSubject(Point("native", "explicit", size, fraction=0.5), array)
     collected = Collected(subject.template)
     subject.visit(Quota(1, 3, 1000, 1.0), collected)
@@ -196,7 +197,8 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int) -> None:
     values = array.host.host_array().view(np.float64).copy()
     array.host.end_host_access()
     assert values.sum() == start + 4 * touched
-    assert values[touched - 1] - values[touched] == 4 - 1 if 0 < touched < 3343 else True
+    if touched:
+        assert values[touched - 1] - values[touched] == 4 - 1  # Three passes and a warm-up; before, one less than it.
 
 
 def test_wrong_sums_of_the_native_way_are_wrong_data(host: OpenDevice) -> None:
