@@ -59,6 +59,18 @@ def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(isthmus: 
     assert "Pages of managed memory do not move here" in done.stdout.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("fault", "memory"), [("copy:partial", "pageable"), ("doubles:partial", "managed"), ("section:partial", "pinned")]
+)
+def test_wrong_sums_fail_the_run(isthmus: Isthmus, fault: str, memory: str) -> None:
+    done, run = isthmus("--device", f"host:fault={fault}", "--sizes", "2MiB", "--memory", memory)
+    assert done.returncode == 1
+    assert "moved wrong data" in done.stderr
+    wrong = [case for case in run.cases if case.verified == "no"]
+    assert wrong
+    assert all("wrong data: the array adds up to" in case.note for case in wrong)
+
+
 def test_memory_kinds_and_sizes_can_be_chosen(isthmus: Isthmus) -> None:
     done, run = isthmus("--device", "host", "--sizes", "1MiB,2MiB", "--memory", "pinned")
     assert done.returncode == 0, done.stderr

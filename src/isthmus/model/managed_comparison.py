@@ -7,19 +7,18 @@ from isthmus.model.contrast import ratio
 from isthmus.model.managed import Movement, Pattern, movements, why_no_migration
 from isthmus.model.managed_published import (
     PAPER_BYTES,
-    PAPER_DENSE_RATIO,
     PAPER_DENSE_SECONDS,
     PAPER_EXPLICIT_SECONDS,
     PAPER_PERCENT,
     PAPER_STRIDE,
-    PAPER_STRIDE_RATIO,
+    PAPER_STRIDE_SECONDS,
     PAPER_WHOLE_RATIO,
     moved_whole,
     phases_told,
     touches_told,
 )
 from isthmus.model.managed_thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
-from isthmus.model.managed_words import managed_answer, times_words
+from isthmus.model.managed_words import managed_answer, times_words, touched_words
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
 __all__ = ["PaperFigure", "paper_figures"]
@@ -52,9 +51,18 @@ def _threshold(movement: Movement, known_within: float) -> list[PaperFigure]:
     if answer is None:
         return []
     here = managed_answer(movement.pattern, answer.threshold)
+    points = movement.curves[ON_DEMAND]
+    first, last = (
+        f"{format_seconds(points[place].seconds.median)} with {touched_words(movement.pattern, place)}"
+        for place in (min(points), max(points))
+    )
+    # The nearest copy of the whole array stands for all.
+    copied = movement.at(WHOLE_COPIES[0], max(points))
+    why = f"On demand takes {first} and {last}"
+    why += f", copying all {format_seconds(copied.seconds.median)}." if copied else "."
     if movement.pattern == "percent":
-        return [PaperFigure("managed wins", f"up to {PAPER_PERCENT} % touched", here)]
-    return [PaperFigure("managed wins", f"from strides of {format_bytes(PAPER_STRIDE)} on", here)]
+        return [PaperFigure("managed wins", f"up to {PAPER_PERCENT} % touched", here, why)]
+    return [PaperFigure("managed wins", f"from strides of {format_bytes(PAPER_STRIDE)} on", here, why)]
 
 
 def _whole(movement: Movement) -> list[PaperFigure]:
@@ -90,13 +98,19 @@ def _strides(movement: Movement, *, moves: bool) -> list[PaperFigure]:
     points = movement.curves.get(ON_DEMAND, {})
     figures: list[PaperFigure] = []
     dense = next(iter(points), None)
-    for place, published in ((dense, PAPER_DENSE_RATIO), (PAPER_STRIDE, PAPER_STRIDE_RATIO)):
+    for place, seconds in ((dense, PAPER_DENSE_SECONDS), (PAPER_STRIDE, PAPER_STRIDE_SECONDS)):
         explicit = None if place is None else movement.at(WHOLE_COPIES[0], place)
         # Only strides below the paper's threshold are those at which its managed array moved whole.
         if place is None or place not in points or explicit is None or (place >= PAPER_STRIDE) == (place == dense):
             continue
         why = touches_told(movement) if moves and not figures else ""
-        here = times_words(ratio(points[place].seconds, explicit.seconds))
+        published = f"{seconds / PAPER_EXPLICIT_SECONDS:.2f} times, {_to(seconds, PAPER_EXPLICIT_SECONDS)}"
+        gap = times_words(ratio(points[place].seconds, explicit.seconds))
+        here = f"{gap}, {_to(points[place].seconds.median, explicit.seconds.median)}"
         name = f"managed / explicit, every {format_bytes(place)}"
-        figures.append(PaperFigure(name, f"{published:.2f} times", here, why))
+        figures.append(PaperFigure(name, published, here, why))
     return figures
+
+
+def _to(managed: float, explicit: float) -> str:
+    return f"{format_seconds(managed)} to {format_seconds(explicit)}"
