@@ -36,7 +36,9 @@ void fill(Field& field) {
     const std::int64_t real = field.columns - 2 * field.halo;
     for (std::int64_t i = 0; i < field.rows; ++i) {
         for (std::int64_t j = 0; j < field.columns; ++j) {
-            const std::int64_t column = ((j - field.halo) % real + real) % real;
+            // Halos are narrower than the field, so that one step leads back into it.
+            std::int64_t column = j - field.halo;
+            column += column < 0 ? real : column >= real ? -real : 0;
             field.a[i * field.columns + j] = static_cast<double>((i + column) % kValues);
         }
     }

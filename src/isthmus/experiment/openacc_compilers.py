@@ -33,9 +33,9 @@ _GCC_MAJORS = range(17, 9, -1)
 _ASK_SECONDS = 20
 
 _NOTHING = (
-    "no compiler for OpenACC on NVIDIA devices: looked for nvc++ on PATH and below $NVHPC, and for {gcc}; install "
-    "gcc-offload-nvptx (Debian, Ubuntu: apt-get install g++ gcc-offload-nvptx) or the NVIDIA HPC SDK, or give programs "
-    "that were built elsewhere: --binaries FOLDER"
+    "no compiler for OpenACC on NVIDIA devices: looked for nvc++ on PATH and below $NVHPC_ROOT and $NVHPC, and for {gcc}; "
+    "install g++ with gcc-offload-nvptx (Debian; on Ubuntu 24.04 gcc-13-offload-nvptx) or the NVIDIA HPC SDK, or give "
+    "programs that were built elsewhere: --binaries FOLDER"
 )
 
 
@@ -84,9 +84,9 @@ def build_path(environment: Mapping[str, str]) -> str:
 def _nvcpp_paths(environment: Mapping[str, str]) -> Iterator[str]:
     if on_path := shutil.which("nvc++", path=environment.get("PATH", os.defpath)):
         yield on_path
-    if root := environment.get("NVHPC"):
-        patterns = ("bin/nvc++", "compilers/bin/nvc++", "Linux_*/*/compilers/bin/nvc++")
-        for pattern in patterns:
+    # What the kit's environment modules set: the folder of all versions, and that of one.
+    for variable, pattern in (("NVHPC_ROOT", "compilers/bin/nvc++"), ("NVHPC", "Linux_*/*/compilers/bin/nvc++")):
+        if root := environment.get(variable):
             yield from sorted(map(str, Path(root).glob(pattern)), reverse=True)
 
 

@@ -121,7 +121,8 @@ def test_nvcpp_shows_all(host: OpenDevice, compilers: Callable[[Compiler], None]
 
 def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.delenv("NVHPC", raising=False)
+    for variable in ("NVHPC", "NVHPC_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
     chosen, skipped = possible(gpu(host))
     assert {point.program for point in chosen} == {"native"}
     assert all("gcc-offload-nvptx" in case.note and "--binaries" in case.note for case in skipped)

@@ -107,9 +107,10 @@ def test_nvcpp_comes_first_because_it_has_the_managed_mode(machine: Machine) -> 
     assert "-gpu=managed" in compiler.flags["_managed"]
 
 
-def test_nvcpp_is_looked_for_where_nvhpc_says(machine: Machine, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("variable", "below"), [("NVHPC", "sdk"), ("NVHPC_ROOT", "sdk/Linux_x86_64/24.5")])
+def test_nvcpp_is_looked_for_where_its_kit_is(machine: Machine, tmp_path: Path, variable: str, below: str) -> None:
     path = machine.add("../sdk/Linux_x86_64/24.5/compilers/bin/nvc++", NVCPP)
-    found = find_compiler(machine.only_fakes | {"NVHPC": str(tmp_path / "sdk")})
+    found = find_compiler(machine.only_fakes | {variable: str(tmp_path / below)})
     assert Path(found.path).samefile(path)
 
 
