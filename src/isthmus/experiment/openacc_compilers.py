@@ -34,8 +34,8 @@ _ASK_SECONDS = 20
 
 _NOTHING = (
     "no compiler for OpenACC on NVIDIA devices: looked for nvc++ on PATH and below $NVHPC_ROOT and $NVHPC, and for "
-    "{gcc}; install g++ with gcc-offload-nvptx (Debian; on Ubuntu 24.04 gcc-13-offload-nvptx) or the NVIDIA HPC SDK, or "
-    "give programs that were built elsewhere: --binaries FOLDER"
+    "{gcc}; install g++ with gcc-offload-nvptx (Debian; on Ubuntu 24.04 gcc-13-offload-nvptx) or the NVIDIA HPC SDK, "
+    "or give programs that were built elsewhere: --binaries FOLDER"
 )
 
 
