@@ -78,3 +78,9 @@ def synthetic_managed() -> ModuleType:
 def synthetic_openacc() -> ModuleType:
     """tests/synthetic_openacc.py: cases of the openacc experiment."""
     return _load("synthetic_openacc")
+
+
+@pytest.fixture(scope="session")
+def synthetic_stencil() -> ModuleType:
+    """tests/synthetic_stencil.py: cases of the stencil experiment."""
+    return _load("synthetic_stencil")

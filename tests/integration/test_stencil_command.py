@@ -185,7 +185,7 @@ def rank_processes(process: subprocess.Popen[str], path: Path) -> dict[int, int]
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    found = {}
+    found: dict[int, int] = {}
     for child in children(process.pid):
         variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         found |= {int(each[9:]): child for each in variables if each.startswith(b"PMI_RANK=")}
@@ -202,6 +202,16 @@ def test_a_rank_that_is_killed_ends_the_others(start: Started, mpirun: str, tmp_
     assert process.returncode != 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in ranks.values())
     assert read_run(tmp_path / "a.json").cases, "what was measured before can be read"
+
+
+def test_a_device_that_fails_on_one_rank_ends_all(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    well, ill = (("-n", "1", *ISTHMUS, *QUICK, "--device", device) for device in ("host", "host:fault=copy:fail@90"))
+    done = run(mpirun, *well, ":", *ill)
+    assert done.returncode == 1
+    assert done.stderr.count("isthmus: rank 1 (") == 1, done.stderr
+    assert "copy failed for" in done.stderr
+    assert "all ranks end" in done.stderr
+    assert read_run(tmp_path / "a.json").cases
 
 
 def test_an_interrupted_run_is_a_valid_file(start: Started, mpirun: str, tmp_path: Path) -> None:

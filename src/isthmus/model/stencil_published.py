@@ -8,12 +8,13 @@ memory managed.
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from isthmus.model.openacc import PUBLISHED_STENCIL_RATIOS
 from isthmus.model.stencil import MANAGED, Stencil, StencilWay
 from isthmus.record import Interval
 
 __all__ = ["PUBLISHED_PAIRS", "PUBLISHED_SIDES", "PublishedPair"]
 
-PUBLISHED_SIDES = (30720, 61440)
+PUBLISHED_SIDES = tuple(PUBLISHED_STENCIL_RATIOS["cpu"])
 
 
 class PublishedPair(NamedTuple):
@@ -30,6 +31,8 @@ class PublishedPair(NamedTuple):
 
 
 PUBLISHED_PAIRS = (
-    PublishedPair("the CPU packs", ("cpu_columns", MANAGED), ("cpu_whole", "pageable"), {30720: 1.87, 61440: 0.782}),
-    PublishedPair("the GPU packs", ("gpu_pack", MANAGED), ("gpu_pack", "pageable"), {30720: 1.03, 61440: 1.04}),
+    PublishedPair(
+        "the CPU packs", ("cpu_columns", MANAGED), ("cpu_whole", "pageable"), PUBLISHED_STENCIL_RATIOS["cpu"]
+    ),
+    PublishedPair("the GPU packs", ("gpu_pack", MANAGED), ("gpu_pack", "pageable"), PUBLISHED_STENCIL_RATIOS["gpu"]),
 )

@@ -57,7 +57,7 @@ def expected(side: int) -> Doubles:
     for _ in range(ITERATIONS):
         up, down = np.roll(square, 1, 0), np.roll(square, -1, 0)
         left, right = np.roll(square, 1, 1), np.roll(square, -1, 1)
-        square = (up + down + left + right) * 0.25
+        np.multiply(up + down + left + right, 0.25, out=square)
     return square
 
 
@@ -71,7 +71,7 @@ def interior(device: OpenDevice, array: _native.Buffer, tile: Tile) -> Doubles:
         array = host
     array.begin_host_access()
     grid = array.host_array().view(np.float64)[: tile.side * tile.width].reshape(tile.side, tile.width)
-    found = grid[:, tile.halo : tile.halo + tile.columns].copy()
+    found: Doubles = grid[:, tile.halo : tile.halo + tile.columns].copy()
     array.end_host_access()
     return found
 
@@ -103,7 +103,8 @@ def computed(device: OpenDevice, point: Point, count: int) -> Doubles:
         return interior(device, own.result, Tile(point.side, point.halo, rank, count))
 
     with ThreadPoolExecutor(count) as threads:
-        return np.hstack(list(threads.map(part, range(count))))
+        square: Doubles = np.hstack(list(threads.map(part, range(count))))
+    return square
 
 
 @pytest.mark.parametrize(("count", "halo"), [(1, 1), (2, 1), (3, 4)])

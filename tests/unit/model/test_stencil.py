@@ -1,0 +1,115 @@
+"""What the stencil experiment concludes, on runs whose truth is known."""
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.model import Finding, findings, verdict
+from isthmus.model.stencil import stencils
+from isthmus.model.stencil_findings import stencil_findings, stencil_verdict
+from isthmus.model.stencil_published import PUBLISHED_PAIRS
+from isthmus.record import Run
+
+
+@pytest.fixture(scope="module")
+def paper(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
+    return synthetic.run(synthetic_stencil.cases())  # type: ignore[no-any-return]
+
+
+def by_topic(run: Run) -> dict[str, Finding]:
+    found = stencil_findings(run)
+    topics = [finding.topic for finding in found]
+    assert len(topics) == len(set(topics))
+    return dict(zip(topics, found, strict=True))
+
+
+def test_a_run_without_a_stencil_says_nothing(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    skipped = synthetic.run([synthetic_stencil.skip(64, ("gpu_pack", "managed"), "no")])
+    for run in (synthetic.h200(), skipped):
+        assert stencil_findings(run) == []
+        assert stencil_verdict(run) == ""
+
+
+def test_ratios_are_those_of_the_medians_with_what_their_intervals_leave(paper: Run) -> None:
+    for stencil in stencils(paper):
+        for pair in PUBLISHED_PAIRS:
+            ours = pair.ours(stencil)
+            assert ours
+            assert ours.median == pytest.approx(pair.ratios[stencil.side], rel=0.01)
+            assert ours.low < pair.ratios[stencil.side] < ours.high
+
+
+def test_managed_memory_is_compared_with_the_best_explicit_kind(paper: Run) -> None:
+    small = stencils(paper)[0]
+    assert small.managed_over_explicit("cpu_columns") is None, "no explicit kind of this way was measured"
+    packed = small.managed_over_explicit("gpu_pack")
+    assert packed
+    assert packed.median == pytest.approx(1.03, rel=0.01)
+
+
+def test_shares_are_those_of_the_phases(paper: Run) -> None:
+    point = stencils(paper)[0].points["cpu_whole", "pageable"]
+    assert point.share("copy_seconds") == pytest.approx(0.88, abs=0.01)
+    assert point.seconds.median == pytest.approx(10.0, rel=0.01)
+    assert point.mpi
+    assert point.mpi.median == pytest.approx(0.02, rel=0.01)
+
+
+def test_the_crossover_between_sides_is_told(paper: Run) -> None:
+    finding = by_topic(paper)["stencil_paper_cpu_columns"]
+    assert "Managed memory overtakes between 30720 and 61440 points." in finding.sentence
+    assert "in the paper 1.87 at 30720 and 0.782 at 61440 (2 ranks, a V100 each)" in finding.sentence
+    assert "At 61440 points the kernels alone take 12.0 s on managed memory" in finding.cause
+    packed = by_topic(paper)["stencil_paper_gpu_pack"].sentence
+    assert "Managed memory is slower on every square that was measured." in packed
+
+
+def test_the_fastest_way_is_told_with_its_phases(paper: Run) -> None:
+    sentence = by_topic(paper)["stencil_fastest_61440"].sentence
+    assert "A square of 61440 points with halos of 1 column, 2 ranks with 2 devices: fastest is packing" in sentence
+    assert "100 % computing, and MPI takes 40.0 ms beside it" in sentence
+
+
+def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
+    synthetic: ModuleType, synthetic_stencil: ModuleType
+) -> None:
+    ways = {("gpu_pack", "pinned"): (1.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (2.0, 0.1, 0.1, 0.1, 0.0)}
+    run = synthetic.run([synthetic_stencil.case(64, way, phases) for way, phases in ways.items()])
+    found = by_topic(run)["stencil_managed"]
+    assert "GPU packs 1.7" in found.sentence
+    assert found.fix == ("Move halos by hand: packing on the device and copying through pinned memory is fastest here.")
+
+
+def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
+    run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
+    assert by_topic(run)["stencil_managed"].fix.startswith("Managed memory may stay: packing on the device")
+    assert "one rank alone" in stencil_verdict(run)
+    assert "MPI" not in by_topic(run)["stencil_fastest_64"].sentence, "one rank alone sends nothing"
+
+
+def test_wider_halos_are_compared_on_one_side(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    made = [
+        synthetic_stencil.case(64, ("gpu_pack", "pinned"), (1.0, 0.1 * halo, 0.1, 0.1, 0.0), halo=halo)
+        for halo in (1, 2, 4)
+    ]
+    sentence = by_topic(synthetic.run(made))["stencil_halo"].sentence
+    assert "Halos of 1 and of 4 columns on a square of 64 points" in sentence
+    assert "1.30 s and 1.60 s" in sentence
+
+
+def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    right, wrong = ("gpu_pack", "pinned"), ("gpu_pack_mapped", "mapped")
+    phases = (1.0, 0.1, 0.1, 0.1, 0.0)
+    made = [synthetic_stencil.case(64, right, phases), synthetic_stencil.case(64, wrong, phases, verified="no")]
+    run = synthetic.run(made)
+    [stencil] = stencils(run)
+    assert stencil.failed == {wrong}
+    assert set(stencil.points) == {right}
+    assert "do not rely on this run" in verdict([run])
+
+
+def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
+    topics = [finding.topic for finding in findings(paper)]
+    assert "stencil_paper_cpu_columns" in topics
+    assert "on a square of 61440 points with halos of 1 column" in verdict([paper])
