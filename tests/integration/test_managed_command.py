@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from isthmus.record import MIB, Run, read_run
 
 HANGS_SECONDS = 120
 QUICK = ("measure", "managed", "--quick", "--time", "0.5", "-o", "a.json")
+
+# What a CUDA device has that no processor has.
+CUDA_WAYS = {"prefetch_whole", "prefetch_touched", "read_mostly", "prefer_device", "accessed_by"}
 
 Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
 
@@ -56,7 +60,22 @@ def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(isthmus: 
     assert {"prefetch_whole", "read_mostly", "migration"} <= {case.method for case in skipped}
     assert all(case.note for case in skipped)
     assert "Thresholds, 2 MiB" in done.stdout
-    assert "Pages of managed memory do not move here" in done.stdout.replace("\n", " ")
+    assert "Pages of managed memory do not move on demand here" in done.stdout.replace("\n", " ")
+
+
+def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
+    isthmus: Isthmus, tmp_path: Path, compiled: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(compiled("fake_cuda.cpp"), tmp_path / "libcuda.so.1")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    done, run = isthmus("--device", "cuda:0", "--sizes", "2MiB", "--memory", "managed,pageable")
+    assert done.returncode == 0, done.stderr
+    found = {case.method: case for case in run.cases if not case.skipped}
+    assert found.keys() >= CUDA_WAYS
+    assert {found[method].verified for method in CUDA_WAYS} == {"yes"}
+    [refused] = {case.note for case in run.cases if case.method == "system"}
+    assert "pageableMemoryAccess is 0" in refused
+    assert "managed memory advised as read-mostly takes" in done.stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize(

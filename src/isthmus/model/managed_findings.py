@@ -27,6 +27,10 @@ _ADVISED = tuple(ManagedWay(method, "managed") for method in ("read_mostly", "pr
 # Fewer ways at one place are no choice.
 _LEAST_WAYS = 4
 _MOST_STRIDES = 5
+_PAPER_WORDS: Mapping[Pattern, str] = {
+    "percent": f"up to about {PAPER_PERCENT} % touched",
+    "stride": f"from strides of about {format_bytes(PAPER_STRIDE)} on",
+}
 _Pair = tuple[int, ManagedPoint, ManagedPoint]
 
 
@@ -56,11 +60,9 @@ def managed_verdict(run: Run) -> str:
         for each in main.values()
         if (found := overtaking(each, ON_DEMAND, WHOLE_COPIES[0], known_within))
     ]
-    told = (
-        [f"{managed_way_name(ON_DEMAND)} beats {managed_way_name(WHOLE_COPIES[0])} {enumerated(answers)}"]
-        if answers
-        else []
-    )
+    told = []
+    if answers:
+        told.append(f"{managed_way_name(ON_DEMAND)} beats {managed_way_name(WHOLE_COPIES[0])} {enumerated(answers)}")
     if "percent" in main and (best := _fastest(main["percent"], 100)):
         told.append(f"with all of it touched, {managed_way_name(best[0])} is the fastest")
     return f"{'; '.join(told)}." if told else ""
@@ -79,26 +81,26 @@ def _threshold_finding(movement: Movement, known_within: float) -> Finding | Non
     told = [
         f"{managed_way_name(each.incumbent)} {managed_answer(movement.pattern, each.threshold)}" for each in answers
     ]
-    if movement.pattern == "percent":
-        topic, there = "managed_percent", f"up to about {PAPER_PERCENT} % touched"
-    else:
-        topic, there = "managed_stride", f"from strides of about {format_bytes(PAPER_STRIDE)} on"
-    text = (
-        f"Of an array of {format_bytes(movement.bytes)}, {managed_way_name(ON_DEMAND)} beats {enumerated(told)}; "
-        f"on the paper's V100 it beat the former {there}."
-        if answers[0].incumbent == WHOLE_COPIES[0]
-        else f"Of an array of {format_bytes(movement.bytes)}, {managed_way_name(ON_DEMAND)} beats {enumerated(told)}."
-    )
-    return Finding("info", topic, text, fix=_threshold_fix(answers[0]))
+    text = f"Of an array of {format_bytes(movement.bytes)}, {managed_way_name(ON_DEMAND)} beats {enumerated(told)}"
+    # The paper copies from pageable memory alone.
+    if answers[0].incumbent == WHOLE_COPIES[0]:
+        text += f"; on the paper's V100 it beat the former {_PAPER_WORDS[movement.pattern]}"
+    return Finding("info", f"managed_{movement.pattern}", f"{text}.", fix=_threshold_fix(movement, answers[0]))
 
 
-def _threshold_fix(answer: Overtaking) -> str:
+def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
+    """What to do where a program cannot know what will be touched; where it can, the fastest way says more."""
     copying = "copy explicitly" if answer.incumbent.memory == "pageable" else "copy from pinned memory"
+    small, large = (
+        ("below that share", "above it") if movement.pattern == "percent" else ("at denser strides", "from there on")
+    )
     match answer.threshold.state:
-        case "up_to":
-            return f"Leave the movement to managed memory below that share alone; above it {copying}, or prefetch."
-        case "from":
-            return f"Leave the movement to managed memory from there on; at denser strides {copying}, or prefetch."
+        case "up_to" | "from":
+            there, elsewhere = (small, large) if answer.threshold.state == "up_to" else (large, small)
+            return (
+                f"Where it is not known what the device touches, leave the movement to managed memory {there} alone; "
+                f"{elsewhere} {copying}, or prefetch."
+            )
         case "never":
             return f"Do not leave the movement of such an array to page faults: {copying}, or prefetch."
         case _:
@@ -220,5 +222,5 @@ def _fastest_finding(chosen: Sequence[Movement]) -> Finding | None:
 def _stays_finding(why: str) -> Finding | None:
     if not why:
         return None
-    text = f"Pages of managed memory do not move here ({why}); so on demand says what access to it costs where it lies."
+    text = f"Pages of managed memory do not move on demand here ({why}), so no figure tells what page faults cost."
     return Finding("info", "managed_stays", text)

@@ -38,14 +38,14 @@ def test_the_share_is_said_beside_the_papers(full: Run) -> None:
     )
     assert "copying all of a pinned array up to 7" in share.sentence
     assert share.sentence.endswith("on the paper's V100 it beat the former up to about 60 % touched.")
-    assert share.fix.startswith("Leave the movement to managed memory below that share alone")
+    assert "leave the movement to managed memory below that share alone; above it copy" in share.fix
 
 
 def test_the_stride_is_said_beside_the_papers(full: Run) -> None:
     stride = found(full, "managed_stride")
     assert "from strides of" in stride.sentence
     assert stride.sentence.endswith("from strides of about 128 KiB on.")
-    assert "at denser strides copy explicitly" in stride.fix
+    assert "managed memory from there on alone; at denser strides copy explicitly" in stride.fix
 
 
 def test_against_pinned_memory_alone_the_paper_is_no_measure(
@@ -58,6 +58,15 @@ def test_against_pinned_memory_alone_the_paper_is_no_measure(
     assert "managed_whole" not in topics(run)
     assert "managed_touch" not in topics(run)
     assert managed_verdict(run).startswith("with all of it touched, ")
+
+
+def test_a_share_from_which_on_demand_wins_turns_the_advice_around(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = lambda share: (0.5 * (1.1 - share), 0.1)
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "managed memory above it alone; below that share copy" in found(run, "managed_percent").fix
 
 
 def test_where_faults_never_win_they_are_advised_against(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -127,7 +136,7 @@ def test_few_ways_are_no_choice(synthetic: ModuleType, synthetic_managed: Module
 
 def test_pages_that_stay_are_said_and_explain_no_touch(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
     run = synthetic.run([*synthetic_managed.cases(), synthetic_managed.stays("they are the host's")])
-    assert "do not move here (they are the host's)" in found(run, "managed_stays").sentence
+    assert "do not move on demand here (they are the host's)" in found(run, "managed_stays").sentence
     assert found(run, "managed_touch").cause == ""
 
 
