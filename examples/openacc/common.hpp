@@ -104,8 +104,7 @@ inline std::string require_device() {
              "no NVIDIA device for OpenACC: it would run on the host. Looked for libcuda.so.1 and, with GCC, "
              "libgomp-plugin-nvptx.so.1");
     }
-    acc_set_device_type(acc_device_nvidia);
-    acc_init(acc_device_nvidia);
+    acc_set_device_type(acc_device_nvidia);  // GCC's runtime ends a program that calls acc_init after it.
     int on_device = 0;
 #pragma acc parallel copy(on_device)
     on_device = acc_on_device(acc_device_not_host) != 0;

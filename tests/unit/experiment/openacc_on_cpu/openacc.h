@@ -9,7 +9,6 @@ inline int acc_get_num_devices(acc_device_t) {
     return 1;
 }
 inline void acc_set_device_type(acc_device_t) {}
-inline void acc_init(acc_device_t) {}
 inline int acc_on_device(acc_device_t) {
     return 1;
 }
