@@ -65,7 +65,7 @@ class Pretended:
             moved = self._bring(side, offset, unit, "coherence")
             moved += self._grow(side, offset, unit, tree)
             seconds += self.fault + moved / self.rate
-        return seconds * float(self.random.normal(1, self.noise))
+        return seconds
 
     def _grow(self, side: str, offset: int, unit: int, tree: int) -> int:
         """The largest of the parts around it of which more than half is there comes as a whole."""
@@ -101,7 +101,8 @@ def probed(array: Pretended, chosen: Sequence[Probe] | None = None, count: int =
     """The cases of probes, with so many samples each."""
     found = []
     for probe in probes("default") if chosen is None else chosen:
-        samples = [probe.seconds(array) for _ in range(count)]  # type: ignore[arg-type]
+        seconds = probe.seconds(array)  # type: ignore[arg-type]
+        samples = [seconds * float(array.random.normal(1, array.noise)) for _ in range(count)]
         series = [Series(metric="host_seconds", samples=samples)]
         found.append(msgspec.structs.replace(probe.template, series=series, verified="yes"))
     return found

@@ -4,8 +4,8 @@ Three kinds of probes, each by touches of the device and by touches of the CPU, 
 
 - ``neighbour``: one page of each block comes over; then the pages at a distance from those are touched. Up to the unit
   that moved they are there.
-- ``grown``: of a part of each block, the first half and one page more are touched in turn; then the last page of the
-  part is touched. It is there if the driver brings parts of which more than half is in use.
+- ``grown``: of a part of each block, the first nine sixteenths are touched in turn; then the last page of the part is
+  touched. It is there if the driver completes parts of which clearly more than half is in use.
 - ``stride``: pages at a stride are touched in turn; from the unit on each waits for its own migration.
 """
 
@@ -61,7 +61,7 @@ class Probe(NamedTuple):
             return touch(0, self.touches, self.span)
         if self.kind == "grown":
             for block in range(BLOCKS):
-                touch(block * BLOCK_BYTES, self.span // 2 // HOST_PAGE_BYTES + 1, HOST_PAGE_BYTES)
+                touch(block * BLOCK_BYTES, -(-self.span * 9 // 16 // HOST_PAGE_BYTES), HOST_PAGE_BYTES)
             return touch(self.span - HOST_PAGE_BYTES, BLOCKS, BLOCK_BYTES)
         if self.mover == "prefetch":
             side = "device" if self.direction == "h2d" else "host"
