@@ -32,6 +32,10 @@ from isthmus.model.cost_fit import TOLERANCE, CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio, cost_ratio
 from isthmus.model.curve import ONE_WAY, Curve, Point, bandwidth_curves, find
 from isthmus.model.finding import Finding, Severity
+from isthmus.model.granularity import Mechanism, mechanisms
+from isthmus.model.granularity_counts import Counted, counted_passes
+from isthmus.model.granularity_findings import unit_words
+from isthmus.model.granularity_timing import Touches, Unit, touches
 from isthmus.model.managed import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
 from isthmus.model.managed_comparison import PaperFigure, paper_figures
 from isthmus.model.managed_published import PAPER_BOTH_RATIO, PAPER_PERCENT, PAPER_STRIDE, PAPER_WHOLE_RATIO
@@ -149,6 +153,7 @@ __all__ = [
     "CostPiece",
     "CostPoint",
     "CostRatio",
+    "Counted",
     "Curve",
     "Exchange",
     "Finding",
@@ -156,6 +161,7 @@ __all__ = [
     "HeldOut",
     "ManagedPoint",
     "ManagedWay",
+    "Mechanism",
     "MethodTable",
     "Movement",
     "NodeRates",
@@ -187,7 +193,9 @@ __all__ = [
     "Threshold",
     "ThresholdComparison",
     "Together",
+    "Touches",
     "TransferSetting",
+    "Unit",
     "about_bytes",
     "about_uses",
     "allocation_costs",
@@ -203,6 +211,7 @@ __all__ = [
     "contrast",
     "cost_ratio",
     "count_words",
+    "counted_passes",
     "describe_device",
     "device_groups",
     "enough_threads",
@@ -220,6 +229,7 @@ __all__ = [
     "link_rate",
     "main_overlaps",
     "managed_answer",
+    "mechanisms",
     "memory_name",
     "method_words",
     "most_complete",
@@ -266,8 +276,10 @@ __all__ = [
     "strided_grids",
     "thread_curves",
     "threads_both_ways",
+    "touches",
     "traced",
     "trend",
+    "unit_words",
     "uses_words",
     "verdict",
     "way_label",

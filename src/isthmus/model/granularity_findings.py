@@ -41,10 +41,8 @@ def granularity_findings(run: Run) -> list[Finding]:
 
 
 def granularity_verdict(run: Run) -> str:
-    """What to take away; empty where no unit is known."""
-    by_key = {each.key: each for each in mechanisms(run)}
-    told = _unit_sentences(by_key)
-    return f"{'; '.join(told)}." if told else ""
+    """What to take away, as part of a sentence; empty where no unit is known."""
+    return "; ".join(_unit_sentences({each.key: each for each in mechanisms(run)}))
 
 
 def unit_words(unit: Unit) -> str:

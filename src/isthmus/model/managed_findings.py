@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.finding import Finding
+from isthmus.model.granularity_findings import granularity_findings, granularity_verdict
 from isthmus.model.managed import ManagedPoint, ManagedWay, Movement, Pattern, movements, why_no_migration
 from isthmus.model.managed_published import (
     PAPER_DENSE_RATIO,
@@ -35,10 +36,10 @@ _Pair = tuple[int, ManagedPoint, ManagedPoint]
 
 
 def managed_findings(run: Run) -> list[Finding]:
-    """All that the run's largest array supports; none where it measured none."""
+    """All that the run's largest array supports, if it measured one, and how much moves at a time."""
     main = _main(run)
     if not main:
-        return []
+        return granularity_findings(run)
     known_within = run.settings.target_relative_half_width
     stays = why_no_migration(run)
     found: list[Finding | None] = [_threshold_finding(each, known_within) for each in main.values()]
@@ -48,7 +49,7 @@ def managed_findings(run: Run) -> list[Finding]:
     if strides:
         found.append(_stride_finding(strides, moves=not stays))
     found += [_fastest_finding(list(main.values())), _stays_finding(stays)]
-    return [finding for finding in found if finding]
+    return [*(finding for finding in found if finding), *granularity_findings(run)]
 
 
 def managed_verdict(run: Run) -> str:
@@ -65,6 +66,8 @@ def managed_verdict(run: Run) -> str:
         told.append(f"{managed_way_name(ON_DEMAND)} beats {managed_way_name(WHOLE_COPIES[0])} {enumerated(answers)}")
     if "percent" in main and (best := _fastest(main["percent"], 100)):
         told.append(f"with all of it touched, {managed_way_name(best[0])} is the fastest")
+    if grains := granularity_verdict(run):
+        told.append(grains)
     return f"{'; '.join(told)}." if told else ""
 
 

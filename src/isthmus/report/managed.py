@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.model import movements
 from isthmus.record import Run
+from isthmus.report.granularity import granularity_parts
 from isthmus.report.managed_curves import curves_part
 from isthmus.report.managed_tables import paper_part, thresholds_part, whole_part
 from isthmus.report.managed_times import phases_part, times_part
@@ -31,6 +32,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         times_part(runs, found),
         phases_part(runs, found),
         paper_part(runs),
+        *granularity_parts(runs),
     ]
     shown = tuple(part for part in parts if part)
     return Section("managed", "Explicit and automatic data movement", _INTRO, shown) if shown else None
