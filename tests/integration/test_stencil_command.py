@@ -23,7 +23,7 @@ QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5", "-o",
 # Too long for a test: what it is interrupted in.
 LONG = ("measure", "stencil", "--device", "host", "--side", "512", "--time", "600", "--full", "-o", "a.json")
 # Those that would make a process believe that it is one of several.
-LAUNCHERS = ("OMPI_", "PMI", "MV2_", "PALS_", "SLURM_", "HYDRA_", "MPI")
+LAUNCHERS = ("OMPI_COMM_", "PMI", "MV2_", "PALS_", "SLURM_", "HYDRA_", "MPI")
 
 Started = Callable[..., subprocess.Popen[str]]
 Ended = Callable[..., subprocess.CompletedProcess[str]]
@@ -188,7 +188,8 @@ def rank_processes(process: subprocess.Popen[str], path: Path) -> dict[int, int]
     found: dict[int, int] = {}
     for child in children(process.pid):
         variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-        found |= {int(each[9:]): child for each in variables if each.startswith(b"PMI_RANK=")}
+        for name in (b"PMI_RANK=", b"OMPI_COMM_WORLD_RANK="):
+            found |= {int(each.removeprefix(name)): child for each in variables if each.startswith(name)}
     return found
 
 

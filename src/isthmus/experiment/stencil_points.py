@@ -18,7 +18,11 @@ METHODS: Mapping[str, Sequence[str]] = {
     "gpu_pack": ("pageable", "pinned", "managed"),
     "gpu_pack_mapped": ("mapped", "managed"),
 }
-_SIDES: Mapping[ModeName, Sequence[int]] = {"quick": (3072,), "default": (3072, 6144), "full": (3072, 6144, 15360)}
+_SIDES: Mapping[ModeName, Sequence[int]] = {
+    "quick": (3072,),
+    "default": (1536, 3072, 6144),
+    "full": (1536, 3072, 6144, 15360),
+}
 # Where device memory is host memory, the processor computes.
 _SHARED_SIDES: Mapping[ModeName, Sequence[int]] = {"quick": (256,), "default": (512,), "full": (512, 2048)}
 _HALOS: Mapping[ModeName, Sequence[int]] = {"quick": (1,), "default": (1, 2, 4), "full": (1, 2, 4)}

@@ -187,7 +187,7 @@ def test_a_stopwatch_adds_up_what_a_phase_takes() -> None:
 
 
 def test_wider_halos_are_for_the_shortest_side_by_default() -> None:
-    assert grids(Options(), False) == [(3072, 1), (3072, 2), (3072, 4), (6144, 1)]
+    assert grids(Options(), False) == [(1536, 1), (1536, 2), (1536, 4), (3072, 1), (6144, 1)]
     assert grids(Options(sides=[64, 32], halos=[2, 1]), False) == [(32, 1), (32, 2), (64, 1), (64, 2)]
     assert grids(Options(mode="quick"), True) == [(256, 1)]
 
