@@ -134,3 +134,38 @@ def test_without_the_driver_there_is_nothing_to_count(count: Count, tmp_path: Pa
     kind, message = count("libcupti.so.13", cuda=False)
     assert kind == "LibraryAbsent"
     assert "libcuda.so.1" in message
+
+
+def test_a_run_goes_on_where_another_profiler_holds_cupti(tmp_path: Path, compiled: Callable[..., Path]) -> None:
+    shutil.copy(compiled("fake_cuda.cpp"), tmp_path / "libcuda.so.1")
+    shutil.copy(compiled("fake_cupti.cpp"), tmp_path / "libcupti.so.13")
+    words = (
+        "measure",
+        "managed",
+        "--quick",
+        "--device",
+        "cuda:0",
+        "--sizes",
+        "1MiB",
+        "--time",
+        "0.3",
+        "-o",
+        "run.json",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "isthmus", *words],
+        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "FAKE_CUPTI_ENABLE": "39"},
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    cases = json.loads((tmp_path / "run.json").read_text())["cases"]
+    counted = [case for case in cases if case["method"].startswith("counted_")]
+    assert len(counted) == 9
+    assert all(case["skipped"] and "another profiler holds CUPTI" in case["note"] for case in counted)
+    probed = [case for case in cases if case["method"].startswith(("neighbour_", "stride_"))]
+    assert len(probed) == 24
+    assert {case["verified"] for case in probed} == {"yes"}
+    assert "another profiler holds CUPTI" in " ".join(done.stdout.split())

@@ -27,9 +27,8 @@ def granularity_findings(run: Run) -> list[Finding]:
     passes = counted_passes(run)
     findings += [_difference(each, passes) for each in found if each.agreement == "no"]
     if reason := why_not_counted(run):
-        findings.append(
-            Finding("info", "migrations_not_counted", "How much moves at a time is known from timing alone.", reason)
-        )
+        alone = ": how much moves at a time is known from timing alone" if told else ""
+        findings.append(Finding("info", "migrations_not_counted", f"No migration was counted{alone}.", reason))
     lossy = [each.case.note for each in passes if each.case.note]
     if lossy:
         findings.append(
