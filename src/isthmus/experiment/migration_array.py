@@ -97,6 +97,8 @@ class MigrationArray:
 
     def wrong(self) -> str:
         """What is not as it must be after all touches; empty where all is well. Brings every page to the host."""
+        # Or each page that is looked at would fault.
+        self.to_host()
         self._memory.begin_host_access()
         try:
             for name, found, expected in (
