@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from isthmus.commands._measure_options import counts, mode, options_of
+from isthmus.commands._progress import ProgressBar
 from isthmus.errors import IsthmusError, RunFileError, UsageError
 
 if TYPE_CHECKING:
     from isthmus.experiment.batch import Experiment
     from isthmus.experiment.devices import OpenDevice
-    from isthmus.experiment.options import ModeName, Options
+    from isthmus.experiment.options import Options
     from isthmus.experiment.ranks import Ranks
     from isthmus.record import Run
 
@@ -114,8 +116,8 @@ def measure(
     with ranks:
         wanted, trouble = None, None
         try:
-            options = _options(_mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
-            options = options._replace(sides=_counts("--side", side), halos=_counts("--halo", halo), binaries=binaries)
+            options = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+            options = options._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
             wanted = _prepare(experiments or [], options, device, output, ranks)
         except IsthmusError as error:
             trouble = error
@@ -171,7 +173,7 @@ def _lead(wanted: _Wanted, as_json: bool) -> int:
     warm_up.start()
     command = _recorded(sys.argv[1:])
     try:
-        with _ProgressBar() as progress:
+        with ProgressBar() as progress:
             run_experiments(
                 wanted.device, wanted.options, wanted.experiments, path, command, progress.update, warm_up.join
             )
@@ -221,57 +223,6 @@ def _recorded(words: list[str]) -> list[str]:
         else:
             recorded.append(word)
     return recorded
-
-
-def _mode(quick: bool, full: bool) -> "ModeName":
-    if quick and full:
-        raise UsageError("--quick and --full exclude each other")
-    return "quick" if quick else "full" if full else "default"
-
-
-def _options(
-    mode: "ModeName",
-    sizes: str,
-    memory: str,
-    direction: str,
-    alignment: str,
-    time: float | None,
-    memory_budget: str,
-    seed: int,
-) -> "Options":
-    from isthmus.experiment.options import Options
-    from isthmus.record import parse_bytes, parse_sizes
-
-    options = Options(
-        mode=mode,
-        sizes=parse_sizes(sizes) if sizes else (),
-        memory=_names(memory),
-        directions=_names(direction),
-        alignment_bytes=parse_bytes(alignment) if alignment else None,
-        budget_seconds=time,
-        memory_budget_bytes=parse_bytes(memory_budget) if memory_budget else None,
-        seed=seed,
-    )
-    if options.alignment_bytes is not None and options.alignment_bytes not in {1 << power for power in range(13)}:
-        raise UsageError(f"not an alignment: {alignment!r}; expected a power of two from 1 to 4096 bytes")
-    if time is not None and not 0 < time < float("inf"):
-        raise UsageError(f"not a time: --time {time:g}; expected a number of seconds above 0")
-    if not 0 <= seed < 1 << 63:
-        raise UsageError(f"not a seed: {seed}; expected a number from 0 to 2**63 - 1")
-    if options.memory_budget_bytes == 0:
-        raise UsageError("--memory-budget 0 leaves nothing to measure with; expected a size such as 4GiB")
-    return options
-
-
-def _counts(option: str, text: str) -> list[int]:
-    words = _names(text)
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
-        raise UsageError(f"not numbers above 0: {option} {text}; expected some such as 1,2,4")
-    return [int(word) for word in words]
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -334,29 +285,3 @@ def _exit_code(run: "Run") -> int:
     for trouble in troubles:
         print(f"isthmus: {trouble}", file=sys.stderr)
     return 1 if troubles else 0
-
-
-class _ProgressBar:
-    """How many cases have ended, on stderr; nothing where stderr is no terminal."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        console = Console(stderr=True)
-        columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.began = False
-        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._progress.add_task("cases")
-
-    def __enter__(self) -> "_ProgressBar":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def update(self, ended: int, total: int) -> None:
-        """Show `ended` of `total`."""
-        self.began = True
-        self._progress.update(self._task, completed=ended, total=total)

@@ -1,0 +1,64 @@
+"""The words of `isthmus measure`'s command line as options of a measurement."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.experiment.options import ModeName, Options
+
+__all__ = ["counts", "mode", "options_of"]
+
+
+def mode(quick: bool, full: bool) -> "ModeName":
+    """The mode of two flags. Raises UsageError for both."""
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other")
+    return "quick" if quick else "full" if full else "default"
+
+
+def options_of(
+    mode: "ModeName",
+    sizes: str,
+    memory: str,
+    direction: str,
+    alignment: str,
+    time: float | None,
+    memory_budget: str,
+    seed: int,
+) -> "Options":
+    """Options out of their words. Raises UsageError for words and figures that make no sense."""
+    from isthmus.experiment.options import Options
+    from isthmus.record import parse_bytes, parse_sizes
+
+    options = Options(
+        mode=mode,
+        sizes=parse_sizes(sizes) if sizes else (),
+        memory=_names(memory),
+        directions=_names(direction),
+        alignment_bytes=parse_bytes(alignment) if alignment else None,
+        budget_seconds=time,
+        memory_budget_bytes=parse_bytes(memory_budget) if memory_budget else None,
+        seed=seed,
+    )
+    if options.alignment_bytes is not None and options.alignment_bytes not in {1 << power for power in range(13)}:
+        raise UsageError(f"not an alignment: {alignment!r}; expected a power of two from 1 to 4096 bytes")
+    if time is not None and not 0 < time < float("inf"):
+        raise UsageError(f"not a time: --time {time:g}; expected a number of seconds above 0")
+    if not 0 <= seed < 1 << 63:
+        raise UsageError(f"not a seed: {seed}; expected a number from 0 to 2**63 - 1")
+    if options.memory_budget_bytes == 0:
+        raise UsageError("--memory-budget 0 leaves nothing to measure with; expected a size such as 4GiB")
+    return options
+
+
+def counts(option: str, text: str) -> list[int]:
+    """Numbers by commas. Raises UsageError for what is none, or 0."""
+    words = _names(text)
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+        raise UsageError(f"not numbers above 0: {option} {text}; expected some such as 1,2,4")
+    return [int(word) for word in words]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
