@@ -34,6 +34,7 @@ class Buffers(NamedTuple):
     `warm` has the kinds that were used once: drivers make ready at the first use what they keep.
     """
 
+    native: _native.Device
     arrays: Mapping[str, _native.Buffer]
     on_device: _native.Buffer
     refused: Mapping[str, str]
@@ -62,7 +63,9 @@ def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
         except IsthmusError as error:
             refused[kind] = reason_of(error)
     threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-    return Buffers(arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set())
+    return Buffers(
+        native, arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set()
+    )
 
 
 def template(point: Point) -> Case:
@@ -84,20 +87,24 @@ class ArraySubject:
         self.template = template(point)
         self._point = point
         self._buffers = buffers
-        self._array = buffers.arrays[point.memory]
         self._expected = initial_sum(point.bytes // DOUBLE_BYTES) + point.touched * _ADDED
 
     def visit(self, quota: Quota, collected: Collected) -> None:
         """Take samples of both phases; the sum over the array is checked every time."""
-        is_cold = self._point.memory not in self._buffers.warm
+        memory, warm = self._point.memory, self._buffers.warm
+        if self._point.method in _ADVICE:
+            # An array of its own: drivers keep mappings that advice has made, and pages then move as they never would.
+            array, is_cold = self._buffers.native.allocate(memory, self._point.bytes), True
+        else:
+            array, is_cold = self._buffers.arrays[memory], memory not in warm
         for _ in range(max(quota.warmups, int(is_cold))):
-            self._sample()
-        self._buffers.warm.add(self._point.memory)
+            self._sample(array)
+        warm.add(memory)
         begin = time.monotonic()
         for taken in range(quota.most):
             if taken >= quota.least and time.monotonic() - begin >= quota.seconds:
                 break
-            into, out, total = self._sample()
+            into, out, total = self._sample(array)
             collected.samples.setdefault("host_seconds", []).append(into + out)
             collected.samples.setdefault("in_seconds", []).append(into)
             collected.samples.setdefault("out_seconds", []).append(out)
@@ -106,13 +113,13 @@ class ArraySubject:
                 collected.wrong = f"wrong data: the array adds up to {total:.0f} in place of {self._expected:.0f}"
                 break
 
-    def _sample(self) -> tuple[float, float, float]:
+    def _sample(self, array: _native.Buffer) -> tuple[float, float, float]:
         """Seconds of copy in and computing, of copy out and adding up, and the sum.
 
         The array is all on the host when the clock starts. Giving advice counts, as a program must give it too; it is
         taken back afterwards, so that the next sample starts as this one did.
         """
-        array, stream, advice = self._array, self._buffers.stream, _ADVICE.get(self._point.method)
+        stream, advice = self._buffers.stream, _ADVICE.get(self._point.method)
         array.begin_host_access()
         initialise(_doubles(array), self._buffers.pool, self._buffers.threads)
         begin = time.perf_counter()
@@ -120,11 +127,12 @@ class ArraySubject:
         if advice:
             array.advise(advice)
         try:
-            self._move_in()
-            stream.add_doubles(self._worked_on, 0, self._point.touched, self._point.step_bytes, _ADDED)
+            self._move_in(array)
+            worked_on = self._buffers.on_device if self._point.method.startswith("explicit") else array
+            stream.add_doubles(worked_on, 0, self._point.touched, self._point.step_bytes, _ADDED)
             stream.synchronize()
             middle = time.perf_counter()
-            self._move_out()
+            self._move_out(array)
             stream.synchronize()
             array.begin_host_access()
             total = float(np.sum(_doubles(array)))
@@ -135,31 +143,27 @@ class ArraySubject:
                 array.advise(advice, False)
         return middle - begin, end - middle, total
 
-    @property
-    def _worked_on(self) -> _native.Buffer:
-        return self._buffers.on_device if self._point.method.startswith("explicit") else self._array
-
-    def _move_in(self) -> None:
+    def _move_in(self, array: _native.Buffer) -> None:
         match self._point.method:
             case "explicit_whole":
-                self._buffers.stream.copy(self._buffers.on_device, 0, self._array, 0, self._point.bytes)
+                self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._point.bytes)
             case "explicit_touched":
-                self._copy_touched(self._buffers.on_device, self._array)
+                self._copy_touched(self._buffers.on_device, array)
             case "prefetch_whole":
-                self._buffers.stream.prefetch(self._array, 0, self._point.bytes, "device")
+                self._buffers.stream.prefetch(array, 0, self._point.bytes, "device")
             case "prefetch_touched":
-                self._prefetch_touched("device")
+                self._prefetch_touched(array, "device")
 
-    def _move_out(self) -> None:
+    def _move_out(self, array: _native.Buffer) -> None:
         match self._point.method:
             case "explicit_whole":
-                self._buffers.stream.copy(self._array, 0, self._buffers.on_device, 0, self._point.bytes)
+                self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._point.bytes)
             case "explicit_touched":
-                self._copy_touched(self._array, self._buffers.on_device)
+                self._copy_touched(array, self._buffers.on_device)
             case "prefetch_whole":
-                self._buffers.stream.prefetch(self._array, 0, self._point.bytes, "host")
+                self._buffers.stream.prefetch(array, 0, self._point.bytes, "host")
             case "prefetch_touched":
-                self._prefetch_touched("host")
+                self._prefetch_touched(array, "host")
 
     def _copy_touched(self, to: _native.Buffer, from_: _native.Buffer) -> None:
         """The leading part as it is; single doubles as a column of a 2-D array whose rows are a stride long."""
@@ -169,14 +173,14 @@ class ArraySubject:
         else:
             self._buffers.stream.copy_section(to, 0, step, from_, 0, step, DOUBLE_BYTES, count)
 
-    def _prefetch_touched(self, side: str) -> None:
+    def _prefetch_touched(self, array: _native.Buffer, side: str) -> None:
         """The leading part at once; of single doubles the page of each, as far as the array goes."""
         count, step = self._point.touched, self._point.step_bytes
         if step == DOUBLE_BYTES:
-            self._buffers.stream.prefetch(self._array, 0, count * DOUBLE_BYTES, side)
+            self._buffers.stream.prefetch(array, 0, count * DOUBLE_BYTES, side)
         else:
             page = min(PAGE_BYTES, self._point.bytes - (count - 1) * step)
-            self._buffers.stream.prefetch(self._array, 0, page, side, count, step)
+            self._buffers.stream.prefetch(array, 0, page, side, count, step)
 
 
 def _doubles(array: _native.Buffer) -> Doubles:

@@ -173,16 +173,23 @@ def _prefetch_finding(movement: Movement) -> Finding | None:
 
 
 def _advice_finding(movement: Movement) -> Finding | None:
-    managed = movement.at(ON_DEMAND, 100)
-    advised = [(way, point) for way in _ADVISED if (point := movement.at(way, 100))]
-    if managed is None or not advised:
+    """Each at the largest part that was touched with and without it."""
+    managed = movement.curves.get(ON_DEMAND, {})
+    shared = {way: max(movement.curves.get(way, {}).keys() & managed.keys(), default=0) for way in _ADVISED}
+    costs = {
+        way: ratio(movement.curves[way][place].seconds, managed[place].seconds)
+        for way, place in shared.items()
+        if place
+    }
+    if not costs:
         return None
     told = [
-        f"{managed_way_name(way)} takes {times_words(ratio(point.seconds, managed.seconds))}" for way, point in advised
+        f"{managed_way_name(way)} takes {times_words(cost)} as long ({touched_words(movement.pattern, shared[way])})"
+        for way, cost in costs.items()
     ]
-    text = f"With all of it touched, {enumerated(told)} as long as {managed_way_name(ON_DEMAND)} without advice."
-    best, point = min(advised, key=lambda each: each[1].seconds.median)
-    helps = ratio(managed.seconds, point.seconds).low > MATTERS
+    text = f"Beside {managed_way_name(ON_DEMAND)} without advice, {enumerated(told)}."
+    best = min(costs, key=lambda way: costs[way].median)
+    helps = 1 / costs[best].high > MATTERS
     fix = "" if helps else "Advice alone is no way to make such a pass over an array faster."
     return Finding("info", "managed_advice", text, fix=fix or f"Of the advice, take {best.method.replace('_', ' ')}.")
 
