@@ -63,9 +63,5 @@ def _probe(device: OpenDevice, chosen: Sequence[Probe]) -> Prepared:
 
 
 def _count(device: OpenDevice, chosen: Sequence[Pass]) -> Prepared:
-    try:
-        array = MigrationArray(device.native)
-    except IsthmusError as error:
-        return Prepared([], [[skipped_case(each.template, reason_of(error))] for each in chosen])
     libraries = cupti_libraries(device.description.api_version)
-    return Prepared([], [[case] for case in count(array, libraries, chosen)])
+    return Prepared([], [[case] for case in count(device.native, libraries, chosen)])

@@ -75,10 +75,12 @@ def passes() -> list[Pass]:
     return found + [Pass("prefetch", way, stride) for way in ways for stride in (BLOCK_BYTES, 0)]
 
 
-def count(array: MigrationArray, libraries: Sequence[str], chosen: Sequence[Pass]) -> list[Case]:
+def count(device: _native.Device, libraries: Sequence[str], chosen: Sequence[Pass]) -> list[Case]:
     """A case for each pass; all of them skipped with the reason where nothing can be counted."""
     try:
+        # First, since the driver reports nothing of memory that was there before.
         counter = _native.count_migrations(list(libraries))
+        array = MigrationArray(device)
     except IsthmusError as error:
         reason = f"migrations cannot be counted: {reason_of(error)}"
         return [skipped_case(each.template, reason) for each in chosen]
