@@ -62,20 +62,22 @@ class Pretended:
             if self.on_device[offset // HOST_PAGE_BYTES] == (side == "device"):
                 continue
             self.reports.append((f"{side}_fault", "", 1, self.address + offset, 0, 0))
-            moved = self._bring(side, offset, unit, "coherence")
-            moved += self._grow(side, offset, unit, tree)
+            # As an H200's driver reports it: the page that was touched, and all that comes with it as a prefetch.
+            moved = self._bring(side, offset, HOST_PAGE_BYTES, "coherence")
+            moved += self._bring(side, offset, self._grown(side, offset, unit, tree), "prefetch")
             seconds += self.fault + moved / self.rate
         return seconds
 
-    def _grow(self, side: str, offset: int, unit: int, tree: int) -> int:
-        """The largest of the parts around it of which more than half is there comes as a whole."""
-        part, grown = 2 * unit, 0
+    def _grown(self, side: str, offset: int, unit: int, tree: int) -> int:
+        """The largest of the parts around it of which more than half is there with the unit; else the unit."""
+        there = self.on_device == (side == "device")
+        there[self._pages(offset, unit)] = True
+        part, grown = 2 * unit, unit
         while part <= tree:
-            pages = self._pages(offset, part)
-            if (self.on_device[pages] == (side == "device")).mean() > 0.51:
+            if there[self._pages(offset, part)].mean() > 0.51:
                 grown = part
             part *= 2
-        return self._bring(side, offset, grown, "prefetch") if grown else 0
+        return grown
 
     def _pages(self, offset: int, size: int) -> slice:
         first = offset // size * size // HOST_PAGE_BYTES

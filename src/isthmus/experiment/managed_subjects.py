@@ -24,7 +24,7 @@ __all__ = ["ArraySubject", "Buffers", "allocate", "template"]
 
 # What the device adds to each double that it touches.
 _ADDED = 1.0
-_MOST_THREADS = 4
+_MOST_THREADS = 8
 _ADVICE = {"read_mostly": "read_mostly", "prefer_device": "prefer_device", "accessed_by": "accessed_by_device"}
 
 

@@ -36,13 +36,13 @@ _QUICK: Sweep = {
 }
 _DEFAULT: Sweep = {
     "explicit_whole": Reach([100], [128 * KIB]),
-    "explicit_touched": Reach([1, 10, 50], [128 * KIB, 4 * MIB]),
+    "explicit_touched": Reach([1, 10, 50], [128 * KIB]),
     "managed": Reach([1, 10, 25, 50, 100], [4 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 4 * MIB]),
-    "prefetch_whole": Reach([100], [128 * KIB]),
-    "prefetch_touched": Reach([1, 10, 50], [128 * KIB, 512 * KIB]),
+    "prefetch_whole": Reach([100], []),
+    "prefetch_touched": Reach([1, 10, 50], [256 * KIB, 4 * MIB]),
     "read_mostly": Reach([1], [256 * KIB]),
     "prefer_device": Reach([100], [256 * KIB]),
-    "accessed_by": Reach([10, 100], [256 * KIB]),
+    "accessed_by": Reach([100], [256 * KIB]),
     "mapped": Reach([10, 100], [256 * KIB]),
     "system": Reach([10, 100], [256 * KIB]),
 }

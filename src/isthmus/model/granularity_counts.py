@@ -105,16 +105,13 @@ def grown_by_counts(passes: Sequence[Counted], side: str, direction: str, unit: 
 
 def _reach(of: Counted, unit: int) -> int:
     """The part that the largest migration belongs to; 0 where none is larger than a fault's unit explains."""
-    found = 0
-    for each in of.case.migrations:
-        if each.direction != of.case.direction:
-            continue
-        in_turn = not of.case.method.endswith("_sweep")
-        # In turn, what came beside a fault is reported apart from it where it has a cause of its own.
-        size = each.bytes + unit if in_turn and each.cause == "prefetch" else each.bytes
-        if size > unit:
-            found = max(found, (1 << (size - 1).bit_length()) * (2 if in_turn else 1))
-    return found
+    moved = [each for each in of.case.migrations if each.direction == of.case.direction]
+    in_turn = not of.case.method.endswith("_sweep")
+    # In turn, what came beside a fault is reported apart from the page that was touched.
+    page = min((each.bytes for each in moved if each.cause != "prefetch"), default=0)
+    sizes = [each.bytes + page if in_turn and each.cause == "prefetch" else each.bytes for each in moved]
+    largest = max(sizes, default=0)
+    return (1 << (largest - 1).bit_length()) * (2 if in_turn else 1) if largest > unit else 0
 
 
 def _of(passes: Sequence[Counted], method: str, direction: str) -> list[Counted]:

@@ -127,7 +127,8 @@ def test_counters_that_differ_are_explained(synthetic: ModuleType, synthetic_mig
     findings = granularity_findings(synthetic.run([*probed, *counted]))
     [differs] = [each for each in findings if each.topic == "granularity_differs"]
     assert differs.sentence == (
-        "About faults of the device counters say 2 MiB and timing says 64 KiB; 16 migrations of 2 MiB were reported."
+        "About faults of the device counters say 2 MiB and timing says 64 KiB; 32 migrations of 4 KiB to 2044 KiB were "
+        "reported, 100 % of the bytes as the driver's own prefetching."
     )
     assert differs.cause.startswith("More moved than touches find")
     assert "differ about faults of the device." in findings[0].sentence
@@ -135,7 +136,7 @@ def test_counters_that_differ_are_explained(synthetic: ModuleType, synthetic_mig
 
 def test_touches_of_uneven_cost_have_no_unit(run: Run) -> None:
     moved = next(case for case in run.cases if case.method == "counted_device_touches").migrations[0]
-    uneven = [msgspec.structs.replace(moved, count=15), msgspec.structs.replace(moved, bytes=4096, count=3)]
+    uneven = [msgspec.structs.replace(moved, bytes=65536, count=15), msgspec.structs.replace(moved, count=3)]
     unit = by_key(changed(run, "counted_device_touches", migrations=uneven))["device"].counted
     assert unit == Unit(why="16 touches moved 3 of 4 KiB, 15 of 64 KiB, which is no single unit")
 
