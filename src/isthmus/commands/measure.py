@@ -70,11 +70,12 @@ def measure(
     side: Annotated[
         str,
         typer.Option(
-            "--side", metavar="POINTS", help="stencil: sides of the square, by commas: 30720,61440.", show_default=False
+            "--side", metavar="POINTS", help="stencil, openacc: sides of the square: 30720,61440.", show_default=False
         ),
     ] = "",
     halo: Annotated[
-        str, typer.Option("--halo", metavar="COLUMNS", help="stencil: halo widths, by commas.", show_default=False)
+        str,
+        typer.Option("--halo", metavar="COLUMNS", help="stencil, openacc: halo widths, by commas.", show_default=False),
     ] = "",
     binaries: Annotated[
         str,

@@ -80,16 +80,16 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     experiments = [EXPERIMENTS[name] for name in (EXPERIMENTS if _ALL in chosen else chosen)]
     _check("memory kind", options.memory, [experiment.MEMORY_KINDS for experiment in experiments])
     _check("direction", options.directions, [experiment.DIRECTIONS for experiment in experiments])
-    if options.alignment_bytes is not None and bandwidth.NAME not in {experiment.NAME for experiment in experiments}:
+    measured = {experiment.NAME for experiment in experiments}
+    if options.alignment_bytes is not None and bandwidth.NAME not in measured:
         raise UsageError("--alignment concerns bandwidth alone; leave it out, or measure bandwidth")
     if options.binaries:
-        if openacc.NAME not in {experiment.NAME for experiment in experiments}:
+        if openacc.NAME not in measured:
             raise UsageError("--binaries concerns openacc alone; leave it out, or measure openacc")
         check_folder(Path(options.binaries))
-    of_stencil = [experiment.NAME == stencil.NAME for experiment in experiments]
-    if (options.sides or options.halos) and not any(of_stencil):
-        raise UsageError("--side and --halo concern stencil alone; leave them out, or measure stencil")
-    if ranks > 1 and not all(of_stencil):
+    if (options.sides or options.halos) and not measured & {stencil.NAME, openacc.NAME}:
+        raise UsageError("--side and --halo concern stencil and openacc alone; leave them out, or measure one of them")
+    if ranks > 1 and measured != {stencil.NAME}:
         raise UsageError(
             f"started as {ranks} MPI ranks, which measure stencil together and nothing else; run "
             "`isthmus measure stencil` with them, and the rest without mpirun or srun"

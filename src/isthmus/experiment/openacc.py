@@ -3,11 +3,11 @@
 They are those of IPSJ HPC-177-13 (sections 4 and 5), written anew: `examples/openacc` has them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from isthmus.errors import IsthmusError, OutOfMemory, Unsupported
+from isthmus.errors import IsthmusError, Unsupported
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.devices import OpenDevice
@@ -19,7 +19,7 @@ from isthmus.experiment.openacc_programs import ProgramSubject, device_environme
 from isthmus.experiment.options import Options
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Subject
-from isthmus.record import Case, Direction, format_bytes
+from isthmus.record import Case, Direction
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
@@ -98,12 +98,12 @@ def prepare(chosen: Sequence[Point], device: OpenDevice, source: Compiler | Path
             folder = cached_programs(source) if isinstance(source, Compiler) else source
     except IsthmusError as error:
         folder = reason_of(error)
-    arrays = _native_arrays(chosen, device)
+    allocate = partial(NativeArray, device.native)
     environment = device_environment(device.description.index)
     subjects: list[Subject] = []
     ended: list[list[Case]] = []
     for point in chosen:
-        subject = _subject(point, folder, arrays, environment)
+        subject = _subject(point, folder, allocate, environment)
         if isinstance(subject, str):
             ended.append([skipped_case(template(point), subject)])
         else:
@@ -111,24 +111,12 @@ def prepare(chosen: Sequence[Point], device: OpenDevice, source: Compiler | Path
     return Prepared(subjects, ended)
 
 
-def _native_arrays(chosen: Sequence[Point], device: OpenDevice) -> dict[int, NativeArray | str]:
-    """By size, or why there is none."""
-    arrays: dict[int, NativeArray | str] = {}
-    for size in dict.fromkeys(point.bytes for point in chosen if point.program == NATIVE):
-        try:
-            arrays[size] = NativeArray(device.native, size)
-        except (OutOfMemory, Unsupported) as error:
-            arrays[size] = reason_of(error, f"{format_bytes(size)}: ")
-    return arrays
-
-
 def _subject(
-    point: Point, folder: Path | str, arrays: Mapping[int, NativeArray | str], environment: Mapping[str, str]
+    point: Point, folder: Path | str, allocate: Callable[[int], NativeArray], environment: Mapping[str, str]
 ) -> Subject | str:
     """What measures a point, or why nothing can."""
     if point.program == NATIVE:
-        array = arrays[point.bytes]
-        return array if isinstance(array, str) else NativeSubject(point, array)
+        return NativeSubject(point, allocate)
     if isinstance(folder, str):
         return folder
     program = program_path(folder, point.program, point.way)

@@ -1,6 +1,7 @@
 """The contiguous program's explicit way without OpenACC: the same array, moved by this package's own calls."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -55,22 +56,24 @@ class NativeArray:
 
 
 class NativeSubject:
-    """One fraction of the array that the device adds to."""
+    """One fraction of an array that the device adds to; every visit has an array of its own, as programs do."""
 
-    def __init__(self, point: Point, array: NativeArray) -> None:
+    def __init__(self, point: Point, allocate: Callable[[int], NativeArray]) -> None:
         self.template = template(point)
-        self._array = array
-        self._touched = int((point.fraction or 0.0) * array.count)
+        self._point = point
+        self._allocate = allocate
 
     def visit(self, quota: Quota, collected: Collected) -> None:
         """Take samples; the sum is checked after every pass."""
+        array = self._allocate(self._point.bytes)
+        touched = int((self._point.fraction or 0.0) * array.count)
         for _ in range(quota.warmups):
-            self._array.pass_over(self._touched)
-        for _ in range(quota.least):
-            into, out, total = self._array.pass_over(self._touched)
+            array.pass_over(touched)
+        for _ in range(self._point.samples_a_visit(quota.least)):
+            into, out, total = array.pass_over(touched)
             collected.samples.setdefault("host_seconds", []).append(into + out)
             collected.samples.setdefault("in_seconds", []).append(into)
             collected.samples.setdefault("out_seconds", []).append(out)
-            if total != self._array.expected and not collected.wrong:
-                collected.wrong = f"wrong data: the sum is {total:.0f}, expected {self._array.expected:.0f}"
+            if total != array.expected and not collected.wrong:
+                collected.wrong = f"wrong data: the sum is {total:.0f}, expected {array.expected:.0f}"
         collected.verified = True

@@ -54,6 +54,15 @@ class Point(NamedTuple):
         return "_".join(filter(None, (self.program, self.pack, self.way)))
 
     @property
+    def is_compared(self) -> bool:
+        """Whether the programs' calls and native ones do the same here: all of an array, copied in and out."""
+        return self.program in (NATIVE, "contiguous") and self.way == "explicit" and self.fraction == 1.0
+
+    def samples_a_visit(self, wanted: int) -> int:
+        """One where ways are compared: memory lies differently each time, and that is not theirs."""
+        return 1 if self.is_compared else wanted
+
+    @property
     def words(self) -> list[str]:
         """The options of the program."""
         told: dict[str, str | float | None]

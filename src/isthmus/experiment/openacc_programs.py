@@ -110,8 +110,9 @@ class ProgramSubject:
 
     def visit(self, quota: Quota, collected: Collected) -> None:
         """Take samples. The program warms up by itself, and checks its results after every pass."""
-        words = [*self._point.words, "--repeats", str(quota.least)]
-        figures = run_program(self._program, words, self._environment, limit_seconds(self._point, quota.least))
+        repeats = self._point.samples_a_visit(quota.least)
+        words = [*self._point.words, "--repeats", str(repeats)]
+        figures = run_program(self._program, words, self._environment, limit_seconds(self._point, repeats))
         collected.template = msgspec.structs.replace(self.template, compiler=figures.compiler)
         for metric, samples in figures.series.items():
             collected.samples.setdefault(metric, []).extend(samples)

@@ -48,9 +48,10 @@ def _differences(ours: Sequence[Found]) -> str:
     settings = list(dict.fromkeys(setting_words(stencil) for _, _, stencil in ours))
     sides = sorted({stencil.side for _, _, stencil in ours})
     told = [f"{' and '.join(settings)}", "kernels and copies of this program in place of directives"]
-    if not set(PUBLISHED_SIDES) <= set(sides):
+    shorter = [side for side in sides if side < min(PUBLISHED_SIDES)]
+    if shorter:
         told.append(
-            f"sides of {', '.join(map(str, sides))} points, so that columns lie closer together "
+            f"sides of {', '.join(map(str, shorter))} points, so that columns lie closer together "
             "(--side 30720,61440 measures the paper's)"
         )
     return f"{'; '.join(told)}."

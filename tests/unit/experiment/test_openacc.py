@@ -183,7 +183,7 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int) -> None:
     start = array.expected
     # Once over a sixteenth warms up.
     assert start == sum(i % 3343 for i in range(size // 8)) + size // 8 // 16
-    subject = NativeSubject(Point("native", "explicit", size, fraction=0.5), array)
+    subject = NativeSubject(Point("native", "explicit", size, fraction=0.5), lambda _: array)
     collected = Collected(subject.template)
     subject.visit(Quota(1, 3, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())
@@ -205,7 +205,7 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int) -> None:
 def test_wrong_sums_of_the_native_way_are_wrong_data(host: OpenDevice) -> None:
     array = NativeArray(host.native, MIB)
     array.expected += 1
-    subject = NativeSubject(Point("native", "explicit", MIB, fraction=1.0), array)
+    subject = NativeSubject(Point("native", "explicit", MIB, fraction=1.0), lambda _: array)
     collected = Collected(subject.template)
     subject.visit(Quota(0, 2, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())
