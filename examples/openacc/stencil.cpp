@@ -208,6 +208,10 @@ Phases iterate(Field& field, std::int64_t iterations) {
     const bool is_explicit = field.way == Way::kExplicit;
     if (is_explicit) {
 #pragma acc enter data copyin(a [0:points]) create(next [0:points], send [0:2 * edge], received [0:2 * edge])
+    } else {
+        // As that does, so that both begin with the field on the device.
+#pragma acc parallel loop REACHES(a, next)
+        for (std::int64_t i = 0; i < points; ++i) next[i] = a[i];
     }
     Phases phases;
     for (std::int64_t k = 0; k < iterations; ++k) {

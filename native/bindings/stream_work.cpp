@@ -14,19 +14,23 @@ namespace {
 
 using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
-// `count` units of `unit` bytes, a stride apart. Raises UsageError for what is not aligned to them, or leaves the
-// buffer.
-Region units_of(Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride, std::size_t unit) {
-    if (stride == 0 || stride % unit != 0 || offset % unit != 0) {
-        raise({Code::invalid_argument, "offset " + std::to_string(offset) + " and stride " + std::to_string(stride) +
-                                           ": expected multiples of " + std::to_string(unit) + ", the stride above 0"});
-    }
+// Bytes from the start of the first of `count` units, a stride apart, to the end of the last. Raises UsageError.
+std::size_t span_of(std::size_t count, std::size_t stride, std::size_t unit) {
     std::size_t bytes = 0;
     if (count > 0 &&
         (__builtin_mul_overflow(count - 1, stride, &bytes) || __builtin_add_overflow(bytes, unit, &bytes))) {
         raise({Code::invalid_argument, "count times stride overflows 64 bits"});
     }
-    return unwrap(memory.region(offset, bytes));
+    return bytes;
+}
+
+// Such units. Raises UsageError for what is not aligned to them, or leaves the buffer.
+Region units_of(Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride, std::size_t unit) {
+    if (stride == 0 || stride % unit != 0 || offset % unit != 0) {
+        raise({Code::invalid_argument, "offset " + std::to_string(offset) + " and stride " + std::to_string(stride) +
+                                           ": expected multiples of " + std::to_string(unit) + ", the stride above 0"});
+    }
+    return unwrap(memory.region(offset, span_of(count, stride, unit)));
 }
 
 // A whole buffer of points, row after row.
@@ -79,6 +83,7 @@ void prefetch(PyStream& self, Buffer& memory, std::size_t offset, std::size_t by
               std::size_t count, std::size_t stride) {
     Device& device = bound(self.session);
     const Side to = side_of(side);
+    (void)unwrap(memory.region(offset, span_of(count, stride, bytes)));
     for (std::size_t i = 0; i < count; ++i) {
         check(device.prefetch(*self.handle, unwrap(memory.region(offset + i * stride, bytes)), to));
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -31,13 +32,20 @@ Inbox& inbox() {
     return *only;
 }
 
-void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
-    auto block = std::make_unique<Block>();
-    *buffer = reinterpret_cast<std::uint8_t*>(block->data());
-    *bytes = buffer_bytes;
+// No exception may reach CUPTI, which is C: without memory it gets no buffer, and counts what it drops.
+void give_buffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) noexcept {
+    *buffer = nullptr;
+    *bytes = 0;
     *most_records = 0;
-    const std::lock_guard lock(inbox().mutex);
-    inbox().blocks[*buffer] = std::move(block);
+    try {
+        auto block = std::make_unique<Block>();
+        auto* const begin = reinterpret_cast<std::uint8_t*>(block->data());
+        const std::lock_guard lock(inbox().mutex);
+        inbox().blocks[begin] = std::move(block);
+        *buffer = begin;
+        *bytes = buffer_bytes;
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 std::string cause_of(std::uint32_t flags) {
@@ -64,7 +72,7 @@ MigrationReport report_of(const cupti::UnifiedMemoryCounter& record) {
     return report;
 }
 
-void take_buffer(cupti::Context, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) {
+void take_buffer(cupti::Context, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) noexcept {
     Inbox& box = inbox();
     const std::lock_guard lock(box.mutex);
     cupti::Activity* record = nullptr;
@@ -72,7 +80,11 @@ void take_buffer(cupti::Context, std::uint32_t, std::uint8_t* buffer, std::size_
         if (record->kind != cupti::activity_kind_unified_memory_counter) continue;
         cupti::UnifiedMemoryCounter counter{};
         std::memcpy(&counter, record, offsetof(cupti::UnifiedMemoryCounter, processors));
-        box.arrived.reports.push_back(report_of(counter));
+        try {
+            box.arrived.reports.push_back(report_of(counter));
+        } catch (const std::bad_alloc&) {
+            ++box.arrived.dropped;
+        }
     }
     std::size_t dropped = 0;
     if (box.api.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == cupti::success) {

@@ -1,6 +1,7 @@
 """`isthmus measure`: run experiments on a device; ends with the table, a verdict and the path of the page."""
 
 import io
+import os
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ import typer
 from isthmus.commands._measure_options import counts, mode, options_of
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import IsthmusError, RunFileError, UsageError
+from isthmus.experiment.launcher import launched
 
 if TYPE_CHECKING:
     from isthmus.experiment.batch import Experiment
@@ -111,6 +113,8 @@ def measure(
     from isthmus.experiment.ranks import join_ranks
 
     if build:
+        if launched(os.environ).ranks > 1:
+            raise UsageError("--build is for one process; run it without mpirun or srun")
         _build_programs(experiments or [], Path(build))
         return
     ranks = join_ranks()
@@ -182,9 +186,9 @@ def _lead(wanted: _Wanted, as_json: bool) -> int:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
         print(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}", file=sys.stderr)
         raise
-    code = _show(path, as_json)
-    end(ranks, code)
-    return code
+    # Now, since whoever reads what is shown may take their time. Launchers give the highest of all exit codes.
+    end(ranks, 0)
+    return _show(path, as_json)
 
 
 def _follow(wanted: _Wanted) -> int:

@@ -91,7 +91,7 @@ def _has_managed_mode(source: Compiler | Path | str) -> bool:
 
 
 def prepare(chosen: Sequence[Point], device: OpenDevice, source: Compiler | Path | str) -> Prepared:
-    """Build the programs unless they were built before, and fill the native way's arrays."""
+    """Build the programs unless they were built before."""
     folder: Path | str = ""
     try:
         if not isinstance(source, str):

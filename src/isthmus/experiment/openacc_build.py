@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -66,10 +67,12 @@ def cached_programs(compiler: Compiler, environment: Mapping[str, str] = os.envi
             built = Path(scratch) / "built"
             built.mkdir()
             _build(compiler, sources, built, environment)
-            # Whole or not at all: another process may build the same.
+            # Whole or not at all; where another process was first, its programs are as good.
             if not folder.is_dir():
                 built.rename(folder)
     except OSError as error:
+        if folder.is_dir():
+            return folder
         raise Unsupported(
             f"the OpenACC programs cannot be kept in {folder.parent}: {error.strerror}; set XDG_CACHE_HOME to a "
             "folder that can be written, or build them with --build FOLDER"
@@ -96,7 +99,7 @@ def build_folder(folder: Path, environment: Mapping[str, str] = os.environ) -> C
 
 
 def _digest(sources: Path, compiler: Compiler) -> str:
-    digest = hashlib.sha256(repr((compiler.path, compiler.version, dict(compiler.flags))).encode())
+    digest = hashlib.sha256(repr((platform.machine(), compiler.path, compiler.version, dict(compiler.flags))).encode())
     for source in sorted(sources.glob("*.[ch]pp")):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]

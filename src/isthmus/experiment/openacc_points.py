@@ -92,8 +92,8 @@ def points(options: Options) -> Iterator[Point]:
             yield from (Point("contiguous", way, size, fraction=fraction) for way in ways)
         for stride in _STRIDES[mode]:
             yield from (Point("stride", way, size, stride_bytes=stride) for way in ways)
-    for side in options.sides or _SIDES[mode]:
-        for halo in options.halos or (1,):
+    for side in sorted(set(options.sides or _SIDES[mode])):
+        for halo in sorted(set(options.halos or (1,))):
             size = side * (side // 2 + 2 * halo) * _DOUBLE
             for pack in _PACKS:
                 yield from (Point("stencil", way, size, side=side, halo=halo, pack=pack) for way in ways)

@@ -28,6 +28,8 @@ Parts = npt.NDArray[np.float64]
 
 # Without any message that was waited for. The longest that a rank computes between two of them is some seconds.
 PATIENCE_SECONDS = 60.0
+# The same between ranks that exchange halos, which work in step.
+_STEP_PATIENCE_SECONDS = 20.0
 # Short waits spin, as an MPI library would; long ones leave the processor to others.
 _SPIN_SECONDS = 0.005
 _NAP_SECONDS = 0.0005
@@ -129,7 +131,7 @@ class Ranks:
             self._comm.Isend(outgoing[0], left, _LEFTWARD),
             self._comm.Isend(outgoing[1], right, _RIGHTWARD),
         ]
-        self._wait(requests, f"rank {left} or rank {right}")
+        self._wait(requests, f"rank {left} or rank {right}", min(self._patience, _STEP_PATIENCE_SECONDS))
 
     def __enter__(self) -> "Ranks":
         return self
@@ -139,19 +141,20 @@ class Ranks:
     ) -> None:
         if error is None or self._comm is None:
             return
-        code = exit_code(error)
-        if isinstance(error, KeyboardInterrupt):
-            if not self.leads:
-                time.sleep(_GRACE_SECONDS)
-        elif isinstance(error, IsthmusError | RanksBroken):
-            print(f"isthmus: {self.name}: {error}; all ranks end", file=sys.stderr)
-        else:
-            print(f"isthmus: {self.name} failed; all ranks end", file=sys.stderr)
-            traceback.print_exception(kind, error, trace)
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        time.sleep(_DELIVERY_SECONDS)
-        self._comm.Abort(code)
+        try:
+            if isinstance(error, KeyboardInterrupt):
+                if not self.leads:
+                    time.sleep(_GRACE_SECONDS)
+            elif isinstance(error, IsthmusError | RanksBroken):
+                print(f"isthmus: {self.name}: {error}; all ranks end", file=sys.stderr)
+            else:
+                print(f"isthmus: {self.name} failed; all ranks end", file=sys.stderr)
+                traceback.print_exception(kind, error, trace)
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            time.sleep(_DELIVERY_SECONDS)
+        finally:  # Whatever became of the words, the others must not wait.
+            self._comm.Abort(exit_code(error))
 
     def _receive(self, source: int) -> Any:
         assert self._comm is not None
@@ -159,7 +162,7 @@ class Ranks:
         self._until(lambda: comm.iprobe(source, _TALK), f"rank {source}")
         return comm.recv(source=source, tag=_TALK)
 
-    def _wait(self, requests: "list[Request]", for_whom: str) -> None:
+    def _wait(self, requests: "list[Request]", for_whom: str, patience: float | None = None) -> None:
         left = requests
 
         def arrived() -> bool:
@@ -167,15 +170,16 @@ class Ranks:
             left = [request for request in left if not request.Test()]
             return not left
 
-        self._until(arrived, for_whom)
+        self._until(arrived, for_whom, patience)
 
-    def _until(self, condition: Callable[[], bool], for_whom: str) -> None:
+    def _until(self, condition: Callable[[], bool], for_whom: str, patience: float | None = None) -> None:
         """Raises RanksBroken when that takes longer than a rank that is alive would need."""
+        most = self._patience if patience is None else patience
         began = time.monotonic()
         while not condition():
             waited = time.monotonic() - began
-            if waited > self._patience:
-                raise RanksBroken(f"no message from {for_whom} for {self._patience:g} s, so it has died or hangs")
+            if waited > most:
+                raise RanksBroken(f"no message from {for_whom} for {most:g} s, so it has died or hangs")
             time.sleep(_NAP_SECONDS if waited > _SPIN_SECONDS else 0)
 
 

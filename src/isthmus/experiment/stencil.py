@@ -62,7 +62,14 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         for group in split(measurable, limits):
             prepare = partial(_prepare, team, group, devices, references)
             batches.append(Batch(len(group), least_seconds(limits.moved_bytes) * len(group), prepare))
+    if batches:
+        batches.append(Batch(0, 0.0, partial(_release, team)))  # What comes next in a run needs the memory.
     return Planned(batches, skipped)
+
+
+def _release(team: Team) -> Prepared:
+    team.release()
+    return Prepared([])
 
 
 def _why_not(device: OpenDevice, point: Point) -> str | None:
@@ -118,10 +125,15 @@ class StencilSubject:
                 taken, spent = 1, first["host_seconds"]
             collected.verified = True
             found = self._team.checksum(self._point)
-            if found != self._reference:
+            if found.points != self._reference:
                 collected.wrong = (
-                    f"wrong data: after {ITERATIONS} iterations the words of all points sum up to {found:#018x} "
+                    f"wrong data: after {ITERATIONS} iterations the words of all points sum up to {found.points:#018x} "
                     f"modulo 2**64, those of a single rank to {self._reference:#018x}"
+                )
+            elif found.halos:
+                collected.wrong = (
+                    f"wrong data: after {ITERATIONS} iterations the words of all halos differ from those that were "
+                    f"sent for them, by {found.halos:#018x} modulo 2**64"
                 )
         while taken < quota.most and (taken < quota.least or spent < quota.seconds):
             if spent > _LONGEST_VISIT_SECONDS:

@@ -27,7 +27,7 @@ from isthmus.experiment.stencil_ways import (
 )
 from isthmus.record import MIB, Metric
 
-__all__ = ["Room", "StencilRank", "iterate", "reference"]
+__all__ = ["Checksum", "Room", "StencilRank", "iterate", "reference"]
 
 _WORD = (1 << 64) - 1
 _CHECKED_AT_ONCE_BYTES = 64 * MIB
@@ -40,6 +40,16 @@ class Room(NamedTuple):
     host: str
     device: str
     free_bytes: int
+
+
+class Checksum(NamedTuple):
+    """Sums of 64-bit words modulo 2**64: of a rank's own points, and of its halos less what it sent for others'.
+
+    What comes in was sent by somebody, so that over all ranks the second makes 0.
+    """
+
+    points: int
+    halos: int
 
 
 class StencilRank:
@@ -60,7 +70,9 @@ class StencilRank:
 
     def room(self) -> Room:
         """Where this rank computes."""
-        return Room(self._ranks.host, self._device.description.spec, self._native.free_bytes())
+        # Where a launcher shows each rank a device of its own, all of them are the first one.
+        description = self._device.description
+        return Room(self._ranks.host, description.pci_address or description.spec, self._native.free_bytes())
 
     def release(self) -> None:
         """Give all memory back."""
@@ -95,16 +107,16 @@ class StencilRank:
         self.result = iterate(self._stream, arrays, tile, watch, lambda array: way.exchange(array, watch))
         return watch.seconds
 
-    def checksum(self, point: Point) -> int:
-        """Sum of the 64-bit words of this rank's points after the last sample, which was one of `point`."""
+    def checksum(self, point: Point) -> "Checksum":
+        """Of this rank's points after the last sample, which was one of `point`, and of its halos."""
         assert self.result is not None
         tile = self._tile(point)
         if self.result.kind != "managed":
             return _device_checksum(self._native, self._stream, self.result, tile)
         self.result.begin_host_access()
-        words = _sum(doubles(self.result), tile)
+        found = _sums(doubles(self.result), tile)
         self.result.end_host_access()
-        return words
+        return found
 
     def _tile(self, point: Point) -> Tile:
         return Tile(point.side, point.halo, self._ranks.rank, self._ranks.count)
@@ -186,25 +198,32 @@ def reference(device: _native.Device, side: int, keep_alive: Callable[[], object
     stream.fill_ramp(arrays[0], side, tile.width, tile.first_column, side)
     stream.synchronize()
     result = iterate(stream, arrays, tile, Stopwatch(), wrap)
-    return _device_checksum(device, stream, result, tile)
+    return _device_checksum(device, stream, result, tile).points
 
 
-def _device_checksum(device: _native.Device, stream: _native.Stream, array: _native.Buffer, tile: Tile) -> int:
+def _device_checksum(device: _native.Device, stream: _native.Stream, array: _native.Buffer, tile: Tile) -> Checksum:
     """Rows come to the host in parts, lest it need room for all."""
     rows = max(1, min(tile.side, _CHECKED_AT_ONCE_BYTES // tile.pitch_bytes))
     part = device.allocate("pageable", rows * tile.pitch_bytes)
-    total = 0
+    points, halos = 0, 0
     for first in range(0, tile.side, rows):
         count = min(rows, tile.side - first)
         stream.copy(part, 0, array, first * tile.pitch_bytes, count * tile.pitch_bytes)
         stream.synchronize()
         part.begin_host_access()
-        total += _sum(doubles(part)[: count * tile.width], tile)
+        found = _sums(doubles(part)[: count * tile.width], tile)
         part.end_host_access()
-    return total & _WORD
+        points, halos = points + found.points, halos + found.halos
+    return Checksum(points & _WORD, halos & _WORD)
 
 
-def _sum(values: "np.ndarray[tuple[int], np.dtype[np.float64]]", tile: Tile) -> int:
-    """Of whole rows, modulo 2**64: any order gives the same."""
+def _sums(values: "np.ndarray[tuple[int], np.dtype[np.float64]]", tile: Tile) -> Checksum:
+    """Of whole rows; any order gives the same."""
     words = values[: values.size // tile.width * tile.width].view(np.uint64).reshape(-1, tile.width)
-    return int(words[:, tile.halo : tile.halo + tile.columns].sum(dtype=np.uint64))
+
+    def of(first: int, count: int) -> int:
+        return int(words[:, first : first + count].sum(dtype=np.uint64))
+
+    received = sum(of(first, tile.halo) for first in tile.halos)
+    sent = sum(of(first, tile.halo) for first in tile.edges)
+    return Checksum(of(tile.halo, tile.columns), (received - sent) & _WORD)

@@ -7,7 +7,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.ranks import Ranks, RanksBroken
 from isthmus.experiment.stencil_points import Point
-from isthmus.experiment.stencil_rank import Room, StencilRank, reference
+from isthmus.experiment.stencil_rank import Checksum, Room, StencilRank, reference
 from isthmus.record import Metric
 
 __all__ = ["Phases", "Team", "end", "follow"]
@@ -66,9 +66,10 @@ class Team:
         """Seconds of each phase on each rank."""
         return self._all("sample", lambda: self._own.sample(point, poisoned), point, poisoned)
 
-    def checksum(self, point: Point) -> int:
-        """Over all points of the square, after the last sample."""
-        return sum(self._all("checksum", lambda: self._own.checksum(point), point)) % _MODULUS
+    def checksum(self, point: Point) -> Checksum:
+        """Over all points of the square, and all halos, after the last sample."""
+        parts = self._all("checksum", lambda: self._own.checksum(point), point)
+        return Checksum(sum(each.points for each in parts) % _MODULUS, sum(each.halos for each in parts) % _MODULUS)
 
     def _all(self, step: Step, own: Callable[[], T], *arguments: object) -> list[T]:
         try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from isthmus.model.contrast import ratio
 from isthmus.model.curve import is_resolved
 from isthmus.model.managed_published import PAPER_BOTH_RATIO, PAPER_WHOLE_RATIO
-from isthmus.record import Case, Interval, Run, median_interval
+from isthmus.record import LEAST_SAMPLES, Case, Interval, Run, median_interval
 
 __all__ = [
     "OPENACC_WAYS",
@@ -66,6 +66,11 @@ class OpenaccWork:
     def compiler(self) -> str:
         """What built the program; empty where only the native way was measured."""
         return next((time.compiler for time in self.ways.values() if time.compiler), "")
+
+    @property
+    def has_managed_mode(self) -> bool:
+        """Whether that compiler can ignore directives for managed memory."""
+        return self.compiler.startswith("nvc++")
 
 
 def openacc_works(run: Run) -> list[OpenaccWork]:
@@ -128,6 +133,7 @@ def _time(run: Run, case: Case) -> OpenaccTime:
             if series.metric != "host_seconds" and series.samples
         },
         samples=len(case.samples("host_seconds")),
-        converged=seconds.relative_half_width <= run.settings.target_relative_half_width,
+        converged=len(case.samples("host_seconds")) >= LEAST_SAMPLES
+        and seconds.relative_half_width <= run.settings.target_relative_half_width,
         compiler=case.compiler,
     )

@@ -69,7 +69,13 @@ def _native(work: OpenaccWork) -> Finding:
             "device memory can differ.",
         )
     within = times.high <= NATIVE_BAR and times.low >= 1 / NATIVE_BAR
-    told = "within 15 %" if within else "faster" if times.high < 1 else "about 15 %, as far as this run can tell"
+    told = (
+        "within 15 %"
+        if within
+        else "faster"
+        if times.high < 1
+        else "not known well enough here to tell whether that is within 15 %"
+    )
     return Finding("info", "openacc_native", f"{text}: {told}.")
 
 
@@ -93,9 +99,9 @@ def _both(work: OpenaccWork) -> Finding:
             f"managed memory without directives takes {factor_words(automatic)} times as long as directives for all "
             f"of {size} ({PUBLISHED_WAY_RATIOS['automatic']:.2f} on {_PAPER})"
         )
-    if both is None:
+    if both is None and not work.has_managed_mode:
         told.append(f"what directives do in managed mode needs nvc++ ({work.compiler} has no such mode)")
-    else:
+    elif both is not None:
         told.append(
             f"with directives and managed mode both, it takes {factor_words(both)} times as long "
             f"({PUBLISHED_WAY_RATIOS['both']:.2f})"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from isthmus.model.contrast import ratio
-from isthmus.record import Case, Interval, Metric, Run, median_interval
+from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Run, median_interval
 
 __all__ = [
     "MANAGED",
@@ -119,7 +119,7 @@ def _stencil(key: tuple[int, int, int, int], cases: Iterable[Case], run: Run) ->
                 phases=phases,
                 mpi=median_interval(mpi) if mpi else None,
                 samples=len(samples),
-                converged=seconds.relative_half_width <= target,
+                converged=len(samples) >= LEAST_SAMPLES and seconds.relative_half_width <= target,
             )
     side, halo, ranks, devices = key
     return Stencil(side, halo, ranks, devices, points, frozenset(failed), skipped)

@@ -15,7 +15,7 @@ from isthmus.model.stencil_words import (
     way_label,
     way_sentence,
 )
-from isthmus.record import Interval, Run, format_seconds
+from isthmus.record import LEAST_SAMPLES, Interval, Run, format_seconds
 
 __all__ = ["stencil_findings", "stencil_verdict"]
 
@@ -88,10 +88,16 @@ def _compared(pair: PublishedPair, mains: Sequence[Stencil]) -> Finding | None:
         "info",
         f"stencil_paper_{pair.managed[0]}",
         f"Where {pair.name}, {way_sentence(pair.managed)} takes this many times as long as "
-        f"{way_sentence(pair.explicit)}: {here} points ({setting_words(ours[0][0])}); in the paper {theirs} "
-        f"(2 ranks, a V100 each).{_crossing(ours)}",
+        f"{way_sentence(pair.explicit)}: {here} points ({setting_words(ours[0][0])}{_few(pair, ours)}); in the paper "
+        f"{theirs} (2 ranks, a V100 each).{_crossing(ours)}",
         cause=_compute_cause(pair, ours),
     )
+
+
+def _few(pair: PublishedPair, ours: Sequence[tuple[Stencil, Interval]]) -> str:
+    """Where so few samples were taken that intervals tell little."""
+    fewest = min(each.points[way].samples for each, _ in ours for way in (pair.managed, pair.explicit))
+    return "" if fewest >= LEAST_SAMPLES else f", from as few as {fewest} sample{'s' if fewest > 1 else ''}"
 
 
 def _ratio(value: Interval) -> str:

@@ -36,8 +36,9 @@ _PARTS_NOTE = (
 )
 _STENCIL_NOTE = (
     "Four-point Laplacian, 20 iterations, one process with the tall half of a square, its own neighbour on either "
-    "side. CPU pack: explicit copies the whole array out and in. Pages of managed memory move within pack and "
-    "unpack. The paper's ratios are of two processes; the exchange between them counts in none."
+    "side. CPU pack: explicit copies the whole array out and in. Pages of managed memory move within the "
+    "phase that touches them, computing included. The paper's ratios are of two processes; the exchange between "
+    "them counts in none."
 )
 _MISSING = Cell("-", state="missing", detail="not measured")
 _STENCIL_PHASES: Sequence[tuple[Metric, str]] = (
@@ -83,7 +84,8 @@ def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
 def _way_row(work: OpenaccWork, way: str) -> Row:
     time = work.ways.get(way)
     if time is None:
-        return Row(way, (replace(_MISSING, detail="needs nvc++ -gpu=managed"),) * 4 + (_published_way(way),))
+        detail = "needs nvc++ -gpu=managed" if way == "both" and not work.has_managed_mode else "not measured"
+        return Row(way, (replace(_MISSING, detail=detail),) * 4 + (_published_way(way),))
     phases = [
         time_cell(time.phases[name]) if name in time.phases else _MISSING for name in ("in_seconds", "out_seconds")
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,7 +21,7 @@ from isthmus.experiment.sampling import Collected, Rules
 from isthmus.experiment.stencil import plan
 from isthmus.experiment.stencil_limits import Limits, Share, split
 from isthmus.experiment.stencil_points import MEMORY_KINDS, METHODS, Point, grids, points_of
-from isthmus.experiment.stencil_rank import Room, StencilRank, reference
+from isthmus.experiment.stencil_rank import Checksum, Room, StencilRank, reference
 from isthmus.experiment.stencil_tile import ITERATIONS, Tile, check_cut
 from isthmus.experiment.stencil_ways import Stopwatch, Workplace
 from isthmus.record import GIB, MIB, Case
@@ -61,8 +62,8 @@ def expected(side: int) -> Doubles:
     return square
 
 
-def interior(device: OpenDevice, array: _native.Buffer, tile: Tile) -> Doubles:
-    """A rank's own points."""
+def contents(device: OpenDevice, array: _native.Buffer, tile: Tile) -> Doubles:
+    """A rank's own points and its halos."""
     if array.kind == "device":
         host = device.native.allocate("pageable", array.bytes)
         stream = _native.Stream(device.native)
@@ -71,7 +72,7 @@ def interior(device: OpenDevice, array: _native.Buffer, tile: Tile) -> Doubles:
         array = host
     array.begin_host_access()
     grid = array.host_array().view(np.float64)[: tile.side * tile.width].reshape(tile.side, tile.width)
-    found: Doubles = grid[:, tile.halo : tile.halo + tile.columns].copy()
+    found: Doubles = grid.copy()
     array.end_host_access()
     return found
 
@@ -90,29 +91,35 @@ def measurable(device: OpenDevice, halo: int, side: int = SIDE) -> list[Point]:
     return [Point(side, halo, *way) for way in WAYS if way not in skipped]
 
 
-def computed(device: OpenDevice, point: Point, count: int) -> Doubles:
-    """The square as `count` ranks compute it."""
+def computed(device: OpenDevice, point: Point, count: int) -> list[tuple[Tile, Doubles, Checksum]]:
+    """What `count` ranks compute of the square, each with what it says of it."""
     queues = [(Queue[Doubles](), Queue[Doubles]()) for _ in range(count)]
 
-    def part(rank: int) -> Doubles:
+    def part(rank: int) -> tuple[Tile, Doubles, Checksum]:
         ranks = Neighbours(rank, queues)
         own = StencilRank(device._replace(ranks=ranks), ranks)
         assert own.prepare([point]) == {}
         own.sample(point, True)
         assert own.result
-        return interior(device, own.result, Tile(point.side, point.halo, rank, count))
+        tile = Tile(point.side, point.halo, rank, count)
+        return tile, contents(device, own.result, tile), own.checksum(point)
 
     with ThreadPoolExecutor(count) as threads:
-        square: Doubles = np.hstack(list(threads.map(part, range(count))))
-    return square
+        return list(threads.map(part, range(count)))
 
 
 @pytest.mark.parametrize(("count", "halo"), [(1, 1), (2, 1), (3, 4)])
 def test_every_way_computes_every_point_as_numpy_does(device: OpenDevice, count: int, halo: int) -> None:
     points = measurable(device, halo)
     assert len(points) >= 9
+    square = expected(SIDE)
     for point in points:
-        np.testing.assert_array_equal(computed(device, point, count), expected(SIDE), err_msg=str(point))
+        found = computed(device, point, count)
+        for tile, columns, _ in found:
+            places = (tile.first_column + np.arange(tile.width)) % SIDE
+            np.testing.assert_array_equal(columns, square[:, places], err_msg=str(point))
+        assert sum(each.halos for _, _, each in found) % 2**64 == 0
+        assert sum(each.points for _, _, each in found) % 2**64 == int(square.view(np.uint64).sum(dtype=np.uint64))
 
 
 def test_the_reference_is_the_sum_of_the_words(device: OpenDevice) -> None:
@@ -137,9 +144,10 @@ def test_a_side_must_hold_the_halos_of_all_ranks() -> None:
         check_cut(7, 4, 2)
 
 
-def cases(device: OpenDevice) -> list[Case]:
+def cases(device: OpenDevice, halo: int = 1) -> list[Case]:
     """Every case of a small square after a visit each."""
-    [batch] = plan(device, Options(sides=[SIDE], halos=[1]), GIB).batches
+    batch, release = plan(device, Options(sides=[SIDE], halos=[halo]), GIB).batches
+    assert not release.subjects
     prepared = batch.prepare()
     found = [case for group in prepared.ended for case in group]
     for subject in prepared.subjects:
@@ -167,6 +175,46 @@ def test_halos_that_do_not_arrive_are_wrong_data(monkeypatch: pytest.MonkeyPatch
     assert found["cpu_columns", "pageable"].verified == "no"
     assert "wrong data: after 20 iterations" in found["cpu_columns", "pageable"].note
     assert found["gpu_pack", "pinned"].verified == "yes"
+
+
+def test_columns_of_a_halo_that_nobody_computes_with_must_arrive_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpack = Workplace.unpack_on_host
+
+    def inner_column(at: Workplace, array: _native.Buffer, parts: Doubles) -> None:
+        tile = at.tile
+        grid = array.host_array().view(np.float64)[: tile.side * tile.width].reshape(tile.side, tile.width)
+        before = grid.copy()
+        unpack(at, array, parts)
+        for outer in (slice(0, tile.halo - 1), slice(tile.width - tile.halo + 1, None)):
+            grid[:, outer] = before[:, outer]
+
+    monkeypatch.setattr(Workplace, "unpack_on_host", inner_column)
+    found = {(case.method, case.host_memory): case for case in cases(open_device("host"), 4)}
+    assert "the words of all halos differ from those that were sent" in found["cpu_columns", "pageable"].note
+    assert found["cpu_columns", "pageable"].verified == "no"
+    assert found["gpu_pack", "pinned"].verified == "yes"
+
+
+def test_ranks_with_a_device_each_share_none_whatever_its_name() -> None:
+    device = open_device("host")
+    rooms = [
+        StencilRank(
+            device._replace(description=msgspec.structs.replace(device.description, pci_address=address)), Ranks()
+        ).room()
+        for address in ("0000:01:00.0", "0000:02:00.0")
+    ]
+    assert rooms[0].device != rooms[1].device
+    assert StencilRank(device, Ranks()).room().device == "host"
+
+
+def test_memory_is_given_back_after_the_last_square() -> None:
+    device = open_device("host:memory=64MiB")
+    before = device.native.free_bytes()
+    batch, release = plan(device, Options(sides=[512], halos=[1]), GIB).batches
+    batch.prepare()
+    assert device.native.free_bytes() < before
+    release.prepare()
+    assert device.native.free_bytes() == before
 
 
 def test_prefetching_needs_pages_that_move() -> None:
