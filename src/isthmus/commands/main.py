@@ -11,7 +11,6 @@ from isthmus.commands.devices import devices
 from isthmus.commands.measure import measure
 from isthmus.commands.report import report
 from isthmus.errors import IsthmusError, UsageError, exit_code
-from isthmus.experiment.launcher import launched
 
 __all__ = ["app", "main"]
 
@@ -78,6 +77,8 @@ def _run(words: list[str]) -> int:
 
 
 def _fail(code: int, message: str) -> int:
+    from isthmus.experiment.launcher import launched
+
     # Of several MPI ranks the first says it, since all of them end by the same error.
     if launched(os.environ).rank == 0:
         print(f"isthmus: {message}", file=sys.stderr)

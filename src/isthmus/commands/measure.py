@@ -15,7 +15,6 @@ import typer
 from isthmus.commands._measure_options import counts, mode, options_of
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import IsthmusError, RunFileError, UsageError
-from isthmus.experiment.launcher import launched
 
 if TYPE_CHECKING:
     from isthmus.experiment.batch import Experiment
@@ -113,6 +112,8 @@ def measure(
     from isthmus.experiment.ranks import join_ranks
 
     if build:
+        from isthmus.experiment.launcher import launched
+
         if launched(os.environ).ranks > 1:
             raise UsageError("--build is for one process; run it without mpirun or srun")
         _build_programs(experiments or [], Path(build))
