@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.experiment.migration_array import ARRAY_BYTES, HOST_PAGE_BYTES
+from isthmus.experiment.arena import PAGE_BYTES
+from isthmus.experiment.migration_array import ARRAY_BYTES
 from isthmus.experiment.migration_counts import Pass, Report, counted_case, passes
 from isthmus.experiment.migration_probes import Probe, probes
 from isthmus.record import KIB, MIB, Case, Series
@@ -29,7 +30,7 @@ class Pretended:
     touch: float = 0.4e-6
     launch: float = 8e-6
     noise: float = 0.02
-    on_device: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(ARRAY_BYTES // HOST_PAGE_BYTES, bool))
+    on_device: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(ARRAY_BYTES // PAGE_BYTES, bool))
     reports: list[Report] = field(default_factory=list)
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(5))
     address: int = ADDRESS
@@ -52,18 +53,18 @@ class Pretended:
         return self._touch("host", range(offset, offset + count * stride, stride))
 
     def sweep_on_device(self) -> None:
-        self._touch("device", range(0, ARRAY_BYTES, HOST_PAGE_BYTES))
+        self._touch("device", range(0, ARRAY_BYTES, PAGE_BYTES))
 
     def _touch(self, side: str, offsets: Iterable[int]) -> float:
         unit, tree = (self.device_unit, self.device_tree) if side == "device" else (self.host_unit, self.host_tree)
         seconds = 0.0
         for offset in offsets:
             seconds += self.touch
-            if self.on_device[offset // HOST_PAGE_BYTES] == (side == "device"):
+            if self.on_device[offset // PAGE_BYTES] == (side == "device"):
                 continue
             self.reports.append((f"{side}_fault", "", 1, self.address + offset, 0, 0))
             # As an H200's driver reports it: the page that was touched, and all that comes with it as a prefetch.
-            moved = self._bring(side, offset, HOST_PAGE_BYTES, "coherence")
+            moved = self._bring(side, offset, PAGE_BYTES, "coherence")
             moved += self._bring(side, offset, self._grown(side, offset, unit, tree), "prefetch")
             seconds += self.fault + moved / self.rate
         return seconds
@@ -80,8 +81,8 @@ class Pretended:
         return grown
 
     def _pages(self, offset: int, size: int) -> slice:
-        first = offset // size * size // HOST_PAGE_BYTES
-        return slice(first, first + size // HOST_PAGE_BYTES)
+        first = offset // size * size // PAGE_BYTES
+        return slice(first, first + size // PAGE_BYTES)
 
     def _bring(self, side: str, offset: int, size: int, cause: str) -> int:
         """What of an aligned part is not there yet comes over; a report for each contiguous piece."""
@@ -89,11 +90,11 @@ class Pretended:
         missing = np.flatnonzero(self.on_device[pages] != (side == "device"))
         for piece in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
             if piece.size:
-                where = self.address + (pages.start + int(piece[0])) * HOST_PAGE_BYTES
+                where = self.address + (pages.start + int(piece[0])) * PAGE_BYTES
                 way = "h2d" if side == "device" else "d2h"
-                self.reports.append((way, cause, int(piece.size) * HOST_PAGE_BYTES, where, 0, 0))
+                self.reports.append((way, cause, int(piece.size) * PAGE_BYTES, where, 0, 0))
         self.on_device[pages] = side == "device"
-        return int(missing.size) * HOST_PAGE_BYTES
+        return int(missing.size) * PAGE_BYTES
 
     def wrong(self) -> str:
         return ""

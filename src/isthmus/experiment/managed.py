@@ -92,8 +92,9 @@ def _why_not_of_size(
         return f"{point.bytes} bytes are not a whole number of {DOUBLE_BYTES}-byte doubles"
     if point.bytes > most_managed_bytes(free_bytes):
         return f"an array of {format_bytes(point.bytes)} {over_half(most_managed_bytes(free_bytes))}"
-    # One array of each kind; where it is the same memory, the device's own too.
-    copies = max(len(kinds), 2) + device.description.shares_host_memory
+    # One array of each kind and one for advice; where it is the same memory, the device's own too.
+    advised = "managed" in kinds and device.native.why_no_advice() is None
+    copies = max(len(kinds) + advised, 2) + device.description.shares_host_memory
     if copies * point.bytes > memory_bytes:
         return over_budget(memory_bytes)
     if point.touched < 2:

@@ -92,14 +92,16 @@ class ArraySubject:
     def visit(self, quota: Quota, collected: Collected) -> None:
         """Take samples of both phases; the sum over the array is checked every time."""
         memory, warm = self._point.memory, self._buffers.warm
-        if self._point.method in _ADVICE:
+        advised = self._point.method in _ADVICE
+        if advised:
             # An array of its own: drivers keep mappings that advice has made, and pages then move as they never would.
             array, is_cold = self._buffers.native.allocate(memory, self._point.bytes), True
         else:
             array, is_cold = self._buffers.arrays[memory], memory not in warm
         for _ in range(max(quota.warmups, int(is_cold))):
             self._sample(array)
-        warm.add(memory)
+        if not advised:
+            warm.add(memory)
         begin = time.monotonic()
         for taken in range(quota.most):
             if taken >= quota.least and time.monotonic() - begin >= quota.seconds:

@@ -36,7 +36,7 @@ _QUICK: Sweep = {
 }
 _DEFAULT: Sweep = {
     "explicit_whole": Reach([100], [128 * KIB]),
-    "explicit_touched": Reach([1, 10, 50], [128 * KIB]),
+    "explicit_touched": Reach([1, 10, 50], [256 * KIB]),
     "managed": Reach([1, 10, 25, 50, 100], [4 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 4 * MIB]),
     "prefetch_whole": Reach([100], []),
     "prefetch_touched": Reach([1, 10, 50], [256 * KIB, 4 * MIB]),

@@ -5,19 +5,19 @@ import time
 import numpy as np
 
 from isthmus import _native
-from isthmus.record import KIB, MIB
+from isthmus.experiment.arena import PAGE_BYTES
+from isthmus.record import MIB
 
-__all__ = ["ARRAY_BYTES", "BLOCKS", "BLOCK_BYTES", "HOST_PAGE_BYTES", "MigrationArray"]
+__all__ = ["ARRAY_BYTES", "BLOCKS", "BLOCK_BYTES", "MigrationArray"]
 
-HOST_PAGE_BYTES = 4 * KIB
 # Drivers keep books on 2 MiB: points so far apart cannot share anything.
 BLOCK_BYTES = 4 * MIB
 BLOCKS = 16
 ARRAY_BYTES = BLOCKS * BLOCK_BYTES
 
 _WORD_BYTES = 4
-_PAGE_WORDS = HOST_PAGE_BYTES // _WORD_BYTES
-_PAGES = ARRAY_BYTES // HOST_PAGE_BYTES
+_PAGE_WORDS = PAGE_BYTES // _WORD_BYTES
+_PAGES = ARRAY_BYTES // PAGE_BYTES
 # Where in a page everything is touched that is not counted: a 64-bit zero.
 _AT_REST = 16
 _REST_BYTES = _AT_REST * _WORD_BYTES
@@ -54,7 +54,7 @@ class MigrationArray:
         if self._prefetches:
             self._stream.prefetch(self._memory, self._start, ARRAY_BYTES, "device")
         else:
-            self._stream.touch_in_turn(self._memory, self._start + _REST_BYTES, _PAGES, HOST_PAGE_BYTES)
+            self._stream.touch_in_turn(self._memory, self._start + _REST_BYTES, _PAGES, PAGE_BYTES)
         self._stream.synchronize()
 
     def to_host(self) -> None:
@@ -63,7 +63,7 @@ class MigrationArray:
             self._stream.prefetch(self._memory, self._start, ARRAY_BYTES, "host")
             self._stream.synchronize()
         else:
-            self.touch_on_host(0, _PAGES, HOST_PAGE_BYTES)
+            self.touch_on_host(0, _PAGES, PAGE_BYTES)
 
     def prefetch(self, side: str, bytes: int, count: int = 1, stride: int = 0) -> None:
         """Bring `count` parts of so many bytes to ``host`` or ``device``, a stride apart."""
@@ -81,7 +81,7 @@ class MigrationArray:
 
     def sweep_on_device(self) -> None:
         """Touch every page, all at once. Raises Unsupported where kernels cannot compute on doubles."""
-        self._stream.add_doubles(self._memory, self._start + _REST_BYTES, _PAGES, HOST_PAGE_BYTES, 0.0)
+        self._stream.add_doubles(self._memory, self._start + _REST_BYTES, _PAGES, PAGE_BYTES, 0.0)
         self._stream.synchronize()
 
     def touch_on_host(self, offset: int, count: int, stride: int) -> float:
@@ -116,5 +116,5 @@ class MigrationArray:
     @staticmethod
     def _pages(offset: int, count: int, stride: int) -> slice:
         """The pages of a row of touches; of several within one page there is none."""
-        first, step = offset // HOST_PAGE_BYTES, stride // HOST_PAGE_BYTES
+        first, step = offset // PAGE_BYTES, stride // PAGE_BYTES
         return slice(first, first + (count - 1) * step + 1, step)

@@ -8,7 +8,8 @@ import msgspec
 
 from isthmus import _native
 from isthmus.errors import IsthmusError
-from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, HOST_PAGE_BYTES, MigrationArray
+from isthmus.experiment.arena import PAGE_BYTES
+from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.record import Case, Direction, Faults, Migrations
 
@@ -36,7 +37,7 @@ class Pass(NamedTuple):
         """The case without counts."""
         side = "device" if self.direction == "h2d" else "host"
         parts = ARRAY_BYTES // self.stride if self.stride else 1
-        width = HOST_PAGE_BYTES if self.stride else ARRAY_BYTES
+        width = PAGE_BYTES if self.stride else ARRAY_BYTES
         return Case(
             experiment="managed",
             method="counted_prefetch" if self.how == "prefetch" else f"counted_{side}_{self.how}",
@@ -57,7 +58,7 @@ class Pass(NamedTuple):
         if self.how == "prefetch":
             side = "device" if self.direction == "h2d" else "host"
             if self.stride:
-                array.prefetch(side, HOST_PAGE_BYTES, BLOCKS, self.stride)
+                array.prefetch(side, PAGE_BYTES, BLOCKS, self.stride)
             else:
                 array.prefetch(side, ARRAY_BYTES)
         elif self.how == "sweep":
@@ -70,8 +71,8 @@ class Pass(NamedTuple):
 def passes() -> list[Pass]:
     """Touches far apart show the unit of a fault; every page, in turn and at once, what the driver adds; prefetches."""
     ways: tuple[Direction, ...] = ("h2d", "d2h")
-    found = [Pass("touches", way, stride) for way in ways for stride in (BLOCK_BYTES, HOST_PAGE_BYTES)]
-    found.append(Pass("sweep", "h2d", HOST_PAGE_BYTES))
+    found = [Pass("touches", way, stride) for way in ways for stride in (BLOCK_BYTES, PAGE_BYTES)]
+    found.append(Pass("sweep", "h2d", PAGE_BYTES))
     return found + [Pass("prefetch", way, stride) for way in ways for stride in (BLOCK_BYTES, 0)]
 
 

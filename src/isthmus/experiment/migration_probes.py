@@ -12,7 +12,8 @@ Three kinds of probes, each by touches of the device and by touches of the CPU, 
 import time
 from typing import NamedTuple
 
-from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, HOST_PAGE_BYTES, MigrationArray
+from isthmus.experiment.arena import PAGE_BYTES
+from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.options import ModeName, powers_of_two
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
@@ -49,7 +50,7 @@ class Probe(NamedTuple):
             method=f"{self.kind}_{self.mover}",
             host_memory="managed",
             direction=self.direction,
-            bytes=self.touches * HOST_PAGE_BYTES,
+            bytes=self.touches * PAGE_BYTES,
             pieces=self.touches,
             stride_bytes=self.span,
         )
@@ -62,11 +63,11 @@ class Probe(NamedTuple):
             return touch(0, self.touches, self.span)
         if self.kind == "grown":
             for block in range(BLOCKS):
-                touch(block * BLOCK_BYTES, -(-self.span * 9 // 16 // HOST_PAGE_BYTES), HOST_PAGE_BYTES)
-            return touch(self.span - HOST_PAGE_BYTES, BLOCKS, BLOCK_BYTES)
+                touch(block * BLOCK_BYTES, -(-self.span * 9 // 16 // PAGE_BYTES), PAGE_BYTES)
+            return touch(self.span - PAGE_BYTES, BLOCKS, BLOCK_BYTES)
         if self.mover == "prefetch":
             side = "device" if self.direction == "h2d" else "host"
-            array.prefetch(side, HOST_PAGE_BYTES, BLOCKS, BLOCK_BYTES)
+            array.prefetch(side, PAGE_BYTES, BLOCKS, BLOCK_BYTES)
         else:
             touch(0, BLOCKS, BLOCK_BYTES)
         return touch(self.span, BLOCKS, BLOCK_BYTES)

@@ -8,10 +8,11 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.cupti import cupti_libraries, cupti_order
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.granularity import plan
-from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, HOST_PAGE_BYTES, MigrationArray
+from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.migration_counts import Pass, counted_case
 from isthmus.experiment.migration_probes import Probe, ProbeSubject, probes
 from isthmus.experiment.options import Options
@@ -73,18 +74,18 @@ def test_touches_are_checked_on_both_sides() -> None:
     array = MigrationArray(open_device("host").native)
     assert array.address % BLOCK_BYTES == 0
     array.to_device()
-    array.touch_on_device(HOST_PAGE_BYTES, BLOCKS, BLOCK_BYTES)
+    array.touch_on_device(PAGE_BYTES, BLOCKS, BLOCK_BYTES)
     array.sweep_on_device()
     array.to_host()
-    array.touch_on_host(0, ARRAY_BYTES // HOST_PAGE_BYTES, HOST_PAGE_BYTES)
+    array.touch_on_host(0, ARRAY_BYTES // PAGE_BYTES, PAGE_BYTES)
     assert not array.wrong()
 
 
-@pytest.mark.parametrize(("word", "what"), [(0, "first"), (HOST_PAGE_BYTES // 4 - 1, "last")])
+@pytest.mark.parametrize(("word", "what"), [(0, "first"), (PAGE_BYTES // 4 - 1, "last")])
 def test_a_word_that_was_lost_is_noticed(word: int, what: str) -> None:
     array = MigrationArray(open_device("host").native)
-    array.touch_on_device(0, 2, HOST_PAGE_BYTES)
-    array._words[HOST_PAGE_BYTES // 4 + word] -= 1
+    array.touch_on_device(0, 2, PAGE_BYTES)
+    array._words[PAGE_BYTES // 4 + word] -= 1
     assert array.wrong() == f"wrong data: the {what} words of 1 of 16384 pages differ, page 1 first"
 
 

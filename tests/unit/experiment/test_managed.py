@@ -104,6 +104,11 @@ def test_what_is_compared_with_on_demand_has_all_of_the_array(mode: ModeName) ->
     assert whole >= WAYS.keys() - {"explicit_touched", "prefetch_touched", "read_mostly"}
 
 
+def test_ways_that_move_what_is_touched_are_compared_at_one_stride_by_default() -> None:
+    strides = [set(SWEEPS["default"][method].strides) for method in ("explicit_touched", "managed", "mapped", "system")]
+    assert set.intersection(*strides) == {256 * KIB}
+
+
 def test_the_full_mode_has_the_strides_of_the_paper() -> None:
     strides = SWEEPS["full"]["managed"].strides
     assert {4 * KIB, 120 * KIB, 124 * KIB, 128 * KIB, 396 * KIB, 4 * MIB} <= set(strides)
@@ -183,6 +188,32 @@ def test_an_array_is_at_most_half_of_the_hosts_memory_for_the_run() -> None:
     found = refusals(device_with(shares=False), pageable, 4 * MIB - 1)
     assert [reason for reason in found if "host memory that this run may take" in reason]
     assert not refusals(device_with(shares=False), pageable, 4 * MIB)
+
+
+def test_advice_needs_an_array_of_its_own_within_the_budget() -> None:
+    managed = QUICK._replace(memory=["managed", "pageable"])
+    for why, copies in ((None, 3), ("no advice", 2)):
+        device = device_with(shares=False, why_no_advice=why, why_no_migration="pages stay")
+        over = "host memory that this run may take"
+        assert not [reason for reason in refusals(device, managed, copies * 2 * MIB) if over in reason]
+        assert [reason for reason in refusals(device, managed, copies * 2 * MIB - 1) if over in reason]
+
+
+def test_what_advice_warmed_is_thrown_away_for_others_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice works on memory of its own, so that it makes nothing ready for the array that others share."""
+    points = [Point(method, "managed", MIB, 100, None) for method in ("read_mostly", "managed")]
+    buffers = managed_subjects.allocate(open_device("host"), MIB, ["managed"])
+    taken: list[str] = []
+
+    def sample(self: managed_subjects.ArraySubject, array: _native.Buffer) -> tuple[float, float, float]:
+        taken.append(self.template.method)
+        return 1.0, 1.0, self._expected
+
+    monkeypatch.setattr(managed_subjects.ArraySubject, "_sample", sample)
+    for point in (*points, points[1]):
+        subject = managed_subjects.ArraySubject(point, buffers)
+        subject.visit(QUOTA, Collected(subject.template))
+    assert taken == ["read_mostly"] * 3 + ["managed"] * 3 + ["managed"] * 2
 
 
 def test_odd_sizes_and_arrays_of_one_stride_are_left_out() -> None:
