@@ -46,7 +46,8 @@ class Mechanism:
         if not (self.counted and self.timed) or self.counted.bytes is None or self.timed.bytes is None:
             return "cannot tell"
         if self.timed.beyond:
-            return "yes" if self.counted.bytes > self.timed.bytes else "no"
+            least = self.timed.bytes + (not self.timed.reached)
+            return "yes" if self.counted.bytes >= least else "no"
         least = self.timed.more_than + 1 if self.timed.more_than else self.timed.bytes
         return "yes" if least <= self.counted.bytes <= self.timed.bytes else "no"
 

@@ -25,11 +25,6 @@ class Counted:
         return (self.case.stride_bytes or 0) > _FAR_APART
 
     @property
-    def is_whole(self) -> bool:
-        """Whether all was asked for at once."""
-        return self.case.stride_bytes is None
-
-    @property
     def sizes(self) -> Counter[int]:
         """How many migrations of each size in bytes there were in the pass's own direction."""
         found: Counter[int] = Counter()

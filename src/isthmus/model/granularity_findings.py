@@ -45,11 +45,11 @@ def granularity_verdict(run: Run) -> str:
 
 
 def unit_words(unit: Unit) -> str:
-    """``64 KiB``, ``more than 2 MiB``, a range where there is a gap, or ``cannot tell``."""
+    """``64 KiB``, ``more than 2 MiB``, ``at least 4 MiB``, a range where there is a gap, or ``cannot tell``."""
     if unit.bytes is None:
         return "cannot tell"
     if unit.beyond:
-        return f"more than {format_bytes(unit.bytes)}"
+        return f"{'at least' if unit.reached else 'more than'} {format_bytes(unit.bytes)}"
     if unit.more_than:
         return f"more than {format_bytes(unit.more_than)}, at most {format_bytes(unit.bytes)}"
     return format_bytes(unit.bytes)
@@ -75,7 +75,7 @@ def _unit_sentences(by_key: Mapping[str, Mechanism]) -> list[str]:
 
 
 def _up_to(reach: Unit) -> str:
-    return unit_words(reach) if reach.beyond else f"up to {unit_words(reach)}"
+    return unit_words(reach) if reach.beyond or reach.more_than else f"up to {unit_words(reach)}"
 
 
 def _prefetch_sentences(by_key: Mapping[str, Mechanism]) -> list[str]:
@@ -102,7 +102,7 @@ def _costs(by_key: Mapping[str, Mechanism]) -> str:
     parts = [
         f"{format_seconds(mechanism.waiting.median)} on the {side} "
         f"({format_seconds(mechanism.there.median)} where the page is there)"
-        for side, key in (("device", "device"), ("CPU", "host"))
+        for side, key in (("device with its share of the launch", "device"), ("CPU", "host"))
         if (mechanism := by_key.get(key)) and mechanism.waiting and mechanism.there
     ]
     return f"A touch that has to wait takes {enumerated(parts)}." if parts else ""
@@ -110,10 +110,11 @@ def _costs(by_key: Mapping[str, Mechanism]) -> str:
 
 def _fix(by_key: Mapping[str, Mechanism]) -> str:
     mechanism = by_key.get("device")
-    if mechanism is None or mechanism.unit is None or not mechanism.unit.bytes or mechanism.waiting is None:
+    unit = mechanism.unit if mechanism and mechanism.waiting else None
+    if unit is None or not unit.bytes or unit.beyond:
         return ""
     return (
-        f"Touches farther apart than {format_bytes(mechanism.unit.bytes)} wait for a fault each: prefetch what will be "
+        f"Touches farther apart than {format_bytes(unit.bytes)} wait for a fault each: prefetch what will be "
         "touched, or copy it explicitly."
     )
 

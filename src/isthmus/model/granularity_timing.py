@@ -7,12 +7,14 @@ from itertools import pairwise
 from typing import Literal
 
 from isthmus.model.curve import is_resolved
-from isthmus.record import Case, Interval, Run, format_seconds, median_interval
+from isthmus.record import KIB, Case, Interval, Run, format_bytes, format_seconds, median_interval
 
 __all__ = ["Touches", "Unit", "grown_by_timing", "touches", "unit_by_timing"]
 
 # A touch that waits must take this many times as long as one that does not, or nothing can be told by it.
 _LEAST_CONTRAST = 2.0
+# Nothing moves in less.
+_PAGE_BYTES = 4 * KIB
 
 State = Literal["near", "far", "unclear"]
 
@@ -21,13 +23,14 @@ State = Literal["near", "far", "unclear"]
 class Unit:
     """So many bytes move at a time, or the reason `why` nobody can tell (then `bytes` is None).
 
-    `beyond` says that it is more than `bytes`, the most that was looked at. `more_than` is the least that it can be
-    where what was measured leaves a gap, and 0 where it does not.
+    `beyond` says that it is more than `bytes`, the most that was looked at, or `reached` as much at least. `more_than`
+    bounds it from below where what was measured leaves a gap, and is 0 where it does not.
     """
 
     bytes: int | None = None
     beyond: bool = False
     more_than: int = 0
+    reached: bool = False
     why: str = ""
 
 
@@ -55,7 +58,14 @@ class Touches:
 
 def touches(run: Run) -> list[Touches]:
     """What was probed by touches, each mover and direction; nothing of cases whose data was wrong."""
-    cases = [case for case in run.cases if case.experiment == "managed" and case.host_memory == "managed"]
+    cases = [
+        case
+        for case in run.cases
+        if case.experiment == "managed"
+        and case.host_memory == "managed"
+        # Why nothing was counted is no reason not to time.
+        and not case.method.startswith("counted_")
+    ]
     found = []
     for mover, direction in (("device", "h2d"), ("host", "d2h"), ("prefetch", "h2d"), ("prefetch", "d2h")):
         of_mover = [case for case in cases if case.direction == direction and case.method.endswith(f"_{mover}")]
@@ -104,11 +114,14 @@ def grown_by_timing(of: Touches, unit: Unit) -> Unit | None:
     if unit.bytes is None or unit.beyond:
         return Unit(why="without the unit of a single fault nothing tells what comes beside it")
     reach = _last_near({part: _state(seconds, threshold) for part, seconds in of.grown.items()}, after=False)
-    # More than half of a part of two units is both units: nothing was added to those.
-    if reach.bytes is not None and reach.bytes <= 2 * unit.bytes:
+    # More than half of a part of two units is both units, so nothing was added to those; or not even the smallest part
+    # that may be completed was.
+    smallest = min(of.grown)
+    is_far = smallest <= 4 * unit.bytes and _state(of.grown[smallest], threshold) == "far" and reach.bytes is None
+    if is_far or (reach.bytes is not None and reach.bytes <= 2 * unit.bytes):
         return unit
-    if reach.why and of.grown and _state(next(iter(of.grown.values())), threshold) == "far":
-        return unit  # Not even the smallest part was completed.
+    if reach.more_than and reach.more_than <= unit.bytes:
+        return Unit(why="too few parts were measured to tell whether any was completed")
     return reach
 
 
@@ -142,11 +155,24 @@ def _last_near(states: Mapping[int, State], *, after: bool) -> Unit:
         return Unit(why="no distance was measured")
     order = [states[span] for span in spans]
     if "far" not in order and "unclear" not in order:
-        return Unit(spans[-1], beyond=True)
+        return Unit(spans[-1], beyond=True, reached=not after)
     step = next(place for place, state in enumerate(order) if state != "near")
     if order[step] == "unclear" or any(b == "near" for _, b in pairwise(order[step:])):
         return Unit(why="the times have no single clear step")
     if step == 0:
-        return Unit(spans[0]) if after else Unit(why="the smallest part was not completed")
-    gap = spans[step - 1] if spans[step] > 2 * spans[step - 1] else 0
-    return Unit(spans[step] if after else spans[step - 1], more_than=gap)
+        return _none_near(spans[0], after=after)
+    last, first = spans[step - 1], spans[step]
+    has_gap = first > 2 * last
+    if after:
+        return Unit(first, more_than=last if has_gap else 0)
+    # A part of `first` was not completed, so half of it is the most; one of `last` was, so that is the least.
+    return Unit(first // 2, more_than=last // 2) if has_gap else Unit(last)
+
+
+def _none_near(nearest: int, *, after: bool) -> Unit:
+    """Where not even the nearest page, or the smallest part, is there."""
+    if not after:
+        return Unit(why="the smallest part was not completed")
+    if nearest <= _PAGE_BYTES:
+        return Unit(nearest)
+    return Unit(why=f"no page at a distance of {format_bytes(nearest)} is there, and none nearer was measured")

@@ -98,10 +98,11 @@ def _strides(movement: Movement, *, moves: bool) -> list[PaperFigure]:
     points = movement.curves.get(ON_DEMAND, {})
     figures: list[PaperFigure] = []
     dense = next(iter(points), None)
-    for place, seconds in ((dense, PAPER_DENSE_SECONDS), (PAPER_STRIDE, PAPER_STRIDE_SECONDS)):
-        explicit = None if place is None else movement.at(WHOLE_COPIES[0], place)
-        # Only strides below the paper's threshold are those at which its managed array moved whole.
-        if place is None or place not in points or explicit is None or (place >= PAPER_STRIDE) == (place == dense):
+    # Only strides below the paper's threshold are those at which its managed array moved whole.
+    compared = [(dense, PAPER_DENSE_SECONDS)] if dense is not None and dense < PAPER_STRIDE else []
+    for place, seconds in (*compared, (PAPER_STRIDE, PAPER_STRIDE_SECONDS)):
+        explicit = movement.at(WHOLE_COPIES[0], place)
+        if place not in points or explicit is None:
             continue
         why = touches_told(movement) if moves and not figures else ""
         published = f"{seconds / PAPER_EXPLICIT_SECONDS:.2f} times, {_to(seconds, PAPER_EXPLICIT_SECONDS)}"

@@ -1,6 +1,7 @@
 """What the managed experiment says: where on demand beats copying all, what is fastest, and what to do."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.finding import Finding
@@ -35,6 +36,14 @@ _PAPER_WORDS: Mapping[Pattern, str] = {
 _Pair = tuple[int, ManagedPoint, ManagedPoint]
 
 
+class _Fastest(NamedTuple):
+    """The way with the shortest time at one place, what it takes in words, and whether no other may be as fast."""
+
+    way: ManagedWay
+    words: str
+    alone: bool
+
+
 def managed_findings(run: Run) -> list[Finding]:
     """All that the run's largest array supports, if it measured one, and how much moves at a time."""
     main = _main(run)
@@ -65,7 +74,8 @@ def managed_verdict(run: Run) -> str:
     if answers:
         told.append(f"{managed_way_name(ON_DEMAND)} beats {managed_way_name(WHOLE_COPIES[0])} {enumerated(answers)}")
     if "percent" in main and (best := _fastest(main["percent"], 100)):
-        told.append(f"with all of it touched, {managed_way_name(best[0])} is the fastest")
+        rank = "the fastest" if best.alone else "among the fastest"
+        told.append(f"with all of it touched, {managed_way_name(best.way)} is {rank}")
     if grains := granularity_verdict(run):
         told.append(grains)
     return f"{'; '.join(told)}." if told else ""
@@ -92,7 +102,12 @@ def _threshold_finding(movement: Movement, known_within: float) -> Finding | Non
 
 
 def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
-    """What to do where a program cannot know what will be touched; where it can, the fastest way says more."""
+    """What to do where a program cannot know what will be touched; where it can, the fastest way says more.
+
+    A threshold that is not certain, such as one that may lie beyond all that was measured, is no ground for advice.
+    """
+    if not answer.threshold.certain:
+        return ""
     copying = "copy explicitly" if answer.incumbent.memory == "pageable" else "copy from pinned memory"
     small, large = (
         ("below that share", "above it") if movement.pattern == "percent" else ("at denser strides", "from there on")
@@ -188,14 +203,18 @@ def _advice_finding(movement: Movement) -> Finding | None:
         for way, cost in costs.items()
     ]
     text = f"Beside {managed_way_name(ON_DEMAND)} without advice, {enumerated(told)}."
-    best = min(costs, key=lambda way: costs[way].median)
-    helps = 1 / costs[best].high > MATTERS
-    fix = "" if helps else "Advice alone is no way to make such a pass over an array faster."
-    return Finding("info", "managed_advice", text, fix=fix or f"Of the advice, take {best.method.replace('_', ' ')}.")
+    # What costs little where little is touched may cost much where all is.
+    place = max(shared[way] for way in costs)
+    best = min((way for way in costs if shared[way] == place), key=lambda way: costs[way].median)
+    if 1 / costs[best].high > MATTERS:
+        fix = f"Of the advice, take {best.method.replace('_', ' ')} with {touched_words(movement.pattern, place)}."
+    else:
+        fix = "Advice alone is no way to make such a pass over an array faster."
+    return Finding("info", "managed_advice", text, fix=fix)
 
 
-def _fastest(movement: Movement, place: int) -> tuple[ManagedWay, str] | None:
-    """The way with the shortest time at one place and what it takes; None where there is no choice of ways."""
+def _fastest(movement: Movement, place: int) -> _Fastest | None:
+    """The fastest of the ways measured at one place; None where there is no choice of ways."""
     points = {way: point for way in movement.curves if (point := movement.at(way, place))}
     if len(points) < _LEAST_WAYS:
         return None
@@ -210,22 +229,28 @@ def _fastest(movement: Movement, place: int) -> tuple[ManagedWay, str] | None:
     ]
     if others:
         text += f"; {enumerated(others)} {'is' if len(others) == 1 else 'are'} not certainly slower"
-    return best, text
+    return _Fastest(best, text, not others)
 
 
 def _fastest_finding(chosen: Sequence[Movement]) -> Finding | None:
-    """At the ends of both patterns where there is a choice."""
+    """At the ends of what was measured by most ways: elsewhere the fastest may be one that was left out."""
     told, fixes = [], []
     for movement in chosen:
-        places = [place for place in movement.places if _fastest(movement, place)]
+        counts = {
+            place: sum(movement.at(way, place) is not None for way in movement.curves) for place in movement.places
+        }
+        places = [place for place, count in counts.items() if count == max(counts.values())]
         for place in dict.fromkeys([*places[:1], *places[-1:]]):
             best = _fastest(movement, place)
             if best:
-                told.append(f"with {touched_words(movement.pattern, place)}, {managed_way_name(best[0])} ({best[1]})")
-                fixes.append(f"{managed_way_name(best[0])} with {touched_words(movement.pattern, place)}")
+                told.append(
+                    f"with {touched_words(movement.pattern, place)}, {managed_way_name(best.way)} ({best.words})"
+                )
+                fixes.append(f"{managed_way_name(best.way)} with {touched_words(movement.pattern, place)}")
     if not told:
         return None
-    text = f"The fastest of all ways: {'. '.join([told[0], *map(capitalised, told[1:])])}."
+    sentences = ". ".join([told[0], *map(capitalised, told[1:])])
+    text = f"The fastest of the ways measured at the same place: {sentences}."
     return Finding("info", "managed_fastest", text, fix=f"Prefer {enumerated(fixes)}.")
 
 

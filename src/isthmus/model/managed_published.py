@@ -69,7 +69,7 @@ class MovedWhole(NamedTuple):
 
 
 class TouchCost(NamedTuple):
-    """Seconds that each further double adds to the phase in, between two strides so long that they share no page."""
+    """Seconds that each further double adds to the phase in, between two strides of at least 128 KiB."""
 
     sparse: int
     dense: int
@@ -85,7 +85,7 @@ def moved_whole(movement: Movement) -> MovedWhole | None:
 
 
 def touch_cost(movement: Movement) -> TouchCost | None:
-    """What a demand fault for one double far from all others costs; None where the figures do not tell.
+    """What each further double between two strides of at least 128 KiB costs; None where the figures do not tell.
 
     Pages of up to 2 MiB move at once at most, but it is the time of the touches that is divided, whatever they move.
     """

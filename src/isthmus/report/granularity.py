@@ -3,27 +3,29 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from isthmus.model import Counted, Mechanism, Touches, Unit, counted_passes, mechanisms, touches, unit_words
-from isthmus.record import Interval, Run, format_bytes, format_seconds
+from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
 from isthmus.report.labels import run_label, run_title
+from isthmus.report.managed_labels import MISSING
 from isthmus.report.palette import numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
 
 __all__ = ["granularity_parts"]
 
-_MISSING = Cell("-", state="missing", detail="not measured")
 _UNITS_NOTE = (
     "Counters: what the driver reported through CUPTI of pages that were touched or prefetched alone. Timing: up to "
     "which distance from such a page others had come along, so that touching them does not wait. What the driver adds: "
     "the largest part that it completes once more than half is in use. There, waits: time of one touch of a page that "
-    "is there, and of one that has to be fetched."
+    "is there, and of one that has to be fetched; of the device each with a sixteenth of the launch and of waiting for "
+    "its end."
 )
 _SIZES_NOTE = (
     "Migrations that the driver reported, by size and cause. User: explicit prefetch. Coherence: a fault. Prefetch: "
     "what the driver added of its own accord. Alignment: the largest power of two that divides all their addresses in "
-    "the array."
+    "the array. Faults: as reported, in groups that were handled together; at least so many where fewer groups "
+    "than migrations by faults were reported."
 )
 _TOUCHES_NOTE = (
     "Time of one touch. Neighbours: at a distance from pages that were brought over just before. Grown: the last page "
@@ -72,11 +74,11 @@ def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
 
 
 def _unit_cell(unit: Unit | None) -> Cell:
-    return _MISSING if unit is None else Cell(unit_words(unit), detail=unit.why)
+    return MISSING if unit is None else Cell(unit_words(unit), detail=unit.why)
 
 
 def _time_cell(seconds: Interval | None) -> Cell:
-    return _MISSING if seconds is None else time_cell(seconds)
+    return MISSING if seconds is None else time_cell(seconds)
 
 
 def _pass_title(each: Counted) -> str:
@@ -117,8 +119,19 @@ def _size_rows(each: Counted) -> Iterator[Row]:
             ),
         )
     for fault in each.case.faults:
-        count = Cell(str(fault.count), detail=f"in {fault.groups} groups")
-        yield Row(f"faults of the {'CPU' if fault.side == 'host' else 'device'}", (count, _MISSING, _MISSING))
+        count = Cell(_faults_words(each, fault))
+        yield Row(f"faults of the {'CPU' if fault.side == 'host' else 'device'}", (count, MISSING, MISSING))
+
+
+def _faults_words(each: Counted, fault: Faults) -> str:
+    """``16``, ``180 in 40 groups``, or ``at least 5`` where more pages moved for faults than were reported to fault."""
+    moved = sum(
+        one.count
+        for one in each.case.migrations
+        if one.cause == "coherence" and one.direction == ("d2h" if fault.side == "host" else "h2d")
+    )
+    words = str(fault.count) if fault.groups == fault.count else f"{fault.count} in {fault.groups} groups"
+    return f"at least {words}" if fault.groups < moved else words
 
 
 def _size_chart(each: Counted, last: str) -> Chart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import ModuleType
 
 import msgspec
@@ -27,6 +28,12 @@ def changed(run: Run, method: str, **changes: object) -> Run:
     """The run with these changes to the cases of one method."""
     cases = [msgspec.structs.replace(case, **changes) if case.method == method else case for case in run.cases]
     return msgspec.structs.replace(run, cases=cases)
+
+
+def without(run: Run, method: str, *spans: int) -> Run:
+    """The run without these probes of one method."""
+    kept = [case for case in run.cases if case.method != method or case.stride_bytes not in spans]
+    return msgspec.structs.replace(run, cases=kept)
 
 
 def slowed(case: Case, spans: set[int | None], factor: float) -> Case:
@@ -70,6 +77,7 @@ def test_the_findings_name_units_and_what_waiting_costs(run: Run) -> None:
         "explicit prefetch of a page moves 4 KiB to the device and 4 KiB to the host. Counters and timing agree about "
         "all of it. A touch that has to wait takes 22."
     )
+    assert " us on the device with its share of the launch (" in finding.sentence
     assert "on the CPU (395 ns where the page is there)." in finding.sentence
     assert "farther apart than 64 KiB" in finding.fix
     assert granularity_verdict(run).startswith("a fault of the device moves 64 KiB")
@@ -90,6 +98,9 @@ def test_more_than_was_looked_at_is_said_so(synthetic: ModuleType, synthetic_mig
     unit = by_key(synthetic.run(synthetic_migrations.probed(array)))["device"].timed
     assert unit == Unit(2 * MIB, beyond=True)
     assert unit_words(unit) == "more than 2 MiB"
+    [finding] = granularity_findings(synthetic.run(synthetic_migrations.probed(array)))[:1]
+    assert "more than 2 MiB of managed memory" in finding.sentence
+    assert not finding.fix
     cases = [*synthetic_migrations.probed(array), *synthetic_migrations.counted(array)]
     assert by_key(synthetic.run(cases))["device"].agreement == "yes"
 
@@ -101,12 +112,50 @@ def test_a_step_that_is_not_single_is_no_unit(run: Run) -> None:
 
 
 def test_a_step_between_far_distances_is_a_range(run: Run) -> None:
-    gap = {16 * KIB, 32 * KIB}
-    cases = [each for each in run.cases if not (each.method == "neighbour_device" and each.stride_bytes in gap)]
-    mechanism = by_key(msgspec.structs.replace(run, cases=cases))["device"]
+    mechanism = by_key(without(run, "neighbour_device", 16 * KIB, 32 * KIB))["device"]
     assert mechanism.timed == Unit(64 * KIB, more_than=8 * KIB)
     assert mechanism.agreement == "yes"
     assert unit_words(mechanism.timed) == "more than 8 KiB, at most 64 KiB"
+
+
+def test_a_step_between_far_parts_is_a_range(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+    run = synthetic.run(synthetic_migrations.gpu_cases(device_tree=512 * KIB))
+    assert by_key(run)["device_grown"].timed == Unit(512 * KIB)
+    # Without the part in question the next smaller one is the least, and half of the next larger one the most.
+    mechanism = by_key(without(run, "grown_device", 512 * KIB))["device_grown"]
+    assert mechanism.timed == Unit(512 * KIB, more_than=128 * KIB)
+    assert mechanism.agreement == "yes"
+    probes = [case for case in run.cases if not case.method.startswith("counted_")]
+    [finding] = granularity_findings(without(msgspec.structs.replace(run, cases=probes), "grown_device", 512 * KIB))
+    assert "completes parts of more than 128 KiB, at most 512 KiB once" in finding.sentence
+
+
+def test_too_few_parts_do_not_tell_what_is_added(run: Run) -> None:
+    """Parts up to two units come over with them; what was completed beyond those was not looked at."""
+    none = without(run, "grown_device", 256 * KIB, 512 * KIB, MIB, 2 * MIB)
+    unit = by_key(none)["device_grown"].timed
+    assert unit == Unit(why="too few parts were measured to tell whether any was completed")
+    none = without(run, "grown_host", 16 * KIB, 32 * KIB)
+    unit = by_key(none)["host_grown"].timed
+    assert unit == Unit(why="the smallest part was not completed")
+
+
+def test_parts_that_are_all_completed_are_the_least(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+    run = synthetic.run(synthetic_migrations.gpu_cases(device_tree=4 * MIB))
+    mechanism = by_key(run)["device_grown"]
+    assert mechanism.timed
+    assert (mechanism.timed.bytes, unit_words(mechanism.timed)) == (4 * MIB, "at least 4 MiB")
+    exactly = replace(mechanism, counted=Unit(4 * MIB))
+    assert exactly.agreement == "yes"
+    assert replace(mechanism, counted=Unit(2 * MIB)).agreement == "no"
+    neighbours = Unit(4 * MIB, beyond=True)
+    assert replace(exactly, timed=neighbours).agreement == "no"
+
+
+def test_a_first_distance_that_is_far_is_the_unit_of_a_page_alone(run: Run) -> None:
+    assert by_key(run)["host"].timed == Unit(4 * KIB)
+    unit = by_key(without(run, "neighbour_host", 4 * KIB))["host"].timed
+    assert unit == Unit(why="no page at a distance of 8 KiB is there, and none nearer was measured")
 
 
 def test_without_its_references_timing_tells_nothing(run: Run) -> None:
@@ -156,6 +205,16 @@ def test_skipped_probes_are_told_by_their_reason(run: Run) -> None:
     skipped = [skipped_case(each, "no prefetch") for each in run.cases if each.method == "neighbour_prefetch"]
     found = by_key(msgspec.structs.replace(run, cases=[msgspec.structs.replace(each, series=[]) for each in skipped]))
     assert {each.timed for each in found.values()} == {Unit(why="no prefetch")}
+
+
+def test_reasons_not_to_count_are_none_not_to_time(run: Run) -> None:
+    """Where prefetches were neither timed nor counted, nothing says why they were not timed."""
+    cases = [
+        skipped_case(each, "no CUPTI") if each.method.startswith("counted_") else each
+        for each in run.cases
+        if each.method != "neighbour_prefetch"
+    ]
+    assert set(by_key(msgspec.structs.replace(run, cases=cases))) == {"device", "device_grown", "host", "host_grown"}
 
 
 def test_a_run_without_managed_memory_says_nothing(synthetic: ModuleType) -> None:

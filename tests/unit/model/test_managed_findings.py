@@ -77,6 +77,16 @@ def test_where_faults_never_win_they_are_advised_against(synthetic: ModuleType, 
     assert found(run, "managed_percent").fix.startswith("Do not leave the movement of such an array to page faults")
 
 
+def test_a_threshold_that_may_lie_anywhere_is_no_advice(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = dict(synthetic_managed.H200)
+    # Hardly slower with all of it touched, so that it may win everywhere.
+    truths["managed", "managed"] = lambda share: (0.15 * share, 0.170)
+    share = found(synthetic.run(synthetic_managed.cases(truths, noise=0.05)), "managed_percent")
+    assert "up to" in share.sentence
+    assert "to more)" in share.sentence
+    assert not share.fix
+
+
 def test_all_of_it_is_compared_and_the_phases_say_why(full: Run) -> None:
     whole = found(full, "managed_whole")
     assert "on demand takes 2.08 times" in whole.sentence
@@ -116,7 +126,18 @@ def test_advice_is_compared_with_none(full: Run, synthetic: ModuleType, syntheti
     assert advice.fix.startswith("Advice alone is no way")
     truths = synthetic_managed.H200 | {("accessed_by", "managed"): lambda share: (0.04 * share, 0.1)}
     helped = found(synthetic.run(synthetic_managed.cases(truths)), "managed_advice")
-    assert helped.fix == "Of the advice, take accessed by."
+    assert helped.fix == "Of the advice, take accessed by with 100 % touched."
+
+
+def test_advice_is_given_on_the_largest_part_alone(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    """What gains where little is touched says nothing about all of it."""
+    cases = [
+        *synthetic_managed.cases(synthetic_managed.H200 | {("prefer_device", "managed"): lambda share: (0.2, 0.5)}),
+        synthetic_managed.case(("accessed_by", "managed"), 1e-4, 1e-3, fraction=0.01),
+    ]
+    advice = found(synthetic.run(cases), "managed_advice")
+    assert "managed memory mapped for the device takes 0.01 times" in advice.sentence
+    assert advice.fix.startswith("Advice alone is no way")
 
 
 def test_the_fastest_way_is_named_at_both_ends(full: Run) -> None:
@@ -127,11 +148,24 @@ def test_the_fastest_way_is_named_at_both_ends(full: Run) -> None:
     assert "copying all of a pinned array with 100 % touched" in fastest.fix
 
 
+def test_only_where_most_ways_were_measured_one_is_the_fastest(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    key = ("explicit_touched", "pageable")
+    few = [synthetic_managed.case(each, 1e-4, 0.01, stride=16 * MIB) for each in (key, ("managed", "managed"))]
+    run = synthetic.run([*synthetic_managed.cases(percents=[10, 50]), *few])
+    sentence = found(run, "managed_fastest").sentence
+    assert sentence.startswith("The fastest of the ways measured at the same place: with 10 % touched, ")
+    assert "one double every 4 MiB touched" in sentence
+    # Four ways are some choice, but fewer than elsewhere.
+    assert "every 16 MiB" not in sentence
+
+
 def test_few_ways_are_no_choice(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
     truths = {key: truth for key, truth in synthetic_managed.H200.items() if key[0] in {"explicit_whole", "managed"}}
     run = synthetic.run(synthetic_managed.cases(truths))
     assert "managed_fastest" not in topics(run)
-    assert "the fastest" not in managed_verdict(run)
+    assert "fastest" not in managed_verdict(run)
 
 
 def test_pages_that_stay_are_said_and_explain_no_touch(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -145,11 +179,17 @@ def test_conclusions_rest_on_the_largest_array(synthetic: ModuleType, synthetic_
     assert "Of an array of 1 GiB" in found(run, "managed_percent").sentence
 
 
-def test_the_verdict_names_thresholds_and_the_fastest(full: Run) -> None:
+def test_the_verdict_names_thresholds_and_the_fastest(
+    full: Run, synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
     text = managed_verdict(full)
     assert text.startswith("managed memory on demand beats copying all of a pageable array up to 3")
     assert " and from strides of " in text
-    assert text.endswith("; with all of it touched, copying all of a pinned array is the fastest.")
+    assert text.endswith("; with all of it touched, copying all of a pinned array is among the fastest.")
+    truths = synthetic_managed.H200 | {("mapped", "mapped"): lambda share: (0.01 * share, 0.02)}
+    assert managed_verdict(synthetic.run(synthetic_managed.cases(truths))).endswith(
+        "; with all of it touched, mapped pinned memory is the fastest."
+    )
     assert text[1:] in verdict([full])
     assert {each.topic for each in findings(full)} >= set(topics(full))
 

@@ -3,9 +3,10 @@
 import io
 from types import ModuleType
 
+import msgspec
 import pytest
 
-from isthmus.record import Run
+from isthmus.record import Faults, Run
 from isthmus.report import html, markdown, terminal
 from isthmus.report.chart import Spec
 from isthmus.report.granularity import granularity_parts
@@ -54,6 +55,22 @@ def test_migrations_are_listed_by_size_and_cause(run: Run) -> None:
     spec = next(each.spec for each in sizes.charts if "in turn, a page every 4 KiB" in each.title)
     assert isinstance(spec, Spec)
     assert {curve.name for curve in spec.curves} == {"coherence", "prefetch"}
+
+
+@pytest.mark.parametrize(
+    ("count", "groups", "text"), [(16, 16, "16"), (40, 16, "40 in 16 groups"), (21, 15, "at least 21 in 15 groups")]
+)
+def test_faults_that_were_reported_too_few_are_the_least(run: Run, count: int, groups: int, text: str) -> None:
+    faults = [Faults(side="device", count=count, groups=groups)]
+    cases = [
+        msgspec.structs.replace(case, faults=faults) if case.method == "counted_device_touches" else case
+        for case in run.cases
+    ]
+    [grid] = part([msgspec.structs.replace(run, cases=cases)], "Sizes of migrations").grids
+    [rows] = [
+        group.rows for group in grid.groups if group.title == "the device touches in turn, a page every 4 MiB, H2D"
+    ]
+    assert (rows[-1].heading, rows[-1].cells[0].text) == ("faults of the device", text)
 
 
 def test_touches_are_drawn_with_their_step(run: Run) -> None:
