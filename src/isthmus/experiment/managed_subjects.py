@@ -13,7 +13,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.buffers import page_shares
 from isthmus.experiment.devices import OpenDevice
-from isthmus.experiment.managed_array import Doubles, initial_sum, initialise
+from isthmus.experiment.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.managed_points import DOUBLE_BYTES, Point
 from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.rounds import Quota
@@ -123,7 +123,7 @@ class ArraySubject:
         """
         stream, advice = self._buffers.stream, _ADVICE.get(self._point.method)
         array.begin_host_access()
-        initialise(_doubles(array), self._buffers.pool, self._buffers.threads)
+        initialise(doubles(array), self._buffers.pool, self._buffers.threads)
         begin = time.perf_counter()
         array.end_host_access()
         if advice:
@@ -137,7 +137,7 @@ class ArraySubject:
             self._move_out(array)
             stream.synchronize()
             array.begin_host_access()
-            total = float(np.sum(_doubles(array)))
+            total = float(np.sum(doubles(array)))
             end = time.perf_counter()
             array.end_host_access()
         finally:
@@ -183,8 +183,3 @@ class ArraySubject:
         else:
             page = min(PAGE_BYTES, self._point.bytes - (count - 1) * step)
             self._buffers.stream.prefetch(array, 0, page, side, count, step)
-
-
-def _doubles(array: _native.Buffer) -> Doubles:
-    """The array on the host, between `begin_host_access` and `end_host_access`."""
-    return array.host_array().view(np.float64)

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable
-
-import numpy as np
+from concurrent.futures import ThreadPoolExecutor
 
 from isthmus import _native
+from isthmus.experiment.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.openacc_points import Point, template
 from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
@@ -13,8 +13,6 @@ from isthmus.experiment.sampling import Collected
 __all__ = ["NativeArray", "NativeSubject"]
 
 _DOUBLE = 8
-# As in the programs; sums of whole numbers below 2^53 are exact in any order.
-_VALUES = 3343
 
 
 class NativeArray:
@@ -27,13 +25,10 @@ class NativeArray:
         self.host = device.allocate("pageable", size)
         self.on_device = device.allocate("device", size)
         self.stream = _native.Stream(device)
+        self.expected = initial_sum(self.count)
         self.host.begin_host_access()
-        values = self.host.host_array().view(np.float64)
-        period = np.arange(_VALUES, dtype=np.float64)
-        whole = self.count // _VALUES * _VALUES
-        values[:whole].reshape(-1, _VALUES)[:] = period
-        values[whole:] = period[: self.count - whole]
-        self.expected = float(values.sum())
+        with ThreadPoolExecutor(1) as pool:
+            initialise(doubles(self.host), pool, 1)
         self.host.end_host_access()
         # As the programs do: what comes first in a process, such as loading the kernel, is in no figure.
         self.pass_over(self.count // 16)
@@ -49,7 +44,7 @@ class NativeArray:
         self.stream.copy(self.host, 0, self.on_device, 0, self.bytes)
         self.stream.synchronize()
         self.host.begin_host_access()
-        total = float(self.host.host_array().view(np.float64).sum())
+        total = float(doubles(self.host).sum())
         self.host.end_host_access()
         self.expected += touched
         return computed - begin, time.perf_counter() - computed, total

@@ -8,6 +8,7 @@ import numpy as np
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.devices import OpenDevice
+from isthmus.experiment.doubles import Doubles, doubles
 from isthmus.experiment.ranks import Ranks
 from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.stencil_points import Point
@@ -23,7 +24,6 @@ from isthmus.experiment.stencil_ways import (
     Stopwatch,
     Way,
     Workplace,
-    doubles,
 )
 from isthmus.record import MIB, Metric
 
@@ -217,7 +217,7 @@ def _device_checksum(device: _native.Device, stream: _native.Stream, array: _nat
     return Checksum(points & _WORD, halos & _WORD)
 
 
-def _sums(values: "np.ndarray[tuple[int], np.dtype[np.float64]]", tile: Tile) -> Checksum:
+def _sums(values: Doubles, tile: Tile) -> Checksum:
     """Of whole rows; any order gives the same."""
     words = values[: values.size // tile.width * tile.width].view(np.uint64).reshape(-1, tile.width)
 

@@ -5,17 +5,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from isthmus import _native
+from isthmus.experiment.doubles import Doubles, doubles
 from isthmus.experiment.ranks import Ranks
 from isthmus.experiment.stencil_tile import DOUBLE, Tile
 from isthmus.record import Metric
 
 __all__ = ["CpuColumns", "CpuWhole", "GpuPack", "GpuPackMapped", "ManagedColumns", "ManagedPack", "ManagedWhole"]
-__all__ += ["Stopwatch", "Way", "Workplace", "doubles"]
-
-Doubles = npt.NDArray[np.float64]
+__all__ += ["Stopwatch", "Way", "Workplace"]
 
 
 class Stopwatch:
@@ -41,11 +39,6 @@ class Way(Protocol):
 
     def poison(self) -> None:
         """Overwrite where the neighbours' columns arrive with what is no result."""
-
-
-def doubles(buffer: _native.Buffer) -> Doubles:
-    """A buffer's memory; to be used between the beginning and the end of an access by the host."""
-    return buffer.host_array().view(np.float64)
 
 
 class Workplace:

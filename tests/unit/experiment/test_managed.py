@@ -13,8 +13,8 @@ from isthmus import _native
 from isthmus.errors import OutOfMemory
 from isthmus.experiment import managed_subjects
 from isthmus.experiment.devices import OpenDevice, open_device, probe
+from isthmus.experiment.doubles import initial_sum, initialise
 from isthmus.experiment.managed import EFFORTS, MEMORY_KINDS, plan
-from isthmus.experiment.managed_array import initial_sum, initialise
 from isthmus.experiment.managed_points import WAYS, Point, points_of
 from isthmus.experiment.managed_sweeps import SWEEPS
 from isthmus.experiment.options import ModeName, Options

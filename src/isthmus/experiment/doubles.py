@@ -1,4 +1,4 @@
-"""The array of `managed` as the CPU sees it: how it is initialised, and what it adds up to."""
+"""Arrays of 64-bit floats in buffers, as NumPy sees them, and what the paper's programs fill them with."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -6,7 +6,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Doubles", "initial_sum", "initialise"]
+from isthmus import _native
+
+__all__ = ["Doubles", "doubles", "initial_sum", "initialise"]
 
 Doubles = npt.NDArray[np.float64]
 
@@ -15,6 +17,11 @@ _PERIOD = 3343
 # So many periods stay in a core's cache, from which they are copied over and over.
 _PERIODS = 32
 _BLOCK = np.tile(np.arange(_PERIOD, dtype=np.float64), _PERIODS)
+
+
+def doubles(buffer: _native.Buffer) -> Doubles:
+    """A buffer's memory; to be used between the beginning and the end of an access by the host."""
+    return buffer.host_array().view(np.float64)
 
 
 def initialise(array: Doubles, pool: ThreadPoolExecutor, threads: int) -> None:
