@@ -2,7 +2,7 @@
 # Both need python3 with venv, g++ and make. ARGS is handed on: make measure ARGS='--quick --device host'.
 PYTHON ?= python3
 VENV := .venv
-SOURCES := $(shell find native src CMakeLists.txt pyproject.toml README.md LICENSE -type f ! -name '*.pyc')
+SOURCES := $(shell find examples include native src CMakeLists.txt pyproject.toml README.md LICENSE -type f ! -name '*.pyc')
 
 .PHONY: measure test
 measure: $(VENV)/cpu.stamp

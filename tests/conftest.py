@@ -1,4 +1,4 @@
-"""What all tests share: runs whose truth is known."""
+"""What all tests share: runs whose truth is known, and the C interface."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -84,3 +84,9 @@ def synthetic_openacc() -> ModuleType:
 def synthetic_stencil() -> ModuleType:
     """tests/synthetic_stencil.py: cases of the stencil experiment."""
     return _load("synthetic_stencil")
+
+
+@pytest.fixture(scope="session")
+def c_library() -> ModuleType:
+    """tests/c_library.py: isthmus.h for ctypes."""
+    return _load("c_library")

@@ -63,6 +63,9 @@ class Allocation {
     // The host's address, at least 4096-aligned but for malloc; null for memory that the host cannot address or that is
     // not held. Reading or writing through it is allowed between begin_host_access and end_host_access only.
     std::byte* host() const { return host_; }
+    // What the caller's own calls name it by, and Device::borrow takes: the address, or of OpenCL's buffers the cl_mem;
+    // 0 while it is not held.
+    virtual std::uintptr_t handle() const { return reinterpret_cast<std::uintptr_t>(host_); }
     // Of 2-D memory that is held.
     virtual Shape shape() const { return {}; }
 
@@ -100,12 +103,32 @@ class Stream {
     virtual ~Stream() = default;
     // Returns when everything enqueued before has ended; the failure of any of it is reported here at the latest.
     virtual Status synchronize() = 0;
+    // What Device::borrow_stream takes: CUstream, cl_command_queue.
+    virtual std::uintptr_t handle() const = 0;
 };
 
 // A moment on a stream.
 class Event {
   public:
     virtual ~Event() = default;
+};
+
+// What the driver knows of the memory at an address of the process.
+struct KnownMemory {
+    // pageable where the driver knows nothing; pinned for all that is page-locked; managed; device.
+    MemoryKind kind = MemoryKind::pageable;
+    int device = -1;  // its index, of device memory and of managed memory
+    // All addresses from begin to before end are of one allocation; empty where the driver cannot say.
+    std::uintptr_t begin = 0, end = 0;
+};
+
+// Keeps what a stream was given after it from beginning until it is opened. Unlike a gate it takes no time of the
+// device, waits as long as it takes, and the host may do anything meanwhile. Opens itself when it is destroyed.
+class Latch {
+  public:
+    virtual ~Latch() = default;
+    // From any thread, with any device current.
+    virtual void open() noexcept = 0;
 };
 
 // Holds streams back until it is opened, so that a queue can be filled before the first command runs. Opens itself
@@ -192,10 +215,37 @@ class Device {
     // Whether memory of this kind is only promised until it is first used.
     virtual bool allocates_late(MemoryKind kind) const { return is_pageable(kind) || kind == MemoryKind::managed; }
     virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
+    // One that goes on whatever other streams wait for. Where streams share queues of the hardware, one that waits for
+    // a latch would else keep back what opens that latch.
+    virtual Result<std::unique_ptr<Stream>> create_unheld_stream() { return create_stream(); }
     virtual Result<std::unique_ptr<Event>> create_event() = 0;
     // Closes one gate on all of `streams`.
     virtual Result<std::unique_ptr<Gate>> close_gate(std::span<Stream* const> streams) = 0;
     virtual Status bind_thread() = 0;
+    // For callers whose thread may be another library's: enter makes the device current and returns what was current
+    // before, which leave makes current again. See Binding.
+    virtual Result<void*> enter() { return static_cast<void*>(nullptr); }
+    virtual void leave(void* previous) noexcept { static_cast<void>(previous); }
+    // What memory and streams of callers must belong to: CUcontext, cl_context; 0 where there is no such thing.
+    virtual std::uintptr_t context_handle() const { return 0; }
+
+    // What lies at an address of the process: of memory that this library did not allocate, too. Costs a call of the
+    // driver. Where the device's memory has no addresses (OpenCL), all but SVM is pageable.
+    virtual Result<KnownMemory> identify(std::uintptr_t address) = 0;
+    // A view of memory that somebody else owns and keeps alive: of one of the kinds that identify() names. For device
+    // memory without addresses `address` is the driver's handle (cl_mem), which is retained. acquire and release of it
+    // fail. Fails with invalid_argument where the handle is not one of this device.
+    virtual Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) = 0;
+    // A stream that somebody else owns, and keeps until all has ended that it was given here: CUstream (0 and 1 are the
+    // legacy default stream, 2 the default stream of whichever thread uses it), cl_command_queue, what handle() of a
+    // stream says. Fails with invalid_argument where there are no such streams, or it belongs to another context.
+    virtual Result<std::unique_ptr<Stream>> borrow_stream(std::uintptr_t handle) = 0;
+    // What `stream` is given from now on begins after what `event` was last recorded behind has ended. Precondition: it
+    // was recorded.
+    virtual Status wait(Stream& stream, Event& event) = 0;
+    // Why streams cannot be held by a latch; nothing when they can.
+    virtual std::optional<std::string> why_no_latch() const = 0;
+    virtual Result<std::unique_ptr<Latch>> close_latch(Stream& stream) = 0;
 
     // Makes host() of a host-side kind valid and up to date, or hands the memory back. For managed memory the pages may
     // migrate. Both synchronous; streams that use the memory must be idle.
@@ -259,6 +309,22 @@ class Device {
     // Precondition: both were recorded and their streams synchronised. Seconds on the device's clock; the events may
     // come from different streams.
     virtual Result<double> seconds_between(Event& start, Event& stop) = 0;
+};
+
+// Makes a device current for the calling thread, and afterwards what was current before.
+class Binding {
+  public:
+    explicit Binding(Device& device) : device_(device), previous_(device.enter()) {}
+    ~Binding() {
+        if (previous_.ok()) device_.leave(previous_.value());
+    }
+    Binding(const Binding&) = delete;
+    Binding& operator=(const Binding&) = delete;
+    Status status() { return previous_.ok() ? Status() : previous_.take_status(); }
+
+  private:
+    Device& device_;
+    Result<void*> previous_;
 };
 
 // The devices of one backend, or why it has none.

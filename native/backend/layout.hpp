@@ -53,6 +53,9 @@ Status check(const Layout& layout, const Extent& extent);
 // The same for where pieces are written to, which must not overlap either.
 Status check_destination(const Layout& layout, const Extent& extent);
 
+// Whether no two pieces of this width overlap that begin at these places.
+bool are_disjoint(std::span<const std::uint64_t> offsets, std::size_t width_bytes);
+
 // Both sides of pieces as 2-D and 3-D copies of drivers want them.
 struct Section {
     Layout destination, source;

@@ -6,11 +6,42 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <string_view>
 
 namespace isthmus {
+namespace {
+
+std::string first_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// As the kernel writes them: "0-3,8,10-11".
+std::vector<int> numbers_of(std::string_view list) {
+    std::vector<int> numbers;
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(list.size(), part.size() + 1));
+        int first = 0;
+        const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), first);
+        if (error != std::errc()) continue;
+        int last = first;
+        if (rest != part.data() + part.size()) std::from_chars(rest + 1, part.data() + part.size(), last);
+        for (int number = first; number <= last; ++number) numbers.push_back(number);
+    }
+    return numbers;
+}
+
+}  // namespace
 
 Status bind_to_node(int node, const std::vector<int>& processors) {
     constexpr std::size_t bits = 8 * sizeof(unsigned long);
@@ -35,6 +66,23 @@ Status bind_to_node(int node, const std::vector<int>& processors) {
         return {Code::call_failed, std::string("sched_setaffinity failed: ") + std::strerror(reason)};
     }
     return {};
+}
+
+std::optional<NumaNode> node_of_pci_device(const std::string& address) {
+    if (numbers_of(first_line("/sys/devices/system/node/has_cpu")).size() < 2) return std::nullopt;
+    std::string path = "/sys/bus/pci/devices/" + address + "/numa_node";
+    std::transform(path.begin(), path.end(), path.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::vector<int> nodes = numbers_of(first_line(path));
+    cpu_set_t allowed;
+    if (nodes.size() != 1 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return std::nullopt;
+    NumaNode node{nodes.front(), {}};
+    for (const int processor :
+         numbers_of(first_line("/sys/devices/system/node/node" + std::to_string(node.index) + "/cpulist"))) {
+        if (processor < CPU_SETSIZE && CPU_ISSET(processor, &allowed)) node.processors.push_back(processor);
+    }
+    if (node.processors.empty()) return std::nullopt;
+    return node;
 }
 
 }  // namespace isthmus

@@ -16,13 +16,13 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t smallest_slice = std::size_t{1} << 20;
 constexpr std::size_t most_threads = 16;
 
+}  // namespace
+
 std::size_t allowed_processors() {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return static_cast<std::size_t>(CPU_COUNT(&allowed));
+    return std::max<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)), 1);
 }
-
-}  // namespace
 
 Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count) {
     const std::size_t pages = bytes / page + (bytes % page != 0 ? 1 : 0);
@@ -35,8 +35,8 @@ Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count) {
 
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std::size_t)>& work) {
     if (bytes == 0) return;
-    const std::size_t threads = std::clamp(bytes / smallest_slice, std::size_t{1},
-                                           std::min(most_threads, std::max(allowed_processors(), std::size_t{1})));
+    const std::size_t threads =
+        std::clamp(bytes / smallest_slice, std::size_t{1}, std::min(most_threads, allowed_processors()));
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads; ++i) {
         const Slice slice = slice_of(bytes, i, threads);

@@ -10,13 +10,27 @@
 #include <mutex>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/threads.hpp"
 
 namespace isthmus {
+namespace {
+
+constexpr int looks_at_once = 32;
+
+// Leaves the processor's other hardware thread more of it while this one looks again and again.
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
 
 // All that a thread touches. A thread that was left behind may touch it at any later time.
 struct WorkerGroup::State {
-    State(std::size_t threads, bool ends_after_one_job) : once(ends_after_one_job), results(threads) {}
+    State(std::size_t threads, bool ends_after_one_job, Options chosen)
+        : once(ends_after_one_job), options(std::move(chosen)), results(threads) {}
 
     // Keeps what was left behind until no thread uses it. What is kept outlives even the process's destructors, so that
     // a thread may be stuck in a driver while the process exits.
@@ -24,8 +38,13 @@ struct WorkerGroup::State {
     // Frees what is no longer used.
     static void sweep();
 
+    // Until there is another job than the one last seen. Busy for a moment first, if this thread has just worked.
+    void await(std::uint32_t seen, bool worked) const;
+
     const bool once;
+    const Options options;
     Job job;                               // written only while no thread works on it
+    std::size_t wanted = 0;                // threads that take part in it; likewise
     std::atomic<std::uint32_t> round = 0;  // number of the latest job; threads sleep until it changes
     std::atomic<bool> stop = false;
     std::atomic<bool> quit = false;
@@ -59,6 +78,20 @@ void WorkerGroup::State::sweep() {
     std::erase_if(kept().states, [](const auto& state) { return state->alive.load(std::memory_order_acquire) == 0; });
 }
 
+void WorkerGroup::State::await(std::uint32_t seen, bool worked) const {
+    if (worked && options.awake_seconds > 0) {
+        const TimePoint begin = now();
+        do {
+            for (int i = 0; i < looks_at_once; ++i) {
+                if (round.load(std::memory_order_acquire) != seen) return;
+                pause();
+            }
+            std::this_thread::yield();
+        } while (seconds_between(begin, now()) < options.awake_seconds);
+    }
+    round.wait(seen, std::memory_order_acquire);
+}
+
 namespace {
 
 Status too_few(std::size_t started, std::size_t wanted) {
@@ -69,11 +102,12 @@ Status too_few(std::size_t started, std::size_t wanted) {
 
 }  // namespace
 
-WorkerGroup::WorkerGroup(std::size_t threads, bool once) : state_(std::make_unique<State>(threads, once)) {}
+WorkerGroup::WorkerGroup(std::size_t threads, bool once, Options options)
+    : state_(std::make_unique<State>(threads, once, std::move(options))) {}
 
-Result<std::unique_ptr<WorkerGroup>> WorkerGroup::start(std::size_t threads) {
+Result<std::unique_ptr<WorkerGroup>> WorkerGroup::start(std::size_t threads, Options options) {
     State::sweep();
-    std::unique_ptr<WorkerGroup> group(new WorkerGroup(threads, false));
+    std::unique_ptr<WorkerGroup> group(new WorkerGroup(threads, false, std::move(options)));
     ISTHMUS_TRY(group->create_threads());
     return group;
 }
@@ -101,13 +135,17 @@ Status WorkerGroup::create_threads() {
 }
 
 void WorkerGroup::work(State& state, std::size_t worker) {
+    if (state.options.begin) state.options.begin();
+    bool worked = false;
     for (std::uint32_t seen = 0; true;) {
-        state.round.wait(seen, std::memory_order_acquire);
+        state.await(seen, worked);
+        worked = false;
         seen = state.round.load(std::memory_order_acquire);
         if (state.quit) break;
         // Whoever closes a job looks afterwards who is inside; whoever goes inside looks afterwards whether it is open.
         ++state.inside;
-        if (state.open == seen) {
+        if (state.open == seen && worker < state.wanted) {
+            worked = true;
             Status status = state.job(worker, state.stop);
             if (!status.ok()) {
                 state.results[worker] = std::move(status);
@@ -124,12 +162,13 @@ void WorkerGroup::work(State& state, std::size_t worker) {
     state.alive.fetch_sub(1, std::memory_order_release);
 }
 
-void WorkerGroup::post(Job job) {
+void WorkerGroup::post(Job job, std::size_t threads) {
     State& state = *state_;
     state.job = std::move(job);
+    state.wanted = std::min(threads, state.results.size());
     state.stop = false;
     state.ended = 0;
-    state.expected = state.results.size();
+    state.expected = state.wanted;
     state.open = state.round + 1;
     state.round.fetch_add(1, std::memory_order_release);
     state.round.notify_all();
@@ -137,13 +176,13 @@ void WorkerGroup::post(Job job) {
 
 Status WorkerGroup::run(Job job, const Limit& limit) {
     if (state_ == nullptr) return {Code::call_failed, "the threads of an earlier transfer have not ended"};
-    post(std::move(job));
+    post(std::move(job), SIZE_MAX);
     return wait(limit);
 }
 
-Status WorkerGroup::run_with_caller(Job job, const Limit& limit) {
+Status WorkerGroup::run_with_caller(Job job, const Limit& limit, std::size_t threads) {
     if (state_ == nullptr) return {Code::call_failed, "the threads of an earlier transfer have not ended"};
-    post(std::move(job));
+    post(std::move(job), threads);
     Status of_caller = state_->job(threads_.size(), state_->stop);
     if (!of_caller.ok()) state_->stop = true;
     state_->open = 0;
@@ -158,8 +197,8 @@ Status WorkerGroup::run_with_caller(Job job, const Limit& limit) {
 
 Status WorkerGroup::run_once(std::size_t threads, Job job, const Limit& limit) {
     State::sweep();
-    WorkerGroup group(threads, true);
-    group.post(std::move(job));
+    WorkerGroup group(threads, true, Options());
+    group.post(std::move(job), SIZE_MAX);
     Status created = group.create_threads();
     if (!created.ok()) {
         // The others are at work already, and are waited for like any.

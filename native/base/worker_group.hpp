@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,8 +26,16 @@ class WorkerGroup {
         std::string doing;
     };
 
+    struct Options {
+        // How long a thread that has done its part waits awake for the next job: waking takes longer than a small one.
+        double awake_seconds = 0;
+        // What each thread does first of all.
+        std::function<void()> begin;
+    };
+
     // Fails with unsupported when the system grants fewer threads; those that had started have ended then.
-    static Result<std::unique_ptr<WorkerGroup>> start(std::size_t threads);
+    static Result<std::unique_ptr<WorkerGroup>> start(std::size_t threads, Options options);
+    static Result<std::unique_ptr<WorkerGroup>> start(std::size_t threads) { return start(threads, Options()); }
     // Ends the threads.
     ~WorkerGroup();
     WorkerGroup(const WorkerGroup&) = delete;
@@ -39,17 +48,18 @@ class WorkerGroup {
     // For work that whoever is there takes from one place: the caller is one more worker, the last, whose part no limit
     // watches. When that ends, threads that have not begun do not begin any more: it may take long until one wakes. The
     // caller waits awake for a moment, since the others are about to end too, and waking it would take longer.
-    Status run_with_caller(Job job, const Limit& limit);
+    // Only the first `threads` take part; the caller's part has the number of all.
+    Status run_with_caller(Job job, const Limit& limit, std::size_t threads = SIZE_MAX);
 
     // The same with threads that are created for the job, and joined before it returns.
     static Status run_once(std::size_t threads, Job job, const Limit& limit);
 
   private:
     struct State;
-    WorkerGroup(std::size_t threads, bool once);
+    WorkerGroup(std::size_t threads, bool once, Options options);
     static void work(State& state, std::size_t worker);
     Status create_threads();
-    void post(Job job);
+    void post(Job job, std::size_t threads);
     Status wait(const Limit& limit);
     void abandon();
 

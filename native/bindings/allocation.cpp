@@ -15,6 +15,9 @@
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
 nb::dict run(AllocationCase& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {

@@ -17,6 +17,9 @@
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
 using PyNode = std::pair<int, std::vector<int>>;

@@ -18,6 +18,9 @@
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
 using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
@@ -162,11 +165,39 @@ void bind_devices(nb::module_& module) {
                 bind(*self);
                 return unwrap(Buffer::allocate(self, kind_of(kind), bytes));
             },
-            nb::arg("kind"), nb::arg("bytes"), ReleaseGil());
+            nb::arg("kind"), nb::arg("bytes"), ReleaseGil())
+        .def_prop_ro("context_handle", [](Session& self) { return self.device().context_handle(); })
+        .def(
+            "enter", [](Session& self) { return reinterpret_cast<std::uintptr_t>(unwrap(self.device().enter())); },
+            ReleaseGil())
+        .def(
+            "leave",
+            [](Session& self, std::uintptr_t previous) {
+                self.device().leave(reinterpret_cast<void*>(previous));  // NOLINT(performance-no-int-to-ptr)
+            },
+            nb::arg("previous"), ReleaseGil())
+        .def(
+            "identify",
+            [](Session& self, std::uintptr_t address) {
+                bind(self);
+                const KnownMemory known = unwrap(self.device().identify(address));
+                return nb::make_tuple(std::string(name_of(known.kind)), known.device, known.begin, known.end);
+            },
+            nb::arg("address"))
+        .def(
+            "borrow",
+            [](const std::shared_ptr<Session>& self, const std::string& kind, std::uintptr_t address,
+               std::size_t bytes) {
+                bind(*self);
+                return unwrap(Buffer::borrow(self, kind_of(kind), address, bytes));
+            },
+            nb::arg("kind"), nb::arg("address"), nb::arg("bytes"), ReleaseGil())
+        .def("why_no_latch", [](Session& self) { return self.device().why_no_latch(); });
 
     nb::class_<Buffer>(module, "Buffer")
         .def_prop_ro("kind", [](Buffer& self) { return std::string(name_of(self.kind())); })
         .def_prop_ro("bytes", &Buffer::bytes)
+        .def_prop_ro("handle", &Buffer::handle)
         .def(
             "fill_pattern",
             [](Buffer& self, std::size_t offset, std::size_t bytes, std::uint64_t seed, const std::string& side) {

@@ -26,9 +26,13 @@ const char* class_of(Code code) {
 }  // namespace
 
 void raise(const Status& status) {
+    raise(class_of(status.code()), status.message());
+}
+
+void raise(const char* class_name, const std::string& message) {
     const nb::gil_scoped_acquire gil;
-    const nb::object type = nb::module_::import_("isthmus.errors").attr(class_of(status.code()));
-    PyErr_SetString(type.ptr(), status.message().c_str());
+    const nb::object type = nb::module_::import_("isthmus.errors").attr(class_name);
+    PyErr_SetString(type.ptr(), message.c_str());
     throw nb::python_error();
 }
 

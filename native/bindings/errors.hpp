@@ -1,12 +1,17 @@
 // The one place where a failed status becomes a Python exception.
 #pragma once
 
+#include <string>
+
 #include "base/status.hpp"
 
 namespace isthmus::bindings {
 
 // Throws the class of isthmus.errors that belongs to the code. Precondition: !status.ok().
 [[noreturn]] void raise(const Status& status);
+
+// Throws the class of isthmus.errors that has this name.
+[[noreturn]] void raise(const char* class_name, const std::string& message);
 
 inline void check(const Status& status) {
     if (!status.ok()) raise(status);

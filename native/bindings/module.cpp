@@ -2,7 +2,8 @@
 #include "bindings/module.hpp"
 
 NB_MODULE(_native, module) {
-    module.doc() = "The native core of Isthmus: devices, buffers, timed transfers and allocations.";
+    module.doc() =
+        "The native core of Isthmus: devices, buffers, timed transfers and allocations, and copies for callers.";
     isthmus::bindings::bind_devices(module);
     isthmus::bindings::bind_streams(module);
     isthmus::bindings::bind_transfer(module);
@@ -11,5 +12,10 @@ NB_MODULE(_native, module) {
     isthmus::bindings::bind_concurrent(module);
     isthmus::bindings::bind_pieces(module);
     isthmus::bindings::bind_pipeline(module);
+    isthmus::bindings::bind_transfer_table(module);
     isthmus::bindings::bind_migrations(module);
+    isthmus::bindings::bind_sessions(module);
+    isthmus::bindings::bind_device_array(module);
+    isthmus::bindings::bind_future(module);
+    isthmus::bindings::bind_copies(module);
 }

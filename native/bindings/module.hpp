@@ -21,6 +21,11 @@ void bind_trip(nanobind::module_& module);
 void bind_concurrent(nanobind::module_& module);
 void bind_pieces(nanobind::module_& module);
 void bind_pipeline(nanobind::module_& module);
+void bind_transfer_table(nanobind::module_& module);
 void bind_migrations(nanobind::module_& module);
+void bind_sessions(nanobind::module_& module);
+void bind_copies(nanobind::module_& module);
+void bind_device_array(nanobind::module_& module);
+void bind_future(nanobind::module_& module);
 
 }  // namespace isthmus::bindings

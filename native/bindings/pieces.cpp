@@ -8,7 +8,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -17,31 +16,27 @@
 #include "bindings/errors.hpp"
 #include "bindings/module.hpp"
 #include "experiment/piece_transfer.hpp"
+#include "transfer/method_names.hpp"
 
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
-constexpr std::array<std::pair<std::string_view, PieceMethod>, 11> methods{{
-    {"waited_copies", PieceMethod::waited_copies},
-    {"copies", PieceMethod::copies},
-    {"batch", PieceMethod::batch},
-    {"graph", PieceMethod::graph},
-    {"section", PieceMethod::section},
-    {"whole", PieceMethod::whole},
-    {"kernel", PieceMethod::kernel},
-    {"device_pack", PieceMethod::device_pack},
-    {"pack", PieceMethod::pack},
-    {"pack_threads", PieceMethod::pack_threads},
-    {"pack_kernel", PieceMethod::pack_kernel},
-}};
-
 PieceMethod method_of(const std::string& name) {
-    for (const auto& [known, method] : methods) {
-        if (known == name) return method;
-    }
-    raise({Code::invalid_argument, "no method '" + name + "' for pieces"});
+    const auto method = piece_method_of(name);
+    if (!method) raise({Code::invalid_argument, "no method '" + name + "' for pieces"});
+    return *method;
+}
+
+std::optional<Stores> stores_of(const std::string& name) {
+    if (name.empty()) return std::nullopt;
+    if (name == "ordinary") return Stores::ordinary;
+    if (name == "streaming") return Stores::streaming;
+    raise({Code::invalid_argument, "no stores '" + name + "'; there are ordinary and streaming"});
 }
 
 using PyOffsets = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -59,14 +54,16 @@ PieceSide side_of(const PySide& side) {
 
 std::unique_ptr<PieceTransfer> create(const std::string& method, const PySide& destination, const PySide& source,
                                       const std::tuple<std::size_t, std::size_t, std::size_t>& extent,
-                                      const std::shared_ptr<Buffer>& reference,
-                                      const std::shared_ptr<Staging>& staging) {
+                                      const std::shared_ptr<Buffer>& reference, const std::shared_ptr<Staging>& staging,
+                                      std::size_t threads, std::size_t chunk_bytes, const std::string& stores,
+                                      bool from_caches) {
     PieceSide to = side_of(destination);
     PieceSide from = side_of(source);
     const auto& [width, rows, slices] = extent;
+    const Packing packing{threads, chunk_bytes, stores_of(stores)};
     const nb::gil_scoped_release release;
     return unwrap(PieceTransfer::create(method_of(method), std::move(to), std::move(from), {width, rows, slices},
-                                        reference, staging));
+                                        reference, staging, packing, from_caches));
 }
 
 std::vector<double> run(PieceTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
@@ -97,7 +94,8 @@ void bind_pieces(nb::module_& module) {
         .def("verify", &verify, ReleaseGil())
         .def_prop_ro("bytes_moved", &PieceTransfer::bytes_moved);
     module.def("create_pieces", &create, nb::arg("method"), nb::arg("destination"), nb::arg("source"),
-               nb::arg("extent"), nb::arg("reference"), nb::arg("staging"));
+               nb::arg("extent"), nb::arg("reference"), nb::arg("staging"), nb::arg("threads") = 0,
+               nb::arg("chunk_bytes") = 0, nb::arg("stores") = "", nb::arg("from_caches") = false);
 }
 
 }  // namespace isthmus::bindings

@@ -18,6 +18,9 @@
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
 constexpr const char* stage_names[] = {"in", "work", "out"};

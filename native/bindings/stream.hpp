@@ -10,6 +10,9 @@
 
 namespace isthmus::bindings {
 
+using experiment::Buffer;
+using experiment::Session;
+
 // Holds the session, so that Python may drop both in any order; the member order destroys the handle first.
 struct PyStream {
     std::shared_ptr<Session> session;

@@ -28,6 +28,11 @@ struct PyGate {
     std::unique_ptr<Gate> handle;
 };
 
+struct PyLatch {
+    std::shared_ptr<Session> session;
+    std::unique_ptr<Latch> handle;
+};
+
 struct Regions {
     Region to;
     Region from;
@@ -61,6 +66,10 @@ void bind_streams(nb::module_& module) {
         .def(
             "open", [](PyGate& self) { check(self.handle->open()); }, ReleaseGil());
 
+    nb::class_<PyLatch>(module, "Latch")
+        .def(
+            "open", [](PyLatch& self) { self.handle->open(); }, ReleaseGil());
+
     nb::class_<PyStream> stream(module, "Stream");
     bind_stream_work(stream);
     stream
@@ -70,6 +79,19 @@ void bind_streams(nb::module_& module) {
                 new (self) PyStream{device, unwrap(bound(device).create_stream())};
             },
             nb::arg("device"), ReleaseGil())
+        .def_static(
+            "unheld",
+            [](const std::shared_ptr<Session>& device) {
+                return std::make_unique<PyStream>(PyStream{device, unwrap(bound(device).create_unheld_stream())});
+            },
+            nb::arg("device"), ReleaseGil())
+        .def_static(
+            "borrow",
+            [](const std::shared_ptr<Session>& device, std::uintptr_t handle) {
+                return std::make_unique<PyStream>(PyStream{device, unwrap(bound(device).borrow_stream(handle))});
+            },
+            nb::arg("device"), nb::arg("handle"), ReleaseGil())
+        .def_prop_ro("handle", [](PyStream& self) { return self.handle->handle(); })
         .def(
             "synchronize",
             [](PyStream& self) {
@@ -99,7 +121,18 @@ void bind_streams(nb::module_& module) {
             "record",
             [](PyStream& self, PyEvent& event) { check(bound(self.session).record(*event.handle, *self.handle)); },
             nb::arg("event"), ReleaseGil())
-        // The gate keeps its stream: dropped first, the stream would wait for work that only the gate lets go on.
+        .def(
+            "wait",
+            [](PyStream& self, PyEvent& event) { check(bound(self.session).wait(*self.handle, *event.handle)); },
+            nb::arg("event"), ReleaseGil())
+        // The latch and the gate keep their stream: dropped first, it would wait for work that only they let go on.
+        .def(
+            "close_latch",
+            [](PyStream& self) {
+                return std::make_unique<PyLatch>(
+                    PyLatch{self.session, unwrap(bound(self.session).close_latch(*self.handle))});
+            },
+            nb::keep_alive<0, 1>(), ReleaseGil())
         .def(
             "close_gate",
             [](PyStream& self) {

@@ -14,6 +14,9 @@
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
 Method method_of(const std::string& name) {

@@ -16,6 +16,9 @@
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
+
+using namespace experiment;
+
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Way>, 8> ways{{

@@ -99,6 +99,8 @@ inline constexpr ReturnCode error_not_ready = 600;
 inline constexpr ReturnCode error_not_supported = 801;
 
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned stream_wait_value_geq = 0;
+inline constexpr unsigned stream_write_value_default = 0;
 inline constexpr unsigned host_alloc_portable = 1;
 inline constexpr unsigned host_alloc_device_map = 2;
 inline constexpr unsigned host_alloc_write_combined = 4;
@@ -117,6 +119,11 @@ inline constexpr int allocation_type_pinned = 1;
 inline constexpr int location_type_device = 1;
 inline constexpr int memory_type_host = 1;
 inline constexpr int memory_type_device = 2;
+inline constexpr int pointer_attribute_memory_type = 2;
+inline constexpr int pointer_attribute_is_managed = 8;
+inline constexpr int pointer_attribute_device_ordinal = 9;
+inline constexpr int pointer_attribute_range_start_addr = 11;
+inline constexpr int pointer_attribute_range_size = 12;
 inline constexpr int source_access_order_stream = 1;
 inline constexpr int stream_capture_mode_thread_local = 1;
 inline constexpr int pool_attribute_release_threshold = 4;
@@ -151,6 +158,8 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", "CUDA 7.0", (Context*, Device))                            \
     X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                                \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                       \
+    X(cuCtxGetCurrent, "cuCtxGetCurrent", "CUDA 4.0", (Context*))                                                      \
+    X(cuCtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange", "CUDA 5.5", (int*, int*))                            \
     X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                       \
     X(cuMemAlloc, "cuMemAlloc_v2", "CUDA 3.2", (DevicePointer*, std::size_t))                                          \
     X(cuMemFree, "cuMemFree_v2", "CUDA 3.2", (DevicePointer))                                                          \
@@ -171,6 +180,7 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuMemHostRegister, "cuMemHostRegister_v2", "CUDA 6.5", (void*, std::size_t, unsigned))                           \
     X(cuMemHostUnregister, "cuMemHostUnregister", "CUDA 4.0", (void*))                                                 \
     X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", "CUDA 3.2", (DevicePointer*, void*, unsigned))        \
+    X(cuPointerGetAttributes, "cuPointerGetAttributes", "CUDA 7.0", (unsigned, int*, void**, DevicePointer))           \
     X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t, Stream))        \
     X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t, Stream))              \
     X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", "CUDA 3.2", (DevicePointer, DevicePointer, std::size_t, Stream))      \
@@ -189,8 +199,13 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))              \
     X(cuMemAdvise, "cuMemAdvise", "CUDA 8.0", (DevicePointer, std::size_t, int, Device))                               \
     X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                               \
+    X(cuStreamCreateWithPriority, "cuStreamCreateWithPriority", "CUDA 5.5", (Stream*, unsigned, int))                  \
     X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                     \
     X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \
+    X(cuStreamGetCtx, "cuStreamGetCtx", "CUDA 9.2", (Stream, Context*))                                                \
+    X(cuStreamWaitEvent, "cuStreamWaitEvent", "CUDA 3.2", (Stream, Event, unsigned))                                   \
+    X(cuStreamWaitValue32, "cuStreamWaitValue32_v2", "CUDA 11.7", (Stream, DevicePointer, std::uint32_t, unsigned))    \
+    X(cuStreamWriteValue32, "cuStreamWriteValue32_v2", "CUDA 11.7", (Stream, DevicePointer, std::uint32_t, unsigned))  \
     X(cuStreamBeginCapture, "cuStreamBeginCapture_v2", "CUDA 10.1", (Stream, int))                                     \
     X(cuStreamEndCapture, "cuStreamEndCapture", "CUDA 10.0", (Stream, Graph*))                                         \
     X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", "CUDA 11.4",                                         \

@@ -60,11 +60,18 @@ inline constexpr std::uint32_t device_image_support = 0x1016;
 inline constexpr std::uint32_t channel_r = 0x10B0;
 inline constexpr std::uint32_t channel_float = 0x10DE;
 inline constexpr std::uint32_t mem_object_image_2d = 0x10F1;
+inline constexpr std::uint32_t mem_object_buffer = 0x10F0;
+inline constexpr std::uint32_t mem_type = 0x1100;
+inline constexpr std::uint32_t mem_size = 0x1102;
+inline constexpr std::uint32_t mem_context = 0x1106;
 inline constexpr Flags mem_read_write = 1 << 0;
 inline constexpr Flags mem_use_host_ptr = 1 << 3;
 inline constexpr Flags mem_alloc_host_ptr = 1 << 4;
 inline constexpr Flags map_read = 1 << 0;
 inline constexpr Flags map_write = 1 << 1;
+inline constexpr std::uint32_t queue_context = 0x1090;
+inline constexpr std::uint32_t queue_properties = 0x1093;
+inline constexpr Flags queue_out_of_order_exec_mode_enable = 1 << 0;
 inline constexpr Flags queue_profiling_enable = 1 << 1;
 inline constexpr std::uint32_t program_build_log = 0x1183;
 inline constexpr std::uint32_t event_command_execution_status = 0x11D3;
@@ -98,9 +105,13 @@ struct ImageDescriptor {
       (const Properties*, std::uint32_t, const Device*, ContextNotify, void*, ReturnCode*))                            \
     X(clReleaseContext, 7, "OpenCL 1.0", ReturnCode, (Context))                                                        \
     X(clCreateCommandQueue, 9, "OpenCL 1.0", Queue, (Context, Device, Flags, ReturnCode*))                             \
+    X(clRetainCommandQueue, 10, "OpenCL 1.0", ReturnCode, (Queue))                                                     \
     X(clReleaseCommandQueue, 11, "OpenCL 1.0", ReturnCode, (Queue))                                                    \
+    X(clGetCommandQueueInfo, 12, "OpenCL 1.0", ReturnCode, (Queue, std::uint32_t, std::size_t, void*, std::size_t*))   \
     X(clCreateBuffer, 14, "OpenCL 1.0", Buffer, (Context, Flags, std::size_t, void*, ReturnCode*))                     \
+    X(clRetainMemObject, 17, "OpenCL 1.0", ReturnCode, (Buffer))                                                       \
     X(clReleaseMemObject, 18, "OpenCL 1.0", ReturnCode, (Buffer))                                                      \
+    X(clGetMemObjectInfo, 20, "OpenCL 1.0", ReturnCode, (Buffer, std::uint32_t, std::size_t, void*, std::size_t*))     \
     X(clCreateProgramWithSource, 26, "OpenCL 1.0", Program,                                                            \
       (Context, std::uint32_t, const char**, const std::size_t*, ReturnCode*))                                         \
     X(clReleaseProgram, 29, "OpenCL 1.0", ReturnCode, (Program))                                                       \

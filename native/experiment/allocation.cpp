@@ -7,7 +7,7 @@
 
 #include "base/pages.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 namespace {
 
 constexpr double short_seconds = 10e-6;
@@ -164,4 +164,4 @@ Status AllocationCase::touch_all() {
     return {};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -7,7 +7,7 @@
 #include "experiment/buffer.hpp"
 #include "experiment/quota.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 // Seconds per call, in the order in which they were taken; `touch` is empty where memory is there once it was got.
 struct AllocationSamples {
@@ -53,4 +53,4 @@ class AllocationCase {
     Shape shape_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -9,7 +9,7 @@
 #include "base/pages.hpp"
 #include "base/slices.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 Result<std::shared_ptr<Session>> Session::create(std::shared_ptr<Device> device) {
     ISTHMUS_TRY(device->bind_thread());
@@ -65,6 +65,12 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<Session> sessio
         return memory.take_status().in(std::to_string(bytes) + " bytes of " + std::string(name_of(kind)) + " memory");
     }
     return std::shared_ptr<Buffer>(new Buffer(std::move(session), std::move(memory.value())));
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::borrow(std::shared_ptr<Session> session, MemoryKind kind,
+                                               std::uintptr_t address, std::size_t bytes) {
+    ISTHMUS_TRY_ASSIGN(memory, session->device().borrow(kind, address, bytes));
+    return std::shared_ptr<Buffer>(new Buffer(std::move(session), std::move(memory)));
 }
 
 Result<Region> Buffer::region(std::size_t offset, std::size_t bytes) {
@@ -158,4 +164,4 @@ std::vector<int> Buffer::nodes(std::size_t count) {
     return end_host_access().ok() ? nodes : std::vector<int>{};
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -10,7 +10,7 @@
 
 #include "backend/backend.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 // A device that is open for an experiment, with one stream for work that is not timed.
 //
@@ -67,9 +67,13 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   public:
     static Result<std::shared_ptr<Buffer>> allocate(std::shared_ptr<Session> session, MemoryKind kind,
                                                     std::size_t bytes);
+    // A view of memory of somebody else; as Device::borrow.
+    static Result<std::shared_ptr<Buffer>> borrow(std::shared_ptr<Session> session, MemoryKind kind,
+                                                  std::uintptr_t address, std::size_t bytes);
 
     MemoryKind kind() const { return memory_->kind(); }
     std::size_t bytes() const { return memory_->bytes(); }
+    std::uintptr_t handle() const { return memory_->handle(); }
     Session& session() { return *session_; }
     const std::shared_ptr<Session>& session_handle() const { return session_; }
     // Fails with invalid_argument when the region leaves the buffer, and with call_failed once the buffer is lost.
@@ -114,4 +118,4 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     std::unique_ptr<Allocation> memory_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -9,7 +9,7 @@
 #include "base/numa.hpp"
 #include "base/slices.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 namespace {
 
 constexpr std::uint8_t poison_byte = 0xA5;
@@ -245,4 +245,4 @@ void ConcurrentTransfer::lose_buffers() {
     }
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -10,7 +10,7 @@
 #include "experiment/buffer.hpp"
 #include "experiment/transfer.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 // A NUMA node, and its processors that may be used.
 struct NodeBinding {
@@ -74,4 +74,4 @@ class ConcurrentTransfer {
     Division division_;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -12,7 +12,7 @@
 #include "base/cache.hpp"
 #include "base/slices.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 namespace {
 
 constexpr std::size_t guard_bytes = 4096;
@@ -33,7 +33,8 @@ PieceTransfer::PieceTransfer(std::shared_ptr<Sides> sides, const Extent& extent,
 Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(PieceMethod method, PieceSide destination,
                                                              PieceSide source, const Extent& extent,
                                                              std::shared_ptr<Buffer> reference,
-                                                             std::shared_ptr<Staging> staging) {
+                                                             std::shared_ptr<Staging> staging, const Packing& packing,
+                                                             bool from_caches) {
     auto sides = std::make_shared<Sides>(Sides{std::move(destination), std::move(source)});
     if (reference->bytes() < sides->source.buffer->bytes()) {
         return Status(Code::invalid_argument, "the reference is smaller than the source");
@@ -47,10 +48,10 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(PieceMethod method,
     transfer->destination_ = to;
     transfer->source_ = from;
     transfer->staging_ = staging;
-    ISTHMUS_TRY_ASSIGN(copy, PieceCopy::create(method, to, from, extent, std::move(staging), sides));
+    ISTHMUS_TRY_ASSIGN(copy, PieceCopy::create(method, to, from, extent, std::move(staging), sides, packing));
     transfer->copy_ = std::move(copy);
     transfer->fills_gaps_ = method == PieceMethod::whole;
-    transfer->evicts_ = transfer->cpu_copies(method) && extent.bytes() <= last_level_cache_bytes();
+    transfer->evicts_ = !from_caches && transfer->cpu_copies(method) && extent.bytes() <= last_level_cache_bytes();
     return transfer;
 }
 
@@ -184,4 +185,4 @@ Result<PieceMismatch> PieceTransfer::verify() {
     return found;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

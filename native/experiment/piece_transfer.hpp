@@ -9,7 +9,7 @@
 #include "experiment/quota.hpp"
 #include "transfer/piece_copy.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 // Where the pieces lie in a buffer, as in Layout.
 struct PieceSide {
@@ -30,15 +30,17 @@ class PieceTransfer {
     PieceTransfer(const PieceTransfer&) = delete;
     PieceTransfer& operator=(const PieceTransfer&) = delete;
 
-    // `reference` is ordinary host memory with the contents of the source's buffer. Fails as PieceCopy::create.
+    // `reference` is ordinary host memory with the contents of the source's buffer. Where the CPU takes part, the
+    // pieces in host memory are evicted from its caches before each transfer, unless they are to be `from_caches`.
+    // Fails as PieceCopy::create.
     static Result<std::unique_ptr<PieceTransfer>> create(PieceMethod method, PieceSide destination, PieceSide source,
                                                          const Extent& extent, std::shared_ptr<Buffer> reference,
-                                                         std::shared_ptr<Staging> staging);
+                                                         std::shared_ptr<Staging> staging, const Packing& packing = {},
+                                                         bool from_caches = false);
 
     // Overwrites the destination from a guard zone before its first piece to one after its last.
     Status poison();
     // `warmups` transfers that are not kept, then samples: seconds from before the first call until all has arrived.
-    // Where the CPU takes part, the pieces in host memory are evicted from its caches before each.
     Result<std::vector<double>> run(std::size_t warmups, Quota quota);
     // Looks at all that poison() overwrote.
     Result<PieceMismatch> verify();
@@ -68,4 +70,4 @@ class PieceTransfer {
     bool evicts_ = false;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -11,7 +11,7 @@
 #include "base/cache.hpp"
 #include "base/slices.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 namespace {
 
 constexpr std::uint8_t poison_byte = 0xA5;
@@ -274,4 +274,4 @@ Result<std::size_t> Pipeline::verify() {
     return wrong.load();
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

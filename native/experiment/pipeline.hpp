@@ -10,7 +10,7 @@
 #include "experiment/quota.hpp"
 #include "transfer/staging.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 enum class Stage { in, work, out };
 
@@ -61,4 +61,4 @@ class Pipeline {
     std::shared_ptr<State> state_;  // also of threads that are stuck
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 // Until `seconds` have passed, but at least `least` and at most `most`.
 struct Quota {
@@ -19,4 +19,4 @@ struct Quota {
     }
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

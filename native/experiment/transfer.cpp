@@ -10,7 +10,7 @@
 #include "base/cache.hpp"
 #include "base/threads.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 namespace {
 
 // From here on the events' cost (1 to 2 us) is below 0.2 % of what is timed.
@@ -302,4 +302,4 @@ Result<LinkReading> read_link_under_load(Buffer& memory, Buffer& on_device) {
     return link;
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -8,7 +8,7 @@
 #include "experiment/buffer.hpp"
 #include "experiment/quota.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 enum class Method {
     copy,      // the driver's copy between a host kind and device memory
@@ -91,4 +91,4 @@ class Transfer {
 // Keeps the link busy for a moment and reads its state meanwhile; idle links train down to save power.
 Result<LinkReading> read_link_under_load(Buffer& memory, Buffer& device);
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

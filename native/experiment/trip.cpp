@@ -11,7 +11,7 @@
 
 #include "base/slices.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 namespace {
 
 constexpr std::size_t page = 4096;
@@ -265,4 +265,4 @@ Status Trip::check() {
     return gpu().end_host_access(*memory_);
 }
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -10,7 +10,7 @@
 #include "experiment/buffer.hpp"
 #include "experiment/quota.hpp"
 
-namespace isthmus {
+namespace isthmus::experiment {
 
 // How the data gets to the device and back.
 enum class Way {
@@ -100,4 +100,4 @@ class Trip {
     std::size_t wrong_words_ = 0;
 };
 
-}  // namespace isthmus
+}  // namespace isthmus::experiment

@@ -18,10 +18,11 @@ constexpr std::size_t parts_each_thread = 4;
 
 }  // namespace
 
-Chunks Chunks::cut(std::size_t bytes, std::size_t threads) {
-    const std::size_t part =
-        std::clamp(divided(bytes / (parts_each_thread * threads), multiple) * multiple, multiple, most_part_bytes);
-    const std::size_t chunk = std::clamp(bytes / wanted_chunks, least_chunk_bytes, most_chunk_bytes);
+Chunks Chunks::cut(std::size_t bytes, std::size_t threads, std::size_t chunk_bytes) {
+    const std::size_t chunk =
+        chunk_bytes != 0 ? chunk_bytes : std::clamp(bytes / wanted_chunks, least_chunk_bytes, most_chunk_bytes);
+    const std::size_t part = std::clamp(divided(bytes / (parts_each_thread * threads), multiple) * multiple, multiple,
+                                        std::min(most_part_bytes, chunk / multiple * multiple));
     return {bytes, chunk / part * part, part};
 }
 

@@ -9,8 +9,9 @@ struct Chunks {
     std::size_t bytes = 0;  // of the transfer
     std::size_t chunk_bytes = 0, part_bytes = 0;
 
-    // For so many bytes, at least one, and threads.
-    static Chunks cut(std::size_t bytes, std::size_t threads);
+    // For so many bytes, at least one, and threads. `chunk_bytes` is what is wanted: at least 4096, and a chunk is no
+    // larger; 0 for what suits the size.
+    static Chunks cut(std::size_t bytes, std::size_t threads, std::size_t chunk_bytes = 0);
 
     struct Range {
         std::size_t begin, end;

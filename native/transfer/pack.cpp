@@ -113,10 +113,15 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
 void end_streaming() {}
 #endif
 
+// Less than a line at a time would be written past the caches in parts.
+bool suits_streaming(const Layout& layout, const Extent& extent) {
+    return extent.width_bytes >= cache_line || layout.is_contiguous(extent);
+}
+
 }  // namespace
 
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores) {
-    if (stores == Stores::streaming && (extent.width_bytes >= cache_line || from.is_contiguous(extent))) {
+    if (stores == Stores::streaming && suits_streaming(from, extent)) {
         move_bytes(from, extent, begin, end, [to](const std::byte* piece, auto bytes, std::size_t at) {
             copy_past_caches(to + at, piece, bytes);
         });
@@ -127,7 +132,14 @@ void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t b
                [to](const std::byte* piece, auto bytes, std::size_t at) { std::memcpy(to + at, piece, bytes); });
 }
 
-void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end) {
+void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end,
+            Stores stores) {
+    if (stores == Stores::streaming && suits_streaming(to, extent)) {
+        move_bytes(to, extent, begin, end,
+                   [from](std::byte* piece, auto bytes, std::size_t at) { copy_past_caches(piece, from + at, bytes); });
+        end_streaming();
+        return;
+    }
     move_bytes(to, extent, begin, end,
                [from](std::byte* piece, auto bytes, std::size_t at) { std::memcpy(piece, from + at, bytes); });
 }

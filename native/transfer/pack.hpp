@@ -7,8 +7,8 @@
 
 namespace isthmus {
 
-// How packed bytes are written: as any, or past the caches, where the CPU can. A device's copy engine reads memory
-// faster than what other cores hold in their caches.
+// How bytes are written: as any, or past the caches, where the CPU can. A device's copy engine reads memory faster than
+// what other cores hold in their caches, and lines that are written whole need not be read first.
 enum class Stores { ordinary, streaming };
 
 // Bytes [begin, end) of the pieces of `from`, counted as if they lay side by side, to `to`. The layout is checked, and
@@ -16,6 +16,7 @@ enum class Stores { ordinary, streaming };
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores);
 
 // The same bytes from `from` to where they belong.
-void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end);
+void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end,
+            Stores stores = Stores::ordinary);
 
 }  // namespace isthmus

@@ -13,6 +13,17 @@
 namespace isthmus {
 namespace {
 
+// Of a large transfer, before others get their turn.
+constexpr std::size_t least_bytes_a_turn = std::size_t{64} << 20;
+// How far ahead of what is written each thread has pages put in place.
+constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
+
+// Chunks that fit the slots of the ring.
+Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t slot_bytes) {
+    const Chunks chunks = Chunks::cut(bytes, threads, wanted_bytes);
+    return chunks.chunk_bytes <= slot_bytes ? chunks : Chunks::cut(bytes, threads, slot_bytes);
+}
+
 void keep_for_good(std::shared_ptr<const void> what) {
     static std::mutex mutex;
     static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // outlives the process's destructors
@@ -20,37 +31,65 @@ void keep_for_good(std::shared_ptr<const void> what) {
     kept->push_back(std::move(what));
 }
 
+WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
+    WorkerGroup::Limit limit =
+        Staging::limit(extent.bytes(), "packing " + std::to_string(extent.pieces()) + " pieces of " +
+                                           std::to_string(extent.width_bytes) + " bytes");
+    if (waits_forever) limit.seconds = 1e9;
+    return limit;
+}
+
 }  // namespace
 
 PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
-                             std::shared_ptr<Staging> staging, bool by_kernel)
+                             std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing)
     : PackedCopy(destination, source, extent, std::move(staging)),
       by_kernel_(by_kernel),
-      chunks_(Chunks::cut(extent.bytes(), staging_->threads())),
-      limit_(Staging::limit(extent.bytes(), "packing " + std::to_string(extent.pieces()) + " pieces of " +
-                                                std::to_string(extent.width_bytes) + " bytes")) {}
+      threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
+      // A copy engine reads what is in memory faster; what kernels read may stay in the caches.
+      stores_(packing.stores.value_or(to_device() && !by_kernel ? Stores::streaming : Stores::ordinary)),
+      turns_(packing.turns),
+      chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->slot_bytes())),
+      limit_(limit(extent, packing.waits_forever)) {}
 
 Status PackOnThreads::start() {
+    if (is_complete()) first_ = 0;
+    const Layout& host = host_side();
+    if (!to_device() && first_ == 0 && host.is_contiguous(extent_) && is_pageable(host.allocation->kind())) {
+        faults_.begin(host.allocation->host() + host.offset, extent_.bytes());
+    }
     for (Count& count : done_) count.parts = 0;
-    next_part_ = awake_ = sent_ = arrived_ = 0;
-    open_chunks_ = to_device() ? Staging::slots : 0;
+    awake_ = 0;
+    next_part_ = first_ * (chunks_.chunk_bytes / chunks_.part_bytes);
+    sent_ = arrived_ = first_;
+    end_ = chunks_.count();
+    open_chunks_ = to_device() ? std::min(first_ + Staging::slots, chunks_.count()) : first_;
     const std::size_t caller = staging_->threads();
-    return staging_->run(
+    Status status = staging_->run(
         [this, caller, keep = shared_from_this()](std::size_t worker, const std::atomic<bool>& stop) -> Status {
             if (worker == caller) return send_chunks(stop);
             move_parts(stop);
             return {};
         },
-        limit_);
+        limit_, threads_);
+    // Threads that were left behind may still be at work.
+    if (status.code() == Code::timed_out) return status;
+    const std::size_t arrived = status.ok() ? end_.load() : chunks_arrived();
+    arrived_bytes_ = std::min(extent_.bytes(), arrived * chunks_.chunk_bytes);
+    first_ = status.ok() ? arrived : 0;
+    return status;
 }
 
 void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
     ++awake_;
     for (std::size_t next = next_part_++; next < chunks_.parts(); next = next_part_++) {
         const std::size_t chunk = chunks_.chunk_of(next);
+        const std::size_t ahead = chunks_.part(next).end + threads_ * bytes_ahead;
         while (open_chunks_.load(std::memory_order_acquire) <= chunk) {
-            if (stop) return;
-            std::this_thread::yield();
+            if (stop || chunk >= end_) return;
+            if (!faults_.take(ahead)) std::this_thread::yield();
+        }
+        while (faults_.take(ahead)) {
         }
         move_part(next);
     }
@@ -65,8 +104,7 @@ bool PackOnThreads::move_one_part() {
 
 void PackOnThreads::move_part(std::size_t index) {
     const std::size_t chunk = chunks_.chunk_of(index);
-    // What kernels read may stay in the caches.
-    move_on_host(part(chunks_.part(index), chunk), by_kernel_ ? Stores::ordinary : Stores::streaming);
+    move_on_host(part(chunks_.part(index), chunk), stores_);
     done_[chunk % Staging::slots].parts.fetch_add(1, std::memory_order_release);
 }
 
@@ -75,8 +113,9 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
     Status status = send_offsets(staging_->stream());
     // Other streams do not wait for this one.
     if (status.ok() && device_side().is_scattered()) status = staging_->stream().synchronize();
-    while (status.ok() && !stop && arrived_ < chunks_.count()) {
-        if (sent_ < chunks_.count() && may_send(sent_)) {
+    while (status.ok() && !stop && arrived_ < end_) {
+        end_for_others();
+        if (sent_ < end_ && may_send(sent_)) {
             status = send(sent_);
             continue;
         }
@@ -95,12 +134,14 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
     }
     while (status.ok() && !stop && move_one_part()) {
     }
+    // What has passed its event has ended; asking streams again takes as long as sending a chunk.
+    if (status.ok() && arrived_ == sent_) return {};
     Status ended = drain();
     return status.ok() ? std::move(ended) : std::move(status);
 }
 
 bool PackOnThreads::may_send(std::size_t chunk) const {
-    if (!to_device() && chunk < Staging::slots) return true;
+    if (!to_device() && chunk < first_ + Staging::slots) return true;
     const std::size_t last = to_device() ? chunk : chunk - Staging::slots;
     return done_[chunk % Staging::slots].parts.load(std::memory_order_acquire) == chunks_.parts_of(last);
 }
@@ -120,8 +161,24 @@ Result<bool> PackOnThreads::receive() {
     ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival_of(arrived_)));
     if (!passed) return false;
     ++arrived_;
-    open_chunks_.store(arrived_ + (to_device() ? Staging::slots : 0), std::memory_order_release);
+    open_chunks_.store(to_device() ? std::min<std::size_t>(arrived_ + Staging::slots, end_) : arrived_,
+                       std::memory_order_release);
     return true;
+}
+
+void PackOnThreads::end_for_others() {
+    if (turns_ == nullptr || !turns_->awaited() || end_ != chunks_.count()) return;
+    if ((sent_ - first_) * chunks_.chunk_bytes < least_bytes_a_turn) return;
+    // Threads may have taken parts of all chunks that are open to them.
+    end_ = to_device() ? open_chunks_.load() : sent_;
+}
+
+std::size_t PackOnThreads::chunks_arrived() const {
+    if (to_device()) return arrived_;
+    // Slots that were sent again had been unpacked.
+    std::size_t arrived = std::max(first_, sent_ - std::min(sent_, Staging::slots));
+    while (arrived < arrived_ && done_[arrived % Staging::slots].parts == chunks_.parts_of(arrived)) ++arrived;
+    return arrived;
 }
 
 Status PackOnThreads::drain() {
@@ -130,7 +187,8 @@ Status PackOnThreads::drain() {
         Status ended = staging_->stream_of(i).synchronize();
         if (status.ok()) status = std::move(ended);
     }
-    return status;
+    Status ended = staging_->stream().synchronize();  // offsets
+    return status.ok() ? std::move(ended) : std::move(status);
 }
 
 PackedCopy::Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {

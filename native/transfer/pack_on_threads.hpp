@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/cache.hpp"
+#include "base/fault_ahead.hpp"
 #include "transfer/chunks.hpp"
 #include "transfer/packed_copies.hpp"
 
@@ -17,10 +18,14 @@ namespace isthmus {
 class PackOnThreads final : public PackedCopy {
   public:
     PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
-                  std::shared_ptr<Staging> staging, bool by_kernel);
+                  std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing);
+
+    bool is_complete() const override { return first_ == chunks_.count(); }
 
   protected:
     Status start() override;
+    // start() has waited for everything.
+    Status finish() override { return {}; }
 
   private:
     // Of the chunk that is in a slot; on a cache line of its own.
@@ -41,15 +46,25 @@ class PackOnThreads final : public PackedCopy {
     // Until everything that was sent has ended.
     Status drain();
     Part part(Chunks::Range range, std::size_t chunk) const;
+    // Where somebody waits for the staging memory and enough was moved: no more chunks are begun.
+    void end_for_others();
+    // How many chunks have arrived whole, from the first on.
+    std::size_t chunks_arrived() const;
 
     const bool by_kernel_;
+    const std::size_t threads_;
+    const Stores stores_;
+    const Turns* const turns_;
     const Chunks chunks_;
     const WorkerGroup::Limit limit_;
     std::array<Count, Staging::slots> done_;
     std::atomic<std::size_t> next_part_ = 0;
     std::atomic<std::size_t> awake_ = 0;        // threads
     std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
+    std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run
+    std::size_t first_ = 0;                     // chunk of this run, or the next
     std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
+    FaultAhead faults_;                         // of the host's side, where it is written
 };
 
 }  // namespace isthmus

@@ -7,7 +7,8 @@ namespace isthmus {
 PackedCopy::PackedCopy(const Layout& destination, const Layout& source, const Extent& extent,
                        std::shared_ptr<Staging> staging)
     : PieceCopy(destination, source, extent, std::move(staging)),
-      unit_bytes_(common_unit_bytes(device_side(), contiguous(staging_->on_device(), 0, extent), extent)) {}
+      unit_bytes_(common_unit_bytes(device_side(),
+                                    {nullptr, 0, extent.width_bytes, extent.rows * extent.width_bytes, {}}, extent)) {}
 
 Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
     const Allocation& memory = *host_side.allocation;
@@ -34,7 +35,7 @@ void PackedCopy::move_on_host(const Part& part, Stores stores) {
     if (to_device()) {
         pack(staged, source_, extent_, part.begin, part.end, stores);
     } else {
-        unpack(destination_, staged, extent_, part.begin, part.end);
+        unpack(destination_, staged, extent_, part.begin, part.end, stores);
     }
 }
 

@@ -25,15 +25,19 @@ Status check_method(PieceMethod method, const Layout& destination, const Layout&
         case PieceMethod::device_pack:
             ISTHMUS_TRY(DevicePack::check(host_side, device_side, extent));
             ISTHMUS_TRY(staging.check_offsets({}, device_side));
-            return staging.check_bytes(extent);
+            ISTHMUS_TRY(staging.check_bytes(extent));
+            return staging.need_device_memory();
         case PieceMethod::pack_kernel:
             ISTHMUS_TRY(KernelCopy::check(staging.device(), staging.host().kind()));
-            [[fallthrough]];
+            ISTHMUS_TRY(PackedCopy::check(host_side, extent));
+            ISTHMUS_TRY(staging.check_offsets({}, device_side));
+            return staging.need_threads();
         case PieceMethod::pack:
         case PieceMethod::pack_threads:
             ISTHMUS_TRY(PackedCopy::check(host_side, extent));
             ISTHMUS_TRY(staging.check_offsets({}, device_side));
-            return staging.check_bytes(extent);
+            if (!device_side.is_contiguous(extent)) ISTHMUS_TRY(staging.need_device_memory());
+            return method == PieceMethod::pack ? staging.check_bytes(extent) : staging.need_threads();
         default: return {};
     }
 }
@@ -44,7 +48,8 @@ std::shared_ptr<PieceCopy> copy_of(Arguments&&... arguments) {
 }
 
 Result<std::shared_ptr<PieceCopy>> make(PieceMethod method, const Layout& destination, const Layout& source,
-                                        const Extent& extent, std::shared_ptr<Staging> staging) {
+                                        const Extent& extent, std::shared_ptr<Staging> staging,
+                                        const Packing& packing) {
     Device& device = staging->device();
     switch (method) {
         case PieceMethod::waited_copies:
@@ -67,7 +72,7 @@ Result<std::shared_ptr<PieceCopy>> make(PieceMethod method, const Layout& destin
         case PieceMethod::pack_threads:
         case PieceMethod::pack_kernel:
             return copy_of<PackOnThreads>(destination, source, extent, std::move(staging),
-                                          method == PieceMethod::pack_kernel);
+                                          method == PieceMethod::pack_kernel, packing);
     }
     return Status(Code::invalid_argument, "no such method");
 }
@@ -77,15 +82,18 @@ Result<std::shared_ptr<PieceCopy>> make(PieceMethod method, const Layout& destin
 Result<std::shared_ptr<PieceCopy>> PieceCopy::create(PieceMethod method, const Layout& destination,
                                                      const Layout& source, const Extent& extent,
                                                      std::shared_ptr<Staging> staging,
-                                                     std::shared_ptr<const void> owner) {
+                                                     std::shared_ptr<const void> owner, const Packing& packing,
+                                                     bool checked) {
     if (is_on_device(destination.allocation->kind()) == is_on_device(source.allocation->kind())) {
         return Status(Code::invalid_argument, "exactly one side must be device memory");
     }
-    ISTHMUS_TRY(check_destination(destination, extent));
-    ISTHMUS_TRY(check(source, extent));
+    if (!checked) {
+        ISTHMUS_TRY(check_destination(destination, extent));
+        ISTHMUS_TRY(check(source, extent));
+    }
     ISTHMUS_TRY(check_method(method, destination, source, extent, *staging));
     ISTHMUS_TRY(staging->device().bind_thread());
-    ISTHMUS_TRY_ASSIGN(copy, make(method, destination, source, extent, std::move(staging)));
+    ISTHMUS_TRY_ASSIGN(copy, make(method, destination, source, extent, std::move(staging), packing));
     copy->owner_ = std::move(owner);
     return copy;
 }
@@ -94,7 +102,8 @@ Status PieceCopy::run() {
     ISTHMUS_TRY(staging_->usable());
     Status status = start();
     // Also after a failure: what was enqueued before it still uses the memory.
-    Status ended = staging_->stream().synchronize();
+    Status ended = finish();
+    if (status.ok() && ended.ok() && is_complete()) arrived_bytes_ = extent_.bytes();
     return status.ok() ? std::move(ended) : std::move(status);
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "base/turns.hpp"
+#include "transfer/pack.hpp"
 #include "transfer/staging.hpp"
 
 namespace isthmus {
@@ -22,6 +25,19 @@ enum class PieceMethod {
     pack_kernel,    // packed by many threads like this, but kernels read or write the packed pieces over the link
 };
 
+// How threads pack; what is left out suits the size.
+struct Packing {
+    std::size_t threads = 0;      // of those of the staging memory; 0 for all
+    std::size_t chunk_bytes = 0;  // at least 4096; no chunk is larger than a slot of the ring
+    std::optional<Stores> stores;
+    // Told that somebody else waits for the staging memory, threads stop after some of a large transfer, and run()
+    // returns before it has ended.
+    const Turns* turns = nullptr;
+    // Whether run() returns only when nothing is at work any more, however long that takes, as the driver's own copies
+    // do: else it gives up a transfer that is taken for stuck, whose threads may still use the memory.
+    bool waits_forever = false;
+};
+
 // The memory, and the staging memory but for what packs through it, must be idle before and is idle after run().
 class PieceCopy : public std::enable_shared_from_this<PieceCopy> {
   public:
@@ -34,15 +50,22 @@ class PieceCopy : public std::enable_shared_from_this<PieceCopy> {
     // Does what a program that copies these pieces again and again does once. Exactly one side is `device`. The
     // layouts' offsets must outlive what is returned.
     //
+    // `checked`: the caller knows that the layouts can be; finding out takes as long as moving many small pieces.
     // Fails with invalid_argument for layouts that cannot be, and with unsupported where the device or the layouts rule
     // the method out.
     static Result<std::shared_ptr<PieceCopy>> create(PieceMethod method, const Layout& destination,
                                                      const Layout& source, const Extent& extent,
                                                      std::shared_ptr<Staging> staging,
-                                                     std::shared_ptr<const void> owner);
+                                                     std::shared_ptr<const void> owner, const Packing& packing = {},
+                                                     bool checked = false);
 
     // Moves all pieces and returns when they have arrived. The device is bound to the calling thread.
     Status run();
+    // Whether a run that succeeded has moved all; if not, the next one goes on.
+    virtual bool is_complete() const { return true; }
+    // Of the pieces as if they lay side by side: so many bytes are known to have arrived, from the first on. After
+    // success of all of it, or a failure.
+    std::size_t bytes_arrived() const { return arrived_bytes_; }
     // What crosses the link.
     virtual std::size_t bytes_moved() const { return extent_.bytes(); }
 
@@ -53,10 +76,13 @@ class PieceCopy : public std::enable_shared_from_this<PieceCopy> {
     const Layout& device_side() const { return to_device() ? destination_ : source_; }
     // Enqueues on staging_->stream(), which run() waits for; or does it all.
     virtual Status start() = 0;
+    // Until all that start() has enqueued has ended, also after it has failed.
+    virtual Status finish() { return staging_->stream().synchronize(); }
 
     std::shared_ptr<Staging> staging_;
     Extent extent_;
     Layout destination_, source_;
+    std::size_t arrived_bytes_ = 0;
 
   private:
     std::shared_ptr<const void> owner_;

@@ -18,45 +18,82 @@ constexpr double slowest_bytes_per_second = 50e6;
 constexpr std::size_t most_threads = 4096;
 constexpr std::size_t most_pieces = std::size_t{1} << 40;
 
+// Not through allocate(), which writes to it on a stream: others of the same queue may be held at the time.
+Result<std::unique_ptr<Allocation>> on_device_of(Device& device, std::size_t bytes) {
+    ISTHMUS_TRY_ASSIGN(memory, device.reserve(MemoryKind::device, bytes));
+    ISTHMUS_TRY(memory->prepare());
+    ISTHMUS_TRY(memory->acquire());
+    return std::move(memory);
+}
+
+// Offsets for both sides.
+std::size_t table_bytes(std::size_t pieces) {
+    return std::max<std::size_t>(2 * pieces, 1) * sizeof(std::uint64_t);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, std::size_t bytes, std::size_t threads,
                                                  std::size_t pieces) {
-    if (threads == 0 || threads > most_threads || pieces > most_pieces) {
-        return Status(Code::invalid_argument, "no staging with " + std::to_string(threads) + " threads for " +
-                                                  std::to_string(pieces) + " pieces");
+    ISTHMUS_TRY(device->bind_thread());
+    ISTHMUS_TRY_ASSIGN(staging, create(std::move(device), {std::max(bytes, least_bytes), pieces, threads, {}}));
+    ISTHMUS_TRY(staging->need_device_memory());
+    ISTHMUS_TRY(staging->need_offsets_on_device());
+    ISTHMUS_TRY(staging->need_threads());
+    return staging;
+}
+
+std::size_t Staging::pinned_bytes(const Options& options) {
+    return options.bytes + table_bytes(options.pieces);
+}
+
+Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, Options options) {
+    if (options.threads == 0 || options.threads > most_threads || options.pieces > most_pieces) {
+        return Status(Code::invalid_argument, "no staging with " + std::to_string(options.threads) + " threads for " +
+                                                  std::to_string(options.pieces) + " pieces");
     }
     Device& gpu = *device;
-    ISTHMUS_TRY(gpu.bind_thread());
-    std::shared_ptr<Staging> staging(new Staging(std::move(device), threads));
-    const std::size_t most_bytes = std::max(bytes, least_bytes);
-    // Offsets for both sides.
-    const std::size_t table_bytes = std::max<std::size_t>(2 * pieces, 1) * sizeof(std::uint64_t);
-    for (const auto& [memory, kind, size] :
-         {std::tuple(&staging->host_, MemoryKind::pinned, most_bytes),
-          std::tuple(&staging->on_device_, MemoryKind::device, most_bytes),
-          std::tuple(&staging->offsets_, MemoryKind::pinned, table_bytes),
-          std::tuple(&staging->offsets_on_device_, MemoryKind::device, table_bytes)}) {
-        ISTHMUS_TRY_ASSIGN(allocated, gpu.allocate(kind, size));
-        *memory = std::move(allocated);
-    }
-    ISTHMUS_TRY_ASSIGN(stream, gpu.create_stream());
+    std::shared_ptr<Staging> staging(new Staging(std::move(device), std::move(options)));
+    ISTHMUS_TRY_ASSIGN(host, gpu.allocate(MemoryKind::pinned, staging->options_.bytes));
+    staging->host_ = std::move(host);
+    ISTHMUS_TRY_ASSIGN(offsets, gpu.allocate(MemoryKind::pinned, table_bytes(staging->options_.pieces)));
+    staging->offsets_ = std::move(offsets);
+    ISTHMUS_TRY_ASSIGN(stream, gpu.create_unheld_stream());
     staging->stream_ = std::move(stream);
     for (std::size_t i = 0; i < streams; ++i) {
-        ISTHMUS_TRY_ASSIGN(one, gpu.create_stream());
+        ISTHMUS_TRY_ASSIGN(one, gpu.create_unheld_stream());
         staging->streams_.push_back(std::move(one));
     }
     for (std::size_t i = 0; i < slots; ++i) {
         ISTHMUS_TRY_ASSIGN(event, gpu.create_event());
         staging->arrivals_.push_back(std::move(event));
     }
-    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(threads));
-    staging->workers_ = std::move(workers);
     return staging;
 }
 
-Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit) {
-    Status status = workers_->run_with_caller(std::move(job), limit);
+Status Staging::need_device_memory() {
+    if (on_device_ != nullptr) return {};
+    ISTHMUS_TRY_ASSIGN(memory, on_device_of(*device_, host_->bytes()));
+    on_device_ = std::move(memory);
+    return {};
+}
+
+Status Staging::need_offsets_on_device() {
+    if (offsets_on_device_ != nullptr) return {};
+    ISTHMUS_TRY_ASSIGN(memory, on_device_of(*device_, offsets_->bytes()));
+    offsets_on_device_ = std::move(memory);
+    return {};
+}
+
+Status Staging::need_threads() {
+    if (workers_ != nullptr) return {};
+    ISTHMUS_TRY_ASSIGN(workers, WorkerGroup::start(options_.threads, options_.group));
+    workers_ = std::move(workers);
+    return {};
+}
+
+Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit, std::size_t threads) {
+    Status status = workers_->run_with_caller(std::move(job), limit, threads);
     if (status.code() == Code::timed_out) lost_ = status.message();
     return status;
 }
@@ -82,8 +119,9 @@ Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, 
     return table;
 }
 
-Status Staging::check_offsets(const Layout& destination, const Layout& source) const {
+Status Staging::check_offsets(const Layout& destination, const Layout& source) {
     const std::size_t offsets = destination.offsets.size() + source.offsets.size();
+    if (offsets != 0) ISTHMUS_TRY(need_offsets_on_device());
     const std::size_t most = offsets_->bytes() / sizeof(std::uint64_t);
     if (offsets <= most) return {};
     return {Code::unsupported, std::to_string(std::max(destination.offsets.size(), source.offsets.size())) +

@@ -1,6 +1,8 @@
 // Memory, streams and threads through which pieces are packed; made once, and used by one transfer at a time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,19 +23,37 @@ class Staging {
     // calling thread.
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
                                                    std::size_t threads, std::size_t pieces);
+    struct Options {
+        std::size_t bytes = 0;   // of the ring
+        std::size_t pieces = 0;  // that there are offsets for
+        std::size_t threads = 1;
+        WorkerGroup::Options group;
+    };
+    // Page-locked memory and streams alone: memory on the device and threads are got by whoever first needs them.
+    static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, Options options);
+    // What page-locked memory the same options take.
+    static std::size_t pinned_bytes(const Options& options);
 
     Device& device() { return *device_; }
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
-    std::size_t threads() const { return threads_; }
-    // Does a part on each thread, and one more on the caller's, as WorkerGroup::run_with_caller. Once that has timed
-    // out, nothing here is to be used any more.
-    Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit);
+    std::size_t pinned_bytes() const { return host_->bytes() + offsets_->bytes(); }
+    // Where threads pack a chunk: no chunk is larger.
+    std::size_t slot_bytes() const { return host_->bytes() / slots; }
+    std::size_t threads() const { return options_.threads; }
+    // Get what is not there yet; fail with out_of_memory, or unsupported where there is room for no thread.
+    Status need_device_memory();
+    Status need_offsets_on_device();
+    Status need_threads();
+    // Does a part on each of the first `threads`, and one more, of the number of all, on the caller's, as
+    // WorkerGroup::run_with_caller. Once that has timed out, nothing here is to be used any more. Precondition:
+    // need_threads() has succeeded.
+    Status run(WorkerGroup::Job job, const WorkerGroup::Limit& limit, std::size_t threads = SIZE_MAX);
     // How long a transfer of so many bytes may take, and the words for it.
     static WorkerGroup::Limit limit(std::size_t bytes, std::string doing);
     // Fails once threads, or the device, did not end in time: they may use the memory at any later one.
     Status usable() const;
-    // Page-locked, and on the device.
+    // Page-locked, and on the device; of that the precondition: need_device_memory() has succeeded.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }
     // For what is no chunk, and for a chunk by its number; when that has arrived.
@@ -45,14 +65,15 @@ class Staging {
     // must have been used. Fails with unsupported when there are more pieces than fit.
     Result<Region> send_offsets(Stream& stream, const Layout& destination, const Layout& source);
     // Fail likewise when the offsets, or the pieces themselves, do not fit.
-    Status check_offsets(const Layout& destination, const Layout& source) const;
+    Status check_offsets(const Layout& destination, const Layout& source);
     Status check_bytes(const Extent& extent) const;
 
   private:
-    Staging(std::shared_ptr<Device> device, std::size_t threads) : device_(std::move(device)), threads_(threads) {}
+    Staging(std::shared_ptr<Device> device, Options options)
+        : device_(std::move(device)), options_(std::move(options)) {}
 
     std::shared_ptr<Device> device_;
-    std::size_t threads_;
+    Options options_;
     std::string lost_;  // why nothing may be used; empty while all may
     std::unique_ptr<Allocation> host_, on_device_;
     std::unique_ptr<Allocation> offsets_, offsets_on_device_;

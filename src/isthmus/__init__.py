@@ -1,5 +1,40 @@
 """Isthmus measures, explains and performs the movement of data between host memory and accelerators."""
 
-__all__ = ["__version__"]
+from isthmus.c_interface import get_cmake_dir, get_include, get_library_dir, get_pkgconfig_dir
+
+# Found when they are first asked for, so that importing the package loads neither NumPy nor the native core; what they
+# are, __init__.pyi says.
+_TRANSFER = (
+    "DeviceArray",
+    "Explanation",
+    "Future",
+    "Session",
+    "copy",
+    "copy_async",
+    "copy_batch",
+    "copy_batch_async",
+    "default_session",
+    "device_empty",
+    "explain",
+    "explain_batch",
+    "to_device",
+    "to_host",
+)
+
+__all__ = ["__version__", "get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]
+__all__.extend(_TRANSFER)
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name in _TRANSFER:
+        import importlib
+
+        globals()[name] = found = getattr(importlib.import_module("isthmus.transfer"), name)
+        return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TRANSFER})

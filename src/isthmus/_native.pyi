@@ -1,9 +1,10 @@
-"""The native core: devices, buffers and timed transfers, timed allocations.
+"""The native core: devices, buffers and timed transfers, timed allocations, and copies for callers.
 
 Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`.
 """
 
 import builtins
+from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -33,6 +34,19 @@ class TripDict(TypedDict):
 class ConcurrentSamplesDict(TypedDict):
     host_seconds: list[float]
     lanes: list[list[float]]
+
+class ExplanationDict(TypedDict):
+    method: str
+    direction: str
+    host_memory: str
+    bytes: int
+    pieces: int
+    width_bytes: int
+    chunk_bytes: int
+    threads: int
+    streaming_stores: bool
+    seconds: float
+    why: str
 
 class BackendDict(TypedDict):
     name: str
@@ -69,6 +83,23 @@ class Device:
         """Free device memory now; for OpenCL, which does not tell, all of it."""
     def allocate(self, kind: str, bytes: int) -> Buffer:
         """Memory of one kind; host kinds are touched."""
+    @property
+    def context_handle(self) -> int:
+        """What memory and streams of callers must belong to: CUcontext, cl_context; 0 where there is no such thing."""
+    def enter(self) -> int:
+        """Make the device current for the calling thread; returns the context that was current before."""
+    def leave(self, previous: int) -> None:
+        """Make what `enter` returned current again."""
+    def identify(self, address: int) -> tuple[str, int, int, int]:
+        """What the driver knows of the memory at an address of the process: kind, device, first address and end.
+
+        The kind is ``pageable`` where it knows nothing, ``pinned``, ``managed`` or ``device``; the device is -1 for
+        memory of the host; the two addresses are 0 where the driver cannot say.
+        """
+    def borrow(self, kind: str, address: int, bytes: int) -> Buffer:
+        """A view of memory that somebody else keeps alive; for OpenCL's device memory `address` is the cl_mem."""
+    def why_no_latch(self) -> str | None:
+        """Why streams cannot be held by a latch; None when they can."""
 
 class Buffer:
     """Memory of one kind. `side` says where managed memory is wanted: ``host`` or ``device``."""
@@ -77,6 +108,9 @@ class Buffer:
     def kind(self) -> str: ...
     @property
     def bytes(self) -> int: ...
+    @property
+    def handle(self) -> int:
+        """The address; for OpenCL's device memory the cl_mem; 0 while neither is there."""
     def fill_pattern(self, offset: int, bytes: int, seed: int, side: str = "host") -> None:
         """Fill a region with the incompressible pattern of this seed, which starts at the region's first byte."""
     def verify_pattern(self, offset: int, bytes: int, seed: int, side: str = "host") -> tuple[int, int]:
@@ -114,10 +148,23 @@ class Gate:
 
     def open(self) -> None: ...
 
+class Latch:
+    """Keeps what a stream was given after it from beginning until it is opened, however long that takes."""
+
+    def open(self) -> None: ...
+
 class Stream:
     """Commands run in order; nothing has ended before `synchronize` returns."""
 
     def __init__(self, device: Device) -> None: ...
+    @staticmethod
+    def unheld(device: Device) -> Stream:
+        """A stream that goes on while latches hold others."""
+    @staticmethod
+    def borrow(device: Device, handle: int) -> Stream:
+        """A stream that somebody else owns and keeps: CUstream, cl_command_queue, or `handle` of another one."""
+    @property
+    def handle(self) -> int: ...
     def synchronize(self) -> None: ...
     def copy(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
     def copy_by_kernel(self, to: Buffer, to_offset: int, from_: Buffer, from_offset: int, bytes: int) -> None: ...
@@ -161,6 +208,9 @@ class Stream:
         Rows are periodic; memory is of rows x columns 64-bit floats.
         """
     def record(self, event: Event) -> None: ...
+    def wait(self, event: Event) -> None:
+        """What is given from now on begins after what the event was last recorded behind has ended."""
+    def close_latch(self) -> Latch: ...
     def close_gate(self) -> Gate: ...
 
 class Transfer:
@@ -283,9 +333,17 @@ def create_pieces(
     extent: tuple[int, int, int],
     reference: Buffer,
     staging: Staging,
+    threads: int = 0,
+    chunk_bytes: int = 0,
+    stores: str = "",
+    from_caches: bool = False,
 ) -> PieceTransfer:
     """Sides are a buffer, an offset, a pitch, a slice pitch and offsets of the pieces or None; an extent is the width
     in bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer.
+
+    Where threads pack, `threads` of the staging memory's do, chunks of no more than `chunk_bytes`, by ``ordinary`` or
+    ``streaming`` stores; what is left out suits the size. Where the CPU copies, its caches are emptied before each
+    transfer, unless it is to be `from_caches`.
 
     Raises UsageError for layouts that cannot be (nothing to copy, rows wider than their pitch, overlaps in the
     destination, sizes that overflow 64 bits, what leaves a buffer), and Unsupported where the device or the layouts
@@ -306,6 +364,86 @@ def create_pipeline(
     """`rounds` of arithmetic on each 32-bit word; `stages` are those that take place of ``in``, ``work``, ``out``. With
     `staging`, chunks pass through it on as many of its threads as there are streams.
     """
+
+class BufferRuleDict(TypedDict):
+    """How a buffer is copied between pageable memory and the device, from a size on."""
+
+    direction: str
+    from_bytes: int
+    method: str  # driver or staged; what follows is of staged ones
+    threads: int
+    chunk_bytes: int
+    streaming: bool
+    seconds: float
+
+class DirectTimeDict(TypedDict):
+    """What the driver's copy between page-locked memory and the device took."""
+
+    direction: str
+    bytes: int
+    seconds: float
+
+class PieceRuleDict(TypedDict):
+    """The fastest method for pieces of one shape, and what it took."""
+
+    direction: str
+    pageable: bool
+    apart_on_host: bool
+    apart_on_device: bool
+    scattered: bool
+    width_bytes: int
+    pieces: int
+    method: str
+    threads: int
+    seconds: float
+
+class TransferTable:
+    """Which way is fastest for which copy, as measured on one machine."""
+
+    @property
+    def origin(self) -> str:
+        """Who measured it where, in a line."""
+    @property
+    def built_in(self) -> bool: ...
+    @property
+    def buffers(self) -> list[BufferRuleDict]: ...
+    @property
+    def direct(self) -> list[DirectTimeDict]: ...
+    def direct_seconds(self, direction: str, bytes: int) -> float:
+        """What such a copy is expected to take; 0 where the table does not say."""
+    @property
+    def pieces(self) -> list[PieceRuleDict]: ...
+    def text(self) -> str:
+        """What `parse_transfer_table` reads, to the last digit."""
+    def buffer(self, direction: str, bytes: int) -> BufferRuleDict:
+        """The rule for a buffer of so many bytes, with the seconds that it promises for them."""
+    def piece(
+        self,
+        *,
+        direction: str,
+        pageable: bool,
+        apart_on_host: bool,
+        apart_on_device: bool,
+        scattered: bool,
+        width_bytes: int,
+        pieces: int,
+    ) -> PieceRuleDict | None:
+        """The nearest rule whose method can move such pieces, with the seconds that it promises for them, if any."""
+
+def parse_transfer_table(text: str) -> TransferTable:
+    """Raises UsageError, which names the line, what was found there and what was expected."""
+
+def read_transfer_table(path: str) -> TransferTable:
+    """The same of a file, which the error names too."""
+
+def default_transfer_table(backend: str) -> TransferTable:
+    """What is used until a machine is calibrated."""
+
+def machine_transfer_table(device: Device) -> TransferTable:
+    """The machine's table if it was calibrated, else the built-in one, whose origin says why if there is a reason."""
+
+def transfer_table_path(device: Device) -> str:
+    """Where the machine's table for this device is kept; empty where the user has no home."""
 
 def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer, device: Buffer) -> Trip:
     """A ``round_trip`` or a ``reduction``; `source` is pageable, has contents and is a page larger than `bytes`."""
@@ -348,3 +486,135 @@ def create_concurrent(
 
 def read_link_under_load(memory: Buffer, device: Buffer) -> LinkDict:
     """Generation and width of the link, read while copies keep it busy."""
+
+class Session:
+    """What copies for one device share; `isthmus.Session` derives from it. For its copies see the functions."""
+
+    def __init__(self, device: Device, pinned_budget: int, threads: int, table: str | None = None) -> None:
+        """`threads` is 0 for as many as pay; `table` is the text of one. Raises UsageError for one that is wrong."""
+    @property
+    def device(self) -> str:
+        """``cuda:0``, ``opencl:0`` or ``host``."""
+    @property
+    def table(self) -> str:
+        """What methods are chosen by, as `isthmus calibrate` writes it."""
+    @property
+    def table_origin(self) -> str:
+        """Where that was measured."""
+    @property
+    def pinned_bytes(self) -> int:
+        """Page-locked memory that it holds."""
+    @property
+    def pinned_budget_bytes(self) -> int:
+        """Page-locked memory that it may hold."""
+    def copy(self, dst: object, src: object, *, stream: object = None) -> None: ...
+    def copy_async(self, dst: object, src: object, *, stream: object = None) -> Future: ...
+    def copy_batch(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> None: ...
+    def copy_batch_async(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> Future: ...
+    def trim(self) -> None:
+        """Give page-locked memory back that no copy uses at this moment; the next one that needs some gets it anew."""
+    def close(self) -> None:
+        """Wait for the copies that were begun, end the threads and give everything back.
+
+        Later copies raise UsageError. Raises the first failure of a copy that nobody waited for.
+        """
+
+def close_sessions() -> None:
+    """Wait for the copies of all sessions, and close these. Raises the first failure of a copy nobody waited for."""
+
+def forget_sessions() -> None:
+    """In the child of a fork: leave the sessions of the parent to it."""
+
+class DeviceArray:
+    """An array in a device's memory; `isthmus.DeviceArray` derives from it."""
+
+    def __init__(
+        self,
+        session: Session | DeviceArray,
+        shape: Sequence[int] | int,
+        dtype: np.dtype[Any] | Sequence[int],
+        strides: Sequence[int] = ...,
+    ) -> None:
+        """Either a session, a shape and a type; or an array, an offset and strides in bytes: a view of it.
+
+        The view's arguments are (base, offset_bytes, shape, strides).
+        """
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements in each dimension."""
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next in each dimension."""
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+    @property
+    def device(self) -> str:
+        """``cuda:0``, ``opencl:0`` or ``host``."""
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3. Waits for copies that are under way. Raises AttributeError for memory that is not CUDA's."""
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """CUDA (2), OpenCL (4), and the CPU (1) for the host backend, whose device memory is the host's."""
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule that keeps the memory. What `stream` is given from now on begins after copies under way."""
+
+class Future:
+    """A copy that was begun. It goes on when this is dropped, and keeps its arrays until it has ended."""
+
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when it has ended. Raises what it failed with, such as CopyFailed, or TimedOut after `timeout` s."""
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Wait as `wait` does, and return what it failed with, or None. Raises TimedOut after `timeout` s."""
+    def wait_on(self, stream: object) -> None:
+        """What the stream is given from now on begins after the copy has ended; the host does not wait."""
+    @property
+    def bytes_completed(self) -> int:
+        """How much had arrived when it ended; 0 before."""
+
+def copy(dst: object, src: object, *, stream: object = None, session: Session | None = None) -> None:
+    """Copy an array into another one of the same shape and type, on whichever sides they are, and return when it has
+    arrived.
+
+    Arrays are NumPy's, anything with the buffer protocol, DLPack (torch, CuPy, JAX as sources) or
+    `__cuda_array_interface__` (Numba), and those of `to_device`; strides may be any. The copy begins after what
+    `stream` holds: None for CUDA's legacy default stream, a handle as an int, or a stream of torch, CuPy, Numba,
+    pyopencl or with `__cuda_stream__`. Without a session the one that is kept for the device is used.
+
+    Raises UsageError (of which WrongType is one) for what cannot be, saying what to do; CopyFailed and OutOfMemory with
+    how much had arrived; DeviceAbsent and Unsupported.
+    """
+
+def copy_async(dst: object, src: object, *, stream: object = None, session: Session | None = None) -> Future:
+    """The same without waiting; what `stream` is given afterwards begins when the copy has ended.
+
+    Both arrays are kept until then, and are not to be changed.
+    """
+
+def copy_batch(
+    dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None, session: Session | None = None
+) -> None:
+    """Many copies at once, all from one side to one other, of pairs of arrays as `copy` takes them."""
+
+def copy_batch_async(
+    dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None, session: Session | None = None
+) -> Future:
+    """The same without waiting, as `copy_async`."""
+
+def explain(dst: object, src: object, *, session: Session | None = None) -> ExplanationDict:
+    """How `copy` would copy, and why. Moves nothing."""
+
+def explain_batch(dsts: Iterable[object], srcs: Iterable[object], *, session: Session | None = None) -> ExplanationDict:
+    """How `copy_batch` would copy, and why. Moves nothing."""
+
+def describe(array: object) -> tuple[list[int], str, str]:
+    """Shape, type as NumPy writes it, and its name where NumPy has none, of an array as `copy` takes it."""

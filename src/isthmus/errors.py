@@ -5,14 +5,17 @@ The native core reports failures as a status; the bindings turn each status into
 
 __all__ = [
     "CallFailed",
+    "CopyFailed",
     "DeviceAbsent",
     "FunctionAbsent",
     "IsthmusError",
     "LibraryAbsent",
     "OutOfMemory",
     "RunFileError",
+    "TimedOut",
     "Unsupported",
     "UsageError",
+    "WrongType",
     "exit_code",
 ]
 
@@ -25,6 +28,10 @@ class IsthmusError(Exception):
 
 class UsageError(IsthmusError, ValueError):
     """The caller asked for something that does not exist or makes no sense."""
+
+
+class WrongType(UsageError, TypeError):
+    """What was passed is no array, no stream or no session; the message names what is expected."""
 
 
 class DeviceAbsent(IsthmusError):
@@ -44,11 +51,27 @@ class Unsupported(IsthmusError):
 
 
 class CallFailed(IsthmusError):
-    """A driver call failed; the message holds the operation, the driver's code and the bytes concerned."""
+    """A driver call failed; the message holds the operation, the driver's code and the bytes concerned.
+
+    Of a copy, `operation` is the function that was called, `code` is ``call_failed``, ``timed_out`` or
+    ``out_of_memory``, and `bytes_completed` says how much had arrived.
+    """
+
+    operation: str = ""
+    code: str = ""
+    bytes_completed: int = 0
+
+
+class CopyFailed(CallFailed):
+    """A copy failed on its way; `bytes_completed` says how much of it had arrived."""
 
 
 class OutOfMemory(CallFailed):
     """Host or device memory, or a limit on locked memory, did not suffice."""
+
+
+class TimedOut(IsthmusError, TimeoutError):
+    """What was waited for had not ended in time. It goes on."""
 
 
 class RunFileError(IsthmusError):

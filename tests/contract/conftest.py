@@ -5,11 +5,16 @@ To enrol a backend, give `isthmus.experiment.devices.probe` its devices: each of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from ctypes import byref, c_void_p
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
+import isthmus
 from isthmus import _native
 from isthmus.experiment.devices import open_device, probe
 from isthmus.record import Backend
@@ -94,3 +99,40 @@ def pattern() -> Pattern:
         return filled[:count]
 
     return words
+
+
+@pytest.fixture(scope="session")
+def c(c_library: ModuleType) -> ModuleType:
+    """What isthmus.h declares."""
+    return c_library
+
+
+@pytest.fixture(scope="session")
+def library(c: Any) -> Any:
+    """libisthmus.so as it is installed."""
+    try:
+        folder = Path(isthmus.get_library_dir())
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    return c.Library(folder / "libisthmus.so.0")
+
+
+@pytest.fixture
+def opened(c: Any, library: Any) -> Iterator[Callable[..., c_void_p]]:
+    """Opens sessions of the C interface, which are closed after the test."""
+    sessions: list[c_void_p] = []
+
+    def opened(name: str | None, options: Any = None) -> c_void_p:
+        found = c_void_p()
+        status = library.call(
+            "open", name.encode() if name else None, byref(options) if options else None, byref(found)
+        )
+        if status.code in c.ABSENT:
+            pytest.skip(f"from C there is no {name}: {status.message.decode()}")
+        assert status.code == c.OK, status.message
+        sessions.append(found)
+        return found
+
+    yield opened
+    for each in sessions:
+        library.must("close", each)

@@ -102,6 +102,36 @@ def test_out_of_memory_on_one_thread_is_no_other_ones_failure(device: _native.De
     assert at_once(work) == [[] if thread % 2 else [RIGHT] * REPEATS for thread in range(THREADS)]
 
 
+def test_views_latches_and_waits_of_each_thread(device: _native.Device) -> None:
+    """All on streams that the threads share, but for what they wait with."""
+    latch_missing = device.why_no_latch() is not None
+    shared = [_native.Stream(device) for _ in range(3)]
+
+    def work(thread: int) -> list[tuple[int, int]]:
+        found = []
+        for repeat in range(REPEATS):
+            seed = seed_of(thread, repeat)
+            source, there = device.allocate("pinned", SIZE), device.allocate("device", SIZE)
+            source.fill_pattern(0, SIZE, seed)
+            own = _native.Stream(device)
+            latch = None if latch_missing else own.close_latch()
+            own.copy(device.borrow("device", there.handle, SIZE), 0, source, 0, SIZE)
+            event = _native.Event(device)
+            own.record(event)
+            device.identify(source.handle)
+            if latch is not None:
+                latch.open()
+            view = _native.Stream.borrow(device, shared[(thread + repeat) % len(shared)].handle)
+            back = device.allocate("pinned", SIZE)
+            view.wait(event)
+            view.copy(back, 0, there, 0, SIZE)
+            view.synchronize()
+            found.append(back.verify_pattern(0, SIZE, seed))
+        return found
+
+    assert at_once(work) == [[RIGHT] * REPEATS] * THREADS
+
+
 def test_copies_on_a_stream_for_each_thread(device: _native.Device) -> None:
     kinds = copied_kinds(device)
 

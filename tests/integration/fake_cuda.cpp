@@ -1,116 +1,136 @@
 // A CUDA driver made of host memory, for what no real one does on demand: being old, failing, having little memory.
 //
-// It does everything at once and in order. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the
-// bytes of all devices together, FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. When
-// the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. A function
-// named in OMIT_<function> is not there at all, as in a driver that is too old for it. With FAKE_CUDA_NULL_STREAMS
-// every stream is the null stream.
+// Streams keep their order and wait as real ones do (fake_streams.hpp); copies of pageable memory return when they have
+// ended. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the bytes of all devices together,
+// FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
+// that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
+// names how many allocations were not given back, of how many. A function named in OMIT_<function> is not there at all,
+// as in a driver that is too old for it. With FAKE_CUDA_NULL_STREAMS every stream is the null stream.
+#include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "../host_kernels.hpp"
+#include "fake_kernels.hpp"
+#include "fake_memory.hpp"
+#include "fake_sections.hpp"
+#include "fake_streams.hpp"
 
 namespace {
 
-using Address = unsigned long long;
+using fake::Address;
+using fake::Kind;
+using fake::world;
 constexpr int success = 0;
+constexpr int invalid_value = 1;
 constexpr int out_of_memory = 2;
 constexpr int no_device = 100;
+constexpr int invalid_context = 201;
+constexpr int invalid_handle = 400;
+constexpr int not_ready = 600;
+constexpr int unknown = 999;
 
-std::size_t used = 0;
-std::size_t locked = 0;
-std::map<void*, std::size_t> registered;
+// Each device's context is the address of one of these.
+char contexts[16];
+thread_local void* current = nullptr;
+int current_device() {
+    return static_cast<int>(static_cast<char*>(current) - contexts);
+}
 
-std::size_t limit(const char* variable) {
-    const char* text = std::getenv(variable);
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 30;
+// What this call is to return at once. With `world` held.
+int refusal(std::string_view function) {
+    const char* text = std::getenv("FAKE_CUDA_FAIL");
+    if (text == nullptr) return success;
+    const std::string_view asked(text);
+    const auto at = asked.find('@');
+    if (asked.substr(0, at) != function) return success;
+    static std::map<std::string, unsigned> calls;
+    const unsigned call = ++calls[std::string(asked)];
+    if (at == std::string_view::npos) return unknown;
+    unsigned wanted = 0;
+    std::from_chars(asked.data() + at + 1, asked.data() + asked.size(), wanted);
+    return call == wanted ? unknown : success;
 }
-std::size_t memory() {
-    return limit("FAKE_CUDA_MEMORY");
-}
+
+// Begins a function, or one that needs a context.
+#define ENTER()                        \
+    const std::lock_guard lock(world); \
+    if (const int code = refusal(__func__); code != success) return code
+#define ENTER_CONTEXT() \
+    ENTER();            \
+    if (current == nullptr) return invalid_context
 
 // Copies that are recorded instead of done, while a stream of this thread is in capture.
 using Recorded = std::vector<std::function<void()>>;
 thread_local Recorded* capture = nullptr;
 
-int copy(void* to, const void* from, std::size_t bytes) {
-    if (capture != nullptr) return capture->push_back([=] { std::memcpy(to, from, bytes); }), success;
-    return std::memcpy(to, from, bytes), success;
+// With `world` held.
+int enqueue(void* handle, fake::Command command) {
+    fake::Stream* stream = fake::streams.find(handle, current);
+    if (stream == nullptr) return invalid_handle;
+    if (stream->context != current) return invalid_context;
+    return fake::streams.enqueue(*stream, std::move(command)), success;
+}
+template <typename Work>
+int enqueue_work(void* handle, Work work) {
+    return enqueue(handle, [work = std::move(work)] { return work(), true; });
 }
 
-struct Copy2d {
-    std::size_t source_x, source_y;
-    int source_type;
-    const std::byte* source_host;
-    Address source_device;
-    void* source_array;
-    std::size_t source_pitch, x, y;
-    int type;
-    std::byte* host;
-    Address device;
-    void* array;
-    std::size_t pitch, width, height;
-};
-struct Copy3d {
-    std::size_t source_x, source_y, source_z, source_level;
-    int source_type;
-    const std::byte* source_host;
-    Address source_device;
-    void *source_array, *source_reserved;
-    std::size_t source_pitch, source_height, x, y, z, level;
-    int type;
-    std::byte* host;
-    Address device;
-    void *array, *reserved;
-    std::size_t pitch, height_of_slices, width, height, depth;
-};
-template <typename Copy>
-int copy_rows(const Copy& copy, std::size_t depth, std::size_t source_height, std::size_t height) {
-    if (copy.source_pitch < copy.width || copy.pitch < copy.width) return 1;
-    const auto* from = copy.source_type == 1 ? copy.source_host : reinterpret_cast<std::byte*>(copy.source_device);
-    auto* to = copy.type == 1 ? copy.host : reinterpret_cast<std::byte*>(copy.device);
-    for (std::size_t z = 0; z < depth; ++z) {
-        for (std::size_t y = 0; y < copy.height; ++y) {
-            std::memcpy(to + (z * height + y) * copy.pitch, from + (z * source_height + y) * copy.source_pitch,
-                        copy.width);
+// Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
+constexpr std::size_t taken_bytes = 65536;
+
+int copy(const char* function, void* to, const void* from, std::size_t bytes, void* handle) {
+    bool done = false;
+    bool waits = false;
+    {
+        const std::lock_guard lock(world);
+        if (const int code = refusal(function); code != success) return code;
+        if (current == nullptr) return invalid_context;
+        if (capture != nullptr) return capture->push_back([=] { std::memcpy(to, from, bytes); }), success;
+        int code = success;
+        if (fake::memory.is_pageable(from) && bytes <= taken_bytes) {
+            const auto* first = static_cast<const std::byte*>(from);
+            code = enqueue_work(handle, [to, taken = std::vector<std::byte>(first, first + bytes)] {
+                if (!taken.empty()) std::memcpy(to, taken.data(), taken.size());
+            });
+        } else {
+            waits = fake::memory.is_pageable(from) || fake::memory.is_pageable(to);
+            code = enqueue_work(handle, [=, &done] {
+                std::memcpy(to, from, bytes);
+                if (waits) done = true;
+            });
         }
+        if (code != success) return code;
     }
+    if (waits) fake::wait_until([&] { return done; });
     return success;
+}
+
+int create_stream(void** stream) {
+    const bool is_null = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr;
+    return *stream = is_null ? nullptr : fake::streams.create(current), success;
 }
 
 int copy_batch(Address* to, Address* from, std::size_t* sizes, std::size_t count, std::size_t* failed, void* stream) {
-    if (stream == nullptr) return 1;
+    if (stream == nullptr) return invalid_value;
     for (std::size_t i = 0; i < count; ++i) {
-        if (sizes[i] == 0) return (failed != nullptr ? *failed = i : i), 1;
-        std::memcpy(reinterpret_cast<void*>(to[i]), reinterpret_cast<void*>(from[i]), sizes[i]);
+        if (sizes[i] == 0) return (failed != nullptr ? *failed = i : i), invalid_value;
     }
-    return success;
-}
-
-// Told when the library is unloaded, which is after everything else.
-struct Ledger {
-    long live = 0, all = 0;
-    ~Ledger() {
-        const char* path = std::getenv("FAKE_CUDA_LIVE");
-        if (path != nullptr && all > 0) std::ofstream(path) << live << ' ' << all;
-    }
-    void add() { ++live, ++all; }
-    void remove() { --live; }
-} ledger;
-
-int lock(std::size_t bytes) {
-    if (locked + bytes > limit("FAKE_CUDA_LOCKED")) return out_of_memory;
-    locked += bytes;
-    return success;
+    return enqueue_work(stream, [to = std::vector(to, to + count), from = std::vector(from, from + count),
+                                 sizes = std::vector(sizes, sizes + count)] {
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            std::memcpy(reinterpret_cast<void*>(to[i]), reinterpret_cast<void*>(from[i]), sizes[i]);
+        }
+    });
 }
 
 int devices() {
@@ -118,56 +138,12 @@ int devices() {
     return text != nullptr ? std::atoi(text) : 1;
 }
 
-// Each device's context is the address of one of these.
-char contexts[16];
-
-// Sizes are kept in front of what is handed out.
-void* take(std::size_t bytes) {
-    constexpr std::size_t page = 4096;
-    auto* block = static_cast<std::byte*>(std::aligned_alloc(page, (bytes / page + 2) * page));
-    ledger.add();
-    std::memcpy(block, &bytes, sizeof bytes);
-    return block + page;
+int take(Address* address, std::size_t bytes, Kind kind) {
+    void* block = fake::memory.take(bytes, kind, current_device());
+    return *address = reinterpret_cast<Address>(block), block != nullptr ? success : out_of_memory;
 }
-
-std::size_t give(void* memory) {
-    auto* block = static_cast<std::byte*>(memory) - 4096;
-    std::size_t bytes = 0;
-    std::memcpy(&bytes, block, sizeof bytes);
-    std::free(block);
-    ledger.remove();
-    return bytes;
-}
-
-int take_device(Address* address, std::size_t bytes) {
-    if (used + bytes > memory()) return out_of_memory;
-    used += bytes;
-    *address = reinterpret_cast<Address>(take(bytes));
-    return success;
-}
-
-// The device code itself, by one thread.
-template <typename... Parameters, std::size_t... Indices>
-void call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<Indices...>) {
-    kernel(*static_cast<Parameters*>(arguments[Indices])...);
-}
-
-void run(const std::string& name, void** arguments) {
-    const auto runs = [&]<typename... Parameters>(const char* known, void (*kernel)(Parameters...)) {
-        if (name == known) call(kernel, arguments, std::index_sequence_for<Parameters...>());
-    };
-    runs("isthmus_fill", &device::isthmus_fill);
-    runs("isthmus_verify", &device::isthmus_verify);
-    runs("isthmus_copy", &device::isthmus_copy);
-    runs("isthmus_copy_pieces", &device::isthmus_copy_pieces);
-    runs("isthmus_add", &device::isthmus_add);
-    runs("isthmus_sum", &device::isthmus_sum);
-    runs("isthmus_work", &device::isthmus_work);
-    runs("isthmus_touch_in_turn", &device::isthmus_touch_in_turn);
-    runs("isthmus_add_doubles", &device::isthmus_add_doubles);
-    runs("isthmus_ramp", &device::isthmus_ramp);
-    runs("isthmus_laplacian", &device::isthmus_laplacian);
-    // isthmus_spin would wait for a host that waits for it: nothing is ever queued here.
+int give(void* block) {
+    return fake::memory.give(block, false) ? success : invalid_value;
 }
 
 }  // namespace
@@ -200,7 +176,7 @@ int cuDeviceGetName(char* name, int bytes, int) {
     return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes)), success;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-    return *bytes = memory(), success;
+    return *bytes = fake::limit("FAKE_CUDA_MEMORY"), success;
 }
 // Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers; 88: it
 // reaches ordinary memory if FAKE_CUDA_HMM is set.
@@ -221,29 +197,44 @@ int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
     return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%X:00.0", 0xAF + device), success;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
+    ENTER();
     return *context = &contexts[device], success;
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
     return success;
 }
-int cuCtxSetCurrent(void*) {
-    return success;
+int cuCtxSetCurrent(void* context) {
+    ENTER();
+    return current = context, success;
+}
+int cuCtxGetCurrent(void** context) {
+    ENTER();
+    return *context = current, success;
+}
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    ENTER_CONTEXT();
+    return *least = 0, *greatest = -5, success;
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-    return *total = memory(), *free = memory() - used, success;
+    ENTER_CONTEXT();
+    return *total = fake::limit("FAKE_CUDA_MEMORY"), *free = *total - fake::memory.used(), success;
 }
 int cuMemAlloc_v2(Address* address, std::size_t bytes) {
-    return take_device(address, bytes);
+    ENTER_CONTEXT();
+    return take(address, bytes, Kind::device);
 }
 int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
-    return take_device(address, bytes);
+    ENTER_CONTEXT();
+    return take(address, bytes, Kind::managed);
 }
 int cuMemFree_v2(Address address) {
-    return used -= give(reinterpret_cast<void*>(address)), success;
+    ENTER_CONTEXT();
+    return give(reinterpret_cast<void*>(address));
 }
 int cuMemAllocPitch_v2(Address* address, std::size_t* pitch, std::size_t width, std::size_t rows, unsigned) {
+    ENTER_CONTEXT();
     *pitch = (width + 511) / 512 * 512;
-    return take_device(address, *pitch * rows);
+    return take(address, *pitch * rows, Kind::device);
 }
 struct ArrayDescriptor {
     std::size_t width, height;
@@ -251,98 +242,126 @@ struct ArrayDescriptor {
     unsigned channels;
 };
 int cuArrayCreate_v2(void** array, const ArrayDescriptor* descriptor) {
-    return take_device(reinterpret_cast<Address*>(array), descriptor->width * descriptor->height * 4);
+    ENTER_CONTEXT();
+    return take(reinterpret_cast<Address*>(array), descriptor->width * descriptor->height * 4, Kind::array);
 }
 int cuArrayDestroy(void* array) {
-    return used -= give(array), success;
+    ENTER_CONTEXT();
+    return give(array);
 }
 int cuMemPoolCreate(void** pool, const void*) {
-    return *pool = &used, success;
+    ENTER_CONTEXT();
+    return *pool = contexts, success;
 }
 int cuMemPoolDestroy(void*) {
     return success;
 }
 int cuMemPoolSetAttribute(void*, int, void*) {
+    ENTER_CONTEXT();
     return success;
 }
 int cuMemPoolTrimTo(void*, std::size_t) {
+    ENTER_CONTEXT();
     return success;
 }
 #ifndef OMIT_cuMemAllocFromPoolAsync
 int cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, void*, void*) {
-    return take_device(address, bytes);
+    ENTER_CONTEXT();
+    return take(address, bytes, Kind::device);
 }
 #endif
 int cuMemFreeAsync(Address address, void*) {
-    return used -= give(reinterpret_cast<void*>(address)), success;
+    ENTER_CONTEXT();
+    return give(reinterpret_cast<void*>(address));
 }
 int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
-    if (lock(bytes) != success) return out_of_memory;
-    return *host = take(bytes), success;
+    ENTER_CONTEXT();
+    return take(reinterpret_cast<Address*>(host), bytes, Kind::pinned);
 }
 int cuMemFreeHost(void* host) {
-    return locked -= give(host), success;
+    ENTER_CONTEXT();
+    return give(host);
 }
 int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned) {
-    if (lock(bytes) != success) return out_of_memory;
-    ledger.add();
-    return registered[host] = bytes, success;
+    ENTER_CONTEXT();
+    return fake::memory.lock(host, bytes, current_device()) ? success : out_of_memory;
 }
 int cuMemHostUnregister(void* host) {
-    const auto found = registered.find(host);
-    if (found == registered.end()) return 713;  // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
-    ledger.remove();
-    return locked -= found->second, registered.erase(found), success;
+    ENTER_CONTEXT();
+    return fake::memory.give(host, true) ? success : 713;  // CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
 }
 int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) {
+    ENTER_CONTEXT();
+    if (fake::memory.is_pageable(host)) return invalid_value;
     return *address = reinterpret_cast<Address>(host), success;
 }
-int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void*) {
-    return copy(reinterpret_cast<void*>(to), from, bytes);
+int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Address address) {
+    ENTER_CONTEXT();
+    for (unsigned i = 0; i < count; ++i) {
+        const auto [value, bytes] = fake::attribute_of(attributes[i], address);
+        std::memcpy(values[i], &value, bytes);
+    }
+    return success;
 }
-int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void*) {
-    return copy(to, reinterpret_cast<void*>(from), bytes);
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void* stream) {
+    return copy(__func__, reinterpret_cast<void*>(to), from, bytes, stream);
 }
-int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void*) {
-    return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), success;
+int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void* stream) {
+    return copy(__func__, to, reinterpret_cast<void*>(from), bytes, stream);
 }
-int cuMemcpy2DAsync_v2(const Copy2d* copy, void*) {
-    return copy_rows(*copy, 1, 0, 0);
+int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stream) {
+    return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
-int cuMemcpy3DAsync_v2(const Copy3d* copy, void*) {
-    return copy_rows(*copy, copy->depth, copy->source_height, copy->height_of_slices);
+int cuMemcpy2DAsync_v2(const fake::Copy2d* copy, void* stream) {
+    ENTER_CONTEXT();
+    if (copy->source_pitch < copy->width || copy->pitch < copy->width) return invalid_value;
+    return enqueue_work(stream, [copy = *copy] { fake::copy_rows(copy, 1, 0, 0); });
+}
+int cuMemcpy3DAsync_v2(const fake::Copy3d* copy, void* stream) {
+    ENTER_CONTEXT();
+    if (copy->source_pitch < copy->width || copy->pitch < copy->width) return invalid_value;
+    return enqueue_work(
+        stream, [copy = *copy] { fake::copy_rows(copy, copy.depth, copy.source_height, copy.height_of_slices); });
 }
 #ifndef OMIT_cuMemcpyBatchAsync
 int cuMemcpyBatchAsync(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
                        std::size_t, std::size_t* failed, void* stream) {
+    ENTER_CONTEXT();
     return copy_batch(to, from, sizes, count, failed, stream);
 }
 #endif
 #ifndef OMIT_cuMemcpyBatchAsync_v2
 int cuMemcpyBatchAsync_v2(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
                           std::size_t, void* stream) {
+    ENTER_CONTEXT();
     return copy_batch(to, from, sizes, count, nullptr, stream);
 }
 #endif
 int cuStreamBeginCapture_v2(void*, int) {
+    ENTER_CONTEXT();
     return capture = new Recorded, success;
 }
 int cuStreamEndCapture(void*, void** graph) {
-    ledger.add();
+    ENTER_CONTEXT();
+    fake::ledger.add();
     return *graph = std::exchange(capture, nullptr), success;
 }
 #ifndef OMIT_cuGraphInstantiateWithFlags
 int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
-    ledger.add();
+    ENTER_CONTEXT();
+    fake::ledger.add();
     return *executable = new Recorded(*static_cast<Recorded*>(graph)), success;
 }
 #endif
-int cuGraphLaunch(void* executable, void*) {
-    for (const auto& command : *static_cast<Recorded*>(executable)) command();
-    return success;
+int cuGraphLaunch(void* executable, void* stream) {
+    ENTER_CONTEXT();
+    return enqueue_work(stream, [commands = *static_cast<Recorded*>(executable)] {
+        for (const auto& command : commands) command();
+    });
 }
 int cuGraphDestroy(void* graph) {
-    ledger.remove();
+    const std::lock_guard lock(world);
+    fake::ledger.remove();
     return delete static_cast<Recorded*>(graph), success;
 }
 int cuGraphExecDestroy(void* executable) {
@@ -350,9 +369,9 @@ int cuGraphExecDestroy(void* executable) {
 }
 #ifndef OMIT_cuMemcpyPeerAsync
 // Refuses what a real one needs no function for.
-int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void*) {
-    if (to_context == from_context) return 1;
-    return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), success;
+int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void* stream) {
+    if (to_context == from_context) return invalid_value;
+    return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
 #endif
 int cuDeviceCanAccessPeer(int* can, int, int) {
@@ -362,58 +381,118 @@ int cuDeviceCanAccessPeer(int* can, int, int) {
 int cuCtxEnablePeerAccess(void*, unsigned) {
     return 704;
 }
-int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void*) {
-    return std::memset(reinterpret_cast<void*>(to), value, bytes), success;
+int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* stream) {
+    ENTER_CONTEXT();
+    return enqueue_work(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
 #ifndef OMIT_cuMemPrefetchAsync
 int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
+    ENTER_CONTEXT();
     return success;
 }
 #endif
 #ifndef OMIT_cuMemAdvise
 int cuMemAdvise(Address, std::size_t, int advice, int) {
-    return advice >= 1 && advice <= 6 ? success : 1;
+    ENTER_CONTEXT();
+    return advice >= 1 && advice <= 6 ? success : invalid_value;
 }
 #endif
 int cuStreamCreate(void** stream, unsigned) {
-    return *stream = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr ? nullptr : &used, success;
+    ENTER_CONTEXT();
+    return create_stream(stream);
 }
-int cuStreamDestroy_v2(void*) {
+int cuStreamCreateWithPriority(void** stream, unsigned, int) {
+    ENTER_CONTEXT();
+    return create_stream(stream);
+}
+int cuStreamDestroy_v2(void* handle) {
+    ENTER();
+    fake::Stream* stream = fake::streams.find(handle, current);
+    if (stream == nullptr) return invalid_handle;
+    if (handle != nullptr) fake::streams.destroy(*stream);
     return success;
 }
-int cuStreamSynchronize(void*) {
+int cuStreamGetCtx(void* handle, void** context) {
+    ENTER_CONTEXT();
+    const fake::Stream* stream = fake::streams.find(handle, current);
+    if (stream == nullptr) return invalid_handle;
+    return *context = stream->context, success;
+}
+int cuStreamSynchronize(void* handle) {
+    fake::Stream* stream = nullptr;
+    {
+        ENTER_CONTEXT();
+        stream = fake::streams.find(handle, current);
+        if (stream == nullptr) return invalid_handle;
+    }
+    fake::wait_until([stream] { return stream->queue.empty(); });
     return success;
+}
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+    ENTER_CONTEXT();
+    return enqueue(stream, [moment = static_cast<fake::Event*>(event)->moment] { return moment->passed; });
+}
+#ifndef OMIT_cuStreamWaitValue32_v2
+int cuStreamWaitValue32_v2(void* stream, Address address, std::uint32_t value, unsigned flags) {
+    ENTER_CONTEXT();
+    if (flags != 0) return invalid_value;
+    return enqueue(stream, [word = reinterpret_cast<std::uint32_t*>(address), value] {
+        return static_cast<std::int32_t>(std::atomic_ref(*word).load() - value) >= 0;
+    });
+}
+#endif
+int cuStreamWriteValue32_v2(void* stream, Address address, std::uint32_t value, unsigned) {
+    ENTER_CONTEXT();
+    return enqueue_work(
+        stream, [word = reinterpret_cast<std::uint32_t*>(address), value] { std::atomic_ref(*word).store(value); });
 }
 int cuEventCreate(void** event, unsigned) {
-    return *event = new std::chrono::steady_clock::time_point, success;
+    ENTER_CONTEXT();
+    return *event = new fake::Event, success;
 }
 int cuEventDestroy_v2(void* event) {
-    return delete static_cast<std::chrono::steady_clock::time_point*>(event), success;
+    const std::lock_guard lock(world);
+    return delete static_cast<fake::Event*>(event), success;
 }
-int cuEventRecord(void* event, void*) {
-    return *static_cast<std::chrono::steady_clock::time_point*>(event) = std::chrono::steady_clock::now(), success;
+int cuEventRecord(void* event, void* stream) {
+    ENTER_CONTEXT();
+    auto moment = std::make_shared<fake::Moment>();
+    moment->passed = false;
+    static_cast<fake::Event*>(event)->moment = moment;
+    return enqueue_work(stream, [moment] {
+        moment->passed = true;
+        moment->time = std::chrono::steady_clock::now();
+    });
 }
-int cuEventQuery(void*) {
-    return success;
+int cuEventQuery(void* event) {
+    ENTER();
+    fake::streams.advance();
+    return static_cast<fake::Event*>(event)->moment->passed ? success : not_ready;
 }
 int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
-    const auto time = [](void* event) { return *static_cast<std::chrono::steady_clock::time_point*>(event); };
-    *milliseconds = std::chrono::duration<float, std::milli>(time(stop) - time(start)).count();
+    ENTER();
+    const fake::Moment& first = *static_cast<fake::Event*>(start)->moment;
+    const fake::Moment& last = *static_cast<fake::Event*>(stop)->moment;
+    if (!first.passed || !last.passed) return not_ready;
+    *milliseconds = std::chrono::duration<float, std::milli>(last.time - first.time).count();
     return success;
 }
 int cuModuleLoadData(void** module, const void*) {
-    return *module = &used, success;
+    ENTER_CONTEXT();
+    return *module = contexts, success;
 }
 int cuModuleUnload(void*) {
     return success;
 }
 int cuModuleGetFunction(void** function, void*, const char* name) {
+    ENTER_CONTEXT();
     return *function = new std::string(name), success;
 }
 #ifndef OMIT_cuLaunchKernel
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
                    void** arguments, void**) {
-    return run(*static_cast<std::string*>(function), arguments), success;
+    ENTER_CONTEXT();
+    return enqueue(stream, fake::kernel_call(*static_cast<std::string*>(function), arguments));
 }
 #endif
 

@@ -3,8 +3,6 @@
 import importlib.util
 import json
 import os
-import sys
-import types
 from collections.abc import Callable
 
 import msgspec
@@ -12,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from isthmus import __version__
 from isthmus.commands import main
 from isthmus.commands.devices import Inventory, devices
 from isthmus.record import Backend, Device, Link
@@ -42,9 +41,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Backend]], None]:
     """Makes the probe find these backends, whatever is on this machine."""
 
     def find(backends: list[Backend]) -> None:
-        module = types.ModuleType("isthmus.experiment.devices")
-        monkeypatch.setattr(module, "probe", lambda: backends, raising=False)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr("isthmus.experiment.devices.probe", lambda: backends)
 
     return find
 
@@ -117,3 +114,8 @@ def test_this_machine_has_its_host_backend(capsys: pytest.CaptureFixture[str]) -
     assert main(["devices", "--json"]) == 0
     names = {backend.name for backend in msgspec.json.decode(capsys.readouterr().out, type=Inventory).backends}
     assert "host" in names
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == __version__

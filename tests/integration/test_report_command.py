@@ -211,3 +211,68 @@ def test_help_loads_no_library_for_charts_or_statistics(environment: dict[str, s
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize(("language", "words"), [("ja", "帯域幅"), ("zh", "带宽"), ("en", "Bandwidth")])
+def test_reports_are_written_in_the_language_asked_for(
+    isthmus: Isthmus, run_file: Path, language: str, words: str
+) -> None:
+    done = isthmus("report", run_file, "--lang", language, "--format", "markdown")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"## {words}" in done.stdout
+    page = isthmus("report", run_file, "--lang", language, "-o", "page.html")
+    assert page.returncode == 0
+    assert f'<html lang="{language}">' in run_file.with_name("page.html").read_text(encoding="utf-8")
+
+
+def test_an_unknown_language_is_told_with_those_there_are(isthmus: Isthmus, run_file: Path) -> None:
+    done = isthmus("report", run_file, "--lang", "jp")
+    assert done.returncode == 2
+    assert done.stderr == "isthmus: no such language: 'jp'; did you mean 'ja'? expected one of en, ja, zh\n"
+
+
+def test_figures_have_the_same_names_in_every_language(isthmus: Isthmus, run_file: Path) -> None:
+    listed = [isthmus("report", run_file, "--figures", "--lang", language) for language in ("en", "ja")]
+    names, japanese = ([line.split()[0] for line in done.stdout.splitlines()] for done in listed)
+    assert names[0] == "bandwidth-rate-h2d"
+    assert names == japanese
+    assert len(set(names)) == len(names)
+    several = isthmus("report", run_file, run_file, "--figures")
+    assert [line.split()[0] for line in several.stdout.splitlines()][:2] == [f"{names[0]}-a", f"{names[0]}-b"]
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG")])
+def test_a_figure_is_a_picture_of_its_own(isthmus: Isthmus, run_file: Path, suffix: str, start: bytes) -> None:
+    done = isthmus("report", run_file, "--figure", "bandwidth-rate-h2d", "-o", f"rate{suffix}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"rate{suffix}\n", "")
+    content = run_file.with_name(f"rate{suffix}").read_bytes()
+    assert content.startswith(start)
+    if suffix == ".svg":
+        text = content.decode()
+        assert all(words in text for words in ("Rate against size", "Host to device (H2D)", "pinned", "link 63.0 GB/s"))
+        # The page's variables mean nothing in a file of its own.
+        assert "var(--" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--figure", "bandwidth-rate-h3d"], "did you mean 'bandwidth-rate-h2d'?"),
+        (["--figure", "bandwidth-rate-h2d", "-o", "rate.pdf"], "a figure is written as .svg or .png"),
+        (["--figures", "--format", "html"], "take no --format"),
+    ],
+)
+def test_a_figure_that_cannot_be_written(isthmus: Isthmus, run_file: Path, words: list[str], expected: str) -> None:
+    done = isthmus("report", run_file, *words)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_run_of_skips_alone_has_no_figures(isthmus: Isthmus, run_file: Path, synthetic: ModuleType) -> None:
+    skipped = synthetic.skips(("copy", "h2d", "pinned"), [1], "no memory left")
+    run_file.write_bytes(msgspec.json.encode(synthetic.run(skipped)))
+    assert isthmus("report", run_file, "--figures").stdout == ""
+    done = isthmus("report", run_file, "--figure", "bandwidth-rate-h2d")
+    assert done.returncode == 2
+    assert "no figures" in done.stderr

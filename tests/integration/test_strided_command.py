@@ -58,7 +58,7 @@ def test_wrong_data_fail_the_run(tmp_path: Path) -> None:
     done = isthmus(tmp_path, "measure", "strided", *words)
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr
-    assert "do not rely on this run" in done.stdout
+    assert "Do not rely on this run" in done.stdout
 
 
 def test_a_direction_that_sections_have_not_is_refused(tmp_path: Path) -> None:

@@ -118,7 +118,10 @@ measure(open_device("host"), options, [threads], Path("a.json"), [], lambda *_: 
         assert case.skipped
         assert case.note.startswith("only ")
         assert "of 16 threads could be started: the limit on threads is reached (ulimit -u, or pids.max" in case.note
-    within = [case for case in run.cases if case.streams != 16 and not case.note.startswith("needs two")]
+    # On a busy machine threads of one case may not have gone yet when the next one makes its own.
+    others = [case for case in run.cases if case.streams != 16 and not case.note.startswith("needs two")]
+    within = [case for case in others if not (case.skipped and case.note.startswith("only "))]
+    assert len(within) > len(others) / 2
     assert {case.verified for case in within} == {"yes"}
 
 

@@ -24,27 +24,45 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "transfer": {"base", "backend"},
     "trace": {"base"},
     "tracer": {"base", "driver", "trace"},  # Never backend: it lives in foreign processes.
-    "capi": {"base", "transfer"},
+    "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
 }
-# Likewise a package; `isthmus` is the version in its __init__, which imports nothing.
+# Likewise a package; `isthmus` is its __init__: the version, and what everybody may call.
 PYTHON_ARROWS: dict[str, set[str]] = {
-    "isthmus": set(),
+    "isthmus": {"c_interface"},
+    "c_interface": set(),
     "errors": set(),
+    "language": set(),
     "record": {"errors"},
     "experiment": {"isthmus", "errors", "record", "_native"},
-    "model": {"errors", "record"},
-    "transfer": {"errors", "record", "model", "_native"},
+    "model": {"errors", "language", "record"},
+    "plan": {"errors", "language", "record", "model"},
+    "compare": {"errors", "language", "record", "model"},
+    "transfer": {"errors", "record", "model", "experiment", "_native"},  # Devices are opened by experiment.
     "trace": {"errors", "_native"},
-    "advice": {"errors", "record", "trace", "model"},
+    "advice": {"errors", "language", "record", "trace", "model"},
     # Works from saved files on any machine, so never the native module.
-    "report": {"errors", "record", "model", "advice"},
-    "commands": {"isthmus", "errors", "record", "experiment", "model", "transfer", "trace", "advice", "report"},
+    "report": {"errors", "language", "record", "model", "plan", "compare", "advice"},
+    "commands": {
+        "isthmus",
+        "c_interface",
+        "errors",
+        "language",
+        "record",
+        "experiment",
+        "model",
+        "plan",
+        "compare",
+        "transfer",
+        "trace",
+        "advice",
+        "report",
+    },
     "__main__": {"commands"},
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"record", "model", "report", "commands"}
+FRONT_DOORS = {"language", "record", "model", "plan", "compare", "report", "commands"}
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -33,7 +33,7 @@ Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& dri
 
 PrimaryContext::~PrimaryContext() {
     const Api& cu = api();
-    if (make_current().ok()) {
+    if (const Current current(*this); current.ok()) {
         for (const Pool& pool : pools_) {
             if (pool.stream != nullptr) (void)cu.call(cu.cuStreamDestroy, pool.stream);
             if (pool.pool != nullptr) (void)cu.call(cu.cuMemPoolDestroy, pool.pool);
@@ -41,6 +41,20 @@ PrimaryContext::~PrimaryContext() {
         if (module_ != nullptr) (void)cu.call(cu.cuModuleUnload, module_);
     }
     (void)cu.call(cu.cuDevicePrimaryCtxRelease, device_);
+}
+
+// Setting replaces the top of the thread's stack of contexts, and puts one on an empty stack, as setting none takes it
+// off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs a
+// question only.
+Result<void*> PrimaryContext::enter() const {
+    Context previous = nullptr;
+    ISTHMUS_TRY(api().call(api().cuCtxGetCurrent, &previous));
+    if (previous != context_) ISTHMUS_TRY(make_current());
+    return static_cast<void*>(previous);
+}
+
+void PrimaryContext::leave(void* previous) const noexcept {
+    if (previous != context_) (void)api().cuCtxSetCurrent(static_cast<Context>(previous));
 }
 
 Result<int> PrimaryContext::attribute(int attribute) const {
@@ -112,8 +126,7 @@ void PrimaryContext::connect(PrimaryContext& other) {
         if (!connected_.insert(other.context_).second) return;
     }
     reach(other);
-    if (other.make_current().ok()) other.reach(*this);
-    (void)make_current();
+    if (const Current current(other); current.ok()) other.reach(*this);
 }
 
 // A refusal costs speed at most, since the driver then copies through the host; often another library was first.

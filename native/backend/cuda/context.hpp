@@ -38,6 +38,10 @@ class PrimaryContext {
 
     const Api& api() const { return driver_.api; }
     Status make_current() const { return api().call(api().cuCtxSetCurrent, context_); }
+    Context get() const { return context_; }
+    // As Device::enter and leave.
+    Result<void*> enter() const;
+    void leave(void* previous) const noexcept;
     // Whether both are the primary context of one device.
     bool same(const PrimaryContext& other) const { return context_ == other.context_; }
     Result<int> attribute(int attribute) const;
@@ -74,6 +78,23 @@ class PrimaryContext {
     std::optional<Kernels> kernels_;
     std::array<Pool, 2> pools_;
     std::set<Context> connected_;
+};
+
+// Makes a context current for the calling thread, which may be another library's, and afterwards what was current
+// before.
+class Current {
+  public:
+    explicit Current(const PrimaryContext& context) : context_(context), previous_(context.enter()) {}
+    ~Current() {
+        if (ok()) context_.leave(previous_.value());
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+    bool ok() const { return previous_.ok(); }
+
+  private:
+    const PrimaryContext& context_;
+    Result<void*> previous_;
 };
 
 }  // namespace isthmus::cuda

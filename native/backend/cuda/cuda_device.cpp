@@ -6,10 +6,12 @@
 #include <mutex>
 #include <utility>
 
+#include "backend/cuda/borrowed.hpp"
 #include "backend/cuda/context.hpp"
 #include "backend/cuda/describe.hpp"
 #include "backend/cuda/features.hpp"
 #include "backend/cuda/gate.hpp"
+#include "backend/cuda/latch.hpp"
 #include "backend/cuda/memory.hpp"
 #include "backend/cuda/pieces.hpp"
 #include "backend/cuda/stream.hpp"
@@ -95,7 +97,18 @@ class CudaDevice final : public isthmus::Device {
     Result<std::unique_ptr<isthmus::Stream>> create_stream() override {
         cuda::Stream stream = nullptr;
         ISTHMUS_TRY(cu().call(cu().cuStreamCreate, &stream, stream_non_blocking));
-        return std::unique_ptr<isthmus::Stream>(std::make_unique<CudaStream>(context_, stream));
+        return own(stream);
+    }
+    // Of a priority that callers hardly ever give theirs: streams of different priorities share no queue of the
+    // hardware.
+    Result<std::unique_ptr<isthmus::Stream>> create_unheld_stream() override {
+        int least = 0;
+        int greatest = 0;
+        ISTHMUS_TRY(cu().call(cu().cuCtxGetStreamPriorityRange, &least, &greatest));
+        cuda::Stream stream = nullptr;
+        ISTHMUS_TRY(
+            cu().call(cu().cuStreamCreateWithPriority, &stream, stream_non_blocking, unheld_priority(least, greatest)));
+        return own(stream);
     }
 
     Result<std::unique_ptr<isthmus::Event>> create_event() override {
@@ -117,6 +130,27 @@ class CudaDevice final : public isthmus::Device {
     }
 
     Status bind_thread() override { return context_->make_current(); }
+    Result<void*> enter() override { return context_->enter(); }
+    void leave(void* previous) noexcept override { context_->leave(previous); }
+    std::uintptr_t context_handle() const override { return reinterpret_cast<std::uintptr_t>(context_->get()); }
+
+    Result<KnownMemory> identify(std::uintptr_t address) override { return cuda::identify(*context_, address); }
+    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) override {
+        return cuda::borrow(context_, kind, address, bytes);
+    }
+    Result<std::unique_ptr<isthmus::Stream>> borrow_stream(std::uintptr_t handle) override {
+        return cuda::borrow_stream(context_, handle);
+    }
+    Status wait(isthmus::Stream& stream, isthmus::Event& event) override {
+        return cu().call(cu().cuStreamWaitEvent, raw(stream), raw(event), 0U);
+    }
+    std::optional<std::string> why_no_latch() const override { return cuda::why_no_latch(cu()); }
+    Result<std::unique_ptr<Latch>> close_latch(isthmus::Stream& stream) override {
+        if (auto reason = why_no_latch()) return Status(Code::unsupported, *reason);
+        ISTHMUS_TRY_ASSIGN(words, latch_words());
+        return words->close(raw(stream));
+    }
+
     // Unified addresses: pinned memory is the host's at any time, and managed memory migrates when it is touched.
     Status begin_host_access(Allocation&) override { return {}; }
     Status end_host_access(Allocation&) override { return {}; }
@@ -317,6 +351,20 @@ class CudaDevice final : public isthmus::Device {
         return gate_words_;
     }
 
+    // Likewise for the first latch.
+    Result<std::shared_ptr<LatchWords>> latch_words() {
+        const std::lock_guard lock(mutex_);
+        if (latch_words_ == nullptr) {
+            ISTHMUS_TRY_ASSIGN(made, LatchWords::create(context_));
+            latch_words_ = std::move(made);
+        }
+        return latch_words_;
+    }
+
+    std::unique_ptr<isthmus::Stream> own(cuda::Stream stream) const {
+        return std::make_unique<CudaStream>(context_, stream, CudaStream::Owner::this_object);
+    }
+
     std::uint32_t blocks(std::uint64_t bytes) const {
         return block_count(bytes, static_cast<std::uint32_t>(features_.multiprocessors));
     }
@@ -334,8 +382,9 @@ class CudaDevice final : public isthmus::Device {
 
     const Driver& driver_;
     ContextPointer context_;
-    std::mutex mutex_;
-    std::shared_ptr<GateWords> gate_words_;  // guarded by mutex_
+    std::mutex mutex_;  // guards the two that follow
+    std::shared_ptr<GateWords> gate_words_;
+    std::shared_ptr<LatchWords> latch_words_;
     DeviceInfo info_;
     Features features_;
     cuda::Device ordinal_;

@@ -1,6 +1,7 @@
 // The CUDA backend: NVIDIA's driver API, opened at run time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "backend/backend.hpp"
@@ -11,5 +12,8 @@ namespace isthmus::cuda {
 BackendListing list_devices();
 
 Result<std::shared_ptr<isthmus::Device>> open_device(int index);
+
+// The index of the device that memory at this address belongs to; 0 where it is none's. Opens no device.
+Result<int> device_of(std::uintptr_t address);
 
 }  // namespace isthmus::cuda

@@ -15,7 +15,8 @@ using ContextPointer = std::shared_ptr<PrimaryContext>;
 // The rest of a class's destructor: gives back what is still held, from whatever thread.
 template <typename Memory>
 void let_go(Memory& memory, PrimaryContext& context) {
-    if (memory.held() && context.make_current().ok()) (void)memory.release();
+    if (!memory.held()) return;
+    if (const Current current(context); current.ok()) (void)memory.release();
 }
 
 class PageableMemory final : public CudaAllocation {
@@ -181,7 +182,7 @@ class PoolMemory final : public CudaAllocation {
     ~PoolMemory() override {
         let_go(*this, *context_);
         // What the pool keeps would be missing elsewhere.
-        if (context_->make_current().ok()) (void)trim();
+        if (const Current current(*context_); current.ok()) (void)trim();
     }
     bool held() const { return address() != 0; }
 

@@ -16,6 +16,9 @@ class CudaAllocation : public Allocation {
     // The device's address; 0 where kernels cannot reach the memory, or while it is not held.
     DevicePointer address() const { return address_; }
     PrimaryContext& context() const { return *context_; }
+    std::uintptr_t handle() const override {
+        return host() != nullptr ? Allocation::handle() : static_cast<std::uintptr_t>(address_);
+    }
 
   protected:
     void set_address(DevicePointer address) { address_ = address; }

@@ -76,7 +76,7 @@ class RecordedGraph final : public PreparedCopies {
         : context_(std::move(context)), graph_(graph) {}
     ~RecordedGraph() override {
         const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuGraphExecDestroy, graph_);
+        if (const Current current(*context_); current.ok()) (void)cu.call(cu.cuGraphExecDestroy, graph_);
     }
     Status enqueue(isthmus::Stream& stream) override {
         return context_->api().call(context_->api().cuGraphLaunch, graph_, raw(stream));

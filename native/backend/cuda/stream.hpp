@@ -10,13 +10,17 @@ namespace isthmus::cuda {
 
 class CudaStream final : public isthmus::Stream {
   public:
-    CudaStream(std::shared_ptr<PrimaryContext> context, cuda::Stream stream)
-        : context_(std::move(context)), stream_(stream) {}
+    enum class Owner { this_object, caller };
+
+    CudaStream(std::shared_ptr<PrimaryContext> context, cuda::Stream stream, Owner owner)
+        : context_(std::move(context)), stream_(stream), owner_(owner) {}
     ~CudaStream() override {
         const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
+        if (owner_ == Owner::caller) return;
+        if (const Current current(*context_); current.ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
     }
     Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
+    std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(stream_); }
     cuda::Stream get() const { return stream_; }
     // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
     Result<DevicePointer> result() {
@@ -31,6 +35,7 @@ class CudaStream final : public isthmus::Stream {
   private:
     std::shared_ptr<PrimaryContext> context_;
     cuda::Stream stream_;
+    Owner owner_;
     std::unique_ptr<Allocation> result_;
 };
 
@@ -40,7 +45,7 @@ class CudaEvent final : public isthmus::Event {
         : context_(std::move(context)), event_(event) {}
     ~CudaEvent() override {
         const Api& cu = context_->api();
-        if (context_->make_current().ok()) (void)cu.call(cu.cuEventDestroy, event_);
+        if (const Current current(*context_); current.ok()) (void)cu.call(cu.cuEventDestroy, event_);
     }
     cuda::Event get() const { return event_; }
 

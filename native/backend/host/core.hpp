@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "backend/host/model.hpp"
+#include "backend/host/worker.hpp"
 
 namespace isthmus::host {
 
@@ -26,6 +28,13 @@ struct Core {
     // One copy at a time in each direction, as on a link; taken only when a rate is modelled.
     std::array<std::mutex, 2> engines;
 
+    // What a caller's stream 0 is; starts when it is first used. Null where there is no room for its thread.
+    std::shared_ptr<Worker> default_worker() {
+        const std::lock_guard lock(default_mutex_);
+        if (default_worker_ == nullptr) default_worker_ = Worker::start();
+        return default_worker_;
+    }
+
     // The fault that this call of `operation` meets, if any.
     std::optional<FaultKind> meet(const std::string& operation) {
         const auto fault = model.faults.find(operation);
@@ -33,6 +42,10 @@ struct Core {
         const std::uint64_t call = ++calls.at(operation);
         return call >= fault->second.first ? std::optional(fault->second.kind) : std::nullopt;
     }
+
+  private:
+    std::mutex default_mutex_;
+    std::shared_ptr<Worker> default_worker_;  // guarded by default_mutex_
 };
 
 inline Status injected(FaultKind kind, const std::string& operation, std::size_t bytes) {

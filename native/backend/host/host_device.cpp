@@ -7,7 +7,9 @@
 #include <thread>
 #include <utility>
 
+#include "backend/borrowed.hpp"
 #include "backend/host/core.hpp"
+#include "backend/host/directory.hpp"
 #include "backend/host/memory.hpp"
 #include "backend/host/pieces.hpp"
 #include "backend/host/stream.hpp"
@@ -60,12 +62,7 @@ class HostDevice final : public Device {
 
     Result<std::unique_ptr<Stream>> create_stream() override {
         if (const auto fault = core_->meet("stream"); fails(fault)) return injected(*fault, "stream", 0);
-        auto stream = std::make_unique<HostStream>(core_);
-        if (!stream->worker().start()) {
-            return Status(Code::call_failed,
-                          "no thread for a stream: the limit on threads (ulimit -u, pids.max) is reached");
-        }
-        return std::unique_ptr<Stream>(std::move(stream));
+        return stream_on(Worker::start());
     }
     Result<std::unique_ptr<Event>> create_event() override {
         if (const auto fault = core_->meet("event"); fails(fault)) return injected(*fault, "event", 0);
@@ -78,6 +75,37 @@ class HostDevice final : public Device {
         return std::unique_ptr<Gate>(std::move(gate));
     }
     Status bind_thread() override { return {}; }
+
+    Result<KnownMemory> identify(std::uintptr_t address) override {
+        if (const auto fault = core_->meet("identify"); fails(fault)) return injected(*fault, "identify", 0);
+        return Directory::get().find(address);
+    }
+    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) override {
+        if (const auto fault = core_->meet("borrow"); fails(fault)) return injected(*fault, "borrow", bytes);
+        ISTHMUS_TRY(check_borrowed(kind, address));
+        return host::borrow(kind, address, bytes);
+    }
+    Result<std::unique_ptr<Stream>> borrow_stream(std::uintptr_t handle) override {
+        if (handle == 0) return stream_on(core_->default_worker());
+        auto worker = Directory::get().find_stream(handle);
+        if (worker == nullptr) return Status(Code::invalid_argument, "no stream of the host backend has this handle");
+        return std::unique_ptr<Stream>(std::make_unique<HostStream>(core_, std::move(worker)));
+    }
+    Status wait(Stream& stream, Event& event) override {
+        if (const auto fault = core_->meet("wait"); fails(fault)) return injected(*fault, "wait", 0);
+        const auto moment = static_cast<HostEvent&>(event).moment;
+        worker_of(stream).enqueue([moment, record = moment->last_record()] {
+            moment->wait(record);
+            return Status();
+        });
+        return {};
+    }
+    std::optional<std::string> why_no_latch() const override { return std::nullopt; }
+    Result<std::unique_ptr<Latch>> close_latch(Stream& stream) override {
+        if (const auto fault = core_->meet("latch"); fails(fault)) return injected(*fault, "latch", 0);
+        return std::unique_ptr<Latch>(std::make_unique<HostLatch>(worker_of(stream)));
+    }
+
     Status begin_host_access(Allocation&) override { return {}; }
     Status end_host_access(Allocation&) override { return {}; }
 
@@ -199,22 +227,30 @@ class HostDevice final : public Device {
         return *found;
     }
     Status record(Event& event, Stream& stream) override {
-        const auto time = static_cast<HostEvent&>(event).time;
-        *time = TimePoint();
-        worker_of(stream).enqueue([time] {
-            *time = now();
+        const auto moment = static_cast<HostEvent&>(event).moment;
+        worker_of(stream).enqueue([moment, record = moment->record()] {
+            moment->pass(record);
             return Status();
         });
         return {};
     }
-    Result<bool> has_passed(Event& event) override { return time_of(event) != TimePoint(); }
+    Result<bool> has_passed(Event& event) override { return static_cast<HostEvent&>(event).moment->has_passed(); }
     Result<double> seconds_between(Event& start, Event& stop) override {
-        return isthmus::seconds_between(time_of(start), time_of(stop));
+        return isthmus::seconds_between(static_cast<HostEvent&>(start).moment->time(),
+                                        static_cast<HostEvent&>(stop).moment->time());
     }
 
   private:
-    static TimePoint time_of(Event& event) { return *static_cast<HostEvent&>(event).time; }
-    static Worker& worker_of(Stream& stream) { return static_cast<HostStream&>(stream).worker(); }
+    static Worker& worker_of(Stream& stream) { return *static_cast<HostStream&>(stream).worker(); }
+
+    Result<std::unique_ptr<Stream>> stream_on(std::shared_ptr<Worker> worker) {
+        if (worker == nullptr) {
+            return Status(Code::call_failed,
+                          "no thread for a stream: the limit on threads (ulimit -u, pids.max) is reached");
+        }
+        Directory::get().add(worker);
+        return std::unique_ptr<Stream>(std::make_unique<HostStream>(core_, std::move(worker)));
+    }
 
     // Enqueues `work` on the bytes that the operation's fault leaves.
     Status enqueue(Stream& stream, const std::string& operation, std::size_t bytes,

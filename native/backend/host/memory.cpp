@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "backend/borrowed.hpp"
+#include "backend/host/directory.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus::host {
@@ -35,9 +37,11 @@ class HostAllocation final : public Allocation {
         }
         set_host(pages_ != nullptr ? pages_ : block_.data());
         if (is_touched(kind())) touch_pages(host(), bytes());
+        if (is_known()) Directory::get().add(handle(), bytes(), kind());
         return {};
     }
     Status release() override {
+        if (is_known()) Directory::get().remove(handle());
         set_host(nullptr);
         if (pages_ == nullptr) block_.release();
         give_back();
@@ -45,6 +49,8 @@ class HostAllocation final : public Allocation {
     }
 
   private:
+    // Whether a driver would have got it, or locked it, and so know of it.
+    bool is_known() const { return !is_pageable(kind()); }
     // What the bytes count towards: the device's memory, locked memory or nothing.
     std::atomic<std::size_t>* used() const {
         if (is_on_device(kind())) return &core_->device_bytes_used;
@@ -69,7 +75,20 @@ class HostAllocation final : public Allocation {
     std::byte* pages_;  // of the caller, or in block_ for good
 };
 
+class BorrowedMemory final : public Allocation {
+  public:
+    BorrowedMemory(MemoryKind kind, std::uintptr_t address, std::size_t bytes) : Allocation(kind, bytes) {
+        set_host(reinterpret_cast<std::byte*>(address));  // NOLINT(performance-no-int-to-ptr)
+    }
+    Status acquire() override { return not_ours(); }
+    Status release() override { return not_ours(); }
+};
+
 }  // namespace
+
+std::unique_ptr<Allocation> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) {
+    return std::make_unique<BorrowedMemory>(kind, address, bytes);
+}
 
 std::unique_ptr<Allocation> reserve(std::shared_ptr<Core> core, MemoryKind kind, std::size_t bytes, std::byte* pages) {
     return std::make_unique<HostAllocation>(std::move(core), kind, bytes, pages);

@@ -34,9 +34,10 @@ constexpr double most_rate = 1e18;
 constexpr double most_seconds = 3600;
 constexpr double most_bytes = 0x1p62;
 
-constexpr std::array operations{"allocate", "copy", "section", "pieces", "prepare", "batch", "graph",      "kernel",
-                                "add",      "sum",  "work",    "touch",  "doubles", "ramp",  "laplacian",  "prefetch",
-                                "set",      "fill", "verify",  "stream", "event",   "gate",  "synchronize"};
+constexpr std::array operations{"allocate", "borrow", "identify",  "copy",     "section", "pieces",     "prepare",
+                                "batch",    "graph",  "kernel",    "add",      "sum",     "work",       "touch",
+                                "doubles",  "ramp",   "laplacian", "prefetch", "set",     "fill",       "verify",
+                                "stream",   "event",  "wait",      "gate",     "latch",   "synchronize"};
 
 Status wrong(std::string_view part, const char* expected) {
     return {Code::invalid_argument, "host device: cannot read '" + std::string(part) + "'; expected " + expected};
@@ -44,11 +45,9 @@ Status wrong(std::string_view part, const char* expected) {
 
 Status parse_fault(std::string_view part, std::string_view text, Model& model) {
     constexpr const char* expected =
-        "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, copy, section, pieces, prepare, batch, graph, "
-        "kernel, "
-        "add, sum, work, touch, doubles, ramp, laplacian, prefetch, set, fill, verify, stream, event, gate or "
-        "synchronize, and KIND is fail, "
-        "out_of_memory, partial, slow or hang";
+        "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, borrow, identify, copy, section, pieces, prepare, "
+        "batch, graph, kernel, add, sum, work, touch, doubles, ramp, laplacian, prefetch, set, fill, verify, stream, "
+        "event, wait, gate, latch or synchronize, and KIND is fail, out_of_memory, partial, slow or hang";
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) return wrong(part, expected);
     const std::string operation(text.substr(0, colon));

@@ -1,8 +1,11 @@
-// Streams, events and gates of the host backend: a thread, a time, and a word to wait for.
+// Streams, events, gates and latches of the host backend: a thread, a time, and a word to wait for.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "backend/backend.hpp"
@@ -12,48 +15,113 @@
 
 namespace isthmus::host {
 
+// Several may share one worker: a stream, and those that borrow it.
 class HostStream final : public Stream {
   public:
-    explicit HostStream(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+    HostStream(std::shared_ptr<Core> core, std::shared_ptr<Worker> worker)
+        : core_(std::move(core)), worker_(std::move(worker)) {}
     Status synchronize() override {
         const auto fault = core_->meet("synchronize");
-        Status status = worker_.drain();
+        Status status = worker_->drain();
         if (status.ok() && fails(fault)) return injected(*fault, "synchronize", 0);
         return status;
     }
-    Worker& worker() { return worker_; }
+    std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(worker_.get()); }
+    const std::shared_ptr<Worker>& worker() const { return worker_; }
 
   private:
     std::shared_ptr<Core> core_;
-    Worker worker_;
+    std::shared_ptr<Worker> worker_;
+};
+
+// When an event passed. It may be recorded anew while streams still wait for what it was recorded behind before.
+class Moment {
+  public:
+    // What pass() and wait() take.
+    std::uint64_t record() {
+        const std::lock_guard lock(mutex_);
+        return ++recorded_;
+    }
+    void pass(std::uint64_t record) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (record < passed_) return;  // overtaken on another stream
+            passed_ = record;
+            time_ = now();
+        }
+        changed_.notify_all();
+    }
+    std::uint64_t last_record() {
+        const std::lock_guard lock(mutex_);
+        return recorded_;
+    }
+    void wait(std::uint64_t record) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this, record] { return passed_ >= record; });
+    }
+    bool has_passed() {
+        const std::lock_guard lock(mutex_);
+        return passed_ == recorded_;
+    }
+    TimePoint time() {
+        const std::lock_guard lock(mutex_);
+        return time_;
+    }
+
+  private:
+    std::mutex mutex_;  // guards all below
+    std::condition_variable changed_;
+    std::uint64_t recorded_ = 0, passed_ = 0;
+    TimePoint time_;
 };
 
 class HostEvent final : public Event {
   public:
-    std::shared_ptr<std::atomic<TimePoint>> time = std::make_shared<std::atomic<TimePoint>>();
+    const std::shared_ptr<Moment> moment = std::make_shared<Moment>();
 };
 
-class HostGate final : public Gate {
+// What a worker waits for; opens itself when it is destroyed.
+class Barrier {
   public:
-    HostGate() : opened_(std::make_shared<std::atomic<bool>>(false)) {}
-    ~HostGate() override { release(); }
-    Status open() override {
-        release();
-        return {};
-    }
+    Barrier() : opened_(std::make_shared<std::atomic<bool>>(false)) {}
+    ~Barrier() { open(); }
+    Barrier(const Barrier&) = delete;
+    Barrier& operator=(const Barrier&) = delete;
+
     void close(Worker& worker) const {
         worker.enqueue([opened = opened_] {
             opened->wait(false);
             return Status();
         });
     }
-
-  private:
-    void release() const {
+    void open() const noexcept {
         *opened_ = true;
         opened_->notify_all();
     }
+
+  private:
     std::shared_ptr<std::atomic<bool>> opened_;
+};
+
+class HostGate final : public Gate {
+  public:
+    void close(Worker& worker) const { barrier_.close(worker); }
+    Status open() override {
+        barrier_.open();
+        return {};
+    }
+
+  private:
+    Barrier barrier_;
+};
+
+class HostLatch final : public Latch {
+  public:
+    explicit HostLatch(Worker& worker) { barrier_.close(worker); }
+    void open() noexcept override { barrier_.open(); }
+
+  private:
+    Barrier barrier_;
 };
 
 }  // namespace isthmus::host

@@ -7,9 +7,10 @@
 
 namespace isthmus::host {
 
-bool Worker::start() {
-    thread_ = start_thread([this](const std::stop_token& stop) { run(stop); });
-    return thread_.has_value();
+std::shared_ptr<Worker> Worker::start() {
+    std::shared_ptr<Worker> worker(new Worker);
+    worker->thread_ = start_thread([at = worker.get()](const std::stop_token& stop) { at->run(stop); });
+    return worker->thread_ ? worker : nullptr;
 }
 
 Worker::~Worker() {

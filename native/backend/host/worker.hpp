@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -16,18 +17,18 @@ class Worker {
   public:
     using Command = std::function<Status()>;
 
-    Worker() = default;
+    // Null where there is no room for a thread.
+    static std::shared_ptr<Worker> start();
     ~Worker();  // runs what is still queued
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    // Whether there was room for a thread; nothing else may be called before.
-    bool start();
     void enqueue(Command command);
     // Waits until all commands have run; returns the first failure since the last call.
     Status drain();
 
   private:
+    Worker() = default;
     void run(const std::stop_token& stop);
 
     std::mutex mutex_;  // guards all below

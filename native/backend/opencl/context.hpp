@@ -1,6 +1,8 @@
 // An OpenCL context with its program, which every handle of the backend keeps alive.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -24,6 +26,9 @@ class SharedContext {
     // Held while shared virtual memory is got or given back: NVIDIA's driver (seen with 580.159) fails when two threads
     // ask at once, although OpenCL promises that they may.
     std::mutex& svm_mutex() { return svm_mutex_; }
+    // The first address of each block of it, and the one behind its last: OpenCL cannot be asked. Guarded by
+    // svm_mutex().
+    std::map<std::uintptr_t, std::uintptr_t>& svm_ranges() { return svm_ranges_; }
     Result<Queue> create_queue() const;
     Result<Kernel> create_kernel(const char* name) const;
 
@@ -36,6 +41,7 @@ class SharedContext {
     Queue service_queue_ = nullptr;
     Program program_ = nullptr;
     std::mutex svm_mutex_;
+    std::map<std::uintptr_t, std::uintptr_t> svm_ranges_;
 };
 
 }  // namespace isthmus::opencl

@@ -137,14 +137,8 @@ class SvmMemory final : public ClAllocation {
     }
 
     void* svm() const override { return host(); }
-    Status begin_host_access() override {
-        return cl().call(cl().clEnqueueSVMMap, context_->service_queue(), blocking, map_read | map_write, svm(),
-                         bytes(), 0U, no_wait, no_event);
-    }
-    Status end_host_access() override {
-        ISTHMUS_TRY(cl().call(cl().clEnqueueSVMUnmap, context_->service_queue(), svm(), 0U, no_wait, no_event));
-        return cl().call(cl().clFinish, context_->service_queue());
-    }
+    Status begin_host_access() override { return map_svm(svm(), bytes()); }
+    Status end_host_access() override { return unmap_svm(svm()); }
 
     Status acquire() override {
         const std::lock_guard lock(context_->svm_mutex());
@@ -155,11 +149,13 @@ class SvmMemory final : public ClAllocation {
         void* first_page = block_;
         std::size_t space = 2 * page;
         set_host(static_cast<std::byte*>(std::align(page, page, first_page, space)));
+        context_->svm_ranges()[handle()] = handle() + bytes();
         return {};
     }
     Status release() override {
-        set_host(nullptr);
         const std::lock_guard lock(context_->svm_mutex());
+        context_->svm_ranges().erase(handle());
+        set_host(nullptr);
         cl().clSVMFree(context_->get(), std::exchange(block_, nullptr));
         return {};
     }
@@ -169,6 +165,16 @@ class SvmMemory final : public ClAllocation {
 };
 
 }  // namespace
+
+Status ClAllocation::map_svm(void* memory, std::size_t bytes) const {
+    return cl().call(cl().clEnqueueSVMMap, context_->service_queue(), blocking, map_read | map_write, memory, bytes, 0U,
+                     no_wait, no_event);
+}
+
+Status ClAllocation::unmap_svm(void* memory) const {
+    ISTHMUS_TRY(cl().call(cl().clEnqueueSVMUnmap, context_->service_queue(), memory, 0U, no_wait, no_event));
+    return cl().call(cl().clFinish, context_->service_queue());
+}
 
 Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, MemoryKind kind, std::size_t bytes,
                                             std::byte* pages) {

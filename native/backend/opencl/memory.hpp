@@ -14,6 +14,9 @@ class ClAllocation : public Allocation {
         : Allocation(kind, bytes), context_(std::move(context)) {}
 
     virtual Buffer buffer() const { return nullptr; }
+    std::uintptr_t handle() const override {
+        return is_on_device(kind()) ? reinterpret_cast<std::uintptr_t>(buffer()) : Allocation::handle();
+    }
     // The shared virtual address; null for anything but SVM.
     virtual void* svm() const { return nullptr; }
     virtual Status begin_host_access() { return {}; }
@@ -21,6 +24,9 @@ class ClAllocation : public Allocation {
 
   protected:
     const Api& cl() const { return context_->api(); }
+    // Of shared virtual memory, for the host.
+    Status map_svm(void* memory, std::size_t bytes) const;
+    Status unmap_svm(void* memory) const;
     const std::shared_ptr<SharedContext> context_;
 };
 

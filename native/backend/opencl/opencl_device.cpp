@@ -2,8 +2,10 @@
 #include "backend/opencl/opencl_device.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "backend/opencl/borrowed.hpp"
 #include "backend/opencl/context.hpp"
 #include "backend/opencl/launch.hpp"
 #include "backend/opencl/memory.hpp"
@@ -124,15 +126,36 @@ class ClDevice final : public isthmus::Device {
     }
 
     Result<std::unique_ptr<Gate>> close_gate(std::span<Stream* const> streams) override {
-        ReturnCode code = success;
-        Event event = cl().clCreateUserEvent(context_->get(), &code);
-        ISTHMUS_TRY(Api::check("clCreateUserEvent", code));
-        auto gate = std::make_unique<ClGate>(context_, event);
-        for (Stream* stream : streams) {
-            ISTHMUS_TRY(cl().call(cl().clEnqueueBarrierWithWaitList, stream_of(*stream).get(), 1U,
-                                  static_cast<const Event*>(&event), no_event));
-        }
-        return std::unique_ptr<Gate>(std::move(gate));
+        ISTHMUS_TRY_ASSIGN(barrier, Barrier::create(context_));
+        for (Stream* stream : streams) ISTHMUS_TRY(barrier->close(stream_of(*stream).get()));
+        return std::unique_ptr<Gate>(std::make_unique<ClGate>(std::move(barrier)));
+    }
+
+    std::uintptr_t context_handle() const override { return reinterpret_cast<std::uintptr_t>(context_->get()); }
+    // OpenCL cannot be asked about addresses; the shared virtual memory that was got here is known.
+    Result<KnownMemory> identify(std::uintptr_t address) override {
+        const std::lock_guard lock(context_->svm_mutex());
+        const auto& ranges = context_->svm_ranges();
+        const auto after = ranges.upper_bound(address);
+        if (after == ranges.begin() || address >= std::prev(after)->second) return KnownMemory{};
+        return KnownMemory{MemoryKind::managed, info().index, std::prev(after)->first, std::prev(after)->second};
+    }
+    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) override {
+        return opencl::borrow(context_, kind, address, bytes);
+    }
+    Result<std::unique_ptr<Stream>> borrow_stream(std::uintptr_t handle) override {
+        ISTHMUS_TRY_ASSIGN(stream, ClStream::borrow(context_, handle));
+        return std::unique_ptr<Stream>(std::move(stream));
+    }
+    Status wait(Stream& stream, isthmus::Event& event) override {
+        ISTHMUS_TRY(enqueue_barrier(cl(), stream_of(stream).get(), static_cast<ClEvent&>(event).get()));
+        return flush(stream_of(stream).get());
+    }
+    std::optional<std::string> why_no_latch() const override { return std::nullopt; }
+    Result<std::unique_ptr<Latch>> close_latch(Stream& stream) override {
+        ISTHMUS_TRY_ASSIGN(barrier, Barrier::create(context_));
+        ISTHMUS_TRY(barrier->close(stream_of(stream).get()));
+        return std::unique_ptr<Latch>(std::make_unique<ClLatch>(std::move(barrier)));
     }
 
     Status bind_thread() override { return {}; }
@@ -310,20 +333,21 @@ class ClDevice final : public isthmus::Device {
             return Status(Code::unsupported, "kernels cannot reach " + std::string(name_of(region.allocation->kind())) +
                                                  " memory on this device");
         }
+        ISTHMUS_TRY_ASSIGN(result, queue.result());
         Mismatch total;
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
             VerifyResult found;
-            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), queue.result(), blocking, std::size_t{0},
+            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), result, blocking, std::size_t{0},
                                   sizeof found, static_cast<const void*>(&found), 0U, no_wait, no_event));
             ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::verify));
             ISTHMUS_TRY(launch.add(Region{region.allocation, region.offset + at, bytes}));
             for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(launch.add(value));
-            ISTHMUS_TRY(launch.add(queue.result()));
+            ISTHMUS_TRY(launch.add(result));
             ISTHMUS_TRY(launch.add(std::uint64_t{0}));
             ISTHMUS_TRY(launch.start(queue.get(), bytes, compute_units_));
-            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), queue.result(), blocking, std::size_t{0},
-                                  sizeof found, static_cast<void*>(&found), 0U, no_wait, no_event));
+            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), result, blocking, std::size_t{0}, sizeof found,
+                                  static_cast<void*>(&found), 0U, no_wait, no_event));
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
         }
         return total;

@@ -34,4 +34,13 @@ std::optional<T> value_of(const Api& api, Device device, std::uint32_t what) {
     return value;
 }
 
+// Of an object that a caller handed over. `get` is clGetMemObjectInfo or clGetCommandQueueInfo.
+template <typename T, typename Get, typename Object>
+Result<T> property_of(const Api& api, const Get& get, Object object, std::uint32_t what) {
+    T value{};
+    const auto none = static_cast<std::size_t*>(nullptr);
+    ISTHMUS_TRY(api.call(get, object, what, sizeof value, static_cast<void*>(&value), none));
+    return value;
+}
+
 }  // namespace isthmus::opencl

@@ -1,7 +1,10 @@
-// Streams, events and gates of the OpenCL backend.
+// Streams, events, gates and latches of the OpenCL backend.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "backend/backend.hpp"
 #include "backend/opencl/context.hpp"
@@ -12,15 +15,22 @@ namespace isthmus::opencl {
 class ClStream final : public Stream {
   public:
     static Result<std::unique_ptr<ClStream>> create(std::shared_ptr<SharedContext> context);
+    // As Device::borrow_stream.
+    static Result<std::unique_ptr<ClStream>> borrow(std::shared_ptr<SharedContext> context, std::uintptr_t handle);
     ~ClStream() override;
     Status synchronize() override;
+    std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(queue_); }
     Queue get() const { return queue_; }
-    Buffer result() const { return result_; }
+    // Made when it is first needed.
+    Result<Buffer> result();
 
   private:
-    ClStream(std::shared_ptr<SharedContext> context, Queue queue) : context_(std::move(context)), queue_(queue) {}
+    enum class Owner { this_object, caller };
+    ClStream(std::shared_ptr<SharedContext> context, Queue queue, Owner owner)
+        : context_(std::move(context)), queue_(queue), owner_(owner) {}
     std::shared_ptr<SharedContext> context_;
-    Queue queue_;
+    Queue queue_;  // retained, if it is a caller's
+    Owner owner_;
     Buffer result_ = nullptr;
 };
 
@@ -36,17 +46,43 @@ class ClEvent final : public isthmus::Event {
     opencl::Event event_ = nullptr;
 };
 
-// A user event that queues wait for.
-class ClGate final : public Gate {
+// A user event that queues wait for. Completes when it is destroyed.
+class Barrier {
   public:
-    ClGate(std::shared_ptr<SharedContext> context, Event event) : context_(std::move(context)), event_(event) {}
-    ~ClGate() override;
-    Status open() override;
+    static Result<std::unique_ptr<Barrier>> create(std::shared_ptr<SharedContext> context);
+    ~Barrier();
+    Barrier(const Barrier&) = delete;
+    Barrier& operator=(const Barrier&) = delete;
+
+    Status close(Queue queue) const;
+    Status open();
 
   private:
+    Barrier(std::shared_ptr<SharedContext> context, Event event) : context_(std::move(context)), event_(event) {}
     std::shared_ptr<SharedContext> context_;
     Event event_;
-    bool opened_ = false;
+    std::atomic<bool> opened_ = false;
 };
+
+class ClGate final : public Gate {
+  public:
+    explicit ClGate(std::unique_ptr<Barrier> barrier) : barrier_(std::move(barrier)) {}
+    Status open() override { return barrier_->open(); }
+
+  private:
+    std::unique_ptr<Barrier> barrier_;
+};
+
+class ClLatch final : public Latch {
+  public:
+    explicit ClLatch(std::unique_ptr<Barrier> barrier) : barrier_(std::move(barrier)) {}
+    void open() noexcept override { (void)barrier_->open(); }
+
+  private:
+    std::unique_ptr<Barrier> barrier_;
+};
+
+// What `queue` is given from now on begins after `event`.
+Status enqueue_barrier(const Api& api, Queue queue, Event event);
 
 }  // namespace isthmus::opencl

@@ -3,12 +3,17 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import cast
+from typing import Annotated, cast
 
 import typer
 
+from isthmus import __version__
+from isthmus.commands.calibrate import calibrate
+from isthmus.commands.compare import compare
+from isthmus.commands.config import config
 from isthmus.commands.devices import devices
 from isthmus.commands.measure import measure
+from isthmus.commands.plan import plan
 from isthmus.commands.report import report
 from isthmus.errors import IsthmusError, UsageError, exit_code
 
@@ -23,15 +28,29 @@ app = typer.Typer(
 )
 app.command()(devices)
 app.command()(measure)
+app.command()(calibrate)
+app.command()(plan)
 app.command()(report)
+app.command()(compare)
+app.command()(config)
 
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def _group() -> None:
-    """Keeps typer from merging the group with its only command."""
+def _group(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         code = exit_code(interrupt)
     except _ParseError as error:
-        code = _fail(exit_code(UsageError()), getattr(error, "format_message", error.__str__)())
+        message = getattr(error, "format_message", error.__str__)().rstrip(".")
+        asked = getattr(getattr(error, "ctx", None), "command_path", "isthmus")
+        code = _fail(exit_code(UsageError()), f"{message}; {asked} --help shows what there is")
     except IsthmusError as error:
         code = _fail(exit_code(error), str(error))
     except OSError as error:

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from isthmus.commands._choices import language_of
 from isthmus.commands._measure_options import counts, mode, options_of
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import IsthmusError, RunFileError, UsageError
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from isthmus.experiment.ranks import Ranks
     from isthmus.record import Run
 
-__all__ = ["measure"]
+__all__ = ["measure", "measure_quickly"]
 
 
 def measure(
@@ -106,11 +108,16 @@ def measure(
         typer.Option("-o", "--output", metavar="FILE", help="The run file (.json, .json.gz); the page goes beside it."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
+    language: Annotated[
+        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the report: en, ja, zh.")
+    ] = "en",
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
     from isthmus.experiment.agreement import first_trouble
     from isthmus.experiment.ranks import join_ranks
+    from isthmus.language import speaking
 
+    spoken = language_of(language)
     if build:
         from isthmus.experiment.launcher import launched
 
@@ -131,7 +138,7 @@ def measure(
     if trouble is not None:
         raise trouble
     assert wanted is not None
-    with ranks:
+    with ranks, speaking(spoken):
         code = _lead(wanted, as_json) if ranks.leads else _follow(wanted)
     raise typer.Exit(code)
 
@@ -168,6 +175,7 @@ def _lead(wanted: _Wanted, as_json: bool) -> int:
     """Measure, save and show; gives the exit code, of all ranks if there are several."""
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil_team import end
+    from isthmus.record import read_run
     from isthmus.report import prepare_page
 
     path, ranks = wanted.path, wanted.device.ranks
@@ -189,7 +197,44 @@ def _lead(wanted: _Wanted, as_json: bool) -> int:
         raise
     # Now, since whoever reads what is shown may take their time. Launchers give the highest of all exit codes.
     end(ranks, 0)
-    return _show(path, as_json)
+    run = read_run(path)
+    _keep(run, wanted.device)
+    return _show(run, path, as_json)
+
+
+def measure_quickly(names: Sequence[str], device: str, path: Path) -> "Run":
+    """Measure with ``--quick`` for a command that needs the figures: kept in the cache, shown nowhere.
+
+    The run file is at `path`; progress goes to standard error.
+    """
+    from isthmus.experiment.measure import measure as run_experiments
+    from isthmus.experiment.options import Options
+    from isthmus.experiment.ranks import ALONE
+    from isthmus.record import read_run
+
+    wanted = _prepare(list(names), Options(mode="quick"), device, path, ALONE)
+    command = ["isthmus", "measure", *names, "--quick", "--device", device]
+    with ProgressBar() as progress:
+        run_experiments(wanted.device, wanted.options, wanted.experiments, path, command, progress.update, lambda: None)
+    run = read_run(path)
+    _keep(run, wanted.device)
+    return run
+
+
+def _keep(run: "Run", device: "OpenDevice") -> None:
+    """Keep the run for plans. What a host pretends to be is no machine, and aligned buffers are no usual ones."""
+    from isthmus.record import keep_run
+
+    usual = not device.model and not run.settings.options.get("alignment")
+    if usual and any(case.series for case in run.cases):
+        try:
+            keep_run(run)
+        except OSError as error:
+            print(
+                f"isthmus: the run is not kept for plans: {error.filename}: {error.strerror or error}; set "
+                "XDG_CACHE_HOME to a folder that can be written",
+                file=sys.stderr,
+            )
 
 
 def _follow(wanted: _Wanted) -> int:
@@ -238,12 +283,10 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _show(path: Path, as_json: bool) -> int:
+def _show(run: "Run", path: Path, as_json: bool) -> int:
     """Table, verdict and page of a finished run; gives the exit code, 1 if a case failed."""
     from isthmus import report
-    from isthmus.record import read_run
 
-    run = read_run(path)
     page = report.page_path(path)
     # Written before the table, whose reader may leave early, and told after it, since the table counts more.
     trouble = _write_page(run, page)

@@ -1,14 +1,18 @@
-"""`isthmus report`: shows saved runs as a terminal table, CSV, Markdown or one HTML page."""
+"""`isthmus report`: shows saved runs as a terminal table, CSV, Markdown, one HTML page, or a single figure."""
 
-import difflib
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isthmus.commands._choices import language_of, one_of
 from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.record import Run
 
 __all__ = ["report"]
 
@@ -38,24 +42,72 @@ def report(
             show_default=False,
         ),
     ] = None,
+    language: Annotated[
+        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+    ] = "en",
+    list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
+    figure: Annotated[
+        str,
+        typer.Option(
+            "--figure",
+            metavar="NAME",
+            help="Write one figure to the -o file, .svg or .png, else beside the run file as SVG.",
+            show_default=False,
+        ),
+    ] = "",
 ) -> None:
     """Show one or several saved runs; works on any machine."""
+    from isthmus.language import speaking
     from isthmus.record import read_run
+
+    spoken = language_of(language)
+    if (list_figures or figure) and format_name:
+        raise UsageError("--figures and --figure take no --format; a figure is .svg or .png by the suffix of -o")
+    chosen = _format(format_name, output) if not figure else ""
+    loaded = [read_run(path) for path in runs]
+    if output and any(path.resolve() == output.resolve() for path in runs):
+        raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
+    with speaking(spoken):
+        if list_figures:
+            _list_figures(loaded)
+        elif figure:
+            _draw(loaded, figure, output or runs[0].with_name(f"{figure}.svg"))
+        else:
+            _write(loaded, chosen, runs[0], output)
+
+
+def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
     from isthmus.report import page_path, write
 
-    chosen = _format(format_name, output)
-    loaded = [read_run(path) for path in runs]
     if chosen == "html" and output is None:
-        output = page_path(runs[0])
+        output = page_path(first)
     if output is None:
-        write(loaded, chosen, sys.stdout)
+        write(runs, chosen, sys.stdout)
         return
-    if any(path.resolve() == output.resolve() for path in runs):
-        raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
     text = io.StringIO()
-    write(loaded, chosen, text)
-    _save(output, text.getvalue())
-    print(output)
+    write(runs, chosen, text)
+    _save(output, text.getvalue().encode())
+
+
+def _list_figures(runs: "Sequence[Run]") -> None:
+    from isthmus.report import figure_titles
+
+    found = figure_titles(runs)
+    wide = max(map(len, found), default=0)
+    for name, title in found.items():
+        print(f"{name:{wide}}  {title}")
+
+
+def _draw(runs: "Sequence[Run]", name: str, output: Path) -> None:
+    from isthmus.report import figure_picture, figure_titles
+
+    suffix = output.suffix.lower()
+    if suffix not in (".svg", ".png"):
+        raise UsageError(f"{output}: a figure is written as .svg or .png; name such a file with -o")
+    known = list(figure_titles(runs))
+    if not known:
+        raise UsageError("these runs have no figures: nothing was measured that a chart would show")
+    _save(output, figure_picture(runs, one_of(name, known, "figure"), "svg" if suffix == ".svg" else "png"))
 
 
 def _format(name: str | None, output: Path | None) -> str:
@@ -63,15 +115,12 @@ def _format(name: str | None, output: Path | None) -> str:
 
     if name is None:
         return _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
-    if name not in FORMATS:
-        near = difflib.get_close_matches(name.lower(), FORMATS, 1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UsageError(f"no such format: {name!r}; {hint}expected one of {', '.join(FORMATS)}")
-    return name
+    return one_of(name, FORMATS, "format")
 
 
-def _save(path: Path, text: str) -> None:
+def _save(path: Path, content: bytes) -> None:
     try:
-        path.write_text(text, encoding="utf-8", newline="")
+        path.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error
+    print(path)

@@ -11,7 +11,17 @@ from typing import NamedTuple
 from isthmus import _native
 from isthmus.errors import IsthmusError, OutOfMemory, Unsupported
 from isthmus.experiment.batch import Batch, Planned, Prepared
-from isthmus.experiment.batching_grid import SIZES, Cell, Setting, cells, cliff_cells, pairs, too_many
+from isthmus.experiment.batching_grid import (
+    SIZES,
+    Cell,
+    Setting,
+    alignment_cells,
+    cells,
+    cliff_cells,
+    pairs,
+    threaded_cells,
+    too_many,
+)
 from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
 from isthmus.experiment.blocks import over_budget
 from isthmus.experiment.devices import OpenDevice
@@ -26,7 +36,7 @@ NAME = "batching"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h")
 METHODS = ("waited_copies", "copies", "batch", "graph", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel")
-# On an H200 the least number of samples of all default cases should take some 40 s: loops, graphs and batches
+# On an H200 the least number of samples of all default cases should take some 43 s: loops, graphs and batches
 # of 4096 pieces, and checks, which look at regions twice as large as the pieces. With --full, loops over 65536
 # pieces take most of it.
 EFFORTS: Mapping[ModeName, Effort] = {
@@ -62,6 +72,8 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         grid = cells(setting.layouts, options.mode, options.sizes, shared)
         if method == "batch":
             grid += cliff_cells(setting.layouts, options.mode, options.sizes, shared)
+        grid += threaded_cells(setting, options.mode, options.sizes, shared)
+        grid += alignment_cells(method, setting, options.mode, options.sizes)
         for cell in grid:
             if method == "waited_copies" and cell.pieces == 1:
                 continue  # One copy is waited for in any case.

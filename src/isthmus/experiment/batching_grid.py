@@ -7,7 +7,18 @@ from typing import NamedTuple
 from isthmus.experiment.options import ModeName, powers_of_two
 from isthmus.record import KIB, MIB, Direction, LayoutName
 
-__all__ = ["LAYOUTS", "SIZES", "Cell", "Setting", "cells", "cliff_cells", "pairs", "too_many"]
+__all__ = [
+    "LAYOUTS",
+    "SIZES",
+    "Cell",
+    "Setting",
+    "alignment_cells",
+    "cells",
+    "cliff_cells",
+    "pairs",
+    "threaded_cells",
+    "too_many",
+]
 
 
 class Cell(NamedTuple):
@@ -83,6 +94,17 @@ _MOST_SLOW_CALLS: Mapping[ModeName, int] = {"quick": 256, "default": 256, "full"
 # Between these sizes the batch call's rate jumps on the drivers that we know.
 _CLIFF = [Cell(size * KIB, 256) for size in (8, 12, 20, 24, 28, 32, 48)]
 
+# Of pageable memory, which threads pack: they join in from some amount on, so that what all of them take shows nowhere
+# below. More pieces, and more in all, than the grid has where the layouts are not the main pair.
+_THREADED = (Cell(256, 65536), Cell(64 * KIB, 1024))
+
+# Pieces of the grid, and how many bytes larger their twins are, which no larger power of two divides: elements of
+# arrays. A few suffice, as what alignment costs grows with the pieces and their bytes (isthmus/model/alignment.py).
+_ALIGNED = (Cell(256, 256), Cell(64 * KIB, 16))
+_ELEMENT_BYTES = (1, 2, 4, 8)
+# Every method has something to do in the main pair, but for this one, which packs what lies side by side on the host.
+_PACKED_ON_DEVICE: _Pair = ("contiguous", "scattered")
+
 
 def pairs(mode: ModeName) -> list[_Pair]:
     """Layouts of the host and of the device, the one with the finest grid first."""
@@ -119,6 +141,25 @@ def cliff_cells(layouts: _Pair, mode: ModeName, sizes: Sequence[int], shares_hos
         return []
     known = cells(layouts, mode, sizes, shares_host_memory)
     return [cell for cell in _CLIFF if cell not in known]
+
+
+def threaded_cells(setting: Setting, mode: ModeName, sizes: Sequence[int], shares_host_memory: bool) -> list[Cell]:
+    """Further points of pageable memory, where the default grid ends before all threads have joined in.
+
+    Nothing that one core or two do in the place of a device is worth that time.
+    """
+    if setting.memory != "pageable" or setting.layouts not in _SECOND or mode != "default":
+        return []
+    return [] if sizes or shares_host_memory else list(_THREADED)
+
+
+def alignment_cells(method: str, setting: Setting, mode: ModeName, sizes: Sequence[int]) -> list[Cell]:
+    """Further points that are a few bytes larger than their neighbours, as far as the mode has time for them."""
+    layouts = _PACKED_ON_DEVICE if method == "device_pack" else _MAIN
+    if setting.layouts != layouts or mode == "quick" or sizes:
+        return []
+    found = [Cell(size + more, count) for size, count in _ALIGNED for more in _ELEMENT_BYTES]
+    return [cell for cell in found if too_many(method, setting, cell, mode) is None]
 
 
 def too_many(method: str, setting: Setting, cell: Cell, mode: ModeName) -> str | None:

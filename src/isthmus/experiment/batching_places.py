@@ -9,7 +9,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching_grid import Cell, Setting
 from isthmus.experiment.buffers import page_shares
-from isthmus.experiment.pieces import LEAST_STAGING_BYTES, Extent, PieceSubject, Place, Side
+from isthmus.experiment.pieces import LEAST_STAGING_BYTES, Extent, Packing, PieceSubject, Place, Side
 from isthmus.experiment.reasons import reason_of
 from isthmus.record import Case, LayoutName
 
@@ -49,10 +49,17 @@ class PieceBuffers:
         self._destinations = {kind: device.allocate(kind, region) for kind in (*kinds, "device")}
         self._places: dict[tuple[LayoutName, Cell, int], Place] = {}
 
-    def subject(self, template: Case, setting: Setting, cell: Cell, staging: _native.Staging) -> PieceSubject:
+    def subject(
+        self,
+        template: Case,
+        setting: Setting,
+        cell: Cell,
+        staging: _native.Staging,
+        packing: Packing | None = None,
+    ) -> PieceSubject:
         """The pieces of a cell, to be moved by the template's method."""
         destination, source = self._sides(setting, cell)
-        return PieceSubject(template, destination, source, _extent(cell), self._reference, staging)
+        return PieceSubject(template, destination, source, _extent(cell), self._reference, staging, packing)
 
     def why_not(self, method: str, setting: Setting, cell: Cell, staging: _native.Staging) -> str | None:
         """Why a method cannot move these pieces; None where it can."""

@@ -15,7 +15,7 @@ from isthmus.experiment.pci import pci_link, pci_numa_node
 from isthmus.experiment.ranks import ALONE, Ranks
 from isthmus.record import Backend, Device, Link, Placement
 
-__all__ = ["OpenDevice", "neighbours", "open_device", "open_native", "open_neighbour", "probe"]
+__all__ = ["OpenDevice", "choose_device", "neighbours", "open_device", "open_native", "open_neighbour", "probe"]
 
 _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
@@ -44,10 +44,8 @@ def probe() -> list[Backend]:
     return [_backend(found) for found in _native.list_devices(_pocl_drivers())]
 
 
-def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
-    """Open the device named ``cuda``, ``cuda:1``, ``opencl:0``, ``host`` or ``host:rate=25GB/s,...``; None: the best.
-
-    With `bind`, this thread and all that it starts, those of the driver too, are bound near the device first.
+def choose_device(spec: str | None) -> Device:
+    """The device that ``cuda``, ``cuda:1``, ``opencl:0`` or ``host`` names; None: the best. Opens nothing.
 
     Raises UsageError for a name that makes no sense and DeviceAbsent for a device that is not here.
     """
@@ -56,17 +54,27 @@ def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
         device = default_device(backends.values())
         if device is None:
             raise DeviceAbsent("no device at all")
-        return _open(device, "", bind)
+        return device
     name, _, rest = spec.partition(":")
     if name not in backends:
         near = difflib.get_close_matches(name, backends, n=1)
         hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
         raise UsageError(f"no backend {name!r} in --device {spec}; {hint}")
     if name == "host":
-        return _open(backends[name].devices[0], rest, bind)
+        return backends[name].devices[0]
     if rest and not rest.isdecimal():
         raise UsageError(f"not a device: {spec!r}; expected {name}:NUMBER, such as {name}:0")
-    return _open(_device(backends[name], int(rest or 0)), "", bind)
+    return _device(backends[name], int(rest or 0))
+
+
+def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
+    """Open the device that `choose_device` gives; a host may be told what to pretend: ``host:rate=25GB/s,...``.
+
+    With `bind`, this thread and all that it starts, those of the driver too, are bound near the device first. Raises
+    what `choose_device` does.
+    """
+    device = choose_device(spec)
+    return _open(device, (spec or "").partition(":")[2] if device.backend == "host" else "", bind)
 
 
 def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:

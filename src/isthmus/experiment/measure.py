@@ -1,5 +1,6 @@
 """Runs experiments on a device and saves every case as it ends."""
 
+import math
 import random
 import time
 import uuid
@@ -43,7 +44,7 @@ from isthmus.record import (
     Settings,
 )
 
-__all__ = ["EXPERIMENTS", "Progress", "choose_experiments", "measure"]
+__all__ = ["EXPERIMENTS", "Progress", "choose_experiments", "measure", "quick_seconds"]
 
 # In the order in which a run takes them.
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -61,6 +62,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 # What answers most questions within half a minute.
 _DEFAULT = (bandwidth.NAME,)
 _ALL = "all"
+
+# Of a quick run beside its budgets: checks and buffers by the second, and the start of everything.
+_OVERHEAD, _START_SECONDS = 1.5, 3.0
 
 # Where device memory is host memory, every buffer counts twice, on machines that are small as a rule.
 _MOST_SHARED_BYTES = 3 * GIB
@@ -95,6 +99,12 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
             "`isthmus measure stencil` with them, and the rest without mpirun or srun"
         )
     return experiments
+
+
+def quick_seconds(names: Sequence[str]) -> float:
+    """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
+    budgets = [EXPERIMENTS[name].EFFORTS["quick"].budget_seconds for name in names]
+    return math.ceil(sum(_OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "LEAST_STAGING_BYTES",
     "METHODS",
     "Extent",
+    "Packing",
     "PieceSubject",
     "Place",
     "Side",
@@ -94,6 +95,18 @@ class Side(NamedTuple):
     place: Place
 
 
+class Packing(NamedTuple):
+    """How threads pack; what is left out (0, or no stores) suits the size. `stores` are ``ordinary`` or ``streaming``.
+
+    With `from_caches`, what the CPU copies may be in its caches, where it is emptied out of them otherwise.
+    """
+
+    threads: int = 0
+    chunk_bytes: int = 0
+    stores: str = ""
+    from_caches: bool = False
+
+
 class PieceSubject:
     """Pieces that one method moves from `source` to `destination`; `template.method` names it.
 
@@ -109,6 +122,7 @@ class PieceSubject:
         extent: Extent,
         reference: _native.Buffer,
         staging: _native.Staging,
+        packing: Packing | None = None,
     ) -> None:
         self.template = template
         self._destination = destination
@@ -116,6 +130,7 @@ class PieceSubject:
         self._extent = extent
         self._reference = reference
         self._staging = staging
+        self._packing = packing or Packing()
         self._kept: _native.PieceTransfer | None = None
 
     def visit(self, quota: Quota, collected: Collected) -> None:
@@ -143,6 +158,7 @@ class PieceSubject:
             self._extent,
             self._reference,
             self._staging,
+            *self._packing,
         )
         if self._extent.rows * self._extent.slices <= _MOST_KEPT_PIECES:
             self._kept = transfer

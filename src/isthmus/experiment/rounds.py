@@ -18,8 +18,8 @@ _HARD_LIMIT = 3
 _LEAST_HARD_LIMIT_SECONDS = 20.0
 # So that a case which needs many samples takes them over several rounds, and an interruption need not wait.
 _LONGEST_VISIT_SECONDS = 0.25
-# Most small cases settle within their first visit.
-_FIRST_VISIT_SECONDS = 0.002
+# Long enough for a hundred of the shortest transfers.
+_FIRST_VISIT_SECONDS = 0.0007
 # Likely to be long, see Rules.long_seconds, before it is known.
 _LARGE_BYTES = 128 * MIB
 
@@ -116,13 +116,15 @@ def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
     if collected.count:
         least = missing if collected.count < collected.least(rules) else min(missing, rules.visit_samples)
         seconds = min(missing * collected.seconds_per_sample, _LONGEST_VISIT_SECONDS)
+        if collected.is_short_of_visits(rules):
+            least, seconds = max(least, rules.visit_samples), max(seconds, _FIRST_VISIT_SECONDS)
     else:
         least = rules.visit_samples if collected.template.bytes < _LARGE_BYTES else -(-LEAST_SAMPLES // 2)
         seconds = _FIRST_VISIT_SECONDS
     quota = Quota(
         warmups=_warmups(collected),
         least=least,
-        most=max(rules.most_samples - collected.count, least),
+        most=max(_most(collected, rules), least),
         seconds=seconds,
     )
     begin = time.monotonic()
@@ -131,6 +133,13 @@ def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
     except IsthmusError as error:
         collected.failed = reason_of(error)
     collected.seconds += time.monotonic() - begin
+    collected.visits += 1
+
+
+def _most(collected: Collected, rules: Rules) -> int:
+    """The samples that a visit may take: while further visits are due, it leaves them their share."""
+    left = rules.most_samples - collected.count
+    return left if collected.visits >= rules.least_visits else left // (rules.least_visits - collected.visits)
 
 
 def _warmups(collected: Collected) -> int:

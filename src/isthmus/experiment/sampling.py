@@ -26,6 +26,10 @@ class Rules(NamedTuple):
     long_seconds: float = 0.005
     # Samples of a first visit; the second completes the least number, so that compared methods alternate at least once.
     visit_samples: int = 5
+    # Of cases shorter than `short_seconds`, whose samples within one visit agree better than two visits do: how caches
+    # and the other side of the link happen to stand lasts longer than a visit.
+    least_visits: int = 3
+    short_seconds: float = 0.0005
     most_samples: int = 1000
     case_seconds: float = 1.0
 
@@ -51,6 +55,7 @@ class Collected:
     samples: dict[Metric, list[float]] = field(default_factory=dict)
     companions: dict[str, Companion] = field(default_factory=dict)
     seconds: float = 0.0
+    visits: int = 0
     verified: bool = False
     wrong: str = ""
     failed: str = ""
@@ -78,6 +83,10 @@ class Collected:
         longest = max(self.interval.median, *(median(samples) for samples in parts), 0.0)
         return LEAST_SAMPLES if longest >= rules.long_seconds else rules.least_samples
 
+    def is_short_of_visits(self, rules: Rules) -> bool:
+        """Whether its samples come from too few visits to say how well its median is known."""
+        return 0 < self.visits < rules.least_visits and self.count > 0 and self.interval.median < rules.short_seconds
+
     def missing(self, rules: Rules) -> int:
         """How many more samples the case should need, as the interval shrinks with the root of their number."""
         if self.count < self.least(rules):
@@ -98,6 +107,8 @@ class Collected:
             return False
         if self.count >= rules.most_samples or self.seconds >= rules.case_seconds:
             return True
+        if self.is_short_of_visits(rules):
+            return False
         return self.interval.relative_half_width <= rules.target_relative_half_width
 
     def cases(self, rules: Rules, why_few: str = "the time was up; --time allows more") -> list[Case]:

@@ -19,9 +19,11 @@ from isthmus.experiment.strided_sections import (
     Bounds,
     Point,
     Section,
+    alignment_sections,
     bounds_of,
     grid_sections,
     known_sections,
+    wide_sections,
 )
 from isthmus.record import KIB, Case, Direction, format_bytes
 
@@ -31,7 +33,7 @@ NAME = "strided"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS: Sequence[Direction] = ("h2d", "d2h")
 # Sizes are widths of rows.
-# On an H200 the least number of samples of all default cases should take some 40 s: half of it checks of what lies
+# On an H200 the least number of samples of all default cases should take some 43 s: half of it checks of what lies
 # between the rows, and a copy for each of thousands of rows.
 _WIDTHS = (1, 8, 64, 256, KIB, 4 * KIB, 64 * KIB)
 EFFORTS: Mapping[ModeName, Effort] = {
@@ -64,9 +66,13 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 
 
 def _points(device: OpenDevice, options: Options, bounds: Bounds) -> Iterator[Point]:
+    shared = device.description.shares_host_memory
     grid = list(grid_sections(options.effort(EFFORTS).sizes, options.mode, bounds))
     for memory in options.chosen(MEMORY_KINDS, options.memory):
         every = list(known_sections(options.mode, bounds))
+        if not options.sizes:
+            every += alignment_sections(options.mode)
+            every += wide_sections(options.mode, shared) if memory == "pageable" else []
         for section, is_coarse in grid:
             one_side = "contiguous" in (section.host_layout, section.device_layout)
             if (

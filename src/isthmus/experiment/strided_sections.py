@@ -1,6 +1,7 @@
 """The sections of arrays to measure: a grid of widths, rows and pitches, and sections as programs know them."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from isthmus.experiment.arena import PAGE_BYTES
@@ -8,7 +9,16 @@ from isthmus.experiment.options import ModeName
 from isthmus.experiment.pieces import Extent, Place
 from isthmus.record import GIB, KIB, MIB, Direction, LayoutName
 
-__all__ = ["Bounds", "Point", "Section", "bounds_of", "grid_sections", "known_sections"]
+__all__ = [
+    "Bounds",
+    "Point",
+    "Section",
+    "alignment_sections",
+    "bounds_of",
+    "grid_sections",
+    "known_sections",
+    "wide_sections",
+]
 
 _DOUBLE = 8
 # What lies before the first piece of a destination is checked too.
@@ -20,6 +30,15 @@ _ARRAY_PITCH, _FAR_PITCH = 32 * KIB, MIB
 
 # Where both sides are strided: the others are what they are with one strided side.
 _ON_BOTH_SIDES = ("section", "whole", "kernel", "pack_threads", "pack_kernel")
+
+# Rows of the grid, and how many bytes wider their twins are, which no larger power of two divides: elements of arrays.
+_ALIGNED_WIDTHS, _ALIGNED_ROWS = (256, 4 * KIB), KIB
+_ELEMENT_BYTES = (1, 2, 4, 8)
+# What such rows may cost more with: what other methods do with them, pieces in `batching` show.
+_ALIGNMENT_METHODS = ("section", "kernel", "device_pack", "pack_kernel")
+
+# Of pageable memory, which threads pack: they join in from some amount on, and the coarse part of the grid ends before.
+_WIDE = Extent(64 * KIB, 512)
 
 # One column of doubles out of a row-major array, as in M. Harris' and TEMPI's examples of what 2-D copies are slow at.
 _COLUMN_ROWS, _COLUMN_PITCH = 30720, 34952
@@ -131,6 +150,26 @@ def grid_sections(widths: Sequence[int], mode: ModeName, bounds: Bounds) -> Iter
                 if rows > 1 and mode != "quick":
                     methods = () if mode == "full" else _ON_BOTH_SIDES
                     yield Section(extent, apart, apart, methods=methods), is_coarse
+
+
+def alignment_sections(mode: ModeName) -> list[Section]:
+    """Sections of the grid whose rows, and the stretch from one to the next, are a few bytes wider."""
+    found = []
+    if mode != "quick":
+        for width, more in product(_ALIGNED_WIDTHS, _ELEMENT_BYTES):
+            extent = Extent(width + more, _ALIGNED_ROWS)
+            apart, tight = _strided(2 * extent.width_bytes), _tight(extent)
+            found.append(Section(extent, apart, tight, methods=_ALIGNMENT_METHODS))
+            found.append(Section(extent, tight, apart, methods=_ALIGNMENT_METHODS))
+    return found
+
+
+def wide_sections(mode: ModeName, shares_host_memory: bool) -> list[Section]:
+    """Sections of wide rows, 32 MiB in all, for pageable memory; with ``full`` the grid has them."""
+    if mode != "default" or shares_host_memory:
+        return []
+    apart, tight = _strided(2 * _WIDE.width_bytes), _tight(_WIDE)
+    return [Section(_WIDE, *places) for places in ((apart, tight), (tight, apart), (apart, apart))]
 
 
 def known_sections(mode: ModeName, bounds: Bounds) -> list[Section]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from isthmus.model.curve import is_resolved
-from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.model.phrases import MEMORY_KINDS
 from isthmus.model.resample import Draws, interval_of, resampled_medians
 from isthmus.record import Case, Interval, Run, median_interval
 
@@ -172,7 +172,7 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
 
 
 def _rank(kind: str) -> tuple[int, str]:
-    order = list(MEMORY_NAMES)
+    order = MEMORY_KINDS
     return (order.index(kind) if kind in order else len(order), kind)
 
 

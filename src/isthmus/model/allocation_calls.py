@@ -1,10 +1,11 @@
 """What giving memory back costs, small blocks beside another, and the first calls of a process, in sentences."""
 
-from isthmus.model.allocation import AllocationCosts
+from isthmus.language import clauses, enumerated, say, sentences
+from isthmus.model.allocation import AllocationCosts, Phase, SizedCost
 from isthmus.model.allocation_words import how_many_times, shown_size
 from isthmus.model.cost_ratio import cost_ratio
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import enumerated, memory_name
+from isthmus.model.phrases import memory_name
 from isthmus.record import format_bytes, format_seconds
 
 __all__ = ["beside_finding", "first_call_finding", "freeing_finding"]
@@ -31,12 +32,16 @@ def freeing_finding(costs: AllocationCosts) -> Finding | None:
     size = shown_size(sizes)
     parts = []
     for kind, (free, allocate) in found.items():
-        against = [f"{how_many_times(float(free.row(size)[0] / allocate.row(size)[0]))} what allocating it takes"]
+        memory, time = memory_name(kind), format_seconds(free.at(size).median)
+        allocating = how_many_times(float(free.row(size)[0] / allocate.row(size)[0]))
         gap = cost_ratio(free, costs.phase("malloc", "free"))
         if gap and size in gap.sizes:
-            against.append(f"{how_many_times(gap.at(size).median)} what free takes")
-        parts.append(f"{memory_name(kind)} {format_seconds(free.at(size).median)} ({', '.join(against)})")
-    return Finding("info", "allocation_free", f"Giving {format_bytes(size)} back takes: {'; '.join(parts)}.")
+            against = how_many_times(gap.at(size).median)
+            parts.append(say("allocation.freed_both", memory=memory, time=time, allocating=allocating, free=against))
+        else:
+            parts.append(say("allocation.freed", memory=memory, time=time, allocating=allocating))
+    text = say("allocation.giving_back", size=format_bytes(size), kinds=clauses(parts))
+    return Finding("info", "allocation_free", text)
 
 
 def beside_finding(costs: AllocationCosts) -> Finding | None:
@@ -51,56 +56,74 @@ def beside_finding(costs: AllocationCosts) -> Finding | None:
         if not carved:
             others.append(memory_name(kind))
             continue
-        first, last = carved[0], carved[-1]
-        gains.append(
-            f"{memory_name(kind)} comes in {format_seconds(beside.at(first).median)} in place of "
-            f"{format_seconds(alone.at(first).median)} at {format_bytes(first)}, and at {format_bytes(last)} in "
-            f"{format_seconds(beside.at(last).median)} in place of {format_seconds(alone.at(last).median)}"
-        )
+        gains.append(_carved(memory_name(kind), alone, beside, carved[0], carved[-1]))
+    same = enumerated(others)
     if not gains:
-        same = f"A small block that is held makes no other of its kind twice as fast to get: {enumerated(others)}."
-        return Finding("info", "allocation_beside", same) if others else None
-    text = f"While a small block of the kind is held, {'; '.join(gains)}."
-    text += f" It makes no such difference to {enumerated(others)}." if others else ""
+        return Finding("info", "allocation_beside", say("allocation.none_carved", kinds=same)) if others else None
+    text = say("allocation.while_held", kinds=clauses(gains))
     return Finding(
         "info",
         "allocation_beside",
-        text,
-        cause="The driver carves small blocks out of a larger one, which it gets with the first of them and gives back "
-        "with the last.",
-        fix="Keep one small block of the kind for as long as others come and go.",
+        sentences([text, say("allocation.others_not_carved", kinds=same) if others else ""]),
+        cause=say("allocation.carved_cause"),
+        fix=say("allocation.carved_fix"),
+    )
+
+
+def _carved(memory: str, alone: SizedCost, beside: SizedCost, first: int, last: int) -> str:
+    """What blocks of two sizes, or of one, take beside another one and alone."""
+    (first_alone, first_beside), (last_alone, last_beside) = (
+        [format_seconds(each.at(size).median) for each in (alone, beside)] for size in (first, last)
+    )
+    if first == last:
+        size = format_bytes(first)
+        return say("allocation.carved_once", memory=memory, size=size, beside=first_beside, alone=first_alone)
+    return say(
+        "allocation.carved",
+        memory=memory,
+        first=format_bytes(first),
+        first_beside=first_beside,
+        first_alone=first_alone,
+        last=format_bytes(last),
+        last_beside=last_beside,
+        last_alone=last_alone,
     )
 
 
 def first_call_finding(costs: AllocationCosts) -> Finding | None:
     """What the process pays once; None where no first call was timed."""
-    sentences = []
+    parts = []
     if costs.open_device is not None:
-        opened = format_seconds(costs.open_device)
-        sentences.append(f"Opening the device, which loads the driver and creates the context, took {opened}.")
+        parts.append(say("allocation.opening", time=format_seconds(costs.open_device)))
     slow = _slow_starts(costs)
     if slow:
-        names = [
-            f"{memory_name(kind)} ({phase}) {format_seconds(seconds)} where later ones take {format_seconds(later)}"
+        named = [
+            say(
+                "allocation.slow_start",
+                memory=memory_name(kind),
+                phase=say(f"allocation.phase_{phase}"),
+                time=format_seconds(seconds),
+                later=format_seconds(later),
+            )
             for kind, phase, seconds, later in slow[:_MOST_NAMED]
         ]
-        more = f"; {len(slow) - _MOST_NAMED} more are in the table" if len(slow) > _MOST_NAMED else ""
-        sentences.append(
-            f"First calls of the process that take at least twice as long as later ones: {'; '.join(names)}{more}. "
-            "Each was timed once, so how much of that is chance cannot be told."
-        )
+        parts.append(say("allocation.slow_starts", calls=clauses(named)))
+        if len(slow) > _MOST_NAMED:
+            parts.append(say("allocation.more_slow_starts", count=len(slow) - _MOST_NAMED))
+        parts.append(say("allocation.timed_once"))
     elif costs.first:
-        sentences.append("No kind's first call took twice as long as later ones.")
-    if not sentences:
+        parts.append(say("allocation.no_slow_start"))
+    if not parts:
         return None
-    fix = "Open the device and allocate once while the program starts, and leave both out of measurements."
     once = slow or costs.open_device is not None
-    return Finding("info", "allocation_first_call", " ".join(sentences), fix=fix if once else "")
+    return Finding(
+        "info", "allocation_first_call", sentences(parts), fix=say("allocation.first_call_fix") if once else ""
+    )
 
 
-def _slow_starts(costs: AllocationCosts) -> list[tuple[str, str, float, float]]:
+def _slow_starts(costs: AllocationCosts) -> list[tuple[str, Phase, float, float]]:
     """Kind, phase, seconds of the first call and of later ones; those that lose the most time first."""
-    slow: list[tuple[str, str, float, float]] = []
+    slow: list[tuple[str, Phase, float, float]] = []
     for (kind, phase), (size, seconds) in costs.first.items():
         later = costs.phase(kind, phase)
         if later and size in later.sizes and seconds >= _SLOW_START * later.at(size).high:

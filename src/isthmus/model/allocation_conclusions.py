@@ -1,12 +1,13 @@
 """What the allocation experiment says: all its findings, and what to take away in two sentences."""
 
+from isthmus.language import say, sentences
 from isthmus.model.allocation import AllocationCosts, allocation_costs
 from isthmus.model.allocation_calls import beside_finding, first_call_finding, freeing_finding
 from isthmus.model.allocation_device import device_memory_findings
 from isthmus.model.allocation_host import host_memory_findings
 from isthmus.model.allocation_pinning import cheapest_pinned_finding
 from isthmus.model.allocation_words import how_many_times, shown_size
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.phrases import memory_name
 from isthmus.model.pinned_ways import pinned_choices
 from isthmus.record import Run, format_bytes, format_seconds
@@ -30,47 +31,55 @@ def allocation_findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def allocation_verdict(run: Run) -> str:
-    """What to take away about the cost of memory; empty where none was measured."""
+def allocation_verdict(run: Run) -> Takeaway | None:
+    """What to take away about the cost of memory; None where none was measured."""
     costs = allocation_costs(run)
     if costs is None or not costs.curves:
-        return ""
-    return (
-        " ".join(filter(None, (_host(costs), _device(costs))))
-        or "memory was allocated, but no kind of it from allocation to release."
-    )
+        return None
+    host, advice = _host(costs)
+    return Takeaway(sentences([host, _device(costs)]) or say("allocation.nothing_whole"), advice)
 
 
-def _host(costs: AllocationCosts) -> str:
+def _host(costs: AllocationCosts) -> tuple[str, str]:
+    """What memory of the host costs and what follows; both may be empty."""
     wholes = ((kind, costs.whole(kind)) for kind in ("pinned", "pageable", "malloc"))
     found = ((kind, whole, shown_size(whole.sizes)) for kind, whole in wholes if whole)
     kind, whole, size = next((each for each in found if not costs.pages_absent(each[0], each[2])), ("", None, 0))
     if whole is None:
-        return ""
+        return "", ""
     cost = whole.at(size).median
-    text = f"{format_bytes(size)} of {memory_name(kind)} cost {format_seconds(cost)} from allocation to release"
+    words = {"size": format_bytes(size), "memory": memory_name(kind), "time": format_seconds(cost)}
+    if kind != "pinned":
+        return say("allocation.cost", **words), ""
     choice = next((choice for choice in pinned_choices(costs) if choice.bytes == size), None)
-    if kind != "pinned" or choice is None:
-        return f"{text}." if kind != "pinned" else f"{text}, so keep such buffers."
+    if choice is None:
+        return say("allocation.cost", **words), say("allocation.keep")
     best = choice.cheapest[0]
     if len(choice.cheapest) > 1:
-        return f"{text}, and no other way is certainly cheaper; keep such buffers."
+        return say("allocation.cost_tied", **words), say("allocation.keep")
     if best == "pinned":
-        return f"{text}, less than any other way to lock as much; keep such buffers."
-    ratio = cost / choice.costs[best].median
-    return (
-        f"{text}, {how_many_times(ratio)} as much as {memory_name(best)} "
-        f"({format_seconds(choice.costs[best].median)}); keep such buffers, and get large ones that way."
+        return say("allocation.cost_least", **words), say("allocation.keep")
+    other = choice.costs[best].median
+    text = say(
+        "allocation.cost_against",
+        **words,
+        times=how_many_times(cost / other),
+        way=memory_name(best),
+        other=format_seconds(other),
     )
+    return text, say("allocation.keep_and_get", way=memory_name(best))
 
 
 def _device(costs: AllocationCosts) -> str:
-    device = costs.whole("device")
+    device, pool = costs.whole("device"), costs.whole("device_pool")
     if device is None:
         return ""
     size = shown_size(device.sizes)
-    text = f"As much device memory takes {format_seconds(device.at(size).median)}"
-    pool = costs.whole("device_pool")
+    words = {
+        "size": format_bytes(size),
+        "memory": memory_name("device"),
+        "time": format_seconds(device.at(size).median),
+    }
     if pool and size in pool.sizes:
-        text += f", from the warm pool {format_seconds(pool.at(size).median)}"
-    return f"{text}."
+        return say("allocation.cost_pooled", **words, pool=format_seconds(pool.at(size).median))
+    return say("allocation.cost", **words)

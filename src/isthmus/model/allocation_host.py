@@ -1,11 +1,17 @@
 """What host memory costs, in sentences: pageable and pinned memory, huge pages, managed memory."""
 
+from isthmus.language import capitalised, clauses, enumerated, say, sentences
 from isthmus.model.allocation import AllocationCosts, Phase
-from isthmus.model.allocation_words import costs_text, how_many_times, ratio_range, shown_size, within_text
-from isthmus.model.cost_fit import fit_cost
+from isthmus.model.allocation_words import (
+    cost_words,
+    how_many_times,
+    ratio_range,
+    shown_size,
+    steps_sentence,
+)
 from isthmus.model.cost_ratio import cost_ratio
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import capitalised, enumerated, memory_name
+from isthmus.model.phrases import memory_name
 from isthmus.model.shape import LARGE_BYTES
 from isthmus.record import MIB, Run, format_bytes, format_seconds
 
@@ -27,60 +33,54 @@ def host_memory_findings(run: Run, costs: AllocationCosts) -> list[Finding]:
 def _pageable(costs: AllocationCosts) -> Finding | None:
     allocate, free = costs.find("malloc", "allocate"), costs.find("malloc", "free")
     touch, whole = costs.find("pageable", "touch"), costs.whole("pageable")
-    sentences = []
-    if allocate:
-        sentences.append(f"malloc {costs_text(allocate)}{f'; free {costs_text(free)}' if free else ''}.")
+    parts = []
+    if allocate and free:
+        parts.append(say("allocation.malloc_free", allocate=cost_words(allocate), free=cost_words(free)))
+    elif allocate:
+        parts.append(say("allocation.malloc", allocate=cost_words(allocate)))
     if touch:
-        sentences.append(f"The first touch of fresh pages {costs_text(touch)}.")
+        parts.append(say("allocation.first_touch", touch=cost_words(touch)))
     if whole:
         size = shown_size(whole.sizes)
-        sentences.append(
-            f"So {format_bytes(size)} of fresh pageable memory that is used cost "
-            f"{format_seconds(whole.at(size).median)} from allocation to release."
-        )
-    if not sentences:
+        time = format_seconds(whole.at(size).median)
+        parts.append(say("allocation.fresh_whole", size=format_bytes(size), time=time))
+    if not parts:
         return None
-    cause = "Allocating reserves addresses; the kernel finds and clears each page when it is touched first."
-    return Finding("info", "allocation_pageable", " ".join(sentences), cause if touch else "")
+    cause = say("allocation.first_touch_cause") if touch else ""
+    return Finding("info", "allocation_pageable", sentences(parts), cause)
 
 
 def _pinned(costs: AllocationCosts) -> Finding | None:
-    allocate, free, whole = costs.find("pinned", "allocate"), costs.find("pinned", "free"), costs.whole("pinned")
-    if allocate is None:
+    steps = steps_sentence(costs, "pinned", say("allocation.touched"))
+    if not steps:
         return None
-    touch = costs.find("pinned", "touch")
-    text = f"Allocating pinned memory {costs_text(allocate)}"
-    text += f", its first touch {costs_text(touch)}" if touch else ""
-    text += f", freeing it {costs_text(free)}" if free else ""
-    text += f"{within_text(fit_cost(curve) for curve in (allocate, free) if curve)}."
+    parts = [steps]
     absent = False
+    whole = costs.whole("pinned")
     if whole:
         size = shown_size(whole.sizes)
         absent = costs.pages_absent("pinned", size)
-        text += f" At {format_bytes(size)} all of that takes {format_seconds(whole.at(size).median)}"
         against = [
-            f"{how_many_times(float(whole.row(size)[0] / other.row(size)[0]))} what {name}"
-            for other, name in (
-                (costs.calls("malloc"), "malloc and free take"),
-                (costs.whole("pageable"), "fresh pageable memory costs once it is touched"),
+            say(key, times=how_many_times(float(whole.row(size)[0] / other.row(size)[0])))
+            for key, other in (
+                ("allocation.times_malloc", costs.calls("malloc")),
+                ("allocation.times_fresh", costs.whole("pageable")),
             )
             if other and size in other.sizes
         ]
-        text += f": {' and '.join(against)}." if against else "."
+        said, time = format_bytes(size), format_seconds(whole.at(size).median)
+        if against:
+            parts.append(say("allocation.whole_against", size=said, time=time, against=enumerated(against)))
+        else:
+            parts.append(say("allocation.whole", size=said, time=time))
         if absent:
-            text += (
-                " That is far less than touching as much takes, so its pages are not there yet: what they cost comes "
-                "with their first use, which was not timed."
-            )
+            parts.append(say("allocation.pages_absent"))
     return Finding(
         "info",
         "allocation_pinned",
-        f"{text}{_like_pinned(costs)}",
+        sentences([*parts, _like_pinned(costs)]),
         cause=_pinned_cause(costs),
-        fix=""
-        if absent
-        else "Allocate pinned buffers once and keep them; a program that allocates one for each transfer pays this "
-        "every time.",
+        fix="" if absent else say("allocation.pinned_fix"),
     )
 
 
@@ -98,13 +98,13 @@ def _pinned_cause(costs: AllocationCosts) -> str:
     share = sum(parts) / float(pinned.row(size)[0])
     if share > _EXPLAINED[1]:
         return ""
-    text = (
-        f"At {format_bytes(size)} one thread's first touch of fresh pages takes {format_seconds(parts[0])} and locking "
-        f"pages that are there {format_seconds(parts[1])}, together {100 * share:.0f} % of what the allocation takes"
+    return say(
+        "allocation.explained" if share >= _EXPLAINED[0] else "allocation.rest_is_the_drivers",
+        size=format_bytes(size),
+        touch=format_seconds(parts[0]),
+        lock=format_seconds(parts[1]),
+        percent=100 * share,
     )
-    if share >= _EXPLAINED[0]:
-        return f"{text}: the driver has to find, clear and lock every page before the call returns."
-    return f"{text}; the rest is the driver's own."
 
 
 def _like_pinned(costs: AllocationCosts) -> str:
@@ -115,44 +115,45 @@ def _like_pinned(costs: AllocationCosts) -> str:
         if gap and gap.alike:
             same.append(memory_name(kind))
         elif gap and gap.unknown:
-            other.append(f"{memory_name(kind)} cannot be told from it")
+            other.append(say("allocation.unlike_unknown", memory=memory_name(kind)))
         elif gap:
-            other.append(f"{memory_name(kind)} costs {ratio_range(gap)} as much")
-    parts = [f"{enumerated(same)} {'cost' if len(same) > 1 else 'costs'} the same within 5 %"] if same else []
-    text = "; ".join([*parts, *other])
-    return f" {capitalised(text)} (sizes from 1 MiB on)." if text else ""
+            other.append(say("allocation.unlike", memory=memory_name(kind), times=ratio_range(gap)))
+    alike = [say("allocation.alike", count=len(same), memory=enumerated(same))] if same else []
+    kinds = clauses([*alike, *other])
+    return say("allocation.like_pinned", kinds=capitalised(kinds)) if kinds else ""
 
 
 def _huge_pages(run: Run, costs: AllocationCosts) -> Finding | None:
     pairs: tuple[tuple[str, Phase, str, str], ...] = (
-        ("pageable", "touch", "pageable_huge", "the first touch"),
-        ("registered", "allocate", "registered_huge", "registering"),
-        ("touched_registered", "allocate", "touched_registered_huge", "touching with many threads and registering"),
+        ("pageable", "touch", "pageable_huge", say("allocation.touching_first")),
+        ("registered", "allocate", "registered_huge", say("allocation.registering")),
+        ("touched_registered", "allocate", "touched_registered_huge", say("allocation.touching_and_registering")),
     )
     gains, helpful = [], set()
-    for plain, phase, huge, name in pairs:
+    for plain, phase, huge, doing in pairs:
         gap = cost_ratio(costs.phase(plain, phase), costs.phase(huge, phase), least_bytes=_HUGE_FROM)
         if gap is None:
             continue
         if gap.alike or not gap.told_apart:
-            gains.append(f"no certain difference to {name}")
+            gains.append(say("allocation.huge_alike", doing=doing))
         elif gap.span[1] < 1:
-            gains.append(f"{name} {ratio_range(gap.inverse)} slower")
+            gains.append(say("allocation.huge_slower", doing=doing, times=ratio_range(gap.inverse)))
         else:
-            gains.append(f"{name} {ratio_range(gap)} as fast")
+            gains.append(say("allocation.huge_faster", doing=doing, times=ratio_range(gap)))
             helpful |= {plain} if gap.typical > 1 else set()
     if not gains:
         return None
     memory = run.fingerprint.host.memory
-    pages = f"{format_bytes(memory.huge_page_bytes)} in place of {format_bytes(memory.page_bytes)}"
+    cause = ""
+    if helpful & _TOUCHED and memory.huge_page_bytes:
+        pages = {"huge": format_bytes(memory.huge_page_bytes), "plain": format_bytes(memory.page_bytes)}
+        cause = say("allocation.huge_cause", **pages)
     return Finding(
         "info",
         "allocation_huge_pages",
-        f"Huge pages make {enumerated(gains)} (sizes from 4 MiB on).",
-        cause=f"A page fault then fetches {pages}." if helpful & _TOUCHED and memory.huge_page_bytes else "",
-        fix="Ask for huge pages with madvise(MADV_HUGEPAGE) for buffers of 4 MiB and more, before they are touched."
-        if helpful
-        else "",
+        say("allocation.huge_pages", gains=enumerated(gains)),
+        cause=cause,
+        fix=say("allocation.huge_fix") if helpful else "",
     )
 
 
@@ -161,21 +162,17 @@ _TOUCHED = {"pageable", "touched_registered"}
 
 
 def _managed(costs: AllocationCosts) -> Finding | None:
-    allocate, free = costs.find("managed", "allocate"), costs.find("managed", "free")
-    if allocate is None:
+    steps = steps_sentence(costs, "managed", say("allocation.touched_by_host"))
+    if not steps:
         return None
-    touch = costs.find("managed", "touch")
-    text = f"Allocating managed memory {costs_text(allocate)}"
-    text += f", its first touch by the host {costs_text(touch)}" if touch else ""
-    text += f", freeing it {costs_text(free)}" if free else ""
+    against = ""
     gap = cost_ratio(costs.whole("managed"), costs.whole("pageable"))
     if gap:
         size = shown_size(gap.sizes)
         ratio = gap.at(size)
-        text += f"; used by the host, {format_bytes(size)} of it cost "
-        text += (
-            "what fresh pageable memory does, as far as the intervals tell"
+        against = (
+            say("allocation.managed_alike", size=format_bytes(size))
             if ratio.low <= 1 <= ratio.high
-            else f"{how_many_times(ratio.median)} what fresh pageable memory does"
+            else say("allocation.managed_times", size=format_bytes(size), times=how_many_times(ratio.median))
         )
-    return Finding("info", "allocation_managed", f"{text}.")
+    return Finding("info", "allocation_managed", sentences([steps, against]))

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import capitalised, clauses, enumerated, say, sentences
 from isthmus.model.allocation import AllocationCosts
 from isthmus.model.allocation_words import shown_size
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_name
+from isthmus.model.phrases import about_bytes, memory_name
 from isthmus.model.pinned_ways import EXISTING, PinnedChoice, pinned_choices, pinned_crossovers
 from isthmus.model.shape import LARGE_BYTES
 from isthmus.record import Run, format_bytes, format_seconds
@@ -21,60 +22,61 @@ def cheapest_pinned_finding(run: Run, costs: AllocationCosts) -> Finding | None:
     if not choices:
         return None
     shown = next(choice for choice in choices if choice.bytes == shown_size(choice.bytes for choice in choices))
-    sentences = [_ranges(choices)]
-    crossing = _crossing(costs, choices)
-    if crossing:
-        sentences.append(crossing)
     dearest_last = sorted(shown.costs.items(), key=lambda item: item[1].median)
-    prices = [f"{format_seconds(cost.median)} as {memory_name(way)}" for way, cost in dearest_last if way != EXISTING]
-    sentences.append(f"{format_bytes(shown.bytes)} cost {', '.join(prices)}.")
+    prices = [
+        say("allocation.price", time=format_seconds(cost.median), memory=memory_name(way))
+        for way, cost in dearest_last
+        if way != EXISTING
+    ]
+    listed = say("common.comma").join(prices)
+    parts = [
+        _ranges(choices),
+        _crossing(costs, choices),
+        say("allocation.prices", size=format_bytes(shown.bytes), prices=listed),
+    ]
     existing = shown.costs.get(EXISTING)
     if existing:
-        sentences.append(
-            f"Registering as much memory that exists already, and undoing it, takes {format_seconds(existing.median)}."
-        )
+        parts.append(say("allocation.registering_existing", time=format_seconds(existing.median)))
     if run.fingerprint.device.shares_host_memory:
-        sentences.append("The device shares the host's memory, so none has to be locked for its sake.")
-        return Finding("info", "allocation_cheapest_pinned", " ".join(sentences))
-    return Finding("info", "allocation_cheapest_pinned", " ".join(sentences), fix=_advice(shown))
+        parts.append(say("allocation.nothing_to_lock"))
+        return Finding("info", "allocation_cheapest_pinned", sentences(parts))
+    return Finding("info", "allocation_cheapest_pinned", sentences(parts), fix=_advice(shown))
 
 
 def _ranges(choices: Sequence[PinnedChoice]) -> str:
     """The cheapest way by ranges of sizes as a sentence; where the lead keeps changing, from 1 MiB on alone."""
     groups = _unbeaten(choices)
     if len(groups) <= _MOST_RANGES:
-        return (
-            "The way to new page-locked memory that none certainly beats, from allocation to release: "
-            f"{_listed(groups)}."
-        )
-    text = "No way to get page-locked memory is the cheapest at all sizes"
+        return say("allocation.unbeaten", ways=_listed(groups))
     large = _unbeaten([choice for choice in choices if choice.bytes >= LARGE_BYTES])
     if not large or len(large) > _MOST_RANGES:
-        return f"{text}; the table has them by size."
+        return say("allocation.none_cheapest")
     listed = _names(large[0][0]) if len(large) == 1 else _listed(large)
-    return f"{text}; from {format_bytes(large[0][1])} on it is {listed}."
+    return say("allocation.none_cheapest_but_large", size=format_bytes(large[0][1]), ways=listed)
 
 
 def _listed(groups: Sequence[tuple[list[str], int, int]]) -> str:
     """``up to 1 MiB pinned memory; from 4 MiB on registered memory``."""
     texts = []
     for index, (ways, first, last) in enumerate(groups):
-        name = _names(ways)
+        names = _names(ways)
         if len(groups) == 1:
-            texts.append(f"{name}, at every size measured")
+            texts.append(say("allocation.at_every_size", ways=names))
         elif index == 0 and first < last:
-            texts.append(f"up to {format_bytes(last)} {name}")
+            texts.append(say("allocation.up_to", size=format_bytes(last), ways=names))
         elif index == len(groups) - 1:
-            texts.append(f"from {format_bytes(first)} on {name}")
+            texts.append(say("allocation.from", size=format_bytes(first), ways=names))
+        elif first == last:
+            texts.append(say("allocation.at", size=format_bytes(first), ways=names))
         else:
-            span = f"at {format_bytes(first)}" if first == last else f"{format_bytes(first)} to {format_bytes(last)}"
-            texts.append(f"{span} {name}")
-    return "; ".join(texts)
+            span = say("common.range", low=format_bytes(first), high=format_bytes(last))
+            texts.append(say("allocation.between", sizes=span, ways=names))
+    return clauses(texts)
 
 
 def _names(ways: Sequence[str]) -> str:
-    name = enumerated([memory_name(way) for way in ways], "or")
-    return f"{name} (which of them cannot be told)" if len(ways) > 1 else name
+    names = enumerated([memory_name(way) for way in ways], "or")
+    return say("allocation.one_of", ways=names) if len(ways) > 1 else names
 
 
 def _unbeaten(choices: Sequence[PinnedChoice]) -> list[tuple[list[str], int, int]]:
@@ -96,23 +98,17 @@ def _crossing(costs: AllocationCosts, choices: Sequence[PinnedChoice]) -> str:
     for crossover in pinned_crossovers(costs):
         threshold = crossover.threshold
         if (crossover.incumbent, crossover.challenger) == ("pinned", winner) and threshold.state == "from":
+            words = {"way": capitalised(memory_name(winner)), "size": about_bytes(threshold.value)}
             low, high = about_bytes(threshold.low), about_bytes(threshold.high)
-            span = "" if low == high else f" (95 % interval {low} to {high})"
             if not threshold.certain:
-                span = ", though not for certain"
-            at = about_bytes(threshold.value)
-            return f"{capitalised(memory_name(winner))} overtakes pinned memory at {at}{span}."
+                return say("allocation.overtakes_perhaps", **words)
+            if low == high:
+                return say("allocation.overtakes", **words)
+            return say("allocation.overtakes_within", **words, low=low, high=high)
     return ""
 
 
 def _advice(shown: PinnedChoice) -> str:
     if len(shown.cheapest) > 1:
-        return "Take whichever is simpler, and keep the buffer."
-    advice = {
-        "pinned": "Ask the driver for pinned memory, and keep the buffer.",
-        "touched_registered": "Map large buffers, let many threads touch them and register them, in place of asking "
-        "the driver for pinned memory.",
-        "touched_registered_huge": "Map large buffers, ask for huge pages with madvise(MADV_HUGEPAGE), let many "
-        "threads touch them and register them, in place of asking the driver for pinned memory.",
-    }
-    return f"{advice[shown.cheapest[0]]} Register memory that exists already where it is."
+        return say("allocation.take_whichever")
+    return sentences([say(f"allocation.get_{shown.cheapest[0]}"), say("allocation.register_existing")])

@@ -3,13 +3,23 @@
 import math
 from collections.abc import Iterable
 
-from isthmus.model.allocation import CostCurve
+from isthmus.language import enumerated, in_brackets, say
+from isthmus.model.allocation import PHASES, AllocationCosts, CostCurve
 from isthmus.model.cost_fit import CostFit, CostPiece, fit_cost
 from isthmus.model.cost_ratio import CostRatio
-from isthmus.model.phrases import enumerated, times
+from isthmus.model.phrases import memory_name
 from isthmus.record import MIB, format_bytes, format_seconds
 
-__all__ = ["SHOWN_BYTES", "costs_text", "how_many_times", "ratio_range", "shown_size", "within_text"]
+__all__ = [
+    "SHOWN_BYTES",
+    "cost_words",
+    "factor_words",
+    "how_many_times",
+    "ratio_range",
+    "shown_size",
+    "steps_sentence",
+    "times_span",
+]
 
 # Large enough that the part for each byte counts, small enough that every machine measures it.
 SHOWN_BYTES = 64 * MIB
@@ -17,68 +27,121 @@ SHOWN_BYTES = 64 * MIB
 _GROWN = 10
 
 
-def costs_text(curve: CostCurve) -> str:
-    """What a curve costs, as the rest of a sentence: ``takes 0.50 ms plus 0.36 ms per MiB``."""
+def cost_words(curve: CostCurve) -> str:
+    """What a curve costs, which a sentence names: ``0.50 ms plus 0.36 ms per MiB``."""
     pieces = fit_cost(curve).pieces
     if not pieces:
-        return f"takes {_places_text(curve)}"
+        return _places(curve)
     first, last = pieces[0], pieces[-1]
     if len(pieces) == 1:
-        return f"takes {_piece_text(first)}{' whatever the size' if first.flat else ''}"
-    return (
-        f"takes {_piece_text(first)} up to {format_bytes(first.to_bytes)} and {_piece_text(last)} from "
-        f"{format_bytes(last.from_bytes)} on"
+        return say("allocation.flat", fixed=_piece(first)) if first.flat else _piece(first)
+    return say(
+        "allocation.two_lines",
+        first=_piece(first),
+        end=format_bytes(first.to_bytes),
+        second=_piece(last),
+        start=format_bytes(last.from_bytes),
     )
 
 
-def _places_text(curve: CostCurve) -> str:
+def _places(curve: CostCurve) -> str:
     """Where no line will do: the times at the smallest size, at 1 MiB and at the largest."""
     first, last = curve.points[0], curve.points[-1]
-    middle = curve.at(MIB)
-    points = dict.fromkeys(point for point in (first, middle, last) if point)
-    places = [f"{format_seconds(point.seconds.median)} at {format_bytes(point.bytes)}" for point in points]
-    text = enumerated(places)
-    if last.seconds.median >= _GROWN * first.seconds.median:
-        text += f" ({format_seconds(last.seconds.median / last.bytes * MIB)} per MiB there)"
-    return text
+    points = dict.fromkeys(point for point in (first, curve.at(MIB), last) if point)
+    places = enumerated(
+        [
+            say("allocation.place", time=format_seconds(point.seconds.median), size=format_bytes(point.bytes))
+            for point in points
+        ]
+    )
+    if last.seconds.median < _GROWN * first.seconds.median:
+        return places
+    return say("allocation.grown", places=places, per_mib=format_seconds(last.seconds.median / last.bytes * MIB))
 
 
-def _piece_text(piece: CostPiece) -> str:
+def _piece(piece: CostPiece) -> str:
+    fixed, per_mib = format_seconds(piece.fixed.median), format_seconds(piece.per_byte.median * MIB)
     if piece.flat:
-        return format_seconds(piece.fixed.median)
-    per_mib = f"{format_seconds(piece.per_byte.median * MIB)} per MiB"
-    return per_mib if piece.proportional else f"{format_seconds(piece.fixed.median)} plus {per_mib}"
+        return fixed
+    if piece.proportional:
+        return say("allocation.per_mib", per_mib=per_mib)
+    return say("allocation.line", fixed=fixed, per_mib=per_mib)
 
 
-def within_text(fits: Iterable[CostFit]) -> str:
+def _within(fits: Iterable[CostFit]) -> str:
     """How close those lines are that describe their points: ``(every size within 3 %)``; empty without any."""
     pieces = [piece for fit in fits for piece in fit.pieces]
     if not pieces:
         return ""
+    percent = max(1, math.ceil(100 * max(piece.deviation for piece in pieces)))
     outliers = sorted({size for piece in pieces for size in piece.outliers})
-    sizes = f"all sizes but {enumerated([format_bytes(size) for size in outliers])}" if outliers else "every size"
-    return f" ({sizes} within {max(1, math.ceil(100 * max(piece.deviation for piece in pieces)))} %)"
+    if not outliers:
+        return in_brackets(say("allocation.within", percent=percent))
+    sizes = enumerated([format_bytes(size) for size in outliers])
+    return in_brackets(say("allocation.within_but", percent=percent, sizes=sizes))
+
+
+def steps_sentence(costs: AllocationCosts, kind: str, touching: str = "") -> str:
+    """What getting memory, touching it first and freeing it cost; empty where getting it was not measured.
+
+    `touching` names the first touch, which a curve's cost is of.
+    """
+    allocate, touch, free = (costs.find(kind, phase) for phase in PHASES)
+    if allocate is None:
+        return ""
+    words = {
+        "memory": memory_name(kind),
+        "allocate": cost_words(allocate),
+        "within": _within(fit_cost(curve) for curve in (allocate, free) if curve),
+    }
+    if touch and free:
+        return say(
+            "allocation.allocate_touch_free", touching=touching, touch=cost_words(touch), free=cost_words(free), **words
+        )
+    if touch:
+        return say("allocation.allocate_touch", touching=touching, touch=cost_words(touch), **words)
+    if free:
+        return say("allocation.allocate_free", free=cost_words(free), **words)
+    return say("allocation.allocate", **words)
+
+
+def factor_words(ratio: float) -> str:
+    """A factor as people say it, two digits where it is huge or tiny: ``1.2``, ``7,400``, ``<0.001``."""
+    if ratio < 0.00095:
+        return "<0.001"
+    if ratio < 0.0995:
+        return f"{ratio:.2g}"
+    if ratio < 1.5:
+        return f"{ratio:.2f}"
+    if ratio < 9.95:
+        return f"{ratio:.1f}"
+    return f"{ratio:.0f}" if ratio < 999.5 else f"{float(f'{ratio:.2g}'):,.0f}"
 
 
 def how_many_times(ratio: float) -> str:
-    """A factor as people say it, two digits where it is huge or tiny: ``1.2 times``, ``7,400 times``."""
-    if ratio < 0.00095:
-        return "under 0.001 times"
-    if ratio < 0.0995:
-        return f"{ratio:.2g} times"
-    if ratio < 999.5:
-        return times(ratio, ratio)
-    return f"{float(f'{ratio:.2g}'):,.0f} times"
+    """``1.2 times``, ``7,400 times``."""
+    return say("common.times", factor=factor_words(ratio))
+
+
+def times_span(gap: CostRatio) -> str:
+    """The smallest and the largest ratio: ``3.1 to 7.2 times``."""
+    low, high = map(factor_words, gap.span)
+    return say("common.times", factor=low) if low == high else say("common.times_range", low=low, high=high)
 
 
 def ratio_range(gap: CostRatio) -> str:
     """The smallest and the largest ratio with their sizes: ``0.80 (at 256 MiB) to 1.55 times (at 1 MiB)``."""
     by_ratio = sorted(zip((ratio.median for ratio in gap.ratios), gap.sizes, strict=True))
     (low, low_size), (high, high_size) = by_ratio[0], by_ratio[-1]
-    first, last = how_many_times(low), how_many_times(high)
-    if first == last:
-        return first
-    return f"{first.removesuffix(' times')} (at {format_bytes(low_size)}) to {last} (at {format_bytes(high_size)})"
+    if factor_words(low) == factor_words(high):
+        return how_many_times(low)
+    return say(
+        "allocation.range_with_sizes",
+        low=factor_words(low),
+        low_size=format_bytes(low_size),
+        high=factor_words(high),
+        high_size=format_bytes(high_size),
+    )
 
 
 def shown_size(sizes: Iterable[int]) -> int:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.model.both_ways import both_ways_findings
 from isthmus.model.contrast import contrast
 from isthmus.model.curve import ONE_WAY, Curve, bandwidth_curves, find
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.memory_kinds import memory_findings
 from isthmus.model.pageable import pageable_findings
 from isthmus.model.phrases import link_rate, moved_memory_name, times
@@ -21,24 +22,25 @@ def bandwidth_findings(run: Run) -> list[Finding]:
     return [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
 
 
-def bandwidth_verdict(run: Run) -> str:
-    """What to take away about rates; empty where none was measured."""
+def bandwidth_verdict(run: Run) -> Takeaway | None:
+    """What to take away about rates; None where none was measured."""
     curves = bandwidth_curves(run)
     kind = _main_kind(curves)
     if kind is None:
-        return ""
+        return None
     rates = {way: rate for way in ONE_WAY if (rate := _large_rate(find(curves, way, kind)))}
     if not rates:
-        return "no transfer of 1 MiB or more was measured, so nothing can be said about its rate."
-    ways = " and ".join(f"{format_rate(rate)} {way.upper()}" for way, rate in rates.items())
-    limit = link_rate(run)
-    share = (
-        f", {' and '.join(dict.fromkeys(f'{100 * rate / limit:.0f} %' for rate in rates.values()))} of the link"
-        if limit
-        else ""
-    )
-    text = f"{moved_memory_name(kind)} moves {ways}{share}."
-    return f"{text} {advice}" if (advice := _pageable_advice(curves)) else text
+        return Takeaway(capitalised(say("bandwidth.nothing_large")))
+    name = moved_memory_name(kind)
+    ways = enumerated([f"{format_rate(rate)} {way.upper()}" for way, rate in rates.items()])
+    text = say("bandwidth.moves", name=name, ways=ways)
+    if limit := link_rate(run):
+        shares = enumerated(list(dict.fromkeys(f"{100 * rate / limit:.0f} %" for rate in rates.values())))
+        text = say("bandwidth.moves_of_link", name=name, ways=ways, shares=shares)
+    advice = _pageable_advice(curves)
+    if advice is None:
+        return Takeaway(sentences([capitalised(text), say("bandwidth.pinned_gains_nothing")]))
+    return Takeaway(capitalised(text), advice)
 
 
 def _main_kind(curves: Sequence[Curve]) -> str | None:
@@ -59,7 +61,8 @@ def _large_rate(curve: Curve | None) -> float | None:
     return settled.rate.median if settled else curve.points[-1].rate.median
 
 
-def _pageable_advice(curves: Sequence[Curve]) -> str:
+def _pageable_advice(curves: Sequence[Curve]) -> str | None:
+    """What to do about pageable memory; None where pinned memory gains nothing certain, empty where none tells."""
     gaps, erratic = [], False
     for way in ONE_WAY:
         pinned, pageable = find(curves, way, "pinned"), find(curves, way, "pageable")
@@ -71,9 +74,5 @@ def _pageable_advice(curves: Sequence[Curve]) -> str:
         return ""
     low, high = min(min(gap.ratios) for gap in gaps), max(max(gap.ratios) for gap in gaps)
     if not any(gap.matters and gap.ratio > 1 for gap in gaps):
-        return "Pinned memory gains nothing certain over pageable memory here."
-    swing = " and steady where pageable memory is erratic" if erratic else ""
-    return (
-        f"From 1 MiB on pinned memory is {times(low, high)} as fast as pageable memory{swing}: "
-        "pin, or register, buffers that are transferred more than once."
-    )
+        return None
+    return say("bandwidth.pin_erratic" if erratic else "bandwidth.pin", times=times(low, high))

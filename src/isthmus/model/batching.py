@@ -7,11 +7,13 @@ from functools import cached_property
 
 import msgspec
 
+from isthmus.model.alignment import without_misaligned
 from isthmus.model.contrast import ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.model.method_cell import MethodCell, threads_that_pack
 from isthmus.model.method_table import MethodTable, method_table
-from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.model.once import once
+from isthmus.model.phrases import MEMORY_KINDS
 from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
 
 __all__ = [
@@ -123,8 +125,11 @@ class BatchingSurface:
         return {size: points[method] for size, points in sorted(found.items()) if method in points}
 
 
-def batching_surfaces(run: Run) -> list[BatchingSurface]:
+@once()
+def batching_surfaces(run: Run) -> Sequence[BatchingSurface]:
     """The surfaces of a run: scattered pieces first, then by memory and direction.
+
+    Cells that only show what alignment costs are left out: `alignment_pairs` has them.
 
     Mapped memory stands in for pinned memory where kernels reach no other, and counts as one of its methods.
     """
@@ -159,7 +164,7 @@ def _table(cases: Iterable[Case]) -> MethodTable:
 
 def _settings(runs: Iterable[Run]) -> dict[SettingKey, list[Case]]:
     groups: dict[SettingKey, list[Case]] = {}
-    for case in (case for run in runs for case in run.cases):
+    for case in (case for run in runs for case in without_misaligned(run.cases)):
         if case.experiment == "batching" and case.direction in ONE_WAY and (case.skipped or is_resolved(case)):
             memory = "pinned" if case.host_memory == "mapped" else case.host_memory
             groups.setdefault((case.direction, memory, case.host_layout, case.device_layout), []).append(_named(case))
@@ -198,7 +203,7 @@ def _cells(cases: Iterable[Case], target: float) -> dict[CellKey, BatchingCell]:
 
 
 def _place(surface: BatchingSurface) -> tuple[object, ...]:
-    kinds = list(MEMORY_NAMES)
+    kinds = MEMORY_KINDS
     kind = kinds.index(surface.host_memory) if surface.host_memory in kinds else len(kinds)
     layouts = ("scattered", "strided", "contiguous")
     ranks = [layouts.index(each) if each in layouts else 3 for each in (surface.host_layout, surface.device_layout)]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from isthmus.model.batching import LOOP, LOOPS, BatchingSurface
 from isthmus.model.contrast import ratio
 from isthmus.model.curve import Point
+from isthmus.model.once import once
 from isthmus.model.resample import resampled_medians
 from isthmus.model.threshold import Threshold, uses_threshold
 from isthmus.record import Interval
@@ -57,7 +58,8 @@ class CliffLook(NamedTuple):
     close: tuple[int, int] | None
 
 
-def batching_thresholds(surface: BatchingSurface, known_within: float) -> list[BatchingThreshold]:
+@once(kept=32)
+def batching_thresholds(surface: BatchingSurface, known_within: float) -> Sequence[BatchingThreshold]:
     """For each size and method that shares two numbers of pieces with the loop at least; by size, then method."""
     found = []
     for size in surface.sizes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.curve import ONE_WAY, Curve, find
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import settles
@@ -15,34 +16,36 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     both = find(curves, "both", "pinned")
     if both is None:
         return []
-    text = f"Pinned memory {settles(run, both)}"
+    text = settles(run, say("bandwidth.pinned_name"), both)
     last = both.points[-1]
     alone = [point for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (point := curve.at(last.bytes))]
     share = None
     if len(alone) == len(ONE_WAY):
         added = sum(point.rate.median for point in alone)
         share = last.rate.median / added
-        text += (
-            f"; at {format_bytes(last.bytes)} that is {100 * share:.0f} % of the two directions' own rates added up "
-            f"({format_rate(added)})"
-        )
-    text += "."
+        rate, size = format_rate(added), format_bytes(last.bytes)
+        text = say("bandwidth.both_of_sum", settles=text, size=size, percent=100 * share, rate=rate)
+    else:
+        text = say("bandwidth.sentence", text=text)
     each = [
         f"{format_rate(point.rate.median)} {way.upper()}"
         for way in ONE_WAY
         if (curve := find(curves, way, "pinned", duplex=True)) and (point := curve.at(last.bytes))
     ]
     if each:
-        text += f" Timed by the device itself, each way moves while the other runs: {' and '.join(each)}."
+        text = sentences([text, say("bandwidth.each_way", rates=enumerated(each))])
     if share is None or share >= 0.75:
         return [Finding("info", "both_ways", text)]
-    single = run.fingerprint.device.copy_engines == 1
+    engines = run.fingerprint.device.copy_engines
+    cause = ""
+    if engines:
+        cause = say("bandwidth.single_engine") if engines == 1 else say("bandwidth.several_engines", count=engines)
     return [
         Finding(
             "warning",
             "both_ways",
             text,
-            cause="The device has a single copy engine, so the two directions take turns." if single else "",
-            fix="Do not count on overlapping the two directions on this machine.",
+            cause=cause,
+            fix=say("bandwidth.both_fix"),
         )
     ]

@@ -15,7 +15,7 @@ host's memory with what the same kernel takes on mapped memory.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from isthmus.model.breakeven_measured import Key, Totals
 from isthmus.model.resample import DRAWS, Draws
 from isthmus.record import Run
 
-__all__ = ["Derivation", "derived_totals"]
+__all__ = ["Derivation", "Missing", "derived_totals"]
 
 # Sums of straight lines in logarithms bend between the measured sizes; this many points an octave follow them.
 _POINTS_AN_OCTAVE = 4
@@ -58,11 +58,25 @@ _PROMISED = (USUAL, "pageable", "managed")
 
 
 @dataclass(frozen=True)
+class Missing:
+    """Why the costs of a way cannot be put together.
+
+    - ``no_time``: the run does not hold `term`.
+    - ``other_sizes``: the costs were measured at sizes outside of the range.
+    - ``unmap``, ``faults``, ``pinned_touch``: neither experiment times a step of the way: unmapping memory for each
+      kernel and mapping it again; page faults of the device; the first touch of pinned memory.
+    """
+
+    reason: Literal["no_time", "other_sizes", "unmap", "faults", "pinned_touch"]
+    term: Term | None = None
+
+
+@dataclass(frozen=True)
 class Derivation:
     """Totals of the ways whose costs the run holds, and for the others the reason."""
 
     totals: dict[Key, Totals]
-    missing: dict[Key, str]
+    missing: dict[Key, Missing]
     from_caches: bool  # copies are of data that caches may hold
 
 
@@ -71,7 +85,7 @@ def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Der
     costs = CostTable(run)
     sizes = _fine(first, last)
     totals: dict[Key, Totals] = {}
-    missing = {}
+    missing: dict[Key, Missing] = {}
     for case in cases:
         for way in _RECIPES:
             if reason := _missing_step(run, costs, way):
@@ -80,26 +94,27 @@ def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Der
             try:
                 found = _totals(run, costs, case.removesuffix("_in_place"), way, sizes)
             except Absent as absent:
-                missing[case, way] = str(absent)
+                missing[case, way] = Missing("no_time", absent.term)
                 continue
             if found.seconds:
                 totals[case, way] = found
             else:
-                missing[case, way] = "its costs were measured at other sizes"
+                missing[case, way] = Missing("other_sizes")
     return Derivation(totals, missing, costs.from_caches)
 
 
-def _missing_step(run: Run, costs: CostTable, way: str) -> str:
-    """A step of the way that neither experiment times; empty where there is none."""
+def _missing_step(run: Run, costs: CostTable, way: str) -> Missing | None:
+    """A step of the way that neither experiment times; None where there is none."""
     device = run.fingerprint.device
     # OpenCL hands such memory from host to kernel and back by calls of their own (clEnqueueUnmapMemObject and its kin).
     if device.backend == "opencl" and way in {"mapped", "managed"}:
-        return "neither experiment measures what it costs to unmap the memory for each kernel and to map it again"
+        return Missing("unmap")
     if way == "managed":
-        return "neither experiment measures what it costs when the device's accesses fault the pages over one by one"
+        return Missing("faults")
+    # This driver leaves the touch to its user.
     if device.backend == "opencl" and device.shares_host_memory and way == "pinned" and not costs.sizes(_touch(way)):
-        return "allocation does not measure the first touch of pinned memory, which this driver leaves to its user"
-    return ""
+        return Missing("pinned_touch")
+    return None
 
 
 def _totals(run: Run, costs: CostTable, work: str, way: str, sizes: Iterable[int]) -> Totals:

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import median
 from typing import Literal, NamedTuple
 
-from isthmus.model.breakeven import Derivation, derived_totals
+from isthmus.model.breakeven import Derivation, Missing, derived_totals
 from isthmus.model.breakeven_measured import Key, interpolated, measured_once, measured_totals
 from isthmus.model.breakeven_thresholds import Breakeven, Contest
+from isthmus.model.once import once
 from isthmus.model.threshold import Threshold
 from isthmus.record import Interval, Run
 
@@ -62,7 +62,7 @@ class ThresholdComparison:
     measured: Threshold
     derived: Threshold | None
     outcome: Outcome
-    missing: str = ""
+    missing: tuple[Missing, ...] = ()
     blame: Blame | None = None
     gap: float = math.nan
 
@@ -87,35 +87,14 @@ class BreakevenAnalysis:
     once: dict[Key, dict[int, Interval]]  # seconds of one use as they were measured, by size
     measured: Breakeven
     derived: Breakeven
-    missing: dict[Key, str]
+    missing: dict[Key, Missing]
     from_caches: bool  # derived from copies of data that caches may hold
     comparisons: tuple[ThresholdComparison, ...]
 
 
+@once()
 def analyse_breakeven(run: Run) -> BreakevenAnalysis | None:
-    """Everything that the breakeven experiment of a run says; None where it has no case that counts.
-
-    Kept for the runs asked last: findings, verdict and tables all want it, and it takes half a second.
-    """
-    return _analysis(_Same(run))
-
-
-class _Same:
-    """A run that is equal to itself alone, which makes it a key although it holds lists."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.run is self.run
-
-    def __hash__(self) -> int:
-        return id(self.run)
-
-
-@lru_cache(maxsize=8)
-def _analysis(same: _Same) -> BreakevenAnalysis | None:
-    run = same.run
+    """Everything that the breakeven experiment of a run says; None where it has no case that counts."""
     measured = Breakeven(measured_totals(run))
     sizes = sorted({size for totals in measured.totals.values() for size in totals.seconds})
     if not sizes:
@@ -145,7 +124,7 @@ def _compared(
     if other is None:
         ways = (contest.incumbent, contest.challenger)
         reasons = [derivation.missing[contest.case, way] for way in ways if (contest.case, way) in derivation.missing]
-        return ThresholdComparison(contest, found, None, "not_derived", missing="; ".join(dict.fromkeys(reasons)))
+        return ThresholdComparison(contest, found, None, "not_derived", missing=tuple(dict.fromkeys(reasons)))
     if "cannot_tell" in {found.state, other.state}:
         return ThresholdComparison(contest, found, other, "undecided")
     if _agree(found, other):
@@ -229,7 +208,7 @@ def _errors(
     for source in (measured, derived):
         totals = source.totals.get((case, way))
         further = interpolated(totals.further, size) if totals and totals.further else None
-        first = interpolated(totals.at(1), size) if totals else None
+        first = interpolated(source.seconds(case, way, 1), size)
         if further is None or first is None:
             return None
         both.append((float(further[0]), float(first[0] - further[0])))

@@ -27,17 +27,13 @@ class Term(NamedTuple):
     host_memory: str
     direction: Direction | None = None
 
-    def __str__(self) -> str:
-        way = f" {self.direction.upper()}" if self.direction else ""
-        kind = "pageable" if self.host_memory == USUAL else self.host_memory
-        return f"{self.method}{way} of {kind} memory"
-
 
 class Absent(Exception):
     """A run does not hold this term."""
 
     def __init__(self, term: Term) -> None:
-        super().__init__(f"the run holds no time for {term}")
+        super().__init__(term)
+        self.term = term
 
 
 class CostTable:

@@ -1,11 +1,14 @@
 """How well thresholds derived from single costs agree with measured ones, and which costs they miss, in sentences."""
 
+from isthmus.language import clauses, say, sentences
+from isthmus.model.breakeven import Missing
 from isthmus.model.breakeven_comparison import AGREEMENT, TIGHT, Blame, BreakevenAnalysis, ThresholdComparison, share_of
+from isthmus.model.breakeven_costs import USUAL
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, memory_name
+from isthmus.model.phrases import about_bytes, memory_name, spanned
 from isthmus.record import format_seconds
 
-__all__ = ["derived_finding"]
+__all__ = ["derived_finding", "missing_words"]
 
 # Costs that explain less than these say little.
 _MOST_BLAMED = 3
@@ -13,41 +16,55 @@ _MOST_BLAMED = 3
 
 def derived_finding(analysis: BreakevenAnalysis) -> Finding | None:
     """The share that agrees and what explains the rest; None where there is nothing to compare."""
-    share = share_of(analysis.comparisons)
-    missing = [f"{memory_name(way)}: {reason}" for way, reason in _missing(analysis).items()]
     if not analysis.comparisons:
         return None
+    share = share_of(analysis.comparisons)
     if not share.comparable:
         return Finding(
-            "info",
-            "breakeven_derived",
-            "This run does not hold the allocation and bandwidth figures from which thresholds could be derived.",
-            fix="Measure allocation, bandwidth and breakeven in one run.",
+            "info", "breakeven_derived", say("breakeven.nothing_derived"), fix=say("breakeven.nothing_derived_fix")
         )
-    text = (
-        "Thresholds put together from what this run measured of single steps are those measured end to end in "
-        f"{_percent(share.agreeing, share.comparable)} of the {share.comparable} pairs that can be compared (two ways, "
-        f"a case and a number of uses; the same answer, sizes within a factor of {AGREEMENT:g} by their medians), and "
-        f"in {_percent(share.agreeing + share.near, share.comparable)} by their intervals."
-    )
+    parts = [
+        say(
+            "breakeven.derived_share",
+            percent=_percent(share.agreeing, share.comparable),
+            pairs=share.comparable,
+            factor=AGREEMENT,
+            near=_percent(share.agreeing + share.near, share.comparable),
+        )
+    ]
     undecided = sum(each.outcome == "undecided" for each in analysis.comparisons)
     if undecided:
-        text += f" In {undecided} more one of the two cannot tell."
+        parts.append(say("breakeven.derived_undecided", number=undecided))
+    missing = [
+        say("breakeven.not_derived_way", memory=memory_name(way), reason=missing_words(reason))
+        for way, reason in _missing(analysis).items()
+    ]
     if missing:
-        text += f" Not derived: {'; '.join(missing)}."
+        parts.append(say("breakeven.not_derived", ways=clauses(missing)))
     differing = [each for each in analysis.comparisons if each.outcome == "differs"]
-    return Finding("info", "breakeven_derived", text, cause=_explained(differing, from_caches=analysis.from_caches))
+    cause = _explained(differing, from_caches=analysis.from_caches)
+    return Finding("info", "breakeven_derived", sentences(parts), cause=cause)
 
 
-def _missing(analysis: BreakevenAnalysis) -> dict[str, str]:
+def missing_words(missing: Missing) -> str:
+    """Why the costs of a way cannot be put together."""
+    term = missing.term
+    if term is None:
+        return say(f"breakeven.missing_{missing.reason}")
+    step = f"{term.method} {term.direction.upper()}" if term.direction else term.method
+    memory = memory_name("pageable" if term.host_memory == USUAL else term.host_memory)
+    return say("breakeven.missing_no_time", step=step, memory=memory)
+
+
+def _missing(analysis: BreakevenAnalysis) -> dict[str, Missing]:
     """One reason for each measured way that has any."""
     measured = {way for _, way in analysis.measured.totals}
     return {way: reason for (_, way), reason in analysis.missing.items() if way in measured}
 
 
-def _percent(part: int, whole: int) -> str:
+def _percent(part: int, whole: int) -> int:
     # Rounded down, because 100 % would say that there is no exception.
-    return f"{100 * part // whole} %"
+    return 100 * part // whole
 
 
 def _explained(differing: list[ThresholdComparison], *, from_caches: bool) -> str:
@@ -60,45 +77,45 @@ def _explained(differing: list[ThresholdComparison], *, from_caches: bool) -> st
             groups.setdefault((each.blame.way, each.blame.part, each.blame.seconds > 0), []).append(each.blame)
     ranked = sorted(groups.values(), key=len, reverse=True)
     shown = ranked[:_MOST_BLAMED]
-    sentences = [f"In {len(group)} of the {len(differing)} that differ {_blamed(group)}." for group in shown]
+    parts = [text for group in shown for text in (_blamed(group, len(differing)), _left_out(group[0]))]
     others = len(differing) - sum(map(len, shown))
     if others:
-        sentences.append(f"The page lists the cause of the other {others}.")
+        parts.append(say("breakeven.others_listed", number=others))
     tight = sum(each.ill_conditioned for each in differing)
     if tight:
-        sentences.append(
-            f"In {tight} of them the two ways differ by less than {100 * TIGHT:.0f} % wherever the answers disagree: a "
-            "small error moves such a threshold far."
-        )
+        parts.append(say("breakeven.tight", number=tight, percent=100 * TIGHT))
     if not from_caches and any(part == "use" for _, part, _ in groups):
-        sentences.append("A program copies what it has just written and caches may still hold, which bandwidth avoids.")
-    return " ".join(sentences)
+        parts.append(say("breakeven.caches"))
+    return sentences(parts)
 
 
-def _blamed(group: list[Blame]) -> str:
-    """``a use of pageable memory takes longer in the program than its parts alone: 2.78 us at 5 KiB to 1.2 ms ...``."""
+def _blamed(group: list[Blame], differing: int) -> str:
+    """``In 24 of the 94 that differ a use of pageable memory takes longer in the program ...``."""
     way, part, seconds, _ = group[0]
-    what = f"a use of {memory_name(way)}" if part == "use" else f"getting and giving back {memory_name(way)}"
     ends = [min(group, key=lambda blame: blame.bytes), max(group, key=lambda blame: blame.bytes)]
-    amounts = [f"{format_seconds(abs(end.seconds))} at {about_bytes(end.bytes)}" for end in ends]
-    alone = f"takes {'longer' if seconds > 0 else 'less'} in the program than its parts take alone"
-    return f"{what} {alone} ({' to '.join(dict.fromkeys(amounts))}){_missing_cost(group[0])}"
+    amounts = [
+        say("breakeven.amount", time=format_seconds(abs(end.seconds)), size=about_bytes(end.bytes)) for end in ends
+    ]
+    return say(
+        f"breakeven.blamed_{part}_{'longer' if seconds > 0 else 'less'}",
+        number=len(group),
+        differing=differing,
+        memory=memory_name(way),
+        amounts=spanned(*amounts),
+    )
 
 
-def _missing_cost(blame: Blame) -> str:
-    """The cost that the parts leave out, as the end of a sentence; empty where it is not known."""
+def _left_out(blame: Blame) -> str:
+    """The cost that the parts leave out; empty where it is not known."""
     longer = blame.seconds > 0
     match blame.way, blame.part:
         case "pageable", "use" if not longer:
-            return ": its copies overlap with what follows, while single ones are waited for"
+            return say("breakeven.copies_overlap")
         case "managed_prefetch", "use" if longer:
-            return ": the CPU's first accesses after the pages came back fault again, which neither experiment measures"
+            return say("breakeven.faults_again")
         case "mapped", "use" if longer:
-            return (
-                ": its kernel reads over the link what the CPU has just written, and writes at the same time where all "
-                "comes back, which neither experiment measures"
-            )
+            return say("breakeven.reads_over_link")
         case "pinned" | "mapped" | "touched_registered", "setup":
-            return ": what allocation takes varies from visit to visit"
+            return say("breakeven.allocation_varies")
         case _:
             return ""

@@ -1,5 +1,8 @@
 """When pinning pays and what to use instead, in sentences: findings and verdict of the breakeven experiment."""
 
+from collections.abc import Mapping
+
+from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.model.breakeven_comparison import AGREEMENT, BreakevenAnalysis, analyse_breakeven
 from isthmus.model.breakeven_derived import derived_finding
 from isthmus.model.breakeven_measured import BREAKEVEN_WAYS
@@ -9,14 +12,16 @@ from isthmus.model.breakeven_thresholds import Contest
 from isthmus.model.breakeven_words import (
     PLAIN_CASES,
     both_cases,
+    by_case,
     case_words,
     size_words,
     spans_words,
+    uses_count,
     uses_words,
     vague,
 )
-from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, capitalised, enumerated, memory_name, times
+from isthmus.model.finding import Finding, Takeaway
+from isthmus.model.phrases import about_bytes, memory_name, times
 from isthmus.model.threshold import Threshold
 from isthmus.record import Run, format_bytes
 
@@ -44,29 +49,36 @@ def breakeven_findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def breakeven_verdict(run: Run) -> str:
-    """When pinning pays, in a sentence or two that go on after a colon; empty for a run without the experiment."""
+def breakeven_verdict(run: Run) -> Takeaway | None:
+    """When pinning pays and what is the fastest; None for a run without the experiment."""
     analysis = analyse_breakeven(run)
     if analysis is None:
-        return ""
-    size = reference_size(analysis)
+        return None
+    size = format_bytes(reference_size(analysis))
     least = _least_uses(analysis, "pinned")
-    text = f"against fresh pages, pinning a buffer of {format_bytes(size)} pays {both_cases(least)}." if least else ""
     ranked = _ranked(analysis)
+    pays = say("breakeven.pinning_pays", size=size, when=both_cases(_uses_words(least))) if least else ""
+    fastest = ""
     if ranked and ranked[0][1] > 1:
         way, speed = ranked[0]
-        best = (
-            f"used once there and back, {format_bytes(size)} cross fastest with {memory_name(way)}: "
-            f"{times(speed, speed)} as fast as with pageable memory."
-        )
-        text = f"{text} {capitalised(best)}" if text else best
-    return text or "the ways that were measured leave nothing to compare with pageable memory."
+        fastest = say("breakeven.crosses_fastest", size=size, memory=memory_name(way), times=times(speed, speed))
+    does = sentences([pays, fastest]) or say("breakeven.nothing_to_compare")
+    if fastest and ranked[0][0] == "staging":
+        return Takeaway(does, say("breakeven.keep_staging"))
+    return Takeaway(does, _advice(least))
 
 
-_OTHER_WAYS = (
-    ("registered", "Registering one"),
-    ("touched_registered", "Touching one with many threads first and registering it"),
-)
+def _advice(least: Mapping[str, Threshold]) -> str:
+    """What follows for pinning where no buffer is kept; empty where the run cannot tell."""
+    states = {threshold.state for threshold in least.values()}
+    if states == {"always"}:
+        return say("breakeven.pin_always")
+    if states and states <= {"always", "from"}:
+        return say("breakeven.pin_from")
+    return say("breakeven.pin_never") if states == {"never"} else ""
+
+
+_OTHER_WAYS = (("registered", "breakeven.registering_pays"), ("touched_registered", "breakeven.touching_pays"))
 
 
 def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
@@ -74,33 +86,27 @@ def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
     if not least:
         return None
     size = format_bytes(reference_size(analysis))
-    sentences = [f"Against fresh pages, pinning a buffer of {size} pays {both_cases(least)}."]
-    for way, doing in _OTHER_WAYS:
+    parts = [say("breakeven.pinning_pays", size=size, when=both_cases(_uses_words(least)))]
+    for way, key in _OTHER_WAYS:
         others = _least_uses(analysis, way)
         if others:
-            sentences.append(f"{doing} pays {both_cases(others)}.")
-    once = _thresholds(analysis, 1)
-    sentences.append(f"Used once, pinned memory wins {both_cases(_size_words(once))}.")
-    often = _thresholds(analysis, _MANY_USES)
+            parts.append(say(key, when=both_cases(_uses_words(others))))
+    once, often = _thresholds(analysis, 1), _thresholds(analysis, _MANY_USES)
+    if once:
+        parts.append(say("breakeven.once_wins", sizes=both_cases(_size_words(once))))
     small = {
-        case: f"below {about_bytes(found.low if vague(found) else found.value)}"
+        case: say("breakeven.below", size=about_bytes(found.low if vague(found) else found.value))
         for case, found in often.items()
         if found.state == "from" and found.low > 0
     }
     if small:
-        sentences.append(f"Do not bother {both_cases(small)}: even {_MANY_USES} uses do not pay for it.")
-    others = _size_words({case: found for case, found in often.items() if case not in small})
-    if others:
-        sentences.append(f"With {_MANY_USES} uses it wins {both_cases(others)}.")
-    sentences.append(_RECYCLED)
-    return Finding("info", "breakeven_pinning", " ".join(sentences), cause=price_words(analysis))
-
-
-# Source: glibc's M_MMAP_THRESHOLD, which grows with what a program frees, up to 32 MiB on 64-bit systems.
-_RECYCLED = (
-    "A program that frees and allocates up to 32 MiB in a loop gets recycled memory from glibc, whose pages are there; "
-    "against that, pinning takes more uses to pay."
-)
+        parts.append(say("breakeven.not_worth", sizes=both_cases(small), uses=uses_count(_MANY_USES)))
+    larger = _size_words({case: found for case, found in often.items() if case not in small})
+    if larger:
+        parts.append(say("breakeven.often_wins", sizes=both_cases(larger), uses=uses_count(_MANY_USES)))
+    # Source: glibc's M_MMAP_THRESHOLD, which grows with what a program frees, up to 32 MiB on 64-bit systems.
+    parts.append(say("breakeven.recycled"))
+    return Finding("info", "breakeven_pinning", sentences(parts), cause=price_words(analysis))
 
 
 def _choice(analysis: BreakevenAnalysis) -> Finding | None:
@@ -109,28 +115,28 @@ def _choice(analysis: BreakevenAnalysis) -> Finding | None:
     best = {case: spans_words(spans) for case, spans in free.items() if spans}
     if not best:
         return None
-    text = f"If you may choose freely, the fastest way to use a buffer once is {both_cases(best, '; ')}."
+    parts = [say("breakeven.fastest_once", ways=by_case(best))]
     if own != free:
         allocated = {case: spans_words(spans) for case, spans in own.items() if spans}
-        text += f" Of the ways that get a buffer for it, it is {both_cases(allocated, '; ')}."
+        parts.append(say("breakeven.fastest_allocated", ways=by_case(allocated)))
     ranked = _ranked(analysis)
-    faster = [f"{times(speed, speed)} with {memory_name(way)}" for way, speed in ranked if speed > 1]
-    slower = [f"{memory_name(way)} ({times(speed, speed)})" for way, speed in ranked if speed <= 1]
+    faster = [
+        say("breakeven.faster_way" if index else "breakeven.fastest_way", **_speed(way, speed))
+        for index, (way, speed) in enumerate(ranked)
+        if speed > 1
+    ]
+    slower = [say("breakeven.slower_way", **_speed(way, speed)) for way, speed in ranked if speed <= 1]
     if faster:
-        faster[0] = faster[0].replace(" times", " times as fast", 1)
-        size = format_bytes(reference_size(analysis))
-        text += f" Against pageable memory, {size} used once there and back are {enumerated(faster)}."
+        parts.append(say("breakeven.faster", size=format_bytes(reference_size(analysis)), ways=enumerated(faster)))
     if slower:
-        text += f" No faster {'are' if len(slower) > 1 else 'is'} {enumerated(slower)}."
+        parts.append(say("breakeven.not_faster", count=len(slower), ways=enumerated(slower)))
     staged = any(span.way == "staging" for spans in free.values() for span in spans)
-    return Finding(
-        "info",
-        "breakeven_choice",
-        text,
-        fix="Keep one pinned buffer and pass data through it, rather than pin a new one for each transfer."
-        if staged
-        else "",
-    )
+    fix = say("breakeven.keep_staging") if staged else ""
+    return Finding("info", "breakeven_choice", sentences(parts), fix=fix)
+
+
+def _speed(way: str, speed: float) -> dict[str, str]:
+    return {"memory": memory_name(way), "times": times(speed, speed)}
 
 
 def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
@@ -141,32 +147,39 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
             if _alike(copied[case], produced[case]):
                 same += 1
                 continue
-            often = "one use" if uses == 1 else f"{uses} uses"
             changes.append(
-                f"with {often} {case_words(case)} pinned memory wins {size_words(produced[case])} instead of "
-                f"{size_words(copied[case])}"
+                say(
+                    "breakeven.in_place_change",
+                    uses=uses_count(uses),
+                    case=case_words(case),
+                    produced=size_words(produced[case]),
+                    copied=size_words(copied[case]),
+                )
             )
     if not same and not changes:
         return None
-    what = f"changes when pinning pays: {enumerated(changes)}" if changes else "does not change when pinning pays"
-    text = f"Producing data in the buffer, instead of copying it there with memcpy, {what} (one and ten uses)."
+    text = (
+        say("breakeven.in_place_changes", changes=clauses(changes)) if changes else say("breakeven.in_place_the_same")
+    )
     size = reference_size(analysis)
     gains = []
     for case in PLAIN_CASES:
         slow, fast = (analysis.measured.seconds(each, "pageable", 1).get(size) for each in (case, f"{case}_in_place"))
         if slow is not None and fast is not None:
             gains.append(float(slow[0] / fast[0]))
-    if gains:
-        faster = times(min(gains), max(gains))
-        text += f" It makes a program that uses {format_bytes(size)} of pageable memory once {faster} as fast."
-    return Finding("info", "breakeven_in_place", text)
+    gain = say("breakeven.in_place_gain", size=format_bytes(size), times=times(min(gains), max(gains))) if gains else ""
+    return Finding("info", "breakeven_in_place", sentences([text, gain]))
 
 
-def _least_uses(analysis: BreakevenAnalysis, way: str) -> dict[str, str]:
-    """From how many uses on the way beats pageable memory at the reference size, in words by case."""
+def _least_uses(analysis: BreakevenAnalysis, way: str) -> dict[str, Threshold]:
+    """From how many uses on the way beats pageable memory at the reference size, by case."""
     size = reference_size(analysis)
     found = {case: analysis.measured.least_uses(case, size, "pageable", way) for case in PLAIN_CASES}
-    return {case: uses_words(least) for case, least in found.items() if least}
+    return {case: least for case, least in found.items() if least}
+
+
+def _uses_words(thresholds: Mapping[str, Threshold]) -> dict[str, str]:
+    return {case: uses_words(threshold) for case, threshold in thresholds.items()}
 
 
 def _thresholds(analysis: BreakevenAnalysis, uses: int, suffix: str = "") -> dict[str, Threshold]:
@@ -178,7 +191,7 @@ def _thresholds(analysis: BreakevenAnalysis, uses: int, suffix: str = "") -> dic
     return {case: threshold for case, threshold in found.items() if threshold}
 
 
-def _size_words(thresholds: dict[str, Threshold]) -> dict[str, str]:
+def _size_words(thresholds: Mapping[str, Threshold]) -> dict[str, str]:
     return {case: size_words(threshold) for case, threshold in thresholds.items()}
 
 

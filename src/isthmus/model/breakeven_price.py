@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from statistics import median
 
+from isthmus.language import say
 from isthmus.model.breakeven_comparison import BreakevenAnalysis
 from isthmus.model.breakeven_measured import interpolated
 from isthmus.model.breakeven_words import PLAIN_CASES, both_cases
@@ -34,7 +35,7 @@ def pinning_price(analysis: BreakevenAnalysis) -> PinningPrice | None:
     for case in analysis.measured.cases():
         both = [analysis.measured.totals.get((case, way)) for way in ("pageable", "pinned")]
         further = [interpolated(totals.further, size) for totals in both if totals and totals.further]
-        first = [interpolated(totals.at(1), size) for totals in both if totals]
+        first = [interpolated(analysis.measured.seconds(case, way, 1), size) for way in ("pageable", "pinned")]
         pageable, pinned = further if len(further) == 2 else (None, None)
         if pageable is None or pinned is None or first[0] is None or first[1] is None:
             continue
@@ -55,15 +56,15 @@ def price_words(analysis: BreakevenAnalysis) -> str:
     price = pinning_price(analysis)
     if price is None:
         return ""
-    mebibytes = price.bytes / MIB
-    at = f"At {format_bytes(price.bytes)}"
+    mebibytes, size = price.bytes / MIB, format_bytes(price.bytes)
     if price.setup <= 0:
-        return f"{at} pinned memory costs no more to get and give back than pageable memory with its first touch."
+        return say("breakeven.price_nothing", size=size)
     setup = format_seconds(price.setup / mebibytes)
-    text = f"{at} getting and giving back pinned memory takes {setup} per MiB more than pageable memory, touched first"
     gains = {
         case: format_seconds(saved / mebibytes)
         for case, saved in price.saved.items()
         if case in PLAIN_CASES and saved > 0
     }
-    return f"{text}; each use then saves {both_cases(gains)}." if gains else f"{text}, and a use then saves nothing."
+    if not gains:
+        return say("breakeven.price_without_gain", size=size, setup=setup)
+    return say("breakeven.price", size=size, setup=setup, gains=both_cases(gains))

@@ -7,12 +7,13 @@ buffer that is allocated, used once and freed.
 import math
 from typing import NamedTuple
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.breakeven_comparison import BreakevenAnalysis
 from isthmus.model.breakeven_price import pinning_price
 from isthmus.model.breakeven_thresholds import Contest
 from isthmus.model.breakeven_words import PLAIN_CASES, case_words, size_words, uses_words, vague
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import enumerated
+from isthmus.model.phrases import spanned
 from isthmus.model.threshold import Threshold
 from isthmus.record import MIB, Run, format_bytes, format_seconds, median_interval
 
@@ -23,15 +24,15 @@ class SeedAnswer(NamedTuple):
     """From which size pinned memory paid there, in one case and figure; None where it never did."""
 
     case: str
-    figure: str
+    figure: int
     bytes: int | None
 
 
 SEED_ANSWERS = (
-    SeedAnswer("round_trip", "figure 7", 16 * MIB),
-    SeedAnswer("round_trip", "figure 9", 10 * MIB),
-    SeedAnswer("reduction", "figure 8", None),
-    SeedAnswer("reduction", "figure 9", 128 * MIB),
+    SeedAnswer("round_trip", 7, 16 * MIB),
+    SeedAnswer("round_trip", 9, 10 * MIB),
+    SeedAnswer("reduction", 8, None),
+    SeedAnswer("reduction", 9, 128 * MIB),
 )
 # 61 ms for 512 MB, by the driver's call alone.
 _PINNING_SECONDS_PER_MIB = 61e-3 / 512
@@ -46,45 +47,48 @@ def seed_threshold(analysis: BreakevenAnalysis, case: str) -> Threshold | None:
 
 def seed_finding(run: Run, analysis: BreakevenAnalysis) -> Finding | None:
     """Our answers beside theirs, with the reason for the difference; None where nothing can be compared."""
-    sentences = []
-    for case in PLAIN_CASES:
-        ours = seed_threshold(analysis, case)
-        if ours is None:
-            continue
-        theirs = [answer for answer in SEED_ANSWERS if answer.case == case]
-        said = " or ".join(f"{seed_words(answer)} ({answer.figure})" for answer in theirs)
-        text = f"Used once {case_words(case)}, pinned memory paid {said}"
-        text += f"; here, against fresh pages, it wins {size_words(ours)}"
-        sizes = [answer.bytes for answer in theirs if answer.bytes]
-        if ours.state == "from":
-            text += f", {_against(ours, min(sizes), max(sizes))}"
-        elif ours.state == "never":
-            least = analysis.measured.least_uses(case, max(sizes), "pageable", "pinned")
-            text += f", and at {format_bytes(max(sizes))} {uses_words(least)}" if least else ""
-        sentences.append(f"{text}.")
-    if not sentences:
+    compared = [
+        _compared(analysis, case, ours) for case in PLAIN_CASES if (ours := seed_threshold(analysis, case)) is not None
+    ]
+    if not compared:
         return None
-    text = f"A GTX 280 on PCIe 2.0 was asked the same in 2008. {' '.join(sentences)}"
+    text = sentences([say("breakeven.asked_in_2008"), *compared])
     return Finding("info", "breakeven_2008", text, cause=_why_otherwise(run, analysis))
 
 
+def _compared(analysis: BreakevenAnalysis, case: str, ours: Threshold) -> str:
+    theirs = [answer for answer in SEED_ANSWERS if answer.case == case]
+    words = {
+        "case": case_words(case),
+        "theirs": enumerated([seed_words(answer) for answer in theirs], "or"),
+        "ours": size_words(ours),
+    }
+    sizes = [answer.bytes for answer in theirs if answer.bytes]
+    if ours.state == "from":
+        return say("breakeven.seed_from_size", **words, against=_against(ours, min(sizes), max(sizes)))
+    least = analysis.measured.least_uses(case, max(sizes), "pageable", "pinned") if ours.state == "never" else None
+    if least:
+        return say("breakeven.seed_from_uses", **words, size=format_bytes(max(sizes)), uses=uses_words(least))
+    return say("breakeven.seed_compared", **words)
+
+
 def seed_words(answer: SeedAnswer) -> str:
-    """Their answer as the rest of a sentence."""
-    return "never" if answer.bytes is None else f"from {format_bytes(answer.bytes)} on"
+    """Their answer with the figure that gives it."""
+    if answer.bytes is None:
+        return say("breakeven.seed_never", figure=answer.figure)
+    return say("breakeven.seed_from", size=format_bytes(answer.bytes), figure=answer.figure)
 
 
 def _against(ours: Threshold, smallest: int, largest: int) -> str:
     """Our size beside theirs, by its interval where that reaches theirs or is all that is known."""
     if ours.low <= largest and smallest <= ours.high:
-        first, last = format_bytes(smallest), format_bytes(largest)
-        theirs = first if first == last else f"{first.removesuffix(' MiB')} to {last}"
-        return f"which cannot be told from the {theirs} of 2008"
+        return say("breakeven.like_2008", sizes=spanned(format_bytes(smallest), format_bytes(largest)))
     low, high = (ours.low, ours.high) if vague(ours) else (ours.value, ours.value)
     if low <= 0.0:
-        return f"at most {high / smallest:.2g} times that size"
+        return say("breakeven.at_most_2008", times=_times(high / smallest, high / smallest))
     if math.isinf(high):
-        return f"at least {low / largest:.2g} times that size"
-    return f"{_share(low / largest, high / smallest)} that size"
+        return say("breakeven.at_least_2008", times=_times(low / largest, low / largest))
+    return say("breakeven.times_2008", times=_times(low / largest, high / smallest))
 
 
 def _why_otherwise(run: Run, analysis: BreakevenAnalysis) -> str:
@@ -92,25 +96,23 @@ def _why_otherwise(run: Run, analysis: BreakevenAnalysis) -> str:
     ours = _pinning_seconds_per_mib(run)
     if ours is not None:
         factor = ours / _PINNING_SECONDS_PER_MIB
-        here.append(f"the driver takes {format_seconds(ours)} per MiB to pin, {_share(factor, factor)} as long")
+        here.append(say("breakeven.here_pins", time=format_seconds(ours), times=_times(factor, factor)))
     price = pinning_price(analysis)
     ratio = price.ratio.get("round_trip") if price else None
     if ratio:
-        here.append(f"a whole use there and back takes {_share(ratio, ratio)} as long with pageable memory")
+        here.append(say("breakeven.here_used", times=_times(ratio, ratio)))
     if price and price.setup > 0 and price.saved.get("round_trip", 0.0) > 0:
         uses = price.setup / price.saved["round_trip"]
-        here.append(f"large buffers make up for what pinning costs after {uses:.2g} uses there and back")
+        here.append(say("breakeven.here_made_up", uses=f"{uses:.2g}"))
     if not here:
         return ""
-    return (
-        f"There pinning took {format_seconds(_PINNING_SECONDS_PER_MIB)} per MiB (61 ms for 512 MB), and pinned copies "
-        f"were {_COPY_RATIO} times as fast as pageable ones. Here {enumerated(here)}."
-    )
+    then = say("breakeven.pinned_in_2008", time=format_seconds(_PINNING_SECONDS_PER_MIB), ratio=_COPY_RATIO)
+    return sentences([then, *here])
 
 
-def _share(low: float, high: float) -> str:
+def _times(low: float, high: float) -> str:
     first, last = f"{low:.2g}", f"{high:.2g}"
-    return f"{first} times" if first == last else f"{first} to {last} times"
+    return say("common.times", factor=first) if first == last else say("common.times_range", low=first, high=last)
 
 
 def _pinning_seconds_per_mib(run: Run) -> float | None:

@@ -19,7 +19,7 @@ from isthmus.model.breakeven_measured import (
     ordered_ways,
 )
 from isthmus.model.resample import Draws, interval_of
-from isthmus.model.threshold import MOST_USES, Threshold, size_threshold, uses_threshold
+from isthmus.model.threshold import MOST_USES, Threshold, size_threshold_of_logs, uses_threshold
 from isthmus.record import Interval
 
 __all__ = ["Breakeven", "Contest", "Span"]
@@ -81,20 +81,32 @@ class Breakeven:
     def threshold(self, contest: Contest, *, within: tuple[float, float] = (0.0, math.inf)) -> Threshold | None:
         """The size from which the challenger wins, among those within a range; None where no size is shared."""
         case, uses, incumbent, challenger = contest
-        slow, fast = self.seconds(case, incumbent, uses), self.seconds(case, challenger, uses)
+        slow, fast = (self._logs.get((case, way, uses), {}) for way in (incumbent, challenger))
         sizes = [size for size in slow if size in fast and within[0] <= size <= within[1]]
         if not sizes:
             return None
-        return size_threshold(sizes, np.array([slow[size] for size in sizes]), np.array([fast[size] for size in sizes]))
+        both = [np.array([logs[size] for size in sizes]) for logs in (slow, fast)]
+        return size_threshold_of_logs(sizes, *both)
 
     def seconds(self, case: str, way: str, uses: int) -> dict[int, Draws]:
-        """Seconds by size for one of BREAKEVEN_USES; empty for a way that is not there."""
+        """Seconds by ascending size for a number of uses that any way was measured with, or one that is asked for.
+
+        Those are BREAKEVEN_USES and MOST_USES. Empty for a way that is not there.
+        """
         return self._seconds.get((case, way, uses), {})
 
     @cached_property
     def _seconds(self) -> dict[tuple[str, str, int], dict[int, Draws]]:
+        known = {*BREAKEVEN_USES, MOST_USES}.union(*(totals.uses() for totals in self.totals.values()))
+        return {(case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in known}
+
+    @cached_property
+    def _logs(self) -> dict[tuple[str, str, int], dict[int, Draws]]:
+        """The logarithms of the seconds for BREAKEVEN_USES: each way meets every other."""
         return {
-            (case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in BREAKEVEN_USES
+            key: dict(zip(seconds, np.log(list(seconds.values())), strict=True))
+            for key, seconds in self._seconds.items()
+            if key[2] in BREAKEVEN_USES
         }
 
     def speed_up(self, case: str, way: str, uses: int, *, over: str = "pageable") -> dict[int, Interval]:
@@ -113,7 +125,7 @@ class Breakeven:
         nodes = sorted(set.union(*(totals.uses() for totals in both if totals)) | {MOST_USES})
         gains = {}
         for uses in nodes:
-            slow, fast = (interpolated(totals.at(uses), size) for totals in both if totals)
+            slow, fast = (interpolated(self.seconds(case, way, uses), size) for way in (incumbent, challenger))
             if slow is not None and fast is not None:
                 gains[uses] = slow - fast
         if MOST_USES not in gains or len(gains) < 2:

@@ -1,10 +1,11 @@
 """Words for break-even answers: sizes and numbers of uses with their intervals, cases and ways."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from isthmus.language import can_say, clauses, enumerated, in_brackets, say
 from isthmus.model.breakeven_thresholds import Span
-from isthmus.model.phrases import about_bytes, enumerated, memory_name
+from isthmus.model.phrases import about_bytes, memory_name, spanned
 from isthmus.model.threshold import Threshold
 from isthmus.record import format_bytes
 
@@ -12,56 +13,69 @@ __all__ = [
     "PLAIN_CASES",
     "about_uses",
     "both_cases",
+    "by_case",
     "case_words",
-    "range_words",
-    "size_interval",
+    "plain_size_words",
     "size_words",
     "spans_words",
-    "uses_interval",
+    "uses_count",
     "uses_words",
     "vague",
 ]
 
 # Of which sentences speak; the same with data produced in place they compare with these.
 PLAIN_CASES = ("round_trip", "reduction")
-# As the rest of a clause that begins "a buffer that is used once".
-_CASE_WORDS = {
-    "round_trip": "there and back",
-    "reduction": "where only a result comes back",
-    "round_trip_in_place": "there and back, produced in place",
-    "reduction_in_place": "where only a result comes back, produced in place",
-}
 
 
-def both_cases(words: Mapping[str, str], link: str = ", and ") -> str:
-    """What holds in each case, as one clause; said once where it is the same."""
+def both_cases(words: Mapping[str, str]) -> str:
+    """What holds in each case of a use, in one clause; said once where it is the same."""
     if len(words) > 1 and len(set(words.values())) == 1:
-        return f"{next(iter(words.values()))} in both cases"
-    return link.join(f"{case_words(case)} {said}" for case, said in words.items())
+        return say("breakeven.in_both", said=next(iter(words.values())))
+    first, *others = _in_cases(words)
+    for other in others:
+        first = say("breakeven.both", first=first, second=other)
+    return first
+
+
+def by_case(words: Mapping[str, str]) -> str:
+    """The same for what is long, as clauses of their own."""
+    return both_cases(words) if len(set(words.values())) == 1 else clauses(_in_cases(words))
+
+
+def _in_cases(words: Mapping[str, str]) -> list[str]:
+    return [say("breakeven.in_case", case=case_words(case), said=said) for case, said in words.items()]
 
 
 def case_words(case: str) -> str:
     """The case in running text; one that this version does not know keeps its field name."""
-    return _CASE_WORDS.get(case, case.replace("_", " "))
+    key = f"breakeven.case_{case}"
+    return say(key) if can_say(key) else case.replace("_", " ")
 
 
 def size_words(threshold: Threshold) -> str:
-    """Where the challenger wins, as the rest of a sentence: ``from 720 KiB on (700 to 740 KiB)``."""
-    within = range_words(threshold)
+    """Where the challenger wins: ``from 720 KiB on (700 KiB to 740 KiB)``, ``at no size from 4 KiB to 128 MiB``."""
+    if threshold.state == "always" and not threshold.certain:
+        # Of an answer that holds everywhere by the medians one end of the interval lies within the range.
+        rising = math.isfinite(threshold.high)
+        return say(
+            "breakeven.size_always_but_low" if rising else "breakeven.size_always_but_high",
+            **_range(threshold),
+            size=about_bytes(threshold.high if rising else threshold.low),
+        )
+    return plain_size_words(threshold)
+
+
+def plain_size_words(threshold: Threshold) -> str:
+    """The same by the medians, where that the interval allows another answer is said beside it."""
     match threshold.state:
         case "always":
-            doubt = f", up to {about_bytes(threshold.high)} by the medians alone" if threshold.high > 0 else ""
-            return f"at every size {within}{doubt}"
+            return say("breakeven.size_always", **_range(threshold))
         case "never":
-            return f"at no size {within}"
+            return say("breakeven.size_never", **_range(threshold))
         case "cannot_tell":
-            return f"from a size that this run cannot tell{_known_part(threshold)}"
-        case "from":
-            again = "it also wins at some smaller sizes" if threshold.crossings > 1 else ""
-            return _place_words(threshold, "from {} on", again)
-        case _:
-            again = "not at all of them" if threshold.crossings > 1 else ""
-            return _place_words(threshold, "only up to {}", again)
+            return _untold(threshold)
+        case "from" | "up_to":
+            return _place(threshold, threshold.state)
 
 
 def vague(threshold: Threshold) -> bool:
@@ -73,50 +87,55 @@ def vague(threshold: Threshold) -> bool:
 _VAGUE = 3.0
 
 
-def _place_words(threshold: Threshold, place: str, again: str) -> str:
-    interval = size_interval(threshold)
+def _range(threshold: Threshold) -> dict[str, str]:
+    """The sizes that were compared."""
+    return {"first": format_bytes(int(threshold.first)), "last": format_bytes(int(threshold.last))}
+
+
+def _place(threshold: Threshold, state: str) -> str:
+    again = say(f"breakeven.again_{state}") if threshold.crossings > 1 else ""
+    low, high = threshold.low, threshold.high
     if not vague(threshold):
-        return f"{place.format(about_bytes(threshold.value))} ({'; '.join(filter(None, (interval, again)))})"
-    bounded = threshold.low > 0.0 and math.isfinite(threshold.high)
-    where = f"somewhere between {' and '.join(map(about_bytes, (threshold.low, threshold.high)))}"
-    return place.format(where if bounded else interval) + (f" ({again})" if again else "")
+        notes = clauses([_interval(threshold), again])
+        return say(f"breakeven.size_{state}", size=about_bytes(threshold.value), note=in_brackets(notes))
+    note = in_brackets(again)
+    if low <= 0.0:
+        return say(f"breakeven.size_{state}_at_most", size=about_bytes(high), note=note)
+    if math.isinf(high):
+        return say(f"breakeven.size_{state}_at_least", size=about_bytes(low), note=note)
+    return say(f"breakeven.size_{state}_between", low=about_bytes(low), high=about_bytes(high), note=note)
 
 
-def range_words(threshold: Threshold) -> str:
-    """The sizes that were compared: ``from 4 KiB to 128 MiB``."""
-    return f"from {format_bytes(int(threshold.first))} to {format_bytes(int(threshold.last))}"
-
-
-def size_interval(threshold: Threshold) -> str:
-    """The interval of the size in words; ends outside of the range are said as such."""
+def _interval(threshold: Threshold) -> str:
+    """The interval of the size, ends outside of the range said as such; empty where it reads as the size itself."""
     low, high = threshold.low, threshold.high
     if low <= 0.0:
-        return f"at most {about_bytes(high)}"
+        return say("breakeven.at_most", size=about_bytes(high))
     if math.isinf(high):
-        return f"at least {about_bytes(low)}"
-    first, last = about_bytes(low), about_bytes(high)
-    return first if first == last else f"{first} to {last}"
+        return say("breakeven.at_least", size=about_bytes(low))
+    span = spanned(about_bytes(low), about_bytes(high))
+    return "" if span == about_bytes(threshold.value) else span
 
 
 def uses_words(threshold: Threshold) -> str:
-    """How many uses it takes, as the rest of a sentence: ``from 6 uses on (5 to 7)``."""
+    """How many uses it takes: ``from 6 uses on (5 to 7)``."""
     match threshold.state:
         case "always":
-            return f"from the first use on{uses_interval(threshold)}"
+            return say("breakeven.uses_always", note=_uses_interval(threshold))
         case "never":
-            return "after no number of uses"
+            return say("breakeven.uses_never")
         case "cannot_tell":
-            return "after a number of uses that this run cannot tell"
+            return say("breakeven.uses_untold")
         case "from":
-            return f"from {_uses(threshold.value)} on{uses_interval(threshold)}"
-        case _:
-            return f"only up to {_uses(threshold.value)}{uses_interval(threshold)}"
+            return say("breakeven.uses_from", uses=uses_count(threshold.value), note=_uses_interval(threshold))
+        case "up_to":
+            return say("breakeven.uses_up_to", uses=uses_count(threshold.value), note=_uses_interval(threshold))
 
 
-def uses_interval(threshold: Threshold) -> str:
+def _uses_interval(threshold: Threshold) -> str:
     """The interval of the number in brackets; nothing where it is the number itself."""
     low, high = about_uses(max(threshold.low, 1.0)), about_uses(max(min(threshold.high, threshold.last), 1.0))
-    return "" if low == high else f" ({low} to {high})"
+    return "" if low == high else in_brackets(spanned(low, high))
 
 
 def about_uses(count: float) -> str:
@@ -124,47 +143,53 @@ def about_uses(count: float) -> str:
     return f"{count:.0f}" if count < 100 else f"{float(f'{count:.2g}'):.0f}"
 
 
+def uses_count(count: float) -> str:
+    """``1 use``, ``12 uses``."""
+    return say("breakeven.uses", count=count, number=about_uses(count))
+
+
 def spans_words(spans: list[Span]) -> str:
     """Which way is the fastest where: ``mapped memory up to 64 KiB (none certainly faster) and ...``."""
     if len(spans) == 1:
-        return f"{memory_name(spans[0].way)} at every size{_TIED if spans[0].tied else ''}"
+        return say("breakeven.fastest_everywhere", **_way(spans[0]))
     if len(spans) > _MOST_SPANS:
         ways = [memory_name(way) for way in dict.fromkeys(span.way for span in spans)]
-        return f"another one from size to size: {enumerated(ways, 'or')}"
-    words = []
+        return say("breakeven.fastest_changes", ways=enumerated(ways, "or"))
+    *others, last = _places(spans)
+    return say("breakeven.spans", others=say("common.comma").join(others), last=last)
+
+
+def _places(spans: list[Span]) -> Iterable[str]:
     for span in spans:
+        first, last = format_bytes(span.first), format_bytes(span.last)
         if span is spans[0]:
-            place = f"up to {format_bytes(span.last)}"
+            yield say("breakeven.fastest_up_to", size=last, **_way(span))
         elif span is spans[-1]:
-            place = f"from {format_bytes(span.first)} on"
+            yield say("breakeven.fastest_from", size=first, **_way(span))
         elif span.first == span.last:
-            place = f"at {format_bytes(span.first)}"
+            yield say("breakeven.fastest_at", size=first, **_way(span))
         else:
-            place = f"from {format_bytes(span.first)} to {format_bytes(span.last)}"
-        words.append(f"{memory_name(span.way)} {place}{_TIED if span.tied else ''}")
-    return enumerated(words)
+            yield say("breakeven.fastest_between", first=first, last=last, **_way(span))
+
+
+def _way(span: Span) -> dict[str, str]:
+    # Where another way is not certainly slower at some of these sizes.
+    return {"way": memory_name(span.way), "note": in_brackets(say("breakeven.tied")) if span.tied else ""}
 
 
 # More changes of the lead are no rule to go by.
 _MOST_SPANS = 4
-# Another way is not certainly slower at some of these sizes.
-_TIED = " (none certainly faster)"
 
 
-def _known_part(threshold: Threshold) -> str:
-    """What is certain where the threshold is not."""
+def _untold(threshold: Threshold) -> str:
+    """That there is no answer, with what is certain nevertheless."""
     if threshold.slower and not threshold.faster:
-        return f" (slower for certain at {_points(threshold.slower)}, faster for certain nowhere)"
+        return say("breakeven.size_untold_slower", points=_points(threshold.slower))
     if threshold.faster and not threshold.slower:
-        return f" (faster for certain at {_points(threshold.faster)}, slower for certain nowhere)"
-    if threshold.faster and threshold.slower:
-        return " (faster for certain at some sizes, slower at others)"
-    return ""
+        return say("breakeven.size_untold_faster", points=_points(threshold.faster))
+    return say("breakeven.size_untold_mixed" if threshold.faster else "breakeven.size_untold")
 
 
 def _points(points: tuple[float, ...]) -> str:
-    return about_bytes(points[0]) if len(points) == 1 else f"{len(points)} sizes up to {about_bytes(points[-1])}"
-
-
-def _uses(count: float) -> str:
-    return "1 use" if count == 1 else f"{about_uses(count)} uses"
+    size = about_bytes(points[-1])
+    return size if len(points) == 1 else say("breakeven.points", number=len(points), size=size)

@@ -1,11 +1,12 @@
 """Rate curves: the cases of one method, direction and memory kind of a run, as points with intervals."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from isthmus.model.once import once
 from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
 
 __all__ = ["ONE_WAY", "Curve", "Point", "bandwidth_curves", "case_metric", "case_point", "find", "is_resolved"]
@@ -68,7 +69,8 @@ ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
 _DUPLEX = "duplex"
 
 
-def bandwidth_curves(run: Run) -> list[Curve]:
+@once()
+def bandwidth_curves(run: Run) -> Sequence[Curve]:
     """The curves of a run's bandwidth experiment, in the order in which their first cases were measured.
 
     Skipped cases make no point, nor do cases too short for the clock; a curve without any point does not appear.

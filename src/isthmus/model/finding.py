@@ -1,9 +1,9 @@
-"""One conclusion about a run, with what supports it, its cause and what to do."""
+"""One conclusion about a run, with what supports it, its cause and what to do; and what to take away from all."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "Severity"]
+__all__ = ["Finding", "Severity", "Takeaway"]
 
 Severity = Literal["error", "warning", "info"]
 
@@ -21,3 +21,14 @@ class Finding:
     sentence: str
     cause: str = ""
     fix: str = ""
+
+
+@dataclass(frozen=True)
+class Takeaway:
+    """What an experiment says in two short texts: what the machine does, and what to do about it.
+
+    Both are whole sentences; `advice` is empty where nothing follows.
+    """
+
+    does: str
+    advice: str = ""

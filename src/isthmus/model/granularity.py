@@ -4,20 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from isthmus.language import say
 from isthmus.model.granularity_counts import Counted, counted_passes, grown_by_counts, unit_by_counts
 from isthmus.model.granularity_timing import Touches, Unit, grown_by_timing, touches, unit_by_timing
 from isthmus.record import Interval, Run
 
 __all__ = ["Mechanism", "mechanisms"]
-
-_NAMES = {
-    "device": "faults of the device",
-    "device_grown": "what the driver adds to the device's faults",
-    "host": "faults of the CPU",
-    "host_grown": "what the driver adds to the CPU's faults",
-    "prefetch_h2d": "prefetches to the device",
-    "prefetch_d2h": "prefetches to the host",
-}
 
 
 @dataclass(frozen=True)
@@ -33,7 +25,7 @@ class Mechanism:
     @property
     def name(self) -> str:
         """In words."""
-        return _NAMES[self.key]
+        return say(f"granularity.mechanism_{self.key}")
 
     @property
     def unit(self) -> Unit | None:

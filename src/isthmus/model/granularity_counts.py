@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isthmus.language import enumerated, say
 from isthmus.model.granularity_timing import Unit
 from isthmus.record import MIB, Case, Run, format_bytes
 
@@ -76,9 +77,19 @@ def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Un
         return None
     each, rest = divmod(found.moved_bytes, found.case.pieces)
     if rest or not each or each & (each - 1):
-        sizes = ", ".join(f"{count} of {format_bytes(size)}" for size, count in sorted(found.sizes.items()))
-        return Unit(why=f"{found.case.pieces} touches moved {sizes or 'nothing'}, which is no single unit")
+        return Unit(why=_uneven(found))
     return Unit(each)
+
+
+def _uneven(found: Counted) -> str:
+    """Why what moved is no single unit."""
+    sizes = [
+        say("granularity.uneven_size", number=count, size=format_bytes(size))
+        for size, count in sorted(found.sizes.items())
+    ]
+    if not sizes:
+        return say("granularity.uneven_nothing", pieces=found.case.pieces)
+    return say("granularity.uneven", pieces=found.case.pieces, sizes=enumerated(sizes))
 
 
 def grown_by_counts(passes: Sequence[Counted], side: str, direction: str, unit: Unit | None) -> Unit | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.finding import Finding
 from isthmus.model.granularity import Mechanism, mechanisms
 from isthmus.model.granularity_counts import Counted, counted_passes, why_not_counted
 from isthmus.model.granularity_timing import Unit
-from isthmus.model.phrases import capitalised, enumerated
+from isthmus.model.phrases import spanned
 from isthmus.record import Run, format_bytes, format_seconds
 
 __all__ = ["granularity_findings", "granularity_verdict", "unit_words"]
@@ -19,72 +20,71 @@ def granularity_findings(run: Run) -> list[Finding]:
     """The units of all mechanisms and what waiting costs; differences, each by itself; why nothing was counted."""
     found = mechanisms(run)
     by_key = {each.key: each for each in found}
-    told = [*_unit_sentences(by_key), *_prefetch_sentences(by_key)]
+    told = [*_unit_sentences(by_key), _prefetch_sentence(by_key)]
     findings = []
-    if told:
-        sentence = f"{capitalised('; '.join(told))}. {_agreement(found)}{_costs(by_key)}"
-        findings.append(Finding("info", "managed_granularity", sentence.strip(), fix=_fix(by_key)))
+    if any(told):
+        sentence = sentences([*told, _agreement(found), _costs(by_key)])
+        findings.append(Finding("info", "managed_granularity", sentence, fix=_fix(by_key)))
     passes = counted_passes(run)
     findings += [_difference(each, passes) for each in found if each.agreement == "no"]
     if reason := why_not_counted(run):
-        alone = ": how much moves at a time is known from timing alone" if told else ""
-        findings.append(Finding("info", "migrations_not_counted", f"No migration was counted{alone}.", reason))
+        sentence = say("granularity.not_counted_timed" if any(told) else "granularity.not_counted")
+        findings.append(Finding("info", "migrations_not_counted", sentence, reason))
     lossy = [each.case.note for each in passes if each.case.note]
     if lossy:
-        findings.append(
-            Finding(
-                "warning", "migrations_lost", f"Of {len(lossy)} counted passes the counts are not whole: {lossy[0]}."
-            )
-        )
+        sentence = say("granularity.lost", count=len(lossy), note=lossy[0])
+        findings.append(Finding("warning", "migrations_lost", sentence))
     return findings
 
 
 def granularity_verdict(run: Run) -> str:
-    """What to take away, as part of a sentence; empty where no unit is known."""
-    return "; ".join(_unit_sentences({each.key: each for each in mechanisms(run)}))
+    """What faults move, in sentences; empty where no unit is known."""
+    return sentences(_unit_sentences({each.key: each for each in mechanisms(run)}))
 
 
 def unit_words(unit: Unit) -> str:
     """``64 KiB``, ``more than 2 MiB``, ``at least 4 MiB``, a range where there is a gap, or ``cannot tell``."""
     if unit.bytes is None:
-        return "cannot tell"
+        return say("granularity.unit_unknown")
+    size = format_bytes(unit.bytes)
     if unit.beyond:
-        return f"{'at least' if unit.reached else 'more than'} {format_bytes(unit.bytes)}"
+        return say("granularity.unit_at_least" if unit.reached else "granularity.unit_more_than", size=size)
     if unit.more_than:
-        return f"more than {format_bytes(unit.more_than)}, at most {format_bytes(unit.bytes)}"
-    return format_bytes(unit.bytes)
+        return say("granularity.unit_between", low=format_bytes(unit.more_than), high=size)
+    return size
 
 
 def _unit_sentences(by_key: Mapping[str, Mechanism]) -> list[str]:
     told = []
-    for side, name in (("device", "a fault of the device"), ("host", "a fault of the CPU")):
+    for side in ("device", "host"):
         mechanism = by_key.get(side)
         if mechanism is None or mechanism.unit is None:
             continue
         unit = mechanism.unit
         grown = by_key.get(f"{side}_grown")
         reach = grown.unit if grown else None
-        text = f"{name} moves {unit_words(unit)} of managed memory"
-        if reach and reach.bytes and unit.bytes:
-            if reach.bytes > unit.bytes or reach.beyond:
-                text += f", and the driver completes parts of {_up_to(reach)} once more than half is in use"
-            else:
-                text += ", to which the driver adds nothing"
-        told.append(text)
+        key = f"granularity.fault_{side}"
+        if reach is None or not reach.bytes or not unit.bytes:
+            told.append(say(key, unit=unit_words(unit)))
+        elif reach.bytes > unit.bytes or reach.beyond:
+            told.append(say(f"{key}_grown", unit=unit_words(unit), reach=_up_to(reach)))
+        else:
+            told.append(say(f"{key}_alone", unit=unit_words(unit)))
     return told
 
 
 def _up_to(reach: Unit) -> str:
-    return unit_words(reach) if reach.beyond or reach.more_than else f"up to {unit_words(reach)}"
+    text = unit_words(reach)
+    return text if reach.beyond or reach.more_than else say("granularity.reach_up_to", size=text)
 
 
-def _prefetch_sentences(by_key: Mapping[str, Mechanism]) -> list[str]:
+def _prefetch_sentence(by_key: Mapping[str, Mechanism]) -> str:
     ways = [
-        f"{unit_words(mechanism.unit)} to the {side}"
-        for side, key in (("device", "prefetch_h2d"), ("host", "prefetch_d2h"))
-        if (mechanism := by_key.get(key)) and mechanism.unit
+        say(f"granularity.prefetch_{direction}", unit=unit_words(mechanism.unit))
+        for direction in ("h2d", "d2h")
+        if (mechanism := by_key.get(f"prefetch_{direction}")) and mechanism.unit
     ]
-    return [f"an explicit prefetch of a page moves {enumerated(ways)}"] if ways else []
+    return say("granularity.prefetch", ways=enumerated(ways)) if ways else ""
 
 
 def _agreement(found: Sequence[Mechanism]) -> str:
@@ -93,19 +93,23 @@ def _agreement(found: Sequence[Mechanism]) -> str:
         return ""
     differ = [each.name for each in compared if each.agreement == "no"]
     if differ:
-        return f"Counters and timing differ about {enumerated(differ)}. "
-    every = "all of it" if len(compared) == len(found) else f"{enumerated([each.name for each in compared])}"
-    return f"Counters and timing agree about {every}. "
+        return say("granularity.differ", mechanisms=enumerated(differ))
+    if len(compared) == len(found):
+        return say("granularity.agree_all")
+    return say("granularity.agree", mechanisms=enumerated([each.name for each in compared]))
 
 
 def _costs(by_key: Mapping[str, Mechanism]) -> str:
-    parts = [
-        f"{format_seconds(mechanism.waiting.median)} on the {side} "
-        f"({format_seconds(mechanism.there.median)} where the page is there)"
-        for side, key in (("device with its share of the launch", "device"), ("CPU", "host"))
-        if (mechanism := by_key.get(key)) and mechanism.waiting and mechanism.there
+    costs = [
+        say(
+            f"granularity.cost_{side}",
+            waiting=format_seconds(mechanism.waiting.median),
+            there=format_seconds(mechanism.there.median),
+        )
+        for side in ("device", "host")
+        if (mechanism := by_key.get(side)) and mechanism.waiting and mechanism.there
     ]
-    return f"A touch that has to wait takes {enumerated(parts)}." if parts else ""
+    return say("granularity.costs", costs=enumerated(costs)) if costs else ""
 
 
 def _fix(by_key: Mapping[str, Mechanism]) -> str:
@@ -113,30 +117,17 @@ def _fix(by_key: Mapping[str, Mechanism]) -> str:
     unit = mechanism.unit if mechanism and mechanism.waiting else None
     if unit is None or not unit.bytes or unit.beyond:
         return ""
-    return (
-        f"Touches farther apart than {format_bytes(unit.bytes)} wait for a fault each: prefetch what will be "
-        "touched, or copy it explicitly."
-    )
+    return say("granularity.fix", size=format_bytes(unit.bytes))
 
 
 def _difference(mechanism: Mechanism, passes: Sequence[Counted]) -> Finding:
     counted, timed = mechanism.counted, mechanism.timed
     assert counted is not None
     assert timed is not None
-    sentence = (
-        f"About {mechanism.name} counters say {unit_words(counted)} and timing says {unit_words(timed)}; "
-        f"{_reported(mechanism, passes)}."
-    )
-    if (counted.bytes or 0) > (timed.bytes or 0):
-        cause = (
-            "More moved than touches find without waiting, so what came along is not mapped for whoever touches it, or "
-            "was still on its way."
-        )
-    else:
-        cause = (
-            "Touches find more than was reported to move, so the driver brought it without a report, or it never left."
-        )
-    return Finding("info", "granularity_differs", sentence, cause)
+    differs = say("granularity.differs", mechanism=mechanism.name, counted=unit_words(counted), timed=unit_words(timed))
+    is_more = (counted.bytes or 0) > (timed.bytes or 0)
+    cause = say("granularity.more_moved" if is_more else "granularity.less_moved")
+    return Finding("info", "granularity_differs", sentences([differs, _reported(mechanism, passes)]), cause)
 
 
 def _reported(mechanism: Mechanism, passes: Sequence[Counted]) -> str:
@@ -148,12 +139,10 @@ def _reported(mechanism: Mechanism, passes: Sequence[Counted]) -> str:
         chosen = [each for each in passes if each.case.method.startswith(f"counted_{side}_")]
     chosen = [each for each in chosen if each.is_far_apart != (rest == "grown")] or chosen
     if not chosen or not chosen[0].sizes:
-        return "nothing else was reported of it"
+        return say("granularity.reported_nothing")
     first = chosen[0]
-    small, large = min(first.sizes), max(first.sizes)
-    sizes = format_bytes(small) if small == large else f"{format_bytes(small)} to {format_bytes(large)}"
-    text = f"{sum(first.sizes.values())} migrations of {sizes} were reported"
-    share = first.share("prefetch")
-    return text + (
-        f", {100 * share:.0f} % of the bytes as the driver's own prefetching" if share > _WORTH_SAYING else ""
-    )
+    sizes = spanned(format_bytes(min(first.sizes)), format_bytes(max(first.sizes)))
+    count, share = sum(first.sizes.values()), first.share("prefetch")
+    if share > _WORTH_SAYING:
+        return say("granularity.reported_prefetched", count=count, sizes=sizes, percent=100 * share)
+    return say("granularity.reported", count=count, sizes=sizes)

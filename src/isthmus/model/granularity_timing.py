@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from isthmus.language import say
 from isthmus.model.curve import is_resolved
 from isthmus.record import KIB, Case, Interval, Run, format_bytes, format_seconds, median_interval
 
@@ -112,7 +113,7 @@ def grown_by_timing(of: Touches, unit: Unit) -> Unit | None:
     if isinstance(threshold, str):
         return Unit(why=threshold)
     if unit.bytes is None or unit.beyond:
-        return Unit(why="without the unit of a single fault nothing tells what comes beside it")
+        return Unit(why=say("granularity.no_unit"))
     reach = _last_near({part: _state(seconds, threshold) for part, seconds in of.grown.items()}, after=False)
     # More than half of a part of two units is both units, so nothing was added to those; or not even the smallest part
     # that may be completed was.
@@ -121,7 +122,7 @@ def grown_by_timing(of: Touches, unit: Unit) -> Unit | None:
     if is_far or (reach.bytes is not None and reach.bytes <= 2 * unit.bytes):
         return unit
     if reach.more_than and reach.more_than <= unit.bytes:
-        return Unit(why="too few parts were measured to tell whether any was completed")
+        return Unit(why=say("granularity.few_parts"))
     return reach
 
 
@@ -130,12 +131,10 @@ def _threshold(of: Touches) -> float | str:
     if of.skipped and not of.neighbour:
         return of.skipped
     if of.there is None or of.waiting is None:
-        return "touches of pages that are there, or that are certainly not, were not measured"
+        return say("granularity.no_references")
     if of.waiting.low < _LEAST_CONTRAST * of.there.high:
-        return (
-            f"a touch that has to wait takes {format_seconds(of.waiting.median)}, hardly longer than "
-            f"{format_seconds(of.there.median)} of a page that is there"
-        )
+        waiting, there = format_seconds(of.waiting.median), format_seconds(of.there.median)
+        return say("granularity.no_contrast", waiting=waiting, there=there)
     return math.sqrt(of.there.median * of.waiting.median)
 
 
@@ -152,13 +151,13 @@ def _last_near(states: Mapping[int, State], *, after: bool) -> Unit:
     """
     spans = sorted(states)
     if not spans:
-        return Unit(why="no distance was measured")
+        return Unit(why=say("granularity.no_distance"))
     order = [states[span] for span in spans]
     if "far" not in order and "unclear" not in order:
         return Unit(spans[-1], beyond=True, reached=not after)
     step = next(place for place, state in enumerate(order) if state != "near")
     if order[step] == "unclear" or any(b == "near" for _, b in pairwise(order[step:])):
-        return Unit(why="the times have no single clear step")
+        return Unit(why=say("granularity.no_step"))
     if step == 0:
         return _none_near(spans[0], after=after)
     last, first = spans[step - 1], spans[step]
@@ -172,7 +171,7 @@ def _last_near(states: Mapping[int, State], *, after: bool) -> Unit:
 def _none_near(nearest: int, *, after: bool) -> Unit:
     """Where not even the nearest page, or the smallest part, is there."""
     if not after:
-        return Unit(why="the smallest part was not completed")
+        return Unit(why=say("granularity.smallest_part"))
     if nearest <= _PAGE_BYTES:
         return Unit(nearest)
-    return Unit(why=f"no page at a distance of {format_bytes(nearest)} is there, and none nearer was measured")
+    return Unit(why=say("granularity.none_near", size=format_bytes(nearest)))

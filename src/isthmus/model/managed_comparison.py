@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from isthmus.language import say
 from isthmus.model.contrast import ratio
 from isthmus.model.managed import Movement, Pattern, movements, why_no_migration
 from isthmus.model.managed_published import (
@@ -50,48 +51,60 @@ def _threshold(movement: Movement, known_within: float) -> list[PaperFigure]:
     answer = overtaking(movement, ON_DEMAND, WHOLE_COPIES[0], known_within)
     if answer is None:
         return []
-    here = managed_answer(movement.pattern, answer.threshold)
     points = movement.curves[ON_DEMAND]
     first, last = (
-        f"{format_seconds(points[place].seconds.median)} with {touched_words(movement.pattern, place)}"
+        say(
+            "managed.time_with",
+            time=format_seconds(points[place].seconds.median),
+            touched=touched_words(movement.pattern, place),
+        )
         for place in (min(points), max(points))
     )
     # The nearest copy of the whole array stands for all.
     copied = movement.at(WHOLE_COPIES[0], max(points))
-    why = f"On demand takes {first} and {last}"
-    why += f", copying all {format_seconds(copied.seconds.median)}." if copied else "."
+    if copied:
+        why = say("managed.why_wins", first=first, last=last, copied=format_seconds(copied.seconds.median))
+    else:
+        why = say("managed.why_wins_alone", first=first, last=last)
     if movement.pattern == "percent":
-        return [PaperFigure("managed wins", f"up to {PAPER_PERCENT} % touched", here, why)]
-    return [PaperFigure("managed wins", f"from strides of {format_bytes(PAPER_STRIDE)} on", here, why)]
+        published = say("managed.answer_up_to_percent", value=f"{PAPER_PERCENT} %")
+    else:
+        published = say("managed.answer_from_stride", value=format_bytes(PAPER_STRIDE))
+    here = managed_answer(movement.pattern, answer.threshold)
+    return [PaperFigure(say("managed.figure_wins"), published, here, why)]
 
 
 def _whole(movement: Movement) -> list[PaperFigure]:
     whole = moved_whole(movement)
     if whole is None:
         return []
-    why = phases_told(whole)
-    size = format_bytes(movement.bytes)
-    explicit = f"{format_rate(whole.rate(whole.explicit.seconds))}, {format_seconds(whole.explicit.seconds.median)}"
-    managed = f"{format_rate(whole.rate(whole.managed.seconds))}, {format_seconds(whole.managed.seconds.median)}"
-    faster = ratio(whole.managed.seconds, whole.explicit.seconds)
-    there = PAPER_BYTES / PAPER_EXPLICIT_SECONDS
+    sizes = {"theirs": format_bytes(PAPER_BYTES), "ours": format_bytes(movement.bytes)}
+    explicit, managed = whole.rate(whole.explicit.seconds), whole.rate(whole.managed.seconds)
+    paper_explicit, paper_managed = PAPER_BYTES / PAPER_EXPLICIT_SECONDS, PAPER_BYTES / PAPER_DENSE_SECONDS
     return [
-        PaperFigure("managed / explicit, all touched", f"{PAPER_WHOLE_RATIO:.2f} times", times_words(faster), why),
         PaperFigure(
-            f"explicit, all of {format_bytes(PAPER_BYTES)} or {size}",
-            f"{format_rate(there)}, {format_seconds(PAPER_EXPLICIT_SECONDS)}",
-            explicit,
-            f"There and back with the work of both sides, {whole.rate(whole.explicit.seconds) / there:.2f} times the "
-            "rate.",
+            say("managed.figure_whole"),
+            say("common.times", factor=f"{PAPER_WHOLE_RATIO:.2f}"),
+            times_words(whole.ratio),
+            phases_told(whole),
         ),
         PaperFigure(
-            f"managed, all of {format_bytes(PAPER_BYTES)} or {size}",
-            f"{format_rate(PAPER_BYTES / PAPER_DENSE_SECONDS)}, {format_seconds(PAPER_DENSE_SECONDS)}",
-            managed,
-            f"{whole.rate(whole.managed.seconds) / (PAPER_BYTES / PAPER_DENSE_SECONDS):.2f} times the rate; there at "
-            "strides up to 120 KiB, which moved all.",
+            say("managed.figure_explicit", **sizes),
+            _rate_and_time(paper_explicit, PAPER_EXPLICIT_SECONDS),
+            _rate_and_time(explicit, whole.explicit.seconds.median),
+            say("managed.why_explicit", factor=explicit / paper_explicit),
+        ),
+        PaperFigure(
+            say("managed.figure_managed", **sizes),
+            _rate_and_time(paper_managed, PAPER_DENSE_SECONDS),
+            _rate_and_time(managed, whole.managed.seconds.median),
+            say("managed.why_managed", factor=managed / paper_managed),
         ),
     ]
+
+
+def _rate_and_time(rate: float, seconds: float) -> str:
+    return say("managed.rate_and_time", rate=format_rate(rate), time=format_seconds(seconds))
 
 
 def _strides(movement: Movement, *, moves: bool) -> list[PaperFigure]:
@@ -105,13 +118,18 @@ def _strides(movement: Movement, *, moves: bool) -> list[PaperFigure]:
         if place not in points or explicit is None:
             continue
         why = touches_told(movement) if moves and not figures else ""
-        published = f"{seconds / PAPER_EXPLICIT_SECONDS:.2f} times, {_to(seconds, PAPER_EXPLICIT_SECONDS)}"
+        factor = say("common.times", factor=f"{seconds / PAPER_EXPLICIT_SECONDS:.2f}")
         gap = times_words(ratio(points[place].seconds, explicit.seconds))
-        here = f"{gap}, {_to(points[place].seconds.median, explicit.seconds.median)}"
-        name = f"managed / explicit, every {format_bytes(place)}"
-        figures.append(PaperFigure(name, published, here, why))
+        published = _ratio_and_times(factor, seconds, PAPER_EXPLICIT_SECONDS)
+        here = _ratio_and_times(gap, points[place].seconds.median, explicit.seconds.median)
+        figures.append(PaperFigure(say("managed.figure_stride", stride=format_bytes(place)), published, here, why))
     return figures
 
 
-def _to(managed: float, explicit: float) -> str:
-    return f"{format_seconds(managed)} to {format_seconds(explicit)}"
+def _ratio_and_times(times: str, managed: float, explicit: float) -> str:
+    return say(
+        "managed.ratio_and_times",
+        ratio=times,
+        managed=format_seconds(managed),
+        explicit=format_seconds(explicit),
+    )

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.model.contrast import MATTERS, ratio
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.granularity_findings import granularity_findings, granularity_verdict
 from isthmus.model.managed import ManagedPoint, ManagedWay, Movement, Pattern, movements, why_no_migration
 from isthmus.model.managed_published import (
@@ -19,7 +20,6 @@ from isthmus.model.managed_published import (
 )
 from isthmus.model.managed_thresholds import ON_DEMAND, WHOLE_COPIES, Overtaking, overtaking
 from isthmus.model.managed_words import managed_answer, managed_way_name, phases_words, times_words, touched_words
-from isthmus.model.phrases import capitalised, enumerated
 from isthmus.record import Run, format_bytes, format_seconds
 
 __all__ = ["managed_findings", "managed_verdict"]
@@ -29,18 +29,14 @@ _ADVISED = tuple(ManagedWay(method, "managed") for method in ("read_mostly", "pr
 # Fewer ways at one place are no choice.
 _LEAST_WAYS = 4
 _MOST_STRIDES = 5
-_PAPER_WORDS: Mapping[Pattern, str] = {
-    "percent": f"up to about {PAPER_PERCENT} % touched",
-    "stride": f"from strides of about {format_bytes(PAPER_STRIDE)} on",
-}
 _Pair = tuple[int, ManagedPoint, ManagedPoint]
 
 
 class _Fastest(NamedTuple):
-    """The way with the shortest time at one place, what it takes in words, and whether no other may be as fast."""
+    """The way with the shortest time at one place, the sentences about it, and whether no other may be as fast."""
 
     way: ManagedWay
-    words: str
+    sentence: str
     alone: bool
 
 
@@ -61,8 +57,8 @@ def managed_findings(run: Run) -> list[Finding]:
     return [*(finding for finding in found if finding), *granularity_findings(run)]
 
 
-def managed_verdict(run: Run) -> str:
-    """What to take away; empty where nothing was measured."""
+def managed_verdict(run: Run) -> Takeaway | None:
+    """What to take away; None where nothing was measured."""
     main = _main(run)
     known_within = run.settings.target_relative_half_width
     answers = [
@@ -72,13 +68,17 @@ def managed_verdict(run: Run) -> str:
     ]
     told = []
     if answers:
-        told.append(f"{managed_way_name(ON_DEMAND)} beats {managed_way_name(WHOLE_COPIES[0])} {enumerated(answers)}")
+        way, incumbent = capitalised(managed_way_name(ON_DEMAND)), managed_way_name(WHOLE_COPIES[0])
+        told.append(say("managed.verdict_beats", way=way, incumbent=incumbent, answers=enumerated(answers)))
     if "percent" in main and (best := _fastest(main["percent"], 100)):
-        rank = "the fastest" if best.alone else "among the fastest"
-        told.append(f"with all of it touched, {managed_way_name(best.way)} is {rank}")
-    if grains := granularity_verdict(run):
-        told.append(grains)
-    return f"{'; '.join(told)}." if told else ""
+        key = "managed.verdict_fastest" if best.alone else "managed.verdict_among"
+        told.append(say(key, way=managed_way_name(best.way)))
+    if not told:
+        grains = granularity_verdict(run)
+        return Takeaway(grains) if grains else None
+    advice = [finding.fix for each in main.values() if (finding := _threshold_finding(each, known_within))]
+    advice += [finding.fix for each in main.values() if (finding := _prefetch_finding(each))]
+    return Takeaway(sentences(told), next(filter(None, advice), ""))
 
 
 def _main(run: Run) -> Mapping[Pattern, Movement]:
@@ -91,14 +91,29 @@ def _threshold_finding(movement: Movement, known_within: float) -> Finding | Non
     answers = [found for each in WHOLE_COPIES if (found := overtaking(movement, ON_DEMAND, each, known_within))]
     if not answers:
         return None
-    told = [
-        f"{managed_way_name(each.incumbent)} {managed_answer(movement.pattern, each.threshold)}" for each in answers
+    first, *others = answers
+    text = [
+        say(
+            "managed.beats",
+            size=format_bytes(movement.bytes),
+            way=managed_way_name(ON_DEMAND),
+            incumbent=managed_way_name(first.incumbent),
+            answer=managed_answer(movement.pattern, first.threshold),
+        )
     ]
-    text = f"Of an array of {format_bytes(movement.bytes)}, {managed_way_name(ON_DEMAND)} beats {enumerated(told)}"
     # The paper copies from pageable memory alone.
-    if answers[0].incumbent == WHOLE_COPIES[0]:
-        text += f"; on the paper's V100 it beat the former {_PAPER_WORDS[movement.pattern]}"
-    return Finding("info", f"managed_{movement.pattern}", f"{text}.", fix=_threshold_fix(movement, answers[0]))
+    if first.incumbent == WHOLE_COPIES[0]:
+        place = str(PAPER_PERCENT) if movement.pattern == "percent" else format_bytes(PAPER_STRIDE)
+        text.append(say(f"managed.paper_{movement.pattern}", place=place))
+    text += [
+        say(
+            "managed.beats_also",
+            incumbent=managed_way_name(each.incumbent),
+            answer=managed_answer(movement.pattern, each.threshold),
+        )
+        for each in others
+    ]
+    return Finding("info", f"managed_{movement.pattern}", sentences(text), fix=_threshold_fix(movement, first))
 
 
 def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
@@ -108,19 +123,12 @@ def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
     """
     if not answer.threshold.certain:
         return ""
-    copying = "copy explicitly" if answer.incumbent.memory == "pageable" else "copy from pinned memory"
-    small, large = (
-        ("below that share", "above it") if movement.pattern == "percent" else ("at denser strides", "from there on")
-    )
+    copy = say(f"managed.copy_{answer.incumbent.memory}")
     match answer.threshold.state:
         case "up_to" | "from":
-            there, elsewhere = (small, large) if answer.threshold.state == "up_to" else (large, small)
-            return (
-                f"Where it is not known what the device touches, leave the movement to managed memory {there} alone; "
-                f"{elsewhere} {copying}, or prefetch."
-            )
+            return say(f"managed.leave_{answer.threshold.state}_{movement.pattern}", copy=copy)
         case "never":
-            return f"Do not leave the movement of such an array to page faults: {copying}, or prefetch."
+            return say("managed.leave_never", copy=copy)
         case _:
             return ""
 
@@ -130,13 +138,16 @@ def _whole_finding(movement: Movement) -> Finding | None:
     whole = moved_whole(movement)
     if whole is None:
         return None
-    text = (
-        f"With all of {format_bytes(whole.bytes)} touched, on demand takes {times_words(whole.ratio)} as long as "
-        f"{managed_way_name(WHOLE_COPIES[0])} ({format_seconds(whole.managed.seconds.median)} to "
-        f"{format_seconds(whole.explicit.seconds.median)}); on the paper's V100 it took "
-        f"{PAPER_WHOLE_RATIO:.2f} times as long."
+    text = say(
+        "managed.whole",
+        size=format_bytes(whole.bytes),
+        ratio=times_words(whole.ratio),
+        copy=managed_way_name(WHOLE_COPIES[0]),
+        managed=format_seconds(whole.managed.seconds.median),
+        explicit=format_seconds(whole.explicit.seconds.median),
     )
-    return Finding("info", "managed_whole", text, cause=phases_told(whole))
+    paper = say("managed.whole_paper", ratio=PAPER_WHOLE_RATIO)
+    return Finding("info", "managed_whole", sentences([text, paper]), cause=phases_told(whole))
 
 
 def _stride_finding(movement: Movement, *, moves: bool) -> Finding | None:
@@ -145,16 +156,14 @@ def _stride_finding(movement: Movement, *, moves: bool) -> Finding | None:
     pairs = [(place, points[place], other) for place in points if (other := movement.at(WHOLE_COPIES[0], place))]
     if len(pairs) < 2:
         return None
-    shares = [
-        f"{times_words(ratio(point.seconds, other.seconds))} at {format_bytes(place)}"
+    ratios = [
+        say("managed.ratio_at", ratio=times_words(ratio(point.seconds, other.seconds)), stride=format_bytes(place))
         for place, point, other in _spread(pairs)
     ]
-    text = (
-        f"With one double touched in every so many bytes, on demand takes {enumerated(shares)} as long as "
-        f"{managed_way_name(WHOLE_COPIES[0])}; on the paper's V100 {PAPER_DENSE_RATIO:.2f} times up to 120 KiB and "
-        f"{PAPER_STRIDE_RATIO:.2f} times at {format_bytes(PAPER_STRIDE)}."
-    )
-    return Finding("info", "managed_touch", text, cause=touches_told(movement) if moves else "")
+    text = say("managed.strides", ratios=enumerated(ratios), copy=managed_way_name(WHOLE_COPIES[0]))
+    stride = format_bytes(PAPER_STRIDE)
+    paper = say("managed.strides_paper", dense=PAPER_DENSE_RATIO, sparse=PAPER_STRIDE_RATIO, stride=stride)
+    return Finding("info", "managed_touch", sentences([text, paper]), cause=touches_told(movement) if moves else "")
 
 
 def _spread(pairs: Sequence[_Pair]) -> list[_Pair]:
@@ -169,22 +178,21 @@ def _prefetch_finding(movement: Movement) -> Finding | None:
     if prefetched is None or managed is None:
         return None
     gain = ratio(managed.seconds, prefetched.seconds)
-    text = (
-        f"With all of it touched, prefetching the array whole takes {phases_words(prefetched.into, prefetched.out)} in "
-        f"place of {phases_words(managed.into, managed.out)}"
+    text = say(
+        "managed.prefetch",
+        prefetched=phases_words(prefetched.into, prefetched.out),
+        managed=phases_words(managed.into, managed.out),
     )
-    against = [
-        f"{times_words(ratio(prefetched.seconds, other.seconds))} as long as {managed_way_name(way)}"
+    ratios = [
+        say(
+            "managed.as_long_as", ratio=times_words(ratio(prefetched.seconds, other.seconds)), way=managed_way_name(way)
+        )
         for way in WHOLE_COPIES
         if (other := movement.at(way, 100))
     ]
-    text += f"; that is {enumerated(against)}." if against else "."
-    fix = (
-        f"Prefetch arrays in managed memory before either side works on most of them: {times_words(gain)} as fast."
-        if gain.low > MATTERS
-        else ""
-    )
-    return Finding("info", "managed_prefetch", text, fix=fix)
+    against = say("managed.prefetch_against", ratios=enumerated(ratios)) if ratios else ""
+    fix = say("managed.prefetch_fix", gain=times_words(gain)) if gain.low > MATTERS else ""
+    return Finding("info", "managed_prefetch", sentences([text, against]), fix=fix)
 
 
 def _advice_finding(movement: Movement) -> Finding | None:
@@ -199,17 +207,23 @@ def _advice_finding(movement: Movement) -> Finding | None:
     if not costs:
         return None
     told = [
-        f"{managed_way_name(way)} takes {times_words(cost)} as long ({touched_words(movement.pattern, shared[way])})"
+        say(
+            "managed.advice_cost",
+            way=managed_way_name(way),
+            ratio=times_words(cost),
+            touched=touched_words(movement.pattern, shared[way]),
+        )
         for way, cost in costs.items()
     ]
-    text = f"Beside {managed_way_name(ON_DEMAND)} without advice, {enumerated(told)}."
+    text = say("managed.advice", way=managed_way_name(ON_DEMAND), costs=enumerated(told))
     # What costs little where little is touched may cost much where all is.
     place = max(shared[way] for way in costs)
     best = min((way for way in costs if shared[way] == place), key=lambda way: costs[way].median)
     if 1 / costs[best].high > MATTERS:
-        fix = f"Of the advice, take {best.method.replace('_', ' ')} with {touched_words(movement.pattern, place)}."
+        touched = touched_words(movement.pattern, place)
+        fix = say("managed.advice_take", advice=best.method.replace("_", " "), touched=touched)
     else:
-        fix = "Advice alone is no way to make such a pass over an array faster."
+        fix = say("managed.advice_none")
     return Finding("info", "managed_advice", text, fix=fix)
 
 
@@ -219,22 +233,28 @@ def _fastest(movement: Movement, place: int) -> _Fastest | None:
     if len(points) < _LEAST_WAYS:
         return None
     best = min(points, key=lambda way: points[way].seconds.median)
-    text = format_seconds(points[best].seconds.median)
+    told = {
+        "touched": touched_words(movement.pattern, place),
+        "way": managed_way_name(best),
+        "time": format_seconds(points[best].seconds.median),
+    }
     plain = points.get(WHOLE_COPIES[0])
     if plain and best != WHOLE_COPIES[0]:
-        gain = ratio(plain.seconds, points[best].seconds)
-        text += f", {times_words(gain)} as fast as {managed_way_name(WHOLE_COPIES[0])}"
+        gain = times_words(ratio(plain.seconds, points[best].seconds))
+        text = [say("managed.fastest_gain", **told, gain=gain, copy=managed_way_name(WHOLE_COPIES[0]))]
+    else:
+        text = [say("managed.fastest", **told)]
     others = [
         managed_way_name(way) for way in points if way != best and points[way].seconds.low <= points[best].seconds.high
     ]
     if others:
-        text += f"; {enumerated(others)} {'is' if len(others) == 1 else 'are'} not certainly slower"
-    return _Fastest(best, text, not others)
+        text.append(capitalised(say("managed.as_fast", count=len(others), ways=enumerated(others))))
+    return _Fastest(best, sentences(text), not others)
 
 
 def _fastest_finding(chosen: Sequence[Movement]) -> Finding | None:
     """At the ends of what was measured by most ways: elsewhere the fastest may be one that was left out."""
-    told, fixes = [], []
+    told, choices = [], []
     for movement in chosen:
         counts = {
             place: sum(movement.at(way, place) is not None for way in movement.curves) for place in movement.places
@@ -243,19 +263,13 @@ def _fastest_finding(chosen: Sequence[Movement]) -> Finding | None:
         for place in dict.fromkeys([*places[:1], *places[-1:]]):
             best = _fastest(movement, place)
             if best:
-                told.append(
-                    f"with {touched_words(movement.pattern, place)}, {managed_way_name(best.way)} ({best.words})"
-                )
-                fixes.append(f"{managed_way_name(best.way)} with {touched_words(movement.pattern, place)}")
+                told.append(best.sentence)
+                touched = touched_words(movement.pattern, place)
+                choices.append(say("managed.choice", way=managed_way_name(best.way), touched=touched))
     if not told:
         return None
-    sentences = ". ".join([told[0], *map(capitalised, told[1:])])
-    text = f"The fastest of the ways measured at the same place: {sentences}."
-    return Finding("info", "managed_fastest", text, fix=f"Prefer {enumerated(fixes)}.")
+    return Finding("info", "managed_fastest", sentences(told), fix=say("managed.prefer", choices=enumerated(choices)))
 
 
 def _stays_finding(why: str) -> Finding | None:
-    if not why:
-        return None
-    text = f"Pages of managed memory do not move on demand here ({why}), so no figure tells what page faults cost."
-    return Finding("info", "managed_stays", text)
+    return Finding("info", "managed_stays", say("managed.stays", why=why)) if why else None

@@ -6,11 +6,11 @@ Express 3.0. Of its bars for all of the array the ratios alone are printed.
 
 from typing import NamedTuple
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.managed import ManagedPoint, Movement
 from isthmus.model.managed_thresholds import ON_DEMAND, WHOLE_COPIES
 from isthmus.model.managed_words import phases_words
-from isthmus.model.phrases import enumerated
 from isthmus.record import GIB, KIB, Interval, format_bytes, format_rate, format_seconds
 
 __all__ = [
@@ -103,11 +103,14 @@ def touch_cost(movement: Movement) -> TouchCost | None:
 def phases_told(whole: MovedWhole) -> str:
     """What both phases took in both ways, at which rates, and which of them makes the difference."""
     explicit, managed = whole.explicit, whole.managed
-    told = (
-        f"Copies take {phases_words(explicit.into, explicit.out)}, on demand "
-        f"{phases_words(managed.into, managed.out)}, each with the work of its side: of the array "
-        f"{format_rate(whole.rate(explicit.into))} and {format_rate(whole.rate(explicit.out))} against "
-        f"{format_rate(whole.rate(managed.into))} and {format_rate(whole.rate(managed.out))}."
+    told = say(
+        "managed.phases_told",
+        explicit=phases_words(explicit.into, explicit.out),
+        managed=phases_words(managed.into, managed.out),
+        explicit_in=format_rate(whole.rate(explicit.into)),
+        explicit_out=format_rate(whole.rate(explicit.out)),
+        managed_in=format_rate(whole.rate(managed.into)),
+        managed_out=format_rate(whole.rate(managed.out)),
     )
     gaps = {
         "in": managed.into.median - explicit.into.median,
@@ -120,8 +123,8 @@ def phases_told(whole: MovedWhole) -> str:
     share = gaps[phase] / total
     if share > MATTERS:
         # One phase gains what the other loses in part, so that no share of the sum says anything.
-        return f"{told} The phases differ in opposite directions, the phase {phase} more."
-    return f"{told} The phase {phase} makes {100 * min(share, 1):.0f} % of the difference."
+        return sentences([told, say(f"managed.opposite_{phase}")])
+    return sentences([told, say(f"managed.share_{phase}", percent=100 * min(share, 1))])
 
 
 def touches_told(movement: Movement) -> str:
@@ -131,17 +134,22 @@ def touches_told(movement: Movement) -> str:
         return ""
     dense, *others = points
     shares = [
-        f"{100 * points[place].into.median / points[dense].into.median:.0f} % at {format_bytes(place)}"
+        say(
+            "managed.share_at",
+            percent=100 * points[place].into.median / points[dense].into.median,
+            stride=format_bytes(place),
+        )
         for place in others
     ]
-    told = (
-        f"The phase in takes {format_seconds(points[dense].into.median)} at a stride of {format_bytes(dense)}, and of "
-        f"that {enumerated(shares)}, while {100 * dense / others[-1]:.2g} % as many doubles are touched at the last."
+    told = say(
+        "managed.touches_told",
+        time=format_seconds(points[dense].into.median),
+        dense=format_bytes(dense),
+        shares=enumerated(shares),
+        percent=100 * dense / others[-1],
     )
     cost = touch_cost(movement)
-    if cost:
-        told += (
-            f" Each further double between strides of {format_bytes(cost.sparse)} and {format_bytes(cost.dense)} adds "
-            f"{format_seconds(cost.seconds)}."
-        )
-    return told
+    if cost is None:
+        return told
+    sparse, denser, time = format_bytes(cost.sparse), format_bytes(cost.dense), format_seconds(cost.seconds)
+    return sentences([told, say("managed.touch_cost", sparse=sparse, dense=denser, time=time)])

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import capitalised, say, sentences
 from isthmus.model.contrast import contrast, contrasts
 from isthmus.model.curve import ONE_WAY, Curve, find
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, capitalised, moved_memory_name, settles, times
+from isthmus.model.phrases import about_bytes, moved_memory_name, settles, times
 from isthmus.model.shape import LARGE_BYTES, half_size, latency
 from isthmus.record import Run, format_bytes, format_seconds
 
@@ -25,30 +26,30 @@ def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    sentences: list[str] = []
+    said: list[str] = []
     halves: list[float] = []
     for direction in ONE_WAY:
         curve = find(curves, direction, "pinned")
         if curve is None:
             continue
-        text = f"{'It' if sentences else 'Pinned memory'} {settles(run, curve)}"
+        text = settles(run, say("curve.it" if said else "bandwidth.pinned_name"), curve)
         half = half_size(curve)
         if half and half.at_most:
-            text += "; its smallest size already reaches half of that"
+            text = say("bandwidth.half_at_once", settles=text)
         elif half:
             halves.append(half.bytes)
-            text += f"; half of that is reached at {about_bytes(half.bytes)}"
+            text = say("bandwidth.half_at", settles=text, size=about_bytes(half.bytes))
         small = latency(curve)
         if small:
-            text += f", and a transfer of up to 4 KiB takes {format_seconds(small.median)}"
-        sentences.append(f"{text}.")
-    if not sentences:
+            text = say("bandwidth.small_takes", text=text, time=format_seconds(small.median))
+        said.append(say("bandwidth.sentence", text=text))
+    if not said:
         return None
     cause = fix = ""
     if halves:
-        cause = "Every transfer has a fixed cost; below the half-rate size that cost, not the link, sets the rate."
-        fix = f"Gather transfers that are smaller than {about_bytes(max(halves))} into larger ones."
-    return Finding("info", "pinned", " ".join(sentences), cause, fix)
+        cause = say("bandwidth.pinned_cause")
+        fix = say("bandwidth.pinned_fix", size=about_bytes(max(halves)))
+    return Finding("info", "pinned", sentences(said), cause, fix)
 
 
 def _write_combined(run: Run, curves: Sequence[Curve]) -> Finding | None:
@@ -57,8 +58,7 @@ def _write_combined(run: Run, curves: Sequence[Curve]) -> Finding | None:
     fix = ""
     if gaps:
         gains = any(gap.matters and gap.ratio > 1 for gap in gaps)
-        fix = "Use it for buffers that the host only writes" if gains else "Keep ordinary pinned memory"
-        fix += ": the host reads write-combined memory past its caches, many times slower."
+        fix = say("bandwidth.write_combined_use" if gains else "bandwidth.write_combined_keep")
     return Finding("info", "write_combined", text, fix=fix) if text else None
 
 
@@ -67,7 +67,7 @@ def _registered(run: Run, curves: Sequence[Curve]) -> Finding | None:
     gaps = contrasts(curves, "registered", "pinned", LARGE_BYTES).values()
     fix = ""
     if gaps and not any(gap.matters and gap.ratio < 1 for gap in gaps):
-        fix = "Register a buffer that exists already where it is, rather than copy it into a pinned one."
+        fix = say("bandwidth.registered_fix")
     return Finding("info", "registered", text, fix=fix) if text else None
 
 
@@ -78,8 +78,9 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
         kernel, engine = find(curves, direction, "mapped"), find(curves, direction, "pinned")
         gap = contrast(engine, kernel) if kernel and engine else None
         if gap and gap.slower_to is not None:
-            text += f" Up to {format_bytes(gap.slower_to)} {direction.upper()} the kernel is faster than a pinned copy."
-            fix = "Let kernels read small inputs and write small results in mapped memory themselves, without a copy."
+            size = format_bytes(gap.slower_to)
+            text = sentences([text, say("bandwidth.kernel_faster", size=size, way=direction.upper())])
+            fix = say("bandwidth.mapped_fix")
     return Finding("info", "mapped", text, fix=fix) if text else None
 
 
@@ -94,28 +95,28 @@ def _managed(run: Run, curves: Sequence[Curve]) -> Finding | None:
         "warning",
         "managed",
         text,
-        cause="A prefetch moves the pages themselves and rewrites both sides' page tables, which a copy does not.",
-        fix="Copy data that crosses as a whole from pinned memory; managed memory pays where only a part is touched.",
+        cause=say("bandwidth.managed_cause"),
+        fix=say("bandwidth.managed_fix"),
     )
 
 
 def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:
     """A sentence for each way: how the kind settles and how that compares with pinned memory; empty if not measured."""
     gaps = contrasts(curves, kind, "pinned", LARGE_BYTES)
-    sentences: list[str] = []
+    said: list[str] = []
     for direction in ONE_WAY:
         curve = find(curves, direction, kind)
         if curve is None:
             continue
         gap = gaps.get(direction)
-        versus = ""
+        text = settles(run, say("curve.it") if said else capitalised(moved_memory_name(kind)), curve)
         if gap and gap.matters:
-            versus = f", {times(gap.ratio, gap.ratio)} the rate of pinned memory (median from 1 MiB on)"
+            text = say("bandwidth.times_pinned", settles=text, times=times(gap.ratio, gap.ratio))
         elif gap and gap.alike:
-            versus = ", like pinned memory"
+            text = say("bandwidth.like_pinned", settles=text)
         elif gap:
-            versus = ", not certainly different from pinned memory"
-        sentences.append(
-            f"{'It' if sentences else capitalised(moved_memory_name(kind))} {settles(run, curve)}{versus}."
-        )
-    return " ".join(sentences)
+            text = say("bandwidth.perhaps_pinned", settles=text)
+        else:
+            text = say("bandwidth.sentence", text=text)
+        said.append(text)
+    return sentences(said)

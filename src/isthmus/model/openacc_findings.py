@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.contrast import MATTERS
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.openacc import (
     PUBLISHED_STENCIL_RATIOS,
     PUBLISHED_WAY_RATIOS,
@@ -11,8 +12,7 @@ from isthmus.model.openacc import (
     openacc_works,
     whole_arrays,
 )
-from isthmus.model.openacc_words import factor_words, packed_by, part_words
-from isthmus.model.phrases import capitalised, enumerated
+from isthmus.model.openacc_words import factor_words, part_words
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 
 __all__ = ["NATIVE_BAR", "openacc_findings", "openacc_verdict"]
@@ -21,7 +21,6 @@ __all__ = ["NATIVE_BAR", "openacc_findings", "openacc_verdict"]
 NATIVE_BAR = 1.15
 # Both ways of a program whose directives mean nothing may differ by this much from run to run.
 _SAME = 1.1
-_PAPER = "a V100 with PGI 19.10"
 
 
 def openacc_findings(run: Run) -> list[Finding]:
@@ -35,87 +34,76 @@ def openacc_findings(run: Run) -> list[Finding]:
     ]
 
 
-def openacc_verdict(run: Run) -> str:
-    """What to take away; empty where no program was measured both ways."""
+def openacc_verdict(run: Run) -> Takeaway | None:
+    """What to take away; None where no program was measured both ways."""
     works = [work for work in openacc_works(run) if work.ratio("automatic")]
     if not works:
-        return ""
-    faster = [part_words(work) for work in works if _certain(work) == "faster"]
-    slower = [part_words(work) for work in works if _certain(work) == "slower"]
-    said = [
-        f"{verb} {enumerated(parts)}" for verb, parts in (("faster with", faster), ("slower with", slower)) if parts
-    ]
-    if not said:
-        return "OpenACC programs take about as long with managed memory as with data directives."
-    return f"OpenACC programs that leave data movement to managed memory are {', and '.join(said)}."
+        return None
+    faster = enumerated([part_words(work) for work in works if _certain(work) == "faster"])
+    slower = enumerated([part_words(work) for work in works if _certain(work) == "slower"])
+    if faster and slower:
+        return Takeaway(say("openacc.verdict_both", faster=faster, slower=slower), say("openacc.advice_both"))
+    if faster:
+        return Takeaway(say("openacc.verdict_faster", faster=faster), say("openacc.advice_faster"))
+    if slower:
+        return Takeaway(say("openacc.verdict_slower", slower=slower), say("openacc.advice_slower"))
+    return Takeaway(say("openacc.verdict_same"))
 
 
 def _native(work: OpenaccWork) -> Finding:
     times = work.ratio("explicit", "native")
     assert times is not None
-    explicit, native = work.ways["explicit"], work.ways["native"]
-    text = (
-        f"With data directives, OpenACC ({work.compiler}) takes {factor_words(times)} times as long as native calls "
-        f"to copy {format_bytes(work.bytes)} of pageable memory in, add to all of it, copy it back and sum it "
-        f"({format_seconds(explicit.seconds.median)}, {format_seconds(native.seconds.median)})"
+    text = say(
+        "openacc.native",
+        compiler=work.compiler,
+        factor=factor_words(times),
+        size=format_bytes(work.bytes),
+        explicit=format_seconds(work.ways["explicit"].seconds.median),
+        native=format_seconds(work.ways["native"].seconds.median),
     )
     if times.low > NATIVE_BAR:
         return Finding(
             "warning",
             "openacc_native",
-            f"{text}: more than the 15 % that their copies should differ by.",
+            sentences([text, say("openacc.native_beyond")]),
             cause=_where_longer(work),
-            fix="Look at the phases in the table: other than the copies, only the CPU's sum and the allocation of "
-            "device memory can differ.",
+            fix=say("openacc.native_fix"),
         )
-    within = times.high <= NATIVE_BAR and times.low >= 1 / NATIVE_BAR
-    told = (
-        "within 15 %"
-        if within
-        else "faster"
-        if times.high < 1
-        else "not known well enough here to tell whether that is within 15 %"
-    )
-    return Finding("info", "openacc_native", f"{text}: {told}.")
+    if times.high <= NATIVE_BAR and times.low >= 1 / NATIVE_BAR:
+        judged = say("openacc.native_within")
+    elif times.high < 1:
+        judged = say("openacc.native_faster")
+    else:
+        judged = say("openacc.native_unknown")
+    return Finding("info", "openacc_native", sentences([text, judged]))
 
 
 def _where_longer(work: OpenaccWork) -> str:
     explicit, native = work.ways["explicit"].phases, work.ways["native"].phases
-    longer = [
-        f"{name} takes {format_seconds(explicit[metric].median)} in place of {format_seconds(native[metric].median)}"
-        for metric, name in (("in_seconds", "copy in with compute"), ("out_seconds", "copy out with the CPU's sum"))
+    return sentences(
+        say(key, explicit=format_seconds(explicit[metric].median), native=format_seconds(native[metric].median))
+        for metric, key in (("in_seconds", "openacc.longer_in"), ("out_seconds", "openacc.longer_out"))
         if metric in explicit and metric in native and explicit[metric].low > native[metric].high
-    ]
-    return capitalised(f"{enumerated(longer)}.") if longer else ""
+    )
 
 
 def _both(work: OpenaccWork) -> Finding:
     """Section 5.1: whether directives count where the managed mode is on."""
     automatic, both = work.ratio("automatic"), work.ratio("both")
-    size = format_bytes(work.bytes)
     told = []
     if automatic:
-        told.append(
-            f"managed memory without directives takes {factor_words(automatic)} times as long as directives for all "
-            f"of {size} ({PUBLISHED_WAY_RATIOS['automatic']:.2f} on {_PAPER})"
-        )
+        factor, paper = factor_words(automatic), PUBLISHED_WAY_RATIOS["automatic"]
+        told.append(say("openacc.automatic", factor=factor, size=format_bytes(work.bytes), paper=paper))
     if both is None and not work.has_managed_mode:
-        told.append(f"what directives do in managed mode needs nvc++ ({work.compiler} has no such mode)")
+        told.append(say("openacc.both_unknown", compiler=work.compiler))
     elif both is not None:
-        told.append(
-            f"with directives and managed mode both, it takes {factor_words(both)} times as long "
-            f"({PUBLISHED_WAY_RATIOS['both']:.2f})"
-        )
+        told.append(say("openacc.both", factor=factor_words(both), paper=PUBLISHED_WAY_RATIOS["both"]))
     beside = work.ratio("both", "automatic")
     cause = ""
     if beside:
-        ignored = 1 / _SAME <= beside.median <= _SAME
-        cause = f"That is {beside.median:.2f} times the time of managed memory alone (0.99): " + (
-            "the compiler ignores data directives in managed mode."
-            if ignored
-            else "here the directives are not without effect in managed mode."
-        )
-    return Finding("info", "openacc_managed", capitalised(f"{'; '.join(told)}."), cause=cause)
+        is_ignored = 1 / _SAME <= beside.median <= _SAME
+        cause = say("openacc.ignored" if is_ignored else "openacc.heeded", ratio=beside.median)
+    return Finding("info", "openacc_managed", sentences(told), cause=cause)
 
 
 def _parts(works: Sequence[OpenaccWork]) -> list[Finding]:
@@ -124,42 +112,28 @@ def _parts(works: Sequence[OpenaccWork]) -> list[Finding]:
     partial = [work for work in compared if work.fraction != 1.0]
     if not partial:
         return []
-    faster = any(_certain(work) == "faster" for work in partial)
-    return [
-        Finding(
-            "info",
-            "openacc_parts",
-            "Against directives, which copy all of an array that the device touches in part, managed memory takes "
-            f"{_listed(partial)}.",
-            cause="Of managed memory only the pages that are touched move." if faster else "",
-        )
-    ]
+    is_faster = any(_certain(work) == "faster" for work in partial)
+    text = say("openacc.parts", parts=_listed(partial))
+    return [Finding("info", "openacc_parts", text, cause=say("openacc.parts_cause") if is_faster else "")]
 
 
 def _stencil(works: Sequence[OpenaccWork]) -> list[Finding]:
     compared = [work for work in works if work.program == "stencil" and work.ratio("automatic")]
     if not compared:
         return []
-    published = [
-        f"{enumerated([f'{factor:.3g} (side {side})' for side, factor in factors.items()])} with the halo packed by "
-        f"{packed_by(pack)}"
+    published = {
+        pack: enumerated([say("openacc.factor_at", factor=factor, side=side) for side, factor in factors.items()])
         for pack, factors in PUBLISHED_STENCIL_RATIOS.items()
-    ]
-    return [
-        Finding(
-            "info",
-            "openacc_stencil",
-            f"Against directives, managed memory takes {_listed(compared)}. Two processes on {_PAPER} took "
-            f"{'; '.join(published)}.",
-        )
-    ]
+    }
+    paper = say("openacc.stencils_paper", cpu=published["cpu"], gpu=published["gpu"])
+    return [Finding("info", "openacc_stencil", sentences([say("openacc.stencils", parts=_listed(compared)), paper]))]
 
 
 def _listed(works: Sequence[OpenaccWork]) -> str:
-    """``0.31 times as long for 10 % of 1 GiB and 0.7 for 50 % of 1 GiB``."""
-    first, *others = works
-    told = [f"{factor_words(_automatic(first))} times as long for {part_words(first)}"]
-    return enumerated([*told, *(f"{factor_words(_automatic(work))} for {part_words(work)}" for work in others)])
+    """``0.31 for 10 % of 1 GiB and 0.7 for 50 % of 1 GiB``."""
+    return enumerated(
+        [say("openacc.factor_for", factor=factor_words(_automatic(work)), part=part_words(work)) for work in works]
+    )
 
 
 def _automatic(work: OpenaccWork) -> Interval:

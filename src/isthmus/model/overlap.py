@@ -1,16 +1,16 @@
 """Pipelines of copy in, work and copy out: how near each comes to its bound, and how far ahead of the serial time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log
 from typing import Literal
 
-import numpy as np
-
 from isthmus.model.contrast import MATTERS
+from isthmus.model.once import once
 from isthmus.model.overlap_times import Timed, fastest_alone, timed_cases
 from isthmus.model.overlap_work import Work, measured_work
-from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.model.phrases import MEMORY_KINDS
+from isthmus.model.pipeline import pipeline_seconds
 from isthmus.model.resample import Draws, interval_of
 from isthmus.record import Case, Interval, Run, Span, StageName
 
@@ -113,17 +113,14 @@ class Overlap:
 def pipeline_bound(alone: Iterable[Draws], chunks: int) -> Draws:
     """Time of `chunks` equal chunks through stages that each take one at a time, given the stages' times for all data.
 
-    The first chunk passes through every stage, and each of the others leaves the slowest stage one of its turns later:
-    sum / n + (n - 1) / n * max. It is the makespan of a permutation flow shop with n identical jobs, and what fills and
-    drains the pipeline is in the first term.
+    sum / n + (n - 1) / n * max: what `pipeline_seconds` says of stages that take as long for a chunk as its share of
+    the data, and that nothing slows.
     """
-    stages = np.vstack(list(alone))
-    total, slowest = stages.sum(axis=0), stages.max(axis=0)
-    found: Draws = (total + (chunks - 1) * slowest) / chunks
-    return found
+    return pipeline_seconds([stage / chunks for stage in alone], chunks)
 
 
-def overlaps(run: Run) -> list[Overlap]:
+@once()
+def overlaps(run: Run) -> Sequence[Overlap]:
     """By size, kind of memory and ratio; one without any pipeline that was measured does not appear."""
     timed = timed_cases(run)
     groups: dict[tuple[str, int, float], list[Case]] = {}
@@ -170,7 +167,7 @@ def _whole(spans: list[Span]) -> bool:
 
 
 def _rank(kind: str) -> int:
-    order = ["pinned", *(kind for kind in MEMORY_NAMES if kind != "pinned")]
+    order = ["pinned", *(kind for kind in MEMORY_KINDS if kind != "pinned")]
     return order.index(kind) if kind in order else len(order)
 
 
@@ -178,7 +175,7 @@ def _place(each: Overlap) -> tuple[int, int, float]:
     return each.bytes, _rank(each.host_memory), each.ratio
 
 
-def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: list[Timed]) -> Overlap:
+def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence[Timed]) -> Overlap:
     memory, size, ratio = key
     stages: dict[StageName, Timed | None] = {
         "in": fastest_alone(timed, "in_alone", memory, size),

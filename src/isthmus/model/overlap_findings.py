@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.model.contrast import MATTERS, ratio
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.overlap import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
 from isthmus.model.overlap_exchange import exchanges
 from isthmus.model.overlap_gain_findings import gain_finding
 from isthmus.model.overlap_limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
 from isthmus.model.overlap_words import multiple_digits, way_words, work_words
-from isthmus.model.phrases import enumerated, memory_name, times
+from isthmus.model.phrases import memory_name, times
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 
 __all__ = ["overlap_findings", "overlap_verdict"]
@@ -38,30 +39,34 @@ def overlap_findings(run: Run) -> list[Finding]:
     return [*gains, *(finding for finding in single if finding)]
 
 
-def overlap_verdict(run: Run) -> str:
-    """What to take away about overlap; empty where none was measured."""
+def overlap_verdict(run: Run) -> Takeaway | None:
+    """What to take away about overlap; None where none was measured."""
     mains = [each for each in main_overlaps(overlaps(run)) if each.best and each.best.speedup]
     told = [_gained(each, each.best) for each in mains if each.gains == "yes" and each.best]
     without = [each for each in mains if each.gains == "no"]
     lost, none = ([memory_name(each.host_memory) for each in without if each.loses is loses] for loses in (True, False))
     if lost:
-        told.append(f"{enumerated(lost)} lose{'s' if len(lost) == 1 else ''} by chunks and streams")
+        told.append(say("overlap.takeaway_lose", count=len(lost), memories=enumerated(lost)))
     if none:
-        told.append(f"{enumerated(none)} gain{'s' if len(none) == 1 else ''} nothing from chunks and streams")
+        told.append(say("overlap.takeaway_nothing", count=len(none), memories=enumerated(none)))
     unknown = [memory_name(each.host_memory) for each in mains if each.gains == "cannot tell"]
     if unknown:
-        verb = "gains" if len(unknown) == 1 else "gain"
-        much = f"{100 * (MATTERS - 1):.0f} % or more"
-        told.append(f"whether {enumerated(unknown)} {verb} {much} from chunks and streams, this run cannot tell")
-    return f"{'; '.join(told)}." if told else ""
+        memories, much = enumerated(unknown), 100 * (MATTERS - 1)
+        told.append(say("overlap.takeaway_unknown", count=len(unknown), memories=memories, percent=much))
+    if not told:
+        return None
+    gaining = [each for each in mains if each.gains == "yes"]
+    return Takeaway(sentences(map(capitalised, told)), say("overlap.takeaway_advice") if gaining else "")
 
 
 def _gained(each: Overlap, best: PipelinePoint) -> str:
     assert best.speedup is not None
-    way = way_words(each.host_memory, best.chunks, best.streams)
-    share = f", {100 * best.share.median:.0f} % of the bound" if best.share else ""
-    faster = f"{best.speedup.median:.2f} times as fast as copy, work and copy in turn"
-    return f"{memory_name(each.host_memory)} in {way} is {faster}{share}"
+    memory, way = memory_name(each.host_memory), way_words(each.host_memory, best.chunks, best.streams)
+    factor = f"{best.speedup.median:.2f}"
+    if best.share is None:
+        return say("overlap.takeaway_gain", memory=memory, way=way, factor=factor)
+    percent = 100 * best.share.median
+    return say("overlap.takeaway_gain_share", memory=memory, way=way, factor=factor, percent=percent)
 
 
 def _comparison(mains: Sequence[Overlap]) -> Finding | None:
@@ -73,23 +78,26 @@ def _comparison(mains: Sequence[Overlap]) -> Finding | None:
     parts = []
     for each, best in others:
         faster = ratio(plain.seconds, best.seconds)
-        took = f"{memory_name(each.host_memory)} {format_seconds(best.seconds.median)}"
-        parts.append(f"{took} ({_faster_words(faster)})")
-    return Finding(
-        "info",
-        "overlap_memory",
-        f"Pageable memory in one piece, {format_bytes(mains[0].bytes)} with {work_words(mains[0].work)}, takes "
-        f"{format_seconds(plain.seconds.median)}; at its best {enumerated(parts)}.",
+        time = format_seconds(best.seconds.median)
+        memory = memory_name(each.host_memory)
+        parts.append(say("overlap.memory_part", memory=memory, time=time, faster=_faster_words(faster)))
+    text = say(
+        "overlap.memory",
+        size=format_bytes(mains[0].bytes),
+        work=work_words(mains[0].work),
+        time=format_seconds(plain.seconds.median),
+        parts=enumerated(parts),
     )
+    return Finding("info", "overlap_memory", text)
 
 
 def _faster_words(faster: Interval) -> str:
     """``1.4 to 1.6 times as fast``, as far as the interval tells."""
     if faster.low > 1:
-        return f"{times(faster.low, faster.high)} as fast"
+        return say("overlap.faster", times=times(faster.low, faster.high))
     if faster.high < 1:
-        return f"slower: {times(faster.low, faster.high)} as fast"
-    return "no faster" if faster.high < MATTERS else "whether faster, this run cannot tell"
+        return say("overlap.slower", times=times(faster.low, faster.high))
+    return say("overlap.no_faster" if faster.high < MATTERS else "overlap.perhaps_faster")
 
 
 def _other_work(everything: Sequence[Overlap], mains: Sequence[Overlap]) -> Finding | None:
@@ -100,18 +108,15 @@ def _other_work(everything: Sequence[Overlap], mains: Sequence[Overlap]) -> Find
         return None
     gains = []
     for each, best in told:
-        uncertain = " (uncertain)" if each.gains == "cannot tell" else ""
+        key = "overlap.gain_with_uncertain" if each.gains == "cannot tell" else "overlap.gain_with"
         if best.speedup:
-            gains.append(f"{best.speedup.median:.2f} times with {multiple_digits(each.work)}{uncertain}")
-    base = mains[0].work.base
-    copy = f"a copy of {memory_name(base)}" if base else "a copy"
-    text = (
-        f"The best speed-up of {memory_name(mains[0].host_memory)} by how many times as long as {copy} the work takes: "
-        f"{', '.join(gains)}."
-    )
+            gains.append(say(key, factor=f"{best.speedup.median:.2f}", work=multiple_digits(each.work)))
+    base, memory = mains[0].work.base, memory_name(mains[0].host_memory)
+    copy = say("overlap.copy_of", memory=memory_name(base)) if base else say("overlap.copy")
+    text = say("overlap.by_work", memory=memory, copy=copy, gains=say("common.comma").join(gains))
     certain = [(each, best) for each, best in told if each.gains == "yes" and best.speedup]
     fix = ""
     if certain:
         most = max(certain, key=lambda pair: pair[1].speedup.median if pair[1].speedup else 0.0)
-        fix = f"Overlap pays most where no stage outweighs the others; here with {work_words(most[0].work)}."
+        fix = say("overlap.by_work_fix", work=work_words(most[0].work))
     return Finding("info", "overlap_work", text, fix=fix)

@@ -1,9 +1,10 @@
 """What every case of the overlap experiment took, and each stage alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from isthmus.model.curve import is_resolved
+from isthmus.model.once import once
 from isthmus.model.resample import Draws, resampled_medians
 from isthmus.record import Case, Interval, Run, median_interval
 
@@ -20,7 +21,8 @@ class Timed:
     converged: bool
 
 
-def timed_cases(run: Run) -> list[Timed]:
+@once()
+def timed_cases(run: Run) -> Sequence[Timed]:
     """Every case of the experiment whose time is known and whose results were not wrong."""
     target = run.settings.target_relative_half_width
     cases = [case for case in run.cases if case.experiment == "overlap" and is_resolved(case) and case.verified != "no"]

@@ -1,25 +1,33 @@
 """Words that conclusions about overlap share: ways to divide, amounts of work, shares."""
 
+from isthmus.language import say
 from isthmus.model.overlap import PipelinePoint
 from isthmus.model.overlap_work import Work
 from isthmus.model.phrases import memory_name
 from isthmus.record import Interval, format_seconds
 
-__all__ = ["multiple_digits", "percent", "speedup_words", "way_words", "work_words"]
+__all__ = ["multiple_digits", "percent", "speedup_words", "way_words", "work_words", "workers_words"]
 
 
 def way_words(host_memory: str, chunks: int, streams: int) -> str:
     """``16 chunks on 4 streams``; of staged memory ``32 chunks on 8 threads``, which have a stream each."""
-    workers = "thread" if host_memory == "staged" else "stream"
-    many = "" if streams == 1 else "s"
-    return f"{chunks} chunk{'' if chunks == 1 else 's'} on {streams} {workers}{many}"
+    return say("overlap.way", chunks=say("overlap.chunks", count=chunks), workers=workers_words(host_memory, streams))
+
+
+def workers_words(host_memory: str, count: int) -> str:
+    """``4 streams``; of staged memory ``8 threads``."""
+    return say("overlap.threads" if host_memory == "staged" else "overlap.streams", count=count)
 
 
 def work_words(work: Work) -> str:
     """``work that takes 7.2 times as long as a copy of pinned memory``, as it was measured to."""
     if work.multiple is None:
-        return f"work that was meant to take {_times(f'{work.ratio:g}')}as long as a copy"
-    return f"work that takes {_times(multiple_digits(work))}as long as a copy of {memory_name(work.base)}"
+        digits = f"{work.ratio:g}"
+        return say("overlap.work_meant_once") if digits == "1" else say("overlap.work_meant", factor=digits)
+    digits, memory = multiple_digits(work), memory_name(work.base)
+    if digits == "1":
+        return say("overlap.work_once", memory=memory)
+    return say("overlap.work", factor=digits, memory=memory)
 
 
 def multiple_digits(work: Work) -> str:
@@ -27,19 +35,15 @@ def multiple_digits(work: Work) -> str:
     return f"{work.ratio if work.multiple is None else float(f'{work.multiple:.2g}'):g}"
 
 
-def _times(digits: str) -> str:
-    return "" if digits == "1" else f"{digits} times "
-
-
 def percent(share: Interval) -> str:
     """``93 % (91 to 95 %)``."""
     median, low, high = (f"{100 * value:.0f}" for value in share)
-    return f"{median} %" if low == high else f"{median} % ({low} to {high} %)"
+    return f"{median} %" if low == high else say("overlap.percent_span", median=median, low=low, high=high)
 
 
 def speedup_words(point: PipelinePoint, serial: PipelinePoint) -> str:
     """``2.65 (2.60 to 2.70) times as fast as one stage after the other (3.72 ms)``."""
     assert point.speedup is not None, "there is a serial time"
     median, low, high = (f"{value:.2f}" for value in point.speedup)
-    spread = "" if low == high else f" ({low} to {high})"
-    return f"{median}{spread} times as fast as one stage after the other ({format_seconds(serial.seconds.median)})"
+    factor = median if low == high else say("overlap.factor_span", median=median, low=low, high=high)
+    return say("overlap.speedup", factor=factor, time=format_seconds(serial.seconds.median))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say, sentences
 from isthmus.model.contrast import contrast, contrasts
 from isthmus.model.curve import ONE_WAY, Curve, find
 from isthmus.model.finding import Finding, Severity
@@ -19,40 +20,39 @@ def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 
 def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    sentences: list[str] = []
+    said: list[str] = []
     behind = erratic = False
     for direction in ONE_WAY:
         curve, pinned = find(curves, direction, "pageable"), find(curves, direction, "pinned")
         if curve is None:
             continue
-        text = f"{'It' if sentences else 'Pageable memory'} {settles(run, curve)}"
+        text = settles(run, say("curve.it" if said else "bandwidth.pageable_name"), curve)
         gap = contrast(pinned, curve) if pinned else None
         large = contrast(pinned, curve, minimum_bytes=LARGE_BYTES) if pinned else None
         behind = behind or bool(large and large.told_apart and large.ratio >= 1.25)
         if gap and gap.faster_from is not None:
             low, high = gap.span(gap.faster_from)
-            text += f"; from {format_bytes(gap.faster_from)} on pinned memory is {times(low, high)} as fast"
+            size = format_bytes(gap.faster_from)
+            text = say("bandwidth.pageable_behind", settles=text, size=size, times=times(low, high))
         elif gap:
-            text += "; pinned memory is not faster at the largest size"
-        sentences.append(f"{text}.")
+            text = say("bandwidth.pageable_level", settles=text)
+        else:
+            text = say("bandwidth.sentence", text=text)
+        said.append(text)
         restless = _restless(direction, curve, pinned)
         erratic = erratic or bool(restless)
-        sentences.append(restless)
-    if not sentences:
+        said.append(restless)
+    if not said:
         return None
     cause = fix = ""
     if behind and not run.fingerprint.device.shares_host_memory:
-        cause = (
-            "The device cannot read pages that may move, so the driver copies them piece by piece through a pinned "
-            "buffer of its own: that copy, by one core, sets the rate and its swings, not the link."
-        )
+        cause = say("bandwidth.pageable_cause")
     if behind:
-        fix = (
-            "Allocate buffers that are transferred more than once as pinned memory and reuse them, or register those "
-            "that exist already; do not pin more than that, because pinned pages cannot be swapped out."
-        )
+        fix = say("bandwidth.pageable_fix")
+    elif erratic:
+        cause, fix = say("bandwidth.erratic_cause"), say("bandwidth.erratic_fix")
     severity: Severity = "warning" if behind or erratic else "info"
-    return Finding(severity, "pageable", " ".join(filter(None, sentences)), cause, fix)
+    return Finding(severity, "pageable", sentences(said), cause, fix)
 
 
 def _restless(direction: Direction, curve: Curve, pinned: Curve | None) -> str:
@@ -62,15 +62,13 @@ def _restless(direction: Direction, curve: Curve, pinned: Curve | None) -> str:
         return ""
     parts = []
     if found.spread >= 1.25:
-        against = f", pinned by {times(reference.spread, reference.spread)}" if reference else ""
-        parts.append(
-            f"repeats of one size from 1 MiB on differ by {times(found.spread, found.spread)} (95th over 5th "
-            f"percentile{against})"
-        )
+        against = say("bandwidth.pinned_spread", times=times(reference.spread, reference.spread)) if reference else ""
+        parts.append(say("bandwidth.spread", times=times(found.spread, found.spread), against=against))
     if found.drop >= 1.25 and found.turns >= 2:
-        against = f", pinned at most {times(reference.drop, reference.drop)}" if reference else ""
-        parts.append(f"a larger size can be {times(found.drop, found.drop)} slower than a smaller one{against}")
-    return f"It is erratic {direction.upper()}: {', and '.join(parts)}."
+        against = say("bandwidth.pinned_drop", times=times(reference.drop, reference.drop)) if reference else ""
+        parts.append(say("bandwidth.drop", times=times(found.drop, found.drop), against=against))
+    what = parts[0] if len(parts) == 1 else say("bandwidth.both_swings", spread=parts[0], drop=parts[-1])
+    return say("bandwidth.erratic", way=direction.upper(), what=what)
 
 
 def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:
@@ -78,23 +76,19 @@ def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:
     gaps = contrasts(curves, "pageable_huge", "pageable", 4 * MIB)
     if not gaps:
         return None
-    sentences = []
+    said = []
     for direction, gap in gaps.items():
         way = direction.upper()
         if gap.matters:
-            sentences.append(
-                f"Huge pages make pageable memory {times(gap.ratio, gap.ratio)} as fast {way} (median from 4 MiB on)."
-            )
+            said.append(say("bandwidth.huge_pages", times=times(gap.ratio, gap.ratio), way=way))
         else:
-            sentences.append(f"Huge pages make no certain difference to pageable memory {way}.")
+            said.append(say("bandwidth.huge_pages_alike", way=way))
     helps = any(gap.matters and gap.ratio > 1 for gap in gaps.values())
     always = run.fingerprint.host.memory.transparent_huge_pages == "always"
     return Finding(
         "info",
         "pageable_huge",
-        " ".join(sentences),
-        cause="This host gives large allocations huge pages anyway (transparent_hugepage is set to always)."
-        if always and not helps
-        else "",
-        fix="Ask for huge pages with madvise(MADV_HUGEPAGE) where memory cannot be pinned." if helps else "",
+        sentences(said),
+        cause=say("bandwidth.huge_pages_always") if always and not helps else "",
+        fix=say("bandwidth.huge_pages_fix") if helps else "",
     )

@@ -7,8 +7,9 @@ PCI Express 2.0, up to 512 MiB.
 from dataclasses import dataclass
 from typing import Literal
 
+from isthmus.language import say
 from isthmus.model.allocation import AllocationCosts, Phase
-from isthmus.model.allocation_words import costs_text, how_many_times
+from isthmus.model.allocation_words import cost_words, times_span
 from isthmus.model.cost_ratio import cost_ratio
 from isthmus.model.shape import LARGE_BYTES
 from isthmus.record import KIB, MIB, Interval, format_bytes, format_seconds
@@ -73,8 +74,10 @@ def _times(costs: AllocationCosts) -> list[PublishedCost]:
 
 def _why_pinned(costs: AllocationCosts) -> str:
     curve = costs.find("pinned", "allocate")
-    there = f"{format_seconds(_PINNED_LINE.fixed)} plus {format_seconds(_PINNED_LINE.per_mib)} per MiB"
-    return f"There the two figures come to {there}; here an allocation {costs_text(curve)}." if curve else ""
+    if curve is None:
+        return ""
+    fixed, per_mib = format_seconds(_PINNED_LINE.fixed), format_seconds(_PINNED_LINE.per_mib)
+    return say("allocation.why_pinned", fixed=fixed, per_mib=per_mib, here=cost_words(curve))
 
 
 def _why_device(costs: AllocationCosts, size: int) -> str:
@@ -82,23 +85,19 @@ def _why_device(costs: AllocationCosts, size: int) -> str:
     if curve is None:
         return ""
     if size == min(_DEVICE):
-        text = f"Here even the smallest allocation takes {format_seconds(curve.points[0].seconds.median)}"
+        time = format_seconds(curve.points[0].seconds.median)
         point = pool.at(size) if pool else None
         if point and point.seconds.median <= _DEVICE[size]:
-            text += (
-                f"; from the warm pool, which hands out memory that is there, it takes "
-                f"{format_seconds(point.seconds.median)}, so the published call may have done that too"
-            )
-        return f"{text}."
-    there = f"{format_seconds(_DEVICE_LINE.per_mib)} for each MiB above 512 KiB"
-    return f"There it grew by {there}; here an allocation {costs_text(curve)}."
+            return say("allocation.why_small_pooled", time=time, pool=format_seconds(point.seconds.median))
+        return say("allocation.why_small", time=time)
+    return say("allocation.why_device", per_mib=format_seconds(_DEVICE_LINE.per_mib), here=cost_words(curve))
 
 
 _Bounds = tuple[int, int]
 _RATIOS: tuple[tuple[str, str, Phase, _Bounds, tuple[float, float]], ...] = (
     ("cudaMallocHost / malloc", "pinned", "allocate", (1, 512 * MIB), (1e3, 1e5)),
     ("cudaMalloc / malloc < 4 MiB", "device", "allocate", (1, 4 * MIB - 1), (10**1.5, 10**1.5)),
-    ("cudaMalloc / malloc, larger", "device", "allocate", (4 * MIB, 512 * MIB), (1e2, 1e4)),
+    ("cudaMalloc / malloc >= 4 MiB", "device", "allocate", (4 * MIB, 512 * MIB), (1e2, 1e4)),
     ("cudaFreeHost / free", "pinned", "free", (1, 512 * MIB), (1e3, 1e5)),
     ("cudaFree / free", "device", "free", (1, 512 * MIB), (1e2, 1e3)),
 )
@@ -121,11 +120,8 @@ def _why_ratio(costs: AllocationCosts, kind: str, phase: Phase) -> str:
     if curve is None or kind != "pinned":
         return ""
     if phase == "free":
-        return f"Here free {costs_text(curve)}."
-    text = f"Here malloc {costs_text(curve)}"
+        return say("allocation.why_free", here=cost_words(curve))
     fair = cost_ratio(costs.whole(kind), costs.whole("pageable"), least_bytes=LARGE_BYTES)
     if fair:
-        low, high = (how_many_times(end) for end in fair.span)
-        span = low if low == high else f"{low.removesuffix(' times')} to {high}"
-        text += f"; against pages that are touched and freed again it is {span} from 1 MiB on"
-    return f"{text}."
+        return say("allocation.why_malloc_fair", here=cost_words(curve), times=times_span(fair))
+    return say("allocation.why_malloc", here=cost_words(curve))

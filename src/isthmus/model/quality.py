@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
+from isthmus.language import in_brackets, say
 from isthmus.model.batching import batching_surfaces
 from isthmus.model.batching_words import method_words
 from isthmus.model.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.model.finding import Finding
 from isthmus.model.overlap_times import timed_cases
-from isthmus.model.phrases import link_rate, memory_name, moved_memory_name
+from isthmus.model.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
 from isthmus.model.threads import thread_curves
 from isthmus.model.threads_words import threads_of
 from isthmus.record import MIB, Case, Direction, Run, Settings, format_bytes, format_rate, median_interval
@@ -36,15 +37,12 @@ def _not_verified(run: Run) -> Finding | None:
     failed = [case for case in run.cases if case.verified == "no" and not case.skipped]
     if not failed:
         return None
-    first = failed[0]
-    note = f" ({first.note})" if first.note else ""
     return Finding(
         "error",
         "verification",
-        f"In {_cases(len(failed))} the data that arrived is not the data that was sent; the first is {_where(first)}"
-        f"{note}. No conclusion here uses {'them' if len(failed) > 1 else 'it'}.",
-        cause="A copy that was elided, cut short or overtaken, or faulty memory; the run alone cannot tell which.",
-        fix="Repeat the run. If it happens again, test the device's memory and its driver before trusting any result.",
+        say("quality.not_verified", count=len(failed), first=f"{_where(failed[0])}{in_brackets(failed[0].note)}"),
+        cause=say("quality.not_verified_cause"),
+        fix=say("quality.not_verified_fix"),
     )
 
 
@@ -60,12 +58,17 @@ def _above_the_link(run: Run) -> Finding | None:
     return Finding(
         "error",
         "above_link",
-        f"{_cases(len(above))} moved data faster than the link can; the fastest is "
-        f"{name}, {_way(direction)}, with {format_rate(most.rate.median)} at "
-        f"{format_bytes(most.bytes)} where the link carries {format_rate(limit)}: "
-        "a copy was elided or the link reading is wrong.",
-        fix="Compare the link's generation and width with lspci -vv under load, and do not use these rates "
-        "before they agree.",
+        say(
+            "quality.above_link",
+            count=len(above),
+            name=name,
+            way=way_name(direction),
+            rate=format_rate(most.rate.median),
+            size=format_bytes(most.bytes),
+            limit=format_rate(limit),
+        ),
+        cause=say("quality.above_link_cause"),
+        fix=say("quality.above_link_fix"),
     )
 
 
@@ -74,20 +77,19 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
     for curve in bandwidth_curves(run):
         yield from ((moved_memory_name(curve.host_memory), curve.direction, point) for point in curve.points)
     for threads in thread_curves(run):
+        memory = memory_name(threads.host_memory)
         for count, point in threads.points.items():
-            yield (
-                f"{memory_name(threads.host_memory)} with {threads_of(threads.direction, count)}",
-                threads.direction,
-                point,
-            )
+            many = threads_of(threads.direction, count)
+            yield say("quality.with_threads", memory=memory, threads=many), threads.direction, point
     for surface in batching_surfaces(run):
+        memory = memory_name(surface.host_memory)
         for cell in surface.cells.values():
             for method, point in cell.points.items():
-                name = f"{memory_name(surface.host_memory)} in {cell.pieces} pieces by {method_words(method, surface)}"
-                yield name, surface.direction, point
+                way = method_words(method, surface)
+                yield say("quality.in_pieces", memory=memory, pieces=cell.pieces, method=way), surface.direction, point
     for each in timed_cases(run):
         if each.case.direction:
-            name = f"{memory_name(each.case.host_memory)} in {each.case.pieces} chunks"
+            name = say("quality.in_chunks", memory=memory_name(each.case.host_memory), chunks=each.case.pieces)
             yield name, each.case.direction, case_point(each.case, run.settings.target_relative_half_width)
 
 
@@ -96,42 +98,32 @@ def _calls_failed(run: Run) -> Finding | None:
     failed = [case for case in run.cases if case.skipped and case.note.startswith("failed:")]
     if not failed:
         return None
+    why = failed[0].note.removeprefix("failed:").strip()
     return Finding(
         "warning",
         "calls_failed",
-        f"{_cases(len(failed))} could not be measured because a call failed; the first is {_where(failed[0])} "
-        f"({failed[0].note.removeprefix('failed:').strip()}).",
-        fix="See the notes of these cases; a device that fails once can give wrong figures afterwards.",
+        say("quality.calls_failed", count=len(failed), first=f"{_where(failed[0])}{in_brackets(why)}"),
+        fix=say("quality.calls_failed_fix"),
     )
 
 
 def _ended_early(run: Run) -> Finding | None:
     if run.end and run.end.status == "complete":
         return None
-    how = "was cut off while it was measured" if run.end is None else f"ended early: it {_ENDS[run.end.status]}"
-    message = f" ({run.end.message})" if run.end and run.end.message else ""
-    valid = f"what was measured until then ({_cases(len(run.cases))}) is valid, the rest is missing"
-    return Finding(
-        "warning",
-        "ended_early",
-        f"The run {how}{message}; {valid if run.cases else 'no case was finished'}.",
-        fix="Measure again to fill the gaps: missing sizes can hide where a curve bends or settles.",
-    )
-
-
-_ENDS = {"interrupted": "was interrupted", "failed": "failed"}
+    kept = say("quality.kept", count=len(run.cases)) if run.cases else say("quality.kept_nothing")
+    if run.end is None:
+        sentence = say("quality.cut_off", kept=kept)
+    else:
+        key = "quality.interrupted" if run.end.status == "interrupted" else "quality.failed"
+        sentence = say(key, message=in_brackets(run.end.message), kept=kept)
+    return Finding("warning", "ended_early", sentence, fix=say("quality.ended_early_fix"))
 
 
 def _nothing_measured(run: Run) -> Finding | None:
     if any(case.series for case in run.cases):
         return None
-    if not run.cases:
-        return Finding("warning", "empty", "The run holds no case, so there is nothing to conclude.")
-    return Finding(
-        "warning",
-        "empty",
-        f"The run skipped every case ({len(run.cases)} in all), so there is nothing to conclude; each has its reason.",
-    )
+    text = say("quality.all_skipped", count=len(run.cases)) if run.cases else say("quality.empty")
+    return Finding("warning", "empty", text)
 
 
 def _precision(run: Run) -> Finding | None:
@@ -140,19 +132,23 @@ def _precision(run: Run) -> Finding | None:
     if not large:
         return None
     wide = [case for case in large if median_interval(case.samples(case_metric(case))).relative_half_width > target]
-    within = f"within {100 * target:g} %"
     if not wide:
-        return Finding("info", "precision", f"All {len(large)} medians of 1 MiB and above are known {within}.")
-    what = "transfers" if all(case.experiment == "bandwidth" for case in wide) else "calls"
-    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(case.host_memory for case in wide).most_common(3))
+        return Finding("info", "precision", say("quality.precise", count=len(large), percent=100 * target))
+    most = Counter(case.host_memory for case in wide).most_common(3)
+    kinds = [say("quality.imprecise_kind", count=count, kind=memory_label(kind)) for kind, count in most]
+    transfers = all(case.experiment == "bandwidth" for case in wide)
     return Finding(
         "warning" if 20 * len(wide) > len(large) else "info",
         "precision",
-        f"{len(wide)} of {len(large)} medians of 1 MiB and above are not known {within} ({kinds}); "
-        "tables and charts show their intervals.",
-        cause=f"The {what} themselves vary, or something else used the machine; more samples would narrow the "
-        "interval, not the variation.",
-        fix="Measure with --full on a quiet machine; what still varies then is a property of the method.",
+        say(
+            "quality.imprecise",
+            wide=len(wide),
+            all=len(large),
+            percent=100 * target,
+            kinds=say("common.between_clauses").join(kinds),
+        ),
+        cause=say("quality.imprecise_transfers" if transfers else "quality.imprecise_calls"),
+        fix=say("quality.imprecise_fix"),
     )
 
 
@@ -186,9 +182,8 @@ def _few_samples(run: Run) -> Finding | None:
     return Finding(
         "info",
         "few_samples",
-        f"{len(few)} of {len(decided)} cases ran out of time with fewer samples than the run aimed at "
-        f"(the fewest: {min(few)}); their intervals are wide or incomplete.",
-        fix="Measure with --full, which gives every case more time.",
+        say("quality.few_samples", few=len(few), all=len(decided), least=min(few)),
+        fix=say("quality.few_samples_fix"),
     )
 
 
@@ -202,31 +197,20 @@ def _below_the_clock(run: Run) -> Finding | None:
     short = sum(not is_resolved(case) for case in measured)
     if not short:
         return None
-    return Finding(
-        "info",
-        "below_clock",
-        f"{_cases(short)} took less time than the clock can tell from zero and appear in no curve.",
-    )
-
-
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
-
-
-def _way(direction: str) -> str:
-    return {"h2d": "H2D", "d2h": "D2H", "both": "both ways in sum"}.get(direction, direction)
+    return Finding("info", "below_clock", say("quality.below_clock", count=short))
 
 
 def _where(case: Case) -> str:
-    way = f" {case.direction}" if case.direction else ""
-    what = f"{case.method.replace('_', ' ')}{way}"
-    if case.bytes:
-        what += f" of {format_bytes(case.bytes)}"
+    """What tells the case from others, as a list of names."""
+    ends = say("quality.from_to", source=case.target, target=case.peer) if case.peer else case.target
     named = [
+        case.method.replace("_", " "),
+        (case.direction or "").replace("h2d", "H2D").replace("d2h", "D2H"),
+        format_bytes(case.bytes) if case.bytes else "",
         memory_name(case.host_memory) if case.host_memory else "",
         threads_of(case.direction or "", case.threads) if case.threads else "",
-        f"{case.devices} devices at once" if case.devices and case.devices > 1 else "",
-        f"{case.target} to {case.peer}" if case.peer else case.target,
-        "" if case.node is None else f"NUMA node {case.node}",
+        say("quality.devices_at_once", count=case.devices) if case.devices and case.devices > 1 else "",
+        ends,
+        "" if case.node is None else say("quality.node", node=case.node),
     ]
-    return ", ".join([what, *filter(None, named)])
+    return say("common.comma").join(filter(None, named))

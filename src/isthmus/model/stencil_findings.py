@@ -1,10 +1,11 @@
 """What the stencil experiment says: the fastest way, what its time goes into, and managed against explicit memory."""
 
 from collections.abc import Sequence
+from typing import Literal
 
+from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.model.contrast import MATTERS
-from isthmus.model.finding import Finding
-from isthmus.model.phrases import capitalised, enumerated
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.stencil import MANAGED, STENCIL_METHODS, STENCIL_PHASES, Stencil, stencils
 from isthmus.model.stencil_published import PUBLISHED_PAIRS, PublishedPair
 from isthmus.model.stencil_words import (
@@ -35,46 +36,57 @@ def stencil_findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def stencil_verdict(run: Run) -> str:
-    """What to take away; empty where no stencil was measured."""
+def stencil_verdict(run: Run) -> Takeaway | None:
+    """What to take away from the largest square; None where no stencil was measured."""
     everything = [each for each in stencils(run) if each.points]
     if not everything:
-        return ""
+        return None
     narrowest = min(each.halo for each in everything)
     main = max((each for each in everything if each.halo == narrowest), key=lambda each: each.side)
     best = main.ranking[0]
-    text = f"on {stencil_words(main)}, {setting_words(main)}, {way_sentence(best.way)} is fastest"
-    over = [(point, told) for point in main.ranking[1:] if (told := main.ratio(point.way, best.way))]
-    slowest = [f"{way_sentence(point.way)} takes {ratio_words(told)}" for point, told in over[-1:] if told.low > 1]
-    return f"{'; '.join([text, *slowest])}."
+    told = [
+        say("stencil.verdict", square=stencil_words(main), setting=setting_words(main), way=way_sentence(best.way)),
+    ]
+    over = [(point, value) for point in main.ranking[1:] if (value := main.ratio(point.way, best.way))]
+    told += [
+        capitalised(say("stencil.verdict_slowest", way=way_sentence(point.way), ratio=ratio_words(value)))
+        for point, value in over[-1:]
+        if value.low > 1
+    ]
+    advice = {"stay": say("stencil.advice_stay"), "by_hand": say("stencil.advice_by_hand"), None: ""}
+    return Takeaway(sentences(told), advice[_advised(main)])
 
 
 def _fastest(stencil: Stencil) -> Finding | None:
     if len(stencil.points) < 2:
         return None
     best = stencil.ranking[0]
-    tied = _tied(stencil)
-    parts = [
-        f"{100 * share:.0f} % {phase_words(phase)}"
+    shares = [
+        say("stencil.share", percent=100 * share, phase=phase_words(phase))
         for phase in STENCIL_PHASES
         if (share := best.share(phase)) >= _SMALL_SHARE
     ]
-    mpi = f", and MPI takes {format_seconds(best.mpi.median)} beside it" if best.mpi and stencil.ranks > 1 else ""
-    return Finding(
-        "info",
-        f"stencil_fastest_{stencil.side}",
-        f"{capitalised(stencil_words(stencil))}, {setting_words(stencil)}: fastest is {way_sentence(best.way)}, "
-        f"{format_seconds(best.seconds.median)} for all iterations"
-        f"{tied}, of which {enumerated(parts)}{mpi}.",
-    )
+    told = [
+        say(
+            "stencil.fastest",
+            square=stencil_words(stencil),
+            setting=setting_words(stencil),
+            way=way_sentence(best.way),
+            time=format_seconds(best.seconds.median),
+        ),
+        _tied(stencil),
+        say("stencil.shares", shares=enumerated(shares)) if shares else "",
+        say("stencil.mpi_beside", time=format_seconds(best.mpi.median)) if best.mpi and stencil.ranks > 1 else "",
+    ]
+    return Finding("info", f"stencil_fastest_{stencil.side}", sentences(told))
 
 
 def _tied(stencil: Stencil) -> str:
     """The ways that are as fast as the fastest, or how many they are."""
     tied = [way_sentence(point.way) for point in stencil.as_fast]
     if len(tied) > _FEW:
-        return f" ({len(tied)} of the other {len(stencil.points) - 1} ways are not certainly slower)"
-    return f" (as fast: {enumerated(tied)})" if tied else ""
+        return say("stencil.many_as_fast", tied=len(tied), others=len(stencil.points) - 1)
+    return capitalised(say("stencil.as_fast", count=len(tied), ways=enumerated(tied))) if tied else ""
 
 
 def _compared(pair: PublishedPair, mains: Sequence[Stencil]) -> Finding | None:
@@ -82,14 +94,20 @@ def _compared(pair: PublishedPair, mains: Sequence[Stencil]) -> Finding | None:
     ours = [(each, value) for each in mains if (value := pair.ours(each))]
     if not ours:
         return None
-    here = enumerated([f"{_ratio(value)} at {each.side}" for each, value in ours])
-    theirs = enumerated([f"{value:g} at {side}" for side, value in pair.ratios.items()])
+    here = [say("stencil.at_side", ratio=ratio_words(value), side=each.side) for each, value in ours]
+    there = [say("stencil.at_side", ratio=f"{value:g}", side=side) for side, value in pair.ratios.items()]
+    compared = say(
+        f"stencil.compared_{pair.packer}",
+        managed=way_sentence(pair.managed),
+        explicit=way_sentence(pair.explicit),
+        here=enumerated(here),
+        setting=setting_words(ours[0][0]),
+        there=enumerated(there),
+    )
     return Finding(
         "info",
         f"stencil_paper_{pair.managed[0]}",
-        f"Where {pair.name}, {way_sentence(pair.managed)} takes this many times as long as "
-        f"{way_sentence(pair.explicit)}: {here} points ({setting_words(ours[0][0])}{_few(pair, ours)}); in the paper "
-        f"{theirs} (2 ranks, a V100 each).{_crossing(ours)}",
+        sentences([compared, _few(pair, ours), _crossing(ours)]),
         cause=_compute_cause(pair, ours),
     )
 
@@ -97,11 +115,7 @@ def _compared(pair: PublishedPair, mains: Sequence[Stencil]) -> Finding | None:
 def _few(pair: PublishedPair, ours: Sequence[tuple[Stencil, Interval]]) -> str:
     """Where so few samples were taken that intervals tell little."""
     fewest = min(each.points[way].samples for each, _ in ours for way in (pair.managed, pair.explicit))
-    return "" if fewest >= LEAST_SAMPLES else f", from as few as {fewest} sample{'s' if fewest > 1 else ''}"
-
-
-def _ratio(value: Interval) -> str:
-    return ratio_words(value).removesuffix(" times as long")
+    return "" if fewest >= LEAST_SAMPLES else say("stencil.few_samples", count=fewest)
 
 
 def _crossing(ours: Sequence[tuple[Stencil, Interval]]) -> str:
@@ -109,11 +123,11 @@ def _crossing(ours: Sequence[tuple[Stencil, Interval]]) -> str:
     slower = [each.side for each, value in ours if value.low > 1]
     faster = [each.side for each, value in ours if value.high < 1]
     if slower and faster and max(slower) < min(faster):
-        return f" Managed memory overtakes between {max(slower)} and {min(faster)} points."
+        return say("stencil.overtakes", slower=max(slower), faster=min(faster))
     if faster and len(faster) == len(ours):
-        return " Managed memory is faster on every square that was measured."
+        return say("stencil.faster_everywhere")
     if slower and len(slower) == len(ours):
-        return " Managed memory is slower on every square that was measured."
+        return say("stencil.slower_everywhere")
     return ""
 
 
@@ -123,36 +137,47 @@ def _compute_cause(pair: PublishedPair, ours: Sequence[tuple[Stencil, Interval]]
     managed, explicit = (stencil.points[way].phases.get("compute_seconds") for way in (pair.managed, pair.explicit))
     if not managed or not explicit or managed.low < MATTERS * explicit.high:
         return ""
-    return (
-        f"At {stencil.side} points the kernels alone take {format_seconds(managed.median)} on managed memory, since "
-        f"they bring back the pages that the CPU has touched, and {format_seconds(explicit.median)} on device memory."
+    return say(
+        "stencil.compute_cause",
+        side=stencil.side,
+        managed=format_seconds(managed.median),
+        explicit=format_seconds(explicit.median),
     )
 
 
 def _managed(mains: Sequence[Stencil]) -> Finding | None:
     """Managed memory against the best explicit one, way by way, on the largest square."""
-    if not mains:
-        return None
-    stencil = mains[-1]
-    told = [
-        (method, value) for method in STENCIL_METHODS if (value := stencil.managed_over_explicit(method)) is not None
-    ]
+    told = _managed_ratios(mains[-1]) if mains else []
     if not told:
         return None
-    parts = [f"{way_label(method)} {ratio_words(value)}" for method, value in told]
-    best = stencil.ranking[0]
-    explicit = next((point for point in stencil.ranking if point.way[1] != MANAGED), None)
+    stencil = mains[-1]
+    parts = [say("stencil.managed_part", way=way_label(method), ratio=ratio_words(value)) for method, value in told]
     fix = ""
-    if explicit and best.way[1] == MANAGED:
-        fix = f"Managed memory may stay: {way_sentence(best.way)} is no slower here than anything by hand."
-    elif explicit and all(value.low > MATTERS for _, value in told):
-        fix = f"Move halos by hand: {way_sentence(explicit.way)} is fastest here."
-    return Finding(
-        "info",
-        "stencil_managed",
-        f"Managed memory against the best explicit kind, {stencil_words(stencil)}: {'; '.join(parts)}.",
-        fix=fix,
-    )
+    match _advised(stencil):
+        case "stay":
+            fix = say("stencil.may_stay", way=way_sentence(stencil.ranking[0].way))
+        case "by_hand":
+            best = next(point for point in stencil.ranking if point.way[1] != MANAGED)
+            fix = say("stencil.by_hand", way=way_sentence(best.way))
+    text = say("stencil.managed", square=stencil_words(stencil), parts=enumerated(parts))
+    return Finding("info", "stencil_managed", text, fix=fix)
+
+
+def _managed_ratios(stencil: Stencil) -> list[tuple[str, Interval]]:
+    """By method managed memory over the best explicit kind, where both were measured."""
+    return [
+        (method, value) for method in STENCIL_METHODS if (value := stencil.managed_over_explicit(method)) is not None
+    ]
+
+
+def _advised(stencil: Stencil) -> Literal["stay", "by_hand"] | None:
+    """Whether managed memory may stay or certainly costs too much; None where neither, or nothing, was compared."""
+    told = _managed_ratios(stencil)
+    if not told:
+        return None
+    if stencil.ranking[0].way[1] == MANAGED:
+        return "stay"
+    return "by_hand" if all(value.low > MATTERS for _, value in told) else None
 
 
 def _wider(everything: Sequence[Stencil]) -> Finding | None:
@@ -165,15 +190,16 @@ def _wider(everything: Sequence[Stencil]) -> Finding | None:
         return None
     first, *_, last = several[-1]
     parts = [
-        f"{way_sentence(way)} {format_seconds(first.points[way].seconds.median)} and "
-        f"{format_seconds(last.points[way].seconds.median)}"
+        say(
+            "stencil.wider_part",
+            way=way_sentence(way),
+            narrow=format_seconds(first.points[way].seconds.median),
+            wide=format_seconds(last.points[way].seconds.median),
+        )
         for way in dict.fromkeys((first.ranking[0].way, first.ranking[-1].way))
         if way in last.points
     ]
     if not parts:
         return None
-    return Finding(
-        "info",
-        "stencil_halo",
-        f"Halos of {first.halo} and of {last.halo} columns on a square of {first.side} points: {'; '.join(parts)}.",
-    )
+    text = say("stencil.wider", first=first.halo, last=last.halo, side=first.side, parts=enumerated(parts))
+    return Finding("info", "stencil_halo", text)

@@ -6,7 +6,7 @@ memory managed.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from isthmus.model.openacc import PUBLISHED_STENCIL_RATIOS
 from isthmus.model.stencil import MANAGED, Stencil, StencilWay
@@ -20,7 +20,7 @@ PUBLISHED_SIDES = tuple(PUBLISHED_STENCIL_RATIOS["cpu"])
 class PublishedPair(NamedTuple):
     """Automatic against manual movement, with the same part of the machine packing: its time over theirs, by side."""
 
-    name: str
+    packer: Literal["cpu", "gpu"]
     managed: StencilWay
     explicit: StencilWay
     ratios: Mapping[int, float]
@@ -31,8 +31,6 @@ class PublishedPair(NamedTuple):
 
 
 PUBLISHED_PAIRS = (
-    PublishedPair(
-        "the CPU packs", ("cpu_columns", MANAGED), ("cpu_whole", "pageable"), PUBLISHED_STENCIL_RATIOS["cpu"]
-    ),
-    PublishedPair("the GPU packs", ("gpu_pack", MANAGED), ("gpu_pack", "pageable"), PUBLISHED_STENCIL_RATIOS["gpu"]),
+    PublishedPair("cpu", ("cpu_columns", MANAGED), ("cpu_whole", "pageable"), PUBLISHED_STENCIL_RATIOS["cpu"]),
+    PublishedPair("gpu", ("gpu_pack", MANAGED), ("gpu_pack", "pageable"), PUBLISHED_STENCIL_RATIOS["gpu"]),
 )

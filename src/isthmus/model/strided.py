@@ -1,15 +1,17 @@
 """Sections of arrays: what each method takes for one of them, one way, from or to one kind of memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
+from isthmus.model.alignment import without_misaligned
 from isthmus.model.contrast import ratio
 from isthmus.model.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.model.method_cell import MethodCell, threads_that_pack
-from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.model.once import once
+from isthmus.model.phrases import MEMORY_KINDS
 from isthmus.record import Case, Direction, Interval, LayoutName, Run
 
 __all__ = [
@@ -116,14 +118,17 @@ class StridedCell(MethodCell):
         return ratio(self.points[method].rate, self.points[DRIVER].rate)
 
 
-def strided_cells(run: Run) -> list[StridedCell]:
+@once()
+def strided_cells(run: Run) -> Sequence[StridedCell]:
     """All sections of a run, pinned memory first; without those of which nothing was measured.
+
+    Those that only show what alignment costs are left out: `alignment_pairs` has them.
 
     Mapped memory stands in for pinned memory where kernels reach no other, and counts as one of its methods.
     """
     target = run.settings.target_relative_half_width
     groups: dict[tuple[object, ...], list[Case]] = {}
-    for case in run.cases:
+    for case in without_misaligned(run.cases):
         if case.experiment == "strided" and case.direction in ONE_WAY and (case.skipped or is_resolved(case)):
             named = _named(case)
             layouts = case.host_layout, case.device_layout
@@ -169,7 +174,7 @@ def _cell(cases: list[Case], target: float) -> StridedCell:
 
 
 def _place(cell: StridedCell) -> tuple[object, ...]:
-    kinds = ("pinned", *MEMORY_NAMES)
+    kinds = ("pinned", *MEMORY_KINDS)
     kind = kinds.index(cell.host_memory) if cell.host_memory in kinds else len(kinds)
     apart = (cell.host_layout == "strided", cell.device_layout == "strided")
     return (

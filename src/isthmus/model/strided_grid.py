@@ -1,10 +1,11 @@
 """Grids of sections of arrays over the width and the number of their rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isthmus.model.curve import Point
 from isthmus.model.method_table import MethodTable
+from isthmus.model.once import once
 from isthmus.model.strided import STRIDED_METHODS, StridedCell
 from isthmus.record import Direction, LayoutName
 
@@ -61,7 +62,8 @@ class StridedGrid:
         return {width: points[method] for width, points in sorted(found.items()) if method in points}
 
 
-def strided_grids(cells: Iterable[StridedCell]) -> list[StridedGrid]:
+@once()
+def strided_grids(cells: Iterable[StridedCell]) -> Sequence[StridedGrid]:
     """The grids with a cell in which methods can be compared, in the order of the cells."""
     groups: dict[tuple[object, ...], list[StridedCell]] = {}
     for cell in cells:

@@ -3,21 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.contrast import above
 from isthmus.model.finding import Finding
 from isthmus.model.method_table import held_out
-from isthmus.model.phrases import enumerated, link_rate, memory_name
-from isthmus.model.strided import WHOLE, StridedCell
+from isthmus.model.phrases import link_rate, memory_name, spanned, way_name
+from isthmus.model.strided import WHOLE
 from isthmus.model.strided_grid import StridedGrid
 from isthmus.model.strided_thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
-from isthmus.model.strided_words import (
-    direction_words,
-    grid_words,
-    method_words,
-    rows_words,
-    sides_words,
-    width_words,
-)
+from isthmus.model.strided_words import grid_words, method_words, rows_words, sides_words, width_words
 from isthmus.record import Run, format_bytes, format_seconds
 
 __all__ = ["STRIDED_CHALLENGERS", "grid_findings"]
@@ -52,8 +46,12 @@ def _row_cost(run: Run, grids: Sequence[StridedGrid]) -> Finding | None:
     if not costs:
         return None
     told = [
-        f"{format_seconds(cost.seconds.median)} {direction_words(grid.direction)} "
-        f"{sides_words(grid.host_layout, grid.device_layout)}"
+        say(
+            "strided.row_cost_way",
+            time=format_seconds(cost.seconds.median),
+            way=way_name(grid.direction),
+            sides=sides_words(grid.host_layout, grid.device_layout),
+        )
         for grid, cost in costs
     ]
     grid, cost = costs[0]
@@ -61,57 +59,64 @@ def _row_cost(run: Run, grids: Sequence[StridedGrid]) -> Finding | None:
     least = min(each.seconds.median for _, each in costs)
     cause = ""
     if link and least * link >= 2 * cost.width_bytes:
-        cause = (
-            f"In {format_seconds(least)} the link carries {format_bytes(int(least * link))}: narrower rows cannot "
-            "fill it with this copy."
-        )
+        cause = say("strided.row_cost_cause", time=format_seconds(least), size=format_bytes(int(least * link)))
     return Finding(
         "info",
         "strided_row_cost",
-        f"Each further row of {format_bytes(cost.width_bytes)} adds to the driver's 2-D copy of "
-        f"{memory_name(grid.host_memory)} {enumerated(told)}, between {cost.first_rows} and {cost.last_rows} rows.",
+        say(
+            "strided.row_cost",
+            width=format_bytes(cost.width_bytes),
+            memory=memory_name(grid.host_memory),
+            costs=enumerated(told),
+            first=cost.first_rows,
+            last=cost.last_rows,
+        ),
         cause=cause,
     )
 
 
 def _fastest(grids: Sequence[StridedGrid]) -> Finding | None:
     """How often, and for which widths, each method is the fastest, by what lies where."""
-    parts = []
-    for chosen in _by_sides(grids):
-        first = chosen[0]
-        cells = [cell for grid in chosen for cell in grid.measured.values()]
-        told = []
-        wins = Counter(cell.fastest for cell in cells)
-        for method, count in wins.most_common(_MOST_NAMED):
-            widths = sorted({cell.shape.width_bytes for cell in cells if cell.fastest == method})
-            span = format_bytes(widths[0]) + (f" to {format_bytes(widths[-1])}" if len(widths) > 1 else "")
-            told.append(f"{method_words(method, cells[0])} at {count} (rows of {span})")
-        others = len(cells) - sum(count for _, count in wins.most_common(_MOST_NAMED))
-        told += [f"others at {others}"] if others else []
-        near = sum(bool(cell.as_fast) for cell in cells)
-        tied = f"; at {near} of them another one is as fast" if near else ""
-        where = f"{direction_words(first.direction)}, {sides_words(first.host_layout, first.device_layout)}"
-        parts.append(
-            f"{where}, of {len(cells)} point{'' if len(cells) == 1 else 's'}: {enumerated(told)}{tied}{_whole(cells)}"
-        )
-    if not parts:
+    ways = [_fastest_way(chosen) for chosen in _by_sides(grids)]
+    if not ways:
         return None
     memory = grids[0].host_memory
     return Finding(
         "info",
         f"strided_fastest_{memory}",
-        f"The fastest for sections of arrays in {memory_name(memory)}. {'. '.join(parts)}.",
+        say("strided.fastest", memory=memory_name(memory), ways=sentences(ways)),
     )
 
 
-def _whole(cells: Sequence[StridedCell]) -> str:
-    """Where the plain copy of everything is faster still, and what that costs."""
-    faster = sum(WHOLE in cell.points and above(cell.points[WHOLE], cell.best) for cell in cells)
-    if not faster:
-        return ""
-    return (
-        f"; where what lies between the rows may be overwritten, {method_words(WHOLE, cells[0])} is faster at {faster}"
-    )
+def _fastest_way(grids: Sequence[StridedGrid]) -> str:
+    """A sentence about the grids of one direction and pair of layouts."""
+    cells = [cell for grid in grids for cell in grid.measured.values()]
+    wins = Counter(cell.fastest for cell in cells)
+    methods = []
+    for method, points in wins.most_common(_MOST_NAMED):
+        widths = sorted({cell.shape.width_bytes for cell in cells if cell.fastest == method})
+        span = spanned(format_bytes(widths[0]), format_bytes(widths[-1]))
+        words = method_words(method, cells[0])
+        methods.append(say("strided.fastest_method", method=words, points=points, widths=span))
+    if others := len(cells) - sum(points for _, points in wins.most_common(_MOST_NAMED)):
+        methods.append(say("strided.fastest_others", points=others))
+    first = grids[0]
+    sides = sides_words(first.host_layout, first.device_layout)
+    told = [
+        say(
+            "strided.fastest_way",
+            way=way_name(first.direction),
+            sides=sides,
+            count=len(cells),
+            methods=enumerated(methods),
+        )
+    ]
+    if tied := sum(bool(cell.as_fast) for cell in cells):
+        told.append(say("strided.fastest_tied", points=tied))
+    # Where the plain copy of everything is faster still, and what that costs.
+    if faster := sum(WHOLE in cell.points and above(cell.points[WHOLE], cell.best) for cell in cells):
+        told.append(say("strided.fastest_whole", method=method_words(WHOLE, cells[0]), points=faster))
+    return say("strided.sentence", text=say("common.between_statements").join(told))
 
 
 def _by_sides(grids: Sequence[StridedGrid]) -> list[list[StridedGrid]]:
@@ -133,16 +138,20 @@ def _by_layouts(grids: Sequence[StridedGrid]) -> list[list[StridedGrid]]:
 
 def _crossovers(run: Run, grids: Sequence[StridedGrid]) -> Finding | None:
     """Where something beats the driver's copy, for one pair of layouts."""
-    parts = [f"{direction_words(grid.direction)}, {told}" for grid in grids if (told := _crossovers_of(run, grid))]
-    if not parts:
+    ways = [
+        say("strided.crossovers_way", way=way_name(grid.direction), told=told)
+        for grid in grids
+        if (told := _crossovers_of(run, grid))
+    ]
+    if not ways:
         return None
     first = grids[0]
     side = _SIDES.get((first.host_layout, first.device_layout), "device")
+    memory = memory_name(first.host_memory)
     return Finding(
         "info",
         f"strided_crossovers_{side}",
-        f"Where something beats the driver's 2-D copy of {memory_name(first.host_memory)}, {grid_words(first)}. "
-        f"{'. '.join(parts)}.",
+        say("strided.crossovers", memory=memory, grid=grid_words(first), ways=sentences(ways)),
     )
 
 
@@ -165,15 +174,35 @@ def _crossovers_of(run: Run, grid: StridedGrid) -> str:
         elif _NO_ANSWER.issuperset(answers):
             unknown.append(words)
         else:
-            wins = []
-            if in_rows and in_rows.threshold.state not in _NO_ANSWER:
-                wins.append(f"{rows_words(in_rows.threshold)} for rows of {format_bytes(in_rows.at)}")
-            if in_width and in_width.threshold.state not in _NO_ANSWER:
-                wins.append(f"for {in_width.at} rows {width_words(in_width.threshold)}")
-            told.append(f"{words} {' and '.join(wins)}")
-    told += [f"never in range: {', '.join(never)}"] if never else []
-    told += [f"cannot tell: {', '.join(unknown)}"] if unknown else []
-    return "; ".join(told)
+            told.append(_crossover(words, _won(in_rows), _won(in_width)))
+    comma = say("common.comma")
+    told += [say("strided.crossover_never", methods=comma.join(never))] if never else []
+    told += [say("strided.crossover_unknown", methods=comma.join(unknown))] if unknown else []
+    return say("common.between_statements").join(told)
+
+
+def _crossover(method: str, in_rows: StridedThreshold | None, in_width: StridedThreshold | None) -> str:
+    """Where a method wins, in number of rows, in their width, or in both."""
+    if in_rows and in_width:
+        return say(
+            "strided.crossover_both",
+            method=method,
+            answer=rows_words(in_rows.threshold),
+            width=format_bytes(in_rows.at),
+            rows=in_width.at,
+            width_answer=width_words(in_width.threshold),
+        )
+    if in_rows:
+        answer, width = rows_words(in_rows.threshold), format_bytes(in_rows.at)
+        return say("strided.crossover_rows", method=method, answer=answer, width=width)
+    if in_width:
+        answer = width_words(in_width.threshold)
+        return say("strided.crossover_width", method=method, rows=in_width.at, answer=answer)
+    return ""
+
+
+def _won(found: StridedThreshold | None) -> StridedThreshold | None:
+    return found if found and found.threshold.state not in _NO_ANSWER else None
 
 
 def _of(thresholds: Sequence[StridedThreshold], method: str) -> list[StridedThreshold]:
@@ -190,10 +219,13 @@ def _table(grids: Sequence[StridedGrid]) -> Finding | None:
     return Finding(
         "info",
         "strided_table",
-        f"Looked up between points twice as far apart as the measured ones, the method is within "
-        f"{100 * (_WITHIN - 1):.0f} % of the fastest at {good} of {len(spots)} points; at worst it takes "
-        f"{worst.slowdown:.2f} times as long ({worst.spot[1]:.0f} rows of {format_bytes(int(worst.spot[0]))}).",
-        fix=""
-        if good >= _ENOUGH * len(spots)
-        else "Measure the widths in question with --sizes before a program chooses by this table.",
+        say(
+            "strided.table",
+            percent=100 * (_WITHIN - 1),
+            good=good,
+            points=len(spots),
+            slowdown=worst.slowdown,
+            where=say("strided.rows", count=round(worst.spot[1]), width=format_bytes(int(worst.spot[0]))),
+        ),
+        fix="" if good >= _ENOUGH * len(spots) else say("strided.table_fix"),
     )

@@ -1,9 +1,10 @@
 """From how many rows on, and at which widths, a method beats the driver's 2-D copy; what that copy costs a row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from isthmus.model.curve import Point
+from isthmus.model.once import once
 from isthmus.model.resample import interval_of, resampled_medians
 from isthmus.model.strided import DOUBLE, DRIVER
 from isthmus.model.strided_grid import StridedGrid
@@ -33,25 +34,27 @@ class RowCost(NamedTuple):
     seconds: Interval
 
 
-def row_thresholds(grid: StridedGrid, known_within: float) -> list[StridedThreshold]:
+@once(kept=32)
+def row_thresholds(grid: StridedGrid, known_within: float) -> Sequence[StridedThreshold]:
     """For each width and method that shares two numbers of rows with the driver's copy at least."""
     return [
         StridedThreshold(method, width, found)
         for method in grid.methods
+        if method != DRIVER
         for width in grid.widths
         if (found := _threshold(grid.along_rows(width, DRIVER), grid.along_rows(width, method), known_within))
-        and method != DRIVER
     ]
 
 
-def width_thresholds(grid: StridedGrid, known_within: float) -> list[StridedThreshold]:
+@once(kept=32)
+def width_thresholds(grid: StridedGrid, known_within: float) -> Sequence[StridedThreshold]:
     """For each number of rows and method that shares two widths with the driver's copy at least."""
     return [
         StridedThreshold(method, rows, found)
         for method in grid.methods
+        if method != DRIVER
         for rows in grid.row_counts
         if (found := _threshold(grid.along_widths(rows, DRIVER), grid.along_widths(rows, method), known_within))
-        and method != DRIVER
     ]
 
 

@@ -1,5 +1,6 @@
 """What the machine around the device does to the figures: link, limits, page sizes, NUMA, confidential mode."""
 
+from isthmus.language import in_brackets, say
 from isthmus.model.finding import Finding
 from isthmus.model.phrases import link_rate
 from isthmus.record import Link, Run, format_bytes, format_rate
@@ -45,23 +46,22 @@ def _trained_down(run: Run) -> Finding | None:
     if not _below(generation, link.max_generation) and not _below(width, link.max_width):
         return None
     rate, possible = link_rate(run), _maximum(link).theoretical_bytes_per_second
-    cost = f": {format_rate(rate)} of {format_rate(possible)} one way" if rate and possible else ""
-    now, best = _link_name(generation, width), _link_name(link.max_generation, link.max_width)
+    cost = ""
+    if rate and possible:
+        cost = say("surroundings.trained_down_cost", now=format_rate(rate), best=format_rate(possible))
+    told = {
+        "now": _link_name(generation, width),
+        "best": _link_name(link.max_generation, link.max_width),
+        "cost": in_brackets(cost),
+    }
     if not loaded:
-        return Finding(
-            "info",
-            "link_trained_down",
-            f"The link read {now} while idle, below its maximum of {best}{cost}. Its state under load was not read, so "
-            "this run cannot tell whether the transfers were held back: idle links train down to save power.",
-        )
+        return Finding("info", "link_trained_down", say("surroundings.trained_down_idle", **told))
     return Finding(
         "warning",
         "link_trained_down",
-        f"Under load the link runs as {now}, below its maximum of {best}{cost}.",
-        cause="The slot or a riser has fewer lanes, a contact is bad, the firmware limits the slot, or the platform is "
-        "older than the device.",
-        fix="See which side limits with lspci -vv (LnkCap against LnkSta, on the device and on the port above it); "
-        "reseat the card, or change the slot or its firmware setting.",
+        say("surroundings.trained_down", **told),
+        cause=say("surroundings.trained_down_cause"),
+        fix=say("surroundings.trained_down_fix"),
     )
 
 
@@ -69,35 +69,28 @@ def _no_link(run: Run) -> Finding | None:
     device = run.fingerprint.device
     if link_rate(run) or not run.cases:
         return None
-    if device.shares_host_memory:
-        sentence = "The device shares the host's memory: no link is crossed, so no share of one is shown."
-    else:
-        sentence = "The link's generation and width could not be read, so no rate is compared with the link."
-    return Finding("info", "no_link", sentence)
+    shares = device.shares_host_memory
+    return Finding("info", "no_link", say("surroundings.shares_memory" if shares else "surroundings.link_unread"))
 
 
 def _numa(run: Run) -> Finding | None:
     nodes = [node for node in run.fingerprint.host.numa_nodes if node.cpus]
-    placement = run.end.placement if run.end else None
-    if len(nodes) < 2 or (placement and placement.bound_node is not None):
+    if len(nodes) < 2:
         return None
+    placement = run.end.placement if run.end else None
+    near = run.fingerprint.device.numa_node
     if placement is None:
-        return Finding(
-            "info",
-            "numa",
-            f"The host has {len(nodes)} NUMA nodes with processors, and the file does not say where threads and pages "
-            "were: it cannot tell whether the rates are those of the device's own node.",
-        )
-    why = f" ({placement.note})" if placement.note else ""
-    nearest = run.fingerprint.device.numa_node
-    node = "N" if nearest is None else str(nearest)
-    return Finding(
-        "warning",
-        "numa",
-        f"Threads and memory were not bound to one of the host's {len(nodes)} NUMA nodes{why}: the rates may "
-        "be those of the farther one.",
-        fix=f"Run under numactl --cpunodebind={node} --membind={node}; a container must allow set_mempolicy for that.",
-    )
+        return Finding("info", "numa", say("surroundings.numa_unknown", count=len(nodes)))
+    fix = say("surroundings.numa_fix", node="N" if near is None else near)
+    bound = placement.bound_node
+    if bound is None:
+        note = in_brackets(placement.note)
+        sentence = say("surroundings.numa_unbound", count=len(nodes), note=note)
+        return Finding("warning", "numa", sentence, cause=say("surroundings.numa_unbound_cause"), fix=fix)
+    if near is None or bound == near:
+        return None
+    sentence = say("surroundings.numa_wrong", bound=bound, near=near)
+    return Finding("warning", "numa", sentence, cause=say("surroundings.numa_wrong_cause"), fix=fix)
 
 
 def _stray_pages(run: Run) -> Finding | None:
@@ -112,33 +105,28 @@ def _stray_pages(run: Run) -> Finding | None:
     }
     if not stray:
         return None
-    kinds = ", ".join(f"{kind} {100 * share:.0f} %" for kind, share in stray.items())
+    kinds = [say("surroundings.stray_kind", kind=kind, percent=100 * share) for kind, share in stray.items()]
     return Finding(
         "warning",
         "stray_pages",
-        f"Not all pages lie on NUMA node {node}, to which the run was bound; elsewhere are: {kinds}.",
-        cause="The node had too little free memory, or the kind of memory is placed by the driver.",
-        fix="Free memory on that node (numactl --hardware shows it) and measure again.",
+        say("surroundings.stray_pages", node=node, kinds=say("common.comma").join(kinds)),
+        cause=say("surroundings.stray_pages_cause"),
+        fix=say("surroundings.stray_pages_fix"),
     )
 
 
 def _confidential(run: Run) -> Finding | None:
-    device = run.fingerprint.device
-    modes = [f"host: {run.fingerprint.host.confidential}"] if run.fingerprint.host.confidential else []
+    device, host = run.fingerprint.device, run.fingerprint.host
+    modes = [say("surroundings.confidential_host", value=host.confidential)] if host.confidential else []
     modes += [
-        f"device: {value}"
+        say("surroundings.confidential_device", value=value)
         for name, value in device.conditions.items()
         if "confidential" in name.lower() and value.strip().lower() not in _OFF
     ]
     if not modes:
         return None
-    return Finding(
-        "warning",
-        "confidential",
-        f"Confidential computing is on ({'; '.join(modes)}). Compare these rates only with others measured that way.",
-        cause="Where the device takes part, the driver encrypts what crosses the link through a bounce buffer, one "
-        "transfer after the other.",
-    )
+    sentence = say("surroundings.confidential", modes=say("common.comma").join(modes))
+    return Finding("warning", "confidential", sentence, cause=say("surroundings.confidential_cause"))
 
 
 def _locked_memory(run: Run) -> Finding | None:
@@ -148,13 +136,13 @@ def _locked_memory(run: Run) -> Finding | None:
     skipped = [case for case in run.cases if case.skipped and case.host_memory in _LOCKED_KINDS and case.bytes > limit]
     if not skipped:
         return None
-    kinds = ", ".join(sorted({case.host_memory for case in skipped}))
+    kinds = say("common.comma").join(sorted({case.host_memory for case in skipped}))
     return Finding(
         "warning",
         "locked_memory",
-        f"The process may lock {format_bytes(limit)} of memory, and {len(skipped)} larger cases of locked memory "
-        f"({kinds}) were skipped. Their reasons say whether the limit caused it.",
-        fix="Raise the limit with ulimit -l unlimited, or start the container with --ulimit memlock=-1.",
+        say("surroundings.locked_memory", limit=format_bytes(limit), count=len(skipped), kinds=kinds),
+        cause=say("surroundings.locked_memory_cause"),
+        fix=say("surroundings.locked_memory_fix"),
     )
 
 
@@ -163,10 +151,11 @@ def _huge_pages_off(run: Run) -> Finding | None:
     if not off or not any(case.skipped and case.host_memory in _HUGE_KINDS for case in run.cases):
         return None
     return Finding(
-        "info",
+        "warning",
         "huge_pages_off",
-        "Transparent huge pages are switched off on this host, so what they would gain was not measured.",
-        fix="Allow programs to ask for them, as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        say("surroundings.huge_pages_off"),
+        cause=say("surroundings.huge_pages_off_cause"),
+        fix=say("surroundings.huge_pages_off_fix"),
     )
 
 
@@ -179,4 +168,4 @@ def _maximum(link: Link) -> Link:
 
 
 def _link_name(generation: int | None, width: int | None) -> str:
-    return f"PCIe generation {generation or '?'} x{width or '?'}"
+    return say("surroundings.link", generation=generation or "?", width=width or "?")

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Literal, get_args
 
 from isthmus.model.curve import Point, case_point, is_resolved
-from isthmus.model.phrases import MEMORY_NAMES
+from isthmus.model.phrases import MEMORY_KINDS
 from isthmus.record import MIB, Case, Direction, Run
 
 __all__ = [
@@ -112,7 +112,7 @@ def created_threads(direction: Direction, threads: int) -> int:
 
 
 def _place(curve: ThreadCurve) -> tuple[object, ...]:
-    kinds = list(MEMORY_NAMES)
+    kinds = MEMORY_KINDS
     kind = kinds.index(curve.host_memory) if curve.host_memory in kinds else len(kinds)
     plain = (curve.method != "workers", curve.slicing != "slices", curve.streams != "shared")
     return kind, curve.host_memory, get_args(Direction).index(curve.direction), curve.bytes, *plain

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.model.curve import ONE_WAY
-from isthmus.model.finding import Finding
-from isthmus.model.phrases import link_rate, memory_name
+from isthmus.model.finding import Finding, Takeaway
+from isthmus.model.phrases import link_rate, memory_name, way_name
 from isthmus.model.threads import ThreadCurve, reference_bytes, thread_curves, worker_curves
 from isthmus.model.threads_gain import Gain, thread_gains
 from isthmus.model.threads_gain_findings import FULL_LINK, gain_findings, most_gained, rate_span
@@ -14,7 +15,7 @@ from isthmus.model.threads_places_findings import place_findings
 from isthmus.model.threads_published import published_finding
 from isthmus.model.threads_spawn import spawn_costs
 from isthmus.model.threads_spawn_findings import spawn_finding, usual_spawn_cost
-from isthmus.model.threads_words import count_span, divided, joined, threads_of, way_name
+from isthmus.model.threads_words import count_span, divided_threads, threads_of
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
 __all__ = ["threads_findings", "threads_verdict"]
@@ -29,22 +30,24 @@ def threads_findings(run: Run) -> list[Finding]:
     return found + place_findings(run)
 
 
-def threads_verdict(run: Run) -> str:
-    """What to take away about threads; empty where none were measured."""
+def threads_verdict(run: Run) -> Takeaway | None:
+    """What to take away about threads; None where none were measured."""
     curves = thread_curves(run)
     gains = thread_gains(curves)
     size = reference_bytes([gain.curve for gain in gains])
-    told = [_told(run, chosen) for chosen in _by_kind([gain for gain in gains if gain.curve.bytes == size])]
-    sentences = [f"{'; '.join(told)}."] if told else _without_gains(run, curves)
+    kinds = _by_kind([gain for gain in gains if gain.curve.bytes == size])
+    told = [text for chosen in kinds for text in _told(run, chosen)] or _without_gains(run, curves)
     cost = usual_spawn_cost(spawn_costs(curves))
+    advice = ""
     if cost and cost.certain:
-        copy = f"a copy of {format_bytes(cost.curve.bytes)} from {memory_name(cost.curve.host_memory)}"
-        share = f", {100 * cost.share.median:.0f} % of {copy}" if cost.share_tells else ""
-        sentences.append(
-            f"Creating {threads_of(cost.curve.direction, cost.threads)} for a transfer costs "
-            f"{format_seconds(cost.seconds.median)}{share}."
-        )
-    return " ".join(sentences)
+        threads, time = threads_of(cost.curve.direction, cost.threads), format_seconds(cost.seconds.median)
+        advice = say("threads.takeaway_keep", threads=threads, time=time)
+        if cost.share_tells:
+            memory, size_words = memory_name(cost.curve.host_memory), format_bytes(cost.curve.bytes)
+            share = 100 * cost.share.median
+            key = "threads.takeaway_keep_share"
+            advice = say(key, threads=threads, time=time, percent=share, size=size_words, memory=memory)
+    return Takeaway(sentences(map(capitalised, told)), advice) if told or advice else None
 
 
 def _without_gains(run: Run, curves: Sequence[ThreadCurve]) -> list[str]:
@@ -56,11 +59,15 @@ def _without_gains(run: Run, curves: Sequence[ThreadCurve]) -> list[str]:
         return []
     fastest = max(measured, key=lambda curve: max(point.rate.median for point in curve.points.values()))
     count, point = max(fastest.points.items(), key=lambda each: each[1].rate.median)
-    what = f"{memory_name(fastest.host_memory)}, {format_bytes(fastest.bytes)}"
     return [
-        f"{threads_of(fastest.direction, count)} moved {format_rate(point.rate.median)} "
-        f"{way_name(fastest.direction)} ({what}); one thread and more were not both measured, so nothing can be said "
-        "about what threads gain."
+        say(
+            "threads.takeaway_fastest",
+            threads=threads_of(fastest.direction, count),
+            rate=format_rate(point.rate.median),
+            way=way_name(fastest.direction),
+            memory=memory_name(fastest.host_memory),
+            size=format_bytes(fastest.bytes),
+        )
     ]
 
 
@@ -73,40 +80,40 @@ def _by_kind(gains: Sequence[Gain]) -> list[list[Gain]]:
     return found
 
 
-def _told(run: Run, gains: Sequence[Gain]) -> str:
+def _told(run: Run, gains: Sequence[Gain]) -> list[str]:
     """One kind of memory: the directions that gain, little at most or not, and those that the run cannot tell."""
-    name = memory_name(gains[0].curve.host_memory)
+    memory = memory_name(gains[0].curve.host_memory)
     certain, little, none, unknown = (
         [gain for gain in gains if gain.answer == answer] for answer in ("yes", "little", "no", "cannot tell")
     )
-    parts = []
-    if certain:
-        ends = [
-            f"{threads_of(gain.curve.direction, gain.enough)}{divided(gain.curve)} ({rate_span(gain)} {_way(gain)})"
-            for gain in certain
-        ]
-        parts.append(f"{name} gains from threads, up to {joined(ends)}")
     if not certain and not unknown and _fills_link(run, gains):
-        rates = [f"{format_rate(gain.one.rate.median)} {_way(gain)}" for gain in gains]
-        shares = dict.fromkeys(share for gain in gains if (share := _share(run, gain)))
-        return f"{name} reaches {joined(rates)}, {joined(list(shares))} of the link, with one thread"
+        rates = enumerated([f"{format_rate(gain.one.rate.median)} {_way(gain)}" for gain in gains])
+        shares = enumerated(list(dict.fromkeys(share for gain in gains if (share := _share(run, gain)))))
+        return [say("threads.takeaway_fills", memory=memory, rates=rates, shares=shares)]
+    told = []
+    if certain:
+        ends = [_gained(gain) for gain in certain]
+        told.append(say("threads.takeaway_gains", memory=memory, ends=enumerated(ends)))
+    # What a second sentence about the same memory says is about its other directions.
+    where = "_elsewhere" if certain else ""
     if little:
-        subject = "elsewhere" if parts else f"{name} gains little, if anything, from threads:"
-        parts.append(f"{subject} at most {most_gained(little)} the rate of one ({_spans(little)})")
+        most = most_gained(little)
+        told.append(say(f"threads.takeaway_little{where}", memory=memory, most=most, spans=_spans(little)))
     if none:
-        subject = "elsewhere nothing" if parts else f"{name} gains nothing from threads"
-        parts.append(f"{subject} ({_spans(none)})")
+        told.append(say(f"threads.takeaway_nothing{where}", memory=memory, spans=_spans(none)))
     if unknown:
-        subject = (
-            "elsewhere this run cannot tell" if parts else f"whether {name} gains from threads, this run cannot tell"
-        )
-        parts.append(f"{subject} ({_spans(unknown)})")
-    return ", ".join(parts)
+        told.append(say(f"threads.takeaway_unknown{where}", memory=memory, spans=_spans(unknown)))
+    return told
+
+
+def _gained(gain: Gain) -> str:
+    threads = divided_threads(gain.curve, gain.enough)
+    return say("threads.takeaway_end", threads=threads, rates=rate_span(gain), way=_way(gain))
 
 
 def _spans(gains: Sequence[Gain]) -> str:
     rates = [f"{rate_span(gain)} {_way(gain)}" for gain in gains]
-    return f"{joined(rates)} with {count_span([1, *gains[0].curve.points])}"
+    return say("threads.rates_with", rates=enumerated(rates), threads=count_span([1, *gains[0].curve.points]))
 
 
 def _way(gain: Gain) -> str:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.curve import ONE_WAY, Point
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import link_rate, memory_name, range_text, times
+from isthmus.model.phrases import link_rate, memory_name, range_text, times, way_name
 from isthmus.model.threads import created_threads, reference_bytes
 from isthmus.model.threads_gain import Gain
-from isthmus.model.threads_words import count_span, divided, joined, link_share, threads_of, way_name
+from isthmus.model.threads_words import count_span, divided_threads, link_share, threads_of
 from isthmus.record import Run, format_bytes, format_rate
 
 __all__ = ["FULL_LINK", "gain_findings", "most_gained", "rate_span"]
@@ -39,73 +40,73 @@ def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
     chosen = [gain for gain in gains if gain.curve.host_memory == kind]
     size = reference_bytes([gain.curve for gain in chosen])
     first = [gain for gain in chosen if gain.curve.bytes == size]
-    sentences = list(_sentences(run, first))
+    told = list(_sentences(run, first))
     for other in sorted({gain.curve.bytes for gain in chosen if gain.curve.bytes != size}):
-        sentences += _elsewhere(run, first, [gain for gain in chosen if gain.curve.bytes == other])
+        told += _elsewhere(run, first, [gain for gain in chosen if gain.curve.bytes == other])
     return Finding(
         "info",
         f"threads_{kind}",
-        " ".join(sentences),
-        cause=" ".join(filter(None, [_limit(run, gains, first), _crowding(run, first)])),
+        sentences(told),
+        cause=sentences([_limit(run, gains, first), _crowding(run, first)]),
         fix=_advice(run, gains, first),
     )
 
 
 def _sentences(run: Run, gains: Sequence[Gain]) -> Iterator[str]:
     """About transfers of one size: directions that gain, that gain little at most or nothing, that nobody can tell."""
-    what = f"{memory_name(gains[0].curve.host_memory)} of {format_bytes(gains[0].curve.bytes)}"
+    memory, size = memory_name(gains[0].curve.host_memory), format_bytes(gains[0].curve.bytes)
     certain, little, none, unknown = (
         [gain for gain in gains if gain.answer == answer] for answer in ("yes", "little", "no", "cannot tell")
     )
     if certain:
-        each = "; ".join(_certain(run, gain) for gain in certain)
-        ended = any(gain.enough < max(gain.curve.points) for gain in certain)
-        yield f"More threads gain with {what}: {each}.{' Beyond that nothing certain is gained.' if ended else ''}"
+        each = say("threads.between_gains").join(_certain(run, gain) for gain in certain)
+        yield say("threads.gain", memory=memory, size=size, each=each)
+        if any(gain.enough < max(gain.curve.points) for gain in certain):
+            yield say("threads.gain_ended")
     if little:
-        rates = [
-            f"{rate_span(gain)} {way_name(gain.curve.direction)} (at most {times(gain.most, gain.most)})"
-            for gain in little
-        ]
-        yield (
-            f"More threads bring at most {most_gained(little)} the rate of one with {what}: "
-            f"{count_span(_points(little[0]))} move {joined(rates)}."
-        )
+        rates = [_rates("threads.rates_at_most", gain) for gain in little]
+        threads = count_span(_points(little[0]))
+        most = most_gained(little)
+        yield say("threads.little", memory=memory, size=size, most=most, threads=threads, rates=enumerated(rates))
     if none:
         rates = [f"{rate_span(gain)} {way_name(gain.curve.direction)}{_share(run, gain)}" for gain in none]
-        yield f"More threads gain nothing with {what}: {count_span(_points(none[0]))} move {joined(rates)}."
+        threads = count_span(_points(none[0]))
+        yield say("threads.nothing", memory=memory, size=size, threads=threads, rates=enumerated(rates))
     if unknown:
-        rates = [
-            f"{rate_span(gain)} {way_name(gain.curve.direction)} (up to {times(gain.most, gain.most)} the rate of one "
-            "within the intervals)"
-            for gain in unknown
-        ]
-        yield (
-            f"Whether more threads gain with {what}, this run cannot tell: {count_span(_points(unknown[0]))} move "
-            f"{joined(rates)}."
-        )
+        rates = [_rates("threads.rates_up_to", gain) for gain in unknown]
+        threads = count_span(_points(unknown[0]))
+        yield say("threads.unknown", memory=memory, size=size, threads=threads, rates=enumerated(rates))
     slower = [_slower(gain, gain.slower_from) for gain in gains if gain.slower_from]
     if slower:
-        yield f"Compared with one thread, {joined(slower)}."
+        yield say("threads.slower", each=enumerated(slower))
+
+
+def _rates(key: str, gain: Gain) -> str:
+    return say(key, rates=rate_span(gain), way=way_name(gain.curve.direction), times=times(gain.most, gain.most))
 
 
 def _certain(run: Run, gain: Gain) -> str:
     direction = gain.curve.direction
     rate = gain.curve.points[gain.enough].rate.median
     factor = rate / gain.one.rate.median
-    most = ", the most measured," if gain.enough == max(gain.curve.points) else ""
-    return (
-        f"{threads_of(direction, gain.enough)}{divided(gain.curve)}{most} move {format_rate(rate)} "
-        f"{way_name(direction)}{link_share(run, rate, direction)}, {times(factor, factor)} the rate of one"
+    return say(
+        "threads.certain_most" if gain.enough == max(gain.curve.points) else "threads.certain",
+        threads=divided_threads(gain.curve, gain.enough),
+        rate=format_rate(rate),
+        way=way_name(direction),
+        share=link_share(run, rate, direction),
+        times=times(factor, factor),
     )
 
 
 def _slower(gain: Gain, start: int) -> str:
     counts = [count for count in gain.curve.points if count >= start]
     ratios = [gain.one.rate.median / gain.curve.points[count].rate.median for count in counts]
-    more = " and more" if len(counts) > 1 else ""
-    return (
-        f"{threads_of(gain.curve.direction, start)}{more} are {times(min(ratios), max(ratios))} slower "
-        f"{way_name(gain.curve.direction)}"
+    return say(
+        "threads.slower_from" if len(counts) > 1 else "threads.slower_at",
+        threads=threads_of(gain.curve.direction, start),
+        times=times(min(ratios), max(ratios)),
+        way=way_name(gain.curve.direction),
     )
 
 
@@ -114,7 +115,7 @@ def _elsewhere(run: Run, first: Sequence[Gain], others: Sequence[Gain]) -> list[
     before = {gain.curve.direction: gain.answer for gain in first}
     new = [gain for gain in others if gain.answer == "yes" or gain.answer != before.get(gain.curve.direction)]
     if not new:
-        return [f"At {format_bytes(others[0].curve.bytes)} the answers are the same."]
+        return [say("threads.same_answers", size=format_bytes(others[0].curve.bytes))]
     return list(_sentences(run, new))
 
 
@@ -125,7 +126,7 @@ def _limit(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:
     if limit is None or not none:
         return ""
     if all(gain.one.rate.median >= FULL_LINK * limit for gain in none):
-        return "One thread already fills the link."
+        return say("threads.link_filled")
     pinned = [_pinned(gains, gain) for gain in none]
     ahead = [
         reference.one.rate.median
@@ -134,11 +135,7 @@ def _limit(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:
     ]
     if len(ahead) < len(none):
         return ""
-    return (
-        f"The link is not what limits: one thread moves {range_text(min(ahead), max(ahead))} of pinned memory over it. "
-        "The driver copies pageable memory piece by piece through a pinned buffer of its own, and threads do not share "
-        "that work out."
-    )
+    return say("threads.link_not_filled", rates=range_text(min(ahead), max(ahead)))
 
 
 def _pinned(gains: Sequence[Gain], gain: Gain) -> Gain | None:
@@ -155,25 +152,19 @@ def _crowding(run: Run, gains: Sequence[Gain]) -> str:
     slower = [created_threads(gain.curve.direction, gain.slower_from) for gain in gains if gain.slower_from]
     if not allowed or not slower or min(slower) <= allowed:
         return ""
-    return f"The process may use {allowed} CPUs, on which more threads than that take turns."
+    return say("threads.crowded", count=allowed)
 
 
 def _advice(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:
     certain = [gain for gain in first if gain.answer == "yes"]
     if certain:
-        ways = [
-            f"{threads_of(gain.curve.direction, gain.enough)}{divided(gain.curve)} {way_name(gain.curve.direction)}"
-            for gain in certain
-        ]
-        return f"Copy with {joined(ways)}."
+        ways = [f"{divided_threads(gain.curve, gain.enough)} {way_name(gain.curve.direction)}" for gain in certain]
+        return say("threads.copy_with", ways=enumerated(ways))
     if any(gain.answer == "cannot tell" for gain in first):
-        return "Measure with --full on a quiet machine, which narrows the intervals."
+        return say("threads.measure_full")
     if any(_pinned(gains, gain) for gain in first) and _limit(run, gains, first):
-        return (
-            "Use one thread. To be faster, pin or register buffers that are transferred more than once, or let threads "
-            "copy pieces into pinned buffers of their own and transfer those."
-        )
-    return "Use one thread, and let the others prepare data."
+        return say("threads.use_one_and_pin")
+    return say("threads.use_one")
 
 
 def _share(run: Run, gain: Gain) -> str:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
+from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.model.contrast import MATTERS, Contrast, above
 from isthmus.model.curve import ONE_WAY
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import capitalised, memory_name, times
+from isthmus.model.phrases import memory_name, spanned, times, way_name
 from isthmus.model.threads import ThreadCurve, reference_bytes, worker_curves
 from isthmus.model.threads_modes import BothWays, chunks_against_slices, own_against_shared, threads_both_ways
-from isthmus.model.threads_words import count_span, divided, joined, link_share, threads_of, way_name
+from isthmus.model.threads_words import count_span, divided_threads, link_share
 from isthmus.record import Run, format_bytes, format_rate
 
 __all__ = ["mode_findings"]
@@ -23,10 +24,10 @@ def mode_findings(run: Run, curves: Sequence[ThreadCurve]) -> list[Finding]:
     found = [
         _compared(
             "threads_streams",
-            "A stream for each thread, instead of one for all,",
+            say("threads.streams_subject"),
             own_against_shared(curves),
-            faster="Give each thread a stream of its own",
-            slower="Let the threads share one stream",
+            faster=say("threads.streams_faster"),
+            slower=say("threads.streams_slower"),
         ),
         _chunks(curves),
         _both_ways(run, threads_both_ways(curves)),
@@ -40,13 +41,13 @@ def _chunks(curves: Sequence[ThreadCurve]) -> Finding | None:
     sizes = sorted({curve.chunk_bytes for curve, _ in pairs if curve.chunk_bytes})
     if not sizes:
         return None
-    size = joined([format_bytes(each) for each in sizes])
+    size = enumerated([format_bytes(each) for each in sizes])
     return _compared(
         "threads_chunks",
-        f"Taking chunks of {size} from a common counter, instead of one slice for each thread,",
+        say("threads.chunks_subject", size=size),
         pairs,
-        faster=f"Let threads take chunks of {size}",
-        slower=f"Give each thread one slice rather than chunks of {size}",
+        faster=say("threads.chunks_faster", size=size),
+        slower=say("threads.chunks_slower", size=size),
         cause=_waiting(curves),
     )
 
@@ -66,10 +67,12 @@ def _waiting(curves: Sequence[ThreadCurve]) -> str:
     if not losses:
         return ""
     _, memory, direction, chunked, whole = max(losses, key=lambda loss: (loss[1] == "pinned", loss[0]))
-    return (
-        "Each thread waits for its chunk to arrive before it takes the next, and that costs: "
-        f"one thread moves {format_rate(chunked.rate.median)} of {memory_name(memory)} {way_name(direction)} in chunks "
-        f"and {format_rate(whole.rate.median)} in one piece."
+    return say(
+        "threads.chunks_wait",
+        chunked=format_rate(chunked.rate.median),
+        memory=memory_name(memory),
+        way=way_name(direction),
+        whole=format_rate(whole.rate.median),
     )
 
 
@@ -88,12 +91,12 @@ def _compared(
     counts = count_span(count for _, gap in pairs for count in gap.sizes)
     pairs = [(curve, gap) for curve, gap in pairs if len(gap.sizes) > 1]
     if not pairs:
-        sentence = f"{subject} was tried with {counts} alone, too little to tell a difference from chance."
-        return Finding("info", topic, sentence, fix="Measure without --quick, which tries more numbers of threads.")
+        sentence = say("threads.mode_too_little", subject=subject, threads=counts)
+        return Finding("info", topic, sentence, fix=say("threads.measure_more_numbers"))
     told = [(curve, factors) for curve, gap in pairs if (factors := _factors(gap))]
     if not told:
-        sentence = f"{subject} makes no difference that is certain and matters, with {counts}."
-        return Finding("info", topic, sentence, fix=f"{slower}: it is simpler.")
+        sentence = say("threads.mode_alike", subject=subject, threads=counts)
+        return Finding("info", topic, sentence, fix=say("threads.mode_simpler", what=slower))
     parts = []
     for memory, direction in dict.fromkeys((curve.host_memory, curve.direction) for curve, _ in told):
         concerned = [
@@ -102,16 +105,21 @@ def _compared(
         values = [value for _, factors in concerned for value in factors]
         sizes = {curve.bytes for curve, _ in concerned}
         all_sizes = {curve.bytes for curve, _ in pairs if (curve.host_memory, curve.direction) == (memory, direction)}
-        of_size = "" if sizes == all_sizes else f" of {joined([format_bytes(size) for size in sorted(sizes)])}"
         parts.append(
-            f"{times(min(values), max(values))} the rate with {memory_name(memory)}{of_size} {way_name(direction)}"
+            say(
+                "threads.mode_part" if sizes == all_sizes else "threads.mode_part_of_size",
+                times=times(min(values), max(values)),
+                memory=memory_name(memory),
+                sizes=enumerated([format_bytes(size) for size in sorted(sizes)]),
+                way=way_name(direction),
+            )
         )
-    rest = "" if len(told) == len(pairs) else "; otherwise no difference that is certain and matters"
     gains = {factors[0] > 1 for _, factors in told}
-    fix = f"{faster if True in gains else slower}."
+    fix = say("threads.sentence", text=faster if True in gains else slower)
     if len(gains) > 1:
-        fix = f"{faster} where that gains, and see the table for where it loses."
-    sentence = f"{subject} gives {joined(parts)} ({counts}){rest}."
+        fix = say("threads.mode_mixed", faster=faster)
+    key = "threads.mode_gives" if len(told) == len(pairs) else "threads.mode_gives_some"
+    sentence = say(key, subject=subject, parts=enumerated(parts), threads=counts)
     return Finding("info", topic, sentence, cause if False in gains else "", fix)
 
 
@@ -145,25 +153,28 @@ def _both_ways(run: Run, measured: Sequence[BothWays]) -> Finding | None:
             chosen[memory] = _plainest(same)
     if not chosen:
         return None
-    sentences = [
-        f"{capitalised(memory_name(memory))} of {format_bytes(each.curve.bytes)} moves {format_rate(each.sum.median)} "
-        f"both ways at once in sum{link_share(run, each.sum.median, 'both')} with "
-        f"{threads_of('both', each.threads)}{divided(each.curve)}: {_percent(each)} of what the two ways move alone "
-        f"({format_rate(each.alone.median)})."
+    told = [
+        say(
+            "threads.both_ways",
+            memory=capitalised(memory_name(memory)),
+            size=format_bytes(each.curve.bytes),
+            rate=format_rate(each.sum.median),
+            share=link_share(run, each.sum.median, "both"),
+            threads=divided_threads(each.curve, each.threads),
+            percent=_percent(each),
+            alone=format_rate(each.alone.median),
+        )
         for memory, each in chosen.items()
     ]
     hindered = [memory for memory, each in chosen.items() if each.share.high < _HINDERED]
     cause = fix = ""
     if hindered and run.fingerprint.device.copy_engines == 1:
-        cause = "The device has a single copy engine, so the two directions take turns."
+        cause = say("bandwidth.single_engine")
     elif hindered and "pinned" in chosen and chosen["pinned"].share.low >= _HINDERED:
-        cause = (
-            "The link carries both ways at once, as pinned memory shows; what the two ways of "
-            f"{joined([memory_name(memory) for memory in hindered])} share is on the host's side of the copy."
-        )
+        cause = say("threads.both_ways_host", memories=enumerated([memory_name(memory) for memory in hindered]))
     if hindered:
-        fix = f"Do not count on overlapping the two directions of {joined([memory_name(each) for each in hindered])}."
-    return Finding("warning" if "pinned" in hindered else "info", "threads_both_ways", " ".join(sentences), cause, fix)
+        fix = say("threads.both_ways_fix", memories=enumerated([memory_name(memory) for memory in hindered]))
+    return Finding("warning" if "pinned" in hindered else "info", "threads_both_ways", sentences(told), cause, fix)
 
 
 def _plainest(measured: Sequence[BothWays]) -> BothWays:
@@ -182,4 +193,4 @@ def _plainest(measured: Sequence[BothWays]) -> BothWays:
 
 def _percent(each: BothWays) -> str:
     low, high = f"{100 * each.share.low:.0f}", f"{100 * each.share.high:.0f}"
-    return f"{low} %" if low == high else f"{low} to {high} %"
+    return f"{spanned(low, high)} %"

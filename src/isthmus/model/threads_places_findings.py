@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from isthmus.language import can_say, enumerated, say, sentences
 from isthmus.model.contrast import MATTERS, ratio
 from isthmus.model.curve import ONE_WAY
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import link_rate, memory_name, range_text, times
+from isthmus.model.phrases import link_rate, memory_name, range_text, spanned, times
 from isthmus.model.threads import REFERENCE_BYTES
 from isthmus.model.threads_places import (
     NodeRates,
@@ -16,13 +17,9 @@ from isthmus.model.threads_places import (
     node_rates,
     peer_rates,
 )
-from isthmus.model.threads_words import joined
 from isthmus.record import Direction, Run, format_bytes, format_rate
 
 __all__ = ["place_findings"]
-
-# Sums over devices need no word about sums over directions beside them.
-_WAYS = {"h2d": "H2D", "d2h": "D2H", "both": "both ways"}
 
 
 def place_findings(run: Run) -> list[Finding]:
@@ -48,18 +45,21 @@ def _at_once(groups: Mapping[Direction, Together], pinned: Mapping[Direction, To
     slowed = [group for group in groups.values() if _slowed(group)]
     others = [group for group in groups.values() if not _slowed(group)]
     moved = [_moved(group) for group in slowed or others if group.all]
-    text = (
-        f"{next(iter(groups.values())).devices} devices at once, with {memory_name(setting.host_memory)} of "
-        f"{format_bytes(setting.bytes)} each,{f' move {joined(moved)}' if moved else ''}"
-    ).rstrip(",")
+    text = say(
+        "threads.devices_move" if moved else "threads.devices",
+        count=next(iter(groups.values())).devices,
+        memory=memory_name(setting.host_memory),
+        size=format_bytes(setting.bytes),
+        moved=enumerated(moved),
+    )
     rest = [_moved(group) for group in others if group.all]
     if slowed:
-        text += f": {_slower(slowed)}."
-        text += f" Not slowed by an amount that is certain and matters: {joined(rest)}." if rest else ""
+        unslowed = say("threads.not_slowed", moved=enumerated(rest)) if rest else ""
+        text = sentences([say("threads.devices_slower", what=text, slower=_slower(slowed)), unslowed])
     elif any(group.alone and group.together for group in others):
-        text += ": no device is slowed by an amount that is certain and matters."
+        text = say("threads.devices_alike", what=text)
     else:
-        text += "."
+        text = say("threads.sentence", text=text)
     cause, fix = _shared(groups, pinned) if slowed else ("", "")
     topic = f"threads_devices_{setting.host_memory}"
     return Finding("warning" if slowed else "info", topic, text, cause, fix)
@@ -72,28 +72,14 @@ def _shared(groups: Mapping[Direction, Together], pinned: Mapping[Direction, Tog
     if next(iter(groups.values())).setting.host_memory != "pinned":
         if not kept:
             return "", ""
-        ways = "" if kept == list(groups) else f" {joined([_WAYS.get(way, way) for way in kept])}"
-        return (
-            f"The links are not what they share, since pinned memory is not slowed{ways}: it is the host's part of the "
-            "copy.",
-            "Pin or register the buffers of devices that work at once.",
-        )
+        ways = enumerated([_way_of(way) for way in kept])
+        key = "threads.host_shared" if kept == list(groups) else "threads.host_shared_ways"
+        return say(key, ways=ways), say("threads.host_shared_fix")
     both = groups.get("both")
     if slowed == ["both"] and all(way in groups and groups[way].together for way in ONE_WAY):
-        sums = (
-            f" with {format_rate(both.all.rate.median)} for both directions of all of them together"
-            if both and both.all
-            else ""
-        )
-        return (
-            "One way each device keeps its rate; what the host carries in both directions together is the limit.",
-            f"Plan{sums}." if sums else "",
-        )
-    return (
-        "The devices share a part of the way to host memory, a switch, a root port or the memory of one node; this run "
-        "cannot tell which.",
-        "See with lspci -tv which devices share a switch, and place the buffers of each on its own NUMA node.",
-    )
+        fix = say("threads.both_limited_fix", rate=format_rate(both.all.rate.median)) if both and both.all else ""
+        return say("threads.both_limited"), fix
+    return say("threads.way_shared"), say("threads.way_shared_fix")
 
 
 def _moved(group: Together) -> str:
@@ -109,16 +95,19 @@ def _slower(groups: Sequence[Together]) -> str:
             factors.setdefault(device, []).append(factor)
     if len(factors) > 1 and all(_slowed(group).keys() == group.together.keys() for group in groups):
         every = [factor for of_device in factors.values() for factor in of_device]
-        return f"each device is {times(min(every), max(every))} slower than alone"
-    each = [f"{device} is {times(min(found), max(found))} slower" for device, found in factors.items()]
-    return f"{joined(each)} than alone"
+        return say("threads.each_slower", times=times(min(every), max(every)))
+    each = [
+        say("threads.device_slower", device=device, times=times(min(found), max(found)))
+        for device, found in factors.items()
+    ]
+    return say("threads.some_slower", each=enumerated(each))
 
 
 def _share(group: Together) -> str:
     if group.share is None:
         return ""
     low, high = f"{100 * group.share.low:.0f}", f"{100 * group.share.high:.0f}"
-    return f" ({low if low == high else f'{low} to {high}'} % of what they move alone)"
+    return say("threads.of_alone", percent=spanned(low, high))
 
 
 def _slowed(group: Together) -> dict[str, float]:
@@ -137,21 +126,23 @@ def _peers(run: Run, rates: Sequence[PeerRate]) -> Finding | None:
     if not chosen:
         return None
     slow, fast = chosen[0], chosen[-1]
-    between = "1 pair" if len(chosen) == 1 else f"{len(chosen)} pairs"
-    text = (
-        f"Copies of {format_bytes(size)} from device to device move "
-        f"{range_text(slow.point.rate.median, fast.point.rate.median)} ({between})."
-    )
+    span = range_text(slow.point.rate.median, fast.point.rate.median)
+    text = say("threads.peers", count=len(chosen), size=format_bytes(size), rates=span)
     gap = ratio(fast.point.rate, slow.point.rate)
     if gap.low > 1 and gap.median >= MATTERS:
-        text += (
-            f" {slow.source} to {slow.destination} is the slowest pair, {times(gap.median, gap.median)} slower than "
-            f"{fast.source} to {fast.destination}."
+        slowest = say(
+            "threads.peers_slowest",
+            source=slow.source,
+            destination=slow.destination,
+            times=times(gap.median, gap.median),
+            fast_source=fast.source,
+            fast_destination=fast.destination,
         )
+        text = sentences([text, slowest])
     limit = link_rate(run)
     cause = ""
     if limit and slow.point.rate.low > limit:
-        cause = f"The link to the host carries {format_rate(limit)}: the devices have a faster one between them."
+        cause = say("threads.peers_cause", rate=format_rate(limit))
     return Finding("info", "threads_peers", text, cause)
 
 
@@ -159,46 +150,46 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
     """The best node for each device, from those settings of the size to tell first whose nodes differ for certain."""
     size = _first_size(rate.setting for rate in rates)
     own = run.fingerprint.device
-    sentences = []
-    contradicted = False
+    told = []
+    contradicted = bound = False
     for device in dict.fromkeys(rate.device for rate in rates):
         measured = [rate for rate in rates if rate.device == device and rate.setting.bytes == size]
         telling = [rate for rate in measured if rate.certain]
         best = {rate.best for rate in telling}
         if not telling:
-            sentences.append(f"For {device} the NUMA node makes no difference that is certain and matters.")
+            told.append(say("threads.node_alike", device=device))
         elif len(best) > 1:
-            each = [f"{rate.best} for {_what(rate.setting)}" for rate in telling]
-            sentences.append(f"No NUMA node is the best for all transfers of {device}: {joined(each)}.")
+            each = [say("threads.node_for", node=rate.best, what=_what(rate.setting)) for rate in telling]
+            told.append(say("threads.node_mixed", device=device, each=enumerated(each)))
         else:
             (node,) = best
             named = own.numa_node if device == own.spec else None
             contradicted = contradicted or named not in (None, node)
-            words = {None: "", node: ", which the system names for it"}
-            sentences.append(
-                f"{device} is fastest with memory and threads on NUMA node {node}"
-                f"{words.get(named, f', although the system names node {named} for it')}; {_losses(telling, measured)}."
-            )
-    if not sentences:
+            bound = True
+            key = "threads.node_best_named" if named == node else "threads.node_best_unnamed"
+            losses = _losses(telling, measured)
+            if named is None:
+                told.append(say("threads.node_best", device=device, node=node, losses=losses))
+            else:
+                told.append(say(key, device=device, node=node, named=named, losses=losses))
+    if not told:
         return None
     return Finding(
         "warning" if contradicted else "info",
         "threads_nodes",
-        " ".join(sentences),
-        cause="The table by which the firmware tells distances is wrong, or the virtual machine hides them."
-        if contradicted
-        else "",
-        fix="Bind the process to the best node of its device, with numactl --cpunodebind and --membind."
-        if any("fastest" in sentence for sentence in sentences)
-        else "",
+        sentences(told),
+        cause=say("threads.node_cause") if contradicted else "",
+        fix=say("threads.node_fix") if bound else "",
     )
 
 
 def _losses(telling: Sequence[NodeRates], measured: Sequence[NodeRates]) -> str:
     """How much the other nodes lose, and in which transfers, if not in all."""
     factors = [rate.loss(node).median for rate in telling for node in rate.nodes if node != rate.best]
-    what = "" if len(telling) == len(measured) else f" with {joined([_what(rate.setting) for rate in telling])}"
-    return f"elsewhere it is {times(min(factors), max(factors))} slower{what}"
+    slower = times(min(factors), max(factors))
+    if len(telling) == len(measured):
+        return say("threads.node_losses", times=slower)
+    return say("threads.node_losses_with", times=slower, what=enumerated([_what(rate.setting) for rate in telling]))
 
 
 def _first_size(settings: Iterable[TransferSetting]) -> int | None:
@@ -211,4 +202,10 @@ def _what(setting: TransferSetting) -> str:
 
 
 def _way(setting: TransferSetting) -> str:
-    return _WAYS.get(setting.direction, setting.direction)
+    return _way_of(setting.direction)
+
+
+def _way_of(direction: str) -> str:
+    """Sums over devices need no word about sums over directions beside them."""
+    key = f"threads.way_{direction}"
+    return say(key) if can_say(key) else direction

@@ -6,14 +6,14 @@ slice for each persistent thread, one session for all of them, PCI Express 1.0 x
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.curve import ONE_WAY
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import link_rate, memory_name, times
+from isthmus.model.phrases import factor_digits, link_rate, memory_name, way_name
 from isthmus.model.threads import REFERENCE_BYTES
 from isthmus.model.threads_gain import Gain
 from isthmus.model.threads_gain_findings import FULL_LINK
 from isthmus.model.threads_modes import BothWays
-from isthmus.model.threads_words import joined, way_name
 from isthmus.record import MIB, Run
 
 __all__ = ["PUBLISHED_RATES", "published_finding", "published_share"]
@@ -42,7 +42,7 @@ def published_finding(run: Run, gains: Sequence[Gain], both: Sequence[BothWays])
     if not ours:
         return None
     theirs = [
-        f"{_factor(_published_gain(way))} {way_name(way)}"
+        say("threads.published_gain", factor=factor_digits(_published_gain(way)), way=way_name(way))
         for way in PUBLISHED_RATES
         if any(gain.curve.direction == way for gain in ours)
     ]
@@ -51,22 +51,20 @@ def published_finding(run: Run, gains: Sequence[Gain], both: Sequence[BothWays])
         for kind in dict.fromkeys(gain.curve.host_memory for gain in ours)
     }
     here = [
-        f"{joined([_gained(gain) for gain in chosen])} with {memory_name(kind)}"
+        say("threads.published_with", gained=enumerated([_gained(gain) for gain in chosen]), memory=memory_name(kind))
         for kind, chosen in kinds.items()
         if any(gain.answer == "yes" for gain in chosen)
     ]
-    for words, doubt in (("nothing", False), ("nothing certain", True)):
+    for key, doubt in (("threads.nothing_gained", False), ("threads.nothing_certain", True)):
         without = [
             memory_name(kind)
             for kind, chosen in kinds.items()
             if all(gain.answer != "yes" for gain in chosen) and any(gain.answer != "no" for gain in chosen) == doubt
         ]
-        here += [f"{words} with {joined(without)}"] if without else []
-    text = (
-        "Where this experiment was first published (SpursEngine, PCI Express 1.0 x1, 64 MiB of ordinary memory) more "
-        f"threads gained a factor of {joined(theirs)}; here they gain {joined(here)}."
-    )
-    return Finding("info", "threads_published", f"{text}{_turns(both)}", cause=_idle(run, ours))
+        if without:
+            here.append(say("threads.published_with", gained=say(key), memory=enumerated(without)))
+    text = say("threads.published", theirs=enumerated(theirs), here=enumerated(here))
+    return Finding("info", "threads_published", sentences([text, _turns(both)]), cause=_idle(run, ours))
 
 
 def _published_gain(direction: str) -> float:
@@ -75,12 +73,11 @@ def _published_gain(direction: str) -> float:
 
 
 def _gained(gain: Gain) -> str:
-    gained = {"yes": f"a factor of {_factor(gain.factor)}", "no": "nothing"}.get(gain.answer, "nothing certain")
-    return f"{gained} {way_name(gain.curve.direction)}"
-
-
-def _factor(value: float) -> str:
-    return times(value, value).removesuffix(" times")
+    way = way_name(gain.curve.direction)
+    if gain.answer == "yes":
+        return say("threads.published_factor", factor=factor_digits(gain.factor), way=way)
+    key = "threads.nothing_gained" if gain.answer == "no" else "threads.nothing_certain"
+    return f"{say(key)} {way}"
 
 
 def _turns(both: Sequence[BothWays]) -> str:
@@ -89,11 +86,12 @@ def _turns(both: Sequence[BothWays]) -> str:
     if not ours:
         return ""
     alone = PUBLISHED_RATES["h2d"][1] + PUBLISHED_RATES["d2h"][1]
-    shares = [f"{100 * each.share.median:.0f} % of {memory_name(each.curve.host_memory)}" for each in _plain(ours)]
-    return (
-        f" Both ways at once moved {100 * PUBLISHED_RATES['both'][1] / alone:.0f} % of what each way moved alone, "
-        f"added up; here that is {joined(shares)}."
-    )
+    shares = [
+        say("threads.share_of", percent=100 * each.share.median, memory=memory_name(each.curve.host_memory))
+        for each in _plain(ours)
+    ]
+    theirs = 100 * PUBLISHED_RATES["both"][1] / alone
+    return say("threads.published_both", percent=theirs, shares=enumerated(shares))
 
 
 def _plain(both: Sequence[BothWays]) -> list[BothWays]:
@@ -117,9 +115,6 @@ def _idle(run: Run, gains: Sequence[Gain]) -> str:
     }
     if not reached or min(reached.values()) < FULL_LINK:
         return ""
-    there = joined([f"{100 * (1 - published_share(way, 1)):.0f} % {way_name(way)}" for way in reached])
-    here = joined(list(dict.fromkeys(f"{100 * share:.0f} %" for share in reached.values())))
-    return (
-        f"There one thread left {there} of the link unused; here one thread already reaches {here} of it with pinned "
-        "memory, about what a link carries in practice."
-    )
+    there = enumerated([f"{100 * (1 - published_share(way, 1)):.0f} % {way_name(way)}" for way in reached])
+    here = enumerated(list(dict.fromkeys(f"{100 * share:.0f} %" for share in reached.values())))
+    return say("threads.published_idle", there=there, here=here)

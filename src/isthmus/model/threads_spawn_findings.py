@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from math import log2
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model.finding import Finding
-from isthmus.model.phrases import about_bytes, memory_name
+from isthmus.model.phrases import about_bytes, memory_name, spanned, way_name
 from isthmus.model.threads import ThreadCurve, reference_bytes
 from isthmus.model.threads_spawn import SpawnCost, SpawnFit, spawn_costs, spawn_fit
-from isthmus.model.threads_words import joined, threads_of, way_name
+from isthmus.model.threads_words import threads_of
 from isthmus.record import Interval, format_bytes, format_seconds
 
 __all__ = ["spawn_finding", "usual_spawn_cost"]
@@ -36,53 +37,50 @@ def spawn_finding(curves: Sequence[ThreadCurve]) -> Finding | None:
     if cost is None:
         return None
     curve, fit = cost.curve, spawn_fit(costs)
-    subject = (
-        f"Creating and joining {threads_of(curve.direction, cost.threads)} for each transfer, instead of waking "
-        "persistent ones,"
-    )
-    transfer = (
-        f"a transfer of {format_bytes(curve.bytes)} {way_name(curve.direction)}, {memory_name(curve.host_memory)}"
-    )
+    threads, memory = threads_of(curve.direction, cost.threads), memory_name(curve.host_memory)
+    size, way = format_bytes(curve.bytes), way_name(curve.direction)
     line = _line(fit, len(costs)) if fit else ""
     if not cost.certain:
-        most = max(cost.seconds.high, 0.0)
-        return Finding(
-            "info",
-            "threads_spawn",
-            f"{subject} adds nothing certain to {transfer} (at most {format_seconds(most)}).{line}",
-        )
+        most = format_seconds(max(cost.seconds.high, 0.0))
+        text = say("threads.spawn_nothing", threads=threads, size=size, way=way, memory=memory, most=most)
+        return Finding("info", "threads_spawn", sentences([text, line]))
+    time, shares = _span(cost.seconds), _shares(costs, cost)
+    key = "threads.spawn_share" if shares else "threads.spawn"
+    text = say(key, threads=threads, time=time, size=size, way=way, memory=memory, shares=shares)
     return Finding(
         "info",
         "threads_spawn",
-        f"{subject} adds {_span(cost.seconds)} to {transfer}{_shares(costs, cost)}.{line}",
-        cause="A thread that is created needs a stack of its own and a first turn on a CPU; one that waits is woken.",
-        fix=f"Keep the threads and wake them for each transfer{_minded_below(cost)}.",
+        sentences([text, line]),
+        cause=say("threads.spawn_cause"),
+        fix=sentences([say("threads.spawn_fix"), _minded_below(cost)]),
     )
 
 
 def _line(fit: SpawnFit, transfers: int) -> str:
     if fit.per_thread.low <= 0:
-        return f" A straight line through all {transfers} transfers cannot tell the cost of a thread from zero."
-    besides = f", and {_span(fit.fixed)} besides" if fit.fixed.low > 0 else ", and nothing certain besides"
-    return f" A straight line through all {transfers} transfers gives {_span(fit.per_thread)} for each thread{besides}."
+        return say("threads.line_unknown", transfers=transfers)
+    key = "threads.line" if fit.fixed.low > 0 else "threads.line_alone"
+    return say(key, transfers=transfers, per_thread=_span(fit.per_thread), fixed=_span(fit.fixed))
 
 
 def _shares(costs: Sequence[SpawnCost], told: SpawnCost) -> str:
     if not told.share_tells:
         return ""
-    return f": {_percent(told.share)} of what it takes with persistent ones{_other_sizes(costs, told)}"
+    return enumerated([say("threads.spawn_percent", percent=_percent(told.share)), *_other_sizes(costs, told)])
 
 
-def _other_sizes(costs: Sequence[SpawnCost], told: SpawnCost) -> str:
+def _other_sizes(costs: Sequence[SpawnCost], told: SpawnCost) -> list[str]:
     """The share at each other size where it tells, with as many threads or the nearest number measured there."""
     alike = [cost for cost in costs if cost.share_tells and _way(cost.curve) == _way(told.curve)]
     found = []
     for size in sorted({cost.curve.bytes for cost in alike if cost.curve.bytes != told.curve.bytes}):
         same = [cost for cost in alike if cost.curve.bytes == size]
         cost = min(same, key=lambda cost: (abs(log2(cost.threads / told.threads)), -cost.threads))
-        count = "" if cost.threads == told.threads else f" with {threads_of(cost.curve.direction, cost.threads)}"
-        found.append(f"{_percent(cost.share) if cost.certain else 'nothing certain'}{count} at {format_bytes(size)}")
-    return f", and {joined(found)}" if found else ""
+        percent = _percent(cost.share) if cost.certain else say("threads.nothing_certain")
+        key = "threads.spawn_at" if cost.threads == told.threads else "threads.spawn_at_with"
+        threads = threads_of(cost.curve.direction, cost.threads)
+        found.append(say(key, percent=percent, threads=threads, size=format_bytes(size)))
+    return found
 
 
 def _way(curve: ThreadCurve) -> tuple[str, ...]:
@@ -95,15 +93,13 @@ def _minded_below(cost: SpawnCost) -> str:
     if not cost.share_tells or cost.share.low <= _MINDED:
         return ""
     size = cost.share.median / _MINDED * cost.curve.bytes
-    return (
-        f"; at this rate the cost of {threads_of(cost.curve.direction, cost.threads)} falls below "
-        f"{100 * _MINDED:.0f} % from {about_bytes(size)} on"
-    )
+    threads = threads_of(cost.curve.direction, cost.threads)
+    return say("threads.spawn_minded", threads=threads, percent=100 * _MINDED, size=about_bytes(size))
 
 
 def _span(seconds: Interval) -> str:
-    ends = [format_seconds(max(end, 0.0)) for end in (seconds.low, seconds.high)]
-    return f"{format_seconds(seconds.median)} ({' to '.join(ends)})"
+    low, high = (format_seconds(max(end, 0.0)) for end in (seconds.low, seconds.high))
+    return say("threads.time_span", time=format_seconds(seconds.median), span=spanned(low, high))
 
 
 def _percent(share: Interval) -> str:

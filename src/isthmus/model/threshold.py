@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from isthmus.model.resample import Draws
 
-__all__ = ["MOST_USES", "State", "Threshold", "size_threshold", "uses_threshold"]
+__all__ = ["MOST_USES", "State", "Threshold", "size_threshold", "size_threshold_of_logs", "uses_threshold"]
 
 State = Literal["always", "never", "from", "up_to", "cannot_tell"]
 
@@ -65,8 +65,12 @@ def size_threshold(sizes: Sequence[int], incumbent: Draws, challenger: Draws) ->
 
     Both hold one row for each of the ascending sizes, of which there must be one at least.
     """
-    gain = np.log(incumbent) - np.log(challenger)
-    return _threshold(np.asarray(sizes, dtype=np.float64), gain, logarithmic=True)
+    return size_threshold_of_logs(sizes, np.log(incumbent), np.log(challenger))
+
+
+def size_threshold_of_logs(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
+    """The same given the logarithms of both ways' seconds, for those who compare each with many others."""
+    return _threshold(np.asarray(sizes, dtype=np.float64), incumbent - challenger, logarithmic=True)
 
 
 def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
@@ -99,8 +103,9 @@ def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: boo
     if len(valid) < _CONFIDENCE * (len(places) - 1):
         return nothing
     # Of the draws themselves and not between them, where one of two may be infinite.
-    low, high = np.quantile(valid, [1 - _ONE_SIDED, _ONE_SIDED], method="nearest")
-    value = places[0] if not np.isnan(places[0]) else np.quantile(valid, 0.5, method="nearest")
+    ordered = np.sort(valid)
+    low, median, high = (ordered[round((len(valid) - 1) * share)] for share in (1 - _ONE_SIDED, 0.5, _ONE_SIDED))
+    value = median if np.isnan(places[0]) else places[0]
     low, high = min(low, value), max(high, value)
     if not _narrow(low, high, *ends):
         return nothing

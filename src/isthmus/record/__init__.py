@@ -1,5 +1,6 @@
 """What was measured: runs, cases and fingerprints as plain data, their files and their table."""
 
+from isthmus.record.cache import cached_run, joined, keep_run
 from isthmus.record.fingerprint import (
     Backend,
     Cpu,
@@ -33,7 +34,18 @@ from isthmus.record.run import (
 )
 from isthmus.record.store import RunWriter, read_run
 from isthmus.record.table import COLUMNS, rows
-from isthmus.record.units import GIB, KIB, MIB, format_bytes, format_rate, format_seconds, parse_bytes, parse_sizes
+from isthmus.record.units import (
+    GIB,
+    KIB,
+    MIB,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    near_bytes,
+    parse_bytes,
+    parse_seconds,
+    parse_sizes,
+)
 
 __all__ = [
     "COLUMNS",
@@ -69,11 +81,16 @@ __all__ = [
     "Span",
     "StageName",
     "Verified",
+    "cached_run",
     "format_bytes",
     "format_rate",
     "format_seconds",
+    "joined",
+    "keep_run",
     "median_interval",
+    "near_bytes",
     "parse_bytes",
+    "parse_seconds",
     "parse_sizes",
     "read_run",
     "rows",

@@ -5,7 +5,18 @@ import re
 
 from isthmus.errors import UsageError
 
-__all__ = ["GIB", "KIB", "MIB", "format_bytes", "format_rate", "format_seconds", "parse_bytes", "parse_sizes"]
+__all__ = [
+    "GIB",
+    "KIB",
+    "MIB",
+    "format_bytes",
+    "format_rate",
+    "format_seconds",
+    "near_bytes",
+    "parse_bytes",
+    "parse_seconds",
+    "parse_sizes",
+]
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -27,6 +38,7 @@ _UNITS = {
     "GB": 1000**3,
     "TB": 1000**4,
 }
+_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # More than anyone measures; keeps a step that was forgotten or mistyped from asking for all memory.
 _MOST_SIZES = 10_000
 _SPELLINGS = ("B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB")
@@ -50,6 +62,18 @@ def parse_bytes(text: str) -> int:
     if value >= 1 << 63:
         raise UsageError(f"more bytes than any machine has: {text!r}")
     return int(value)
+
+
+def parse_seconds(text: str) -> float:
+    """Seconds of a time such as ``5ms``, ``1.5 s``, ``200us`` or ``80ns``; a number alone is in seconds.
+
+    Raises UsageError when the text is no time, or is 0.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e-?\d+)?)\s*([a-z]*)\s*", text, re.ASCII)
+    factor = _SECONDS.get(match[2]) if match else None
+    if match is None or factor is None or not 0 < float(match[1]) * factor < float("inf"):
+        raise UsageError(f"not a time: {text!r}; expected a number above 0 with a unit, such as 5ms, 200us or 1.5s")
+    return float(match[1]) * factor
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -90,6 +114,15 @@ def format_bytes(count: int) -> str:
         if count >= factor and count % factor == 0:
             return f"{count // factor} {unit}"
     return f"{count} B"
+
+
+def near_bytes(count: int) -> str:
+    """Binary units with three digits where the size is not round, as sizes of memory seldom are: ``140 GiB``."""
+    exact = format_bytes(count)
+    if len(exact) <= len("1023 KiB"):
+        return exact
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / (1 << 10 * power):.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def format_rate(bytes_per_second: float) -> str:

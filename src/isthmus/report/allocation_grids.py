@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from isthmus.language import enumerated, say
 from isthmus.model import (
     EXISTING,
     NEW_WAYS,
@@ -19,9 +20,9 @@ from isthmus.model import (
 from isthmus.record import Case, Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.report.labels import kind_heading, kind_label, kind_rank
+from isthmus.report.states import missing, skipped
 
 __all__ = [
-    "NOT_MEASURED",
     "Measured",
     "beside_grid",
     "cheapest_pinned_grid",
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 _BESIDE_PHASES: tuple[Phase, ...] = ("allocate", "free")
-NOT_MEASURED = Cell("-", state="missing", detail="not measured")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Measured:
 
     def titled(self, words: str) -> str:
         """The title of a table of this run alone."""
-        return f"{words}: {self.title}" if self.label else words
+        return say("labels.of_run", title=words, run=self.title) if self.label else words
 
 
 def phase_grid(measured: Sequence[Measured], phase: Phase, title: str) -> Grid | None:
@@ -75,7 +75,7 @@ def beside_grid(measured: Sequence[Measured]) -> Grid | None:
         (kind, when, beside, each)
         for each in measured
         for kind in dict.fromkeys(curve.kind for curve in each.costs.beside)
-        for when, beside in (("alone", False), ("beside", True))
+        for when, beside in ((say("allocation_report.alone"), False), (say("allocation_report.held_beside"), True))
     ]
     groups = []
     for phase in _BESIDE_PHASES:
@@ -85,31 +85,31 @@ def beside_grid(measured: Sequence[Measured]) -> Grid | None:
             Row(format_bytes(size), tuple(_time(curve.at(size) if curve else None, None) for curve in curves))
             for size in sizes
         ]
-        groups.append(Group(phase, tuple(rows)))
+        groups.append(Group(say(f"allocation_report.phase_{phase}"), tuple(rows)))
     columns = tuple(
-        Column(f"{kind_heading(kind)}\n{when}", f"{kind_label(kind)}, {when}", each.label)
+        Column(f"{kind_heading(kind)}\n{when}", say("common.comma").join([kind_label(kind), when]), each.label)
         for kind, when, _, each in sources
     )
     found = tuple(group for group in groups if group.rows)
-    return Grid("Small blocks, alone and beside another of their kind", columns, found) if found else None
+    return Grid(say("allocation_report.beside_grid"), columns, found) if found else None
 
 
 def time_detail(point: CostPoint) -> str:
     """What a time is made of, for those who point at it."""
     low, high = format_seconds(point.seconds.low), format_seconds(point.seconds.high)
-    return f"95 % interval {low} to {high}, {len(point.samples)} samples"
+    return say("allocation_report.time_detail", low=low, high=high, count=len(point.samples))
 
 
 def ratio_grids(measured: Sequence[Measured]) -> list[Grid]:
     """How many times as much as malloc each kind takes to allocate, and as fresh pages that are touched as a whole."""
     made = [
         _ratio_grid(
-            "Allocating, as a multiple of malloc",
+            say("allocation_report.times_malloc"),
             measured,
             lambda costs, kind: cost_ratio(costs.phase(kind, "allocate"), costs.phase("malloc", "allocate")),
         ),
         _ratio_grid(
-            "From allocation to release, as a multiple of fresh pageable memory that is touched",
+            say("allocation_report.times_fresh"),
             measured,
             # The device's own memory stands in for none of the host's.
             lambda costs, kind: (
@@ -128,31 +128,36 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
         return None
     rows = []
     for choice in choices:
-        cells = [time_cell(choice.costs[way]) if way in choice.costs else NOT_MEASURED for way in ways]
+        cells = [time_cell(choice.costs[way]) if way in choice.costs else missing() for way in ways]
         rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(_cheapest(choice)))))
     columns = [_column(way, "") for way in ways]
-    columns.append(Column("cheapest\nfor new memory", "cheapest for new memory", prose=True))
-    title = measured.titled("Page-locked memory from allocation to release")
+    columns.append(Column(say("allocation_report.cheapest_heading"), say("allocation_report.cheapest_new"), prose=True))
+    title = measured.titled(say("allocation_report.cheapest_grid"))
     return Grid(title, tuple(columns), (Group("", tuple(rows)),))
 
 
 def _cheapest(choice: PinnedChoice) -> str:
     names = [kind_label(way) for way in choice.cheapest]
-    return names[0] if len(names) == 1 else f"cannot tell: {' or '.join(names)}"
+    return names[0] if len(names) == 1 else say("allocation_report.one_of", ways=enumerated(names, "or"))
 
 
 def crossover_grid(measured: Measured) -> Grid | None:
     """From which size one way to page-locked memory costs less than another; None where no two were measured."""
     rows = [
         Row(
-            f"{kind_label(each.challenger)} instead of {kind_label(each.incumbent)}",
+            say(
+                "allocation_report.instead",
+                challenger=kind_label(each.challenger),
+                incumbent=kind_label(each.incumbent),
+            ),
             (Cell(size_words(each.threshold), state="ok" if each.threshold.certain else "wide"),),
         )
         for each in pinned_crossovers(measured.costs)
     ]
-    columns = (Column("costs less", "costs less", prose=True),)
-    title = measured.titled("Where one way costs less than another")
-    return Grid(title, columns, (Group("", tuple(rows)),), corner="Way") if rows else None
+    less = say("allocation_report.costs_less")
+    title = measured.titled(say("allocation_report.crossovers"))
+    corner = say("allocation_report.way")
+    return Grid(title, (Column(less, less, prose=True),), (Group("", tuple(rows)),), corner) if rows else None
 
 
 def _ratio_grid(
@@ -171,7 +176,7 @@ def _ratio_grid(
     rows = tuple(
         Row(
             format_bytes(size),
-            tuple(interval_cell(ratio.at(size)) if size in ratio.sizes else NOT_MEASURED for _, ratio, _ in sources),
+            tuple(interval_cell(ratio.at(size)) if size in ratio.sizes else missing() for _, ratio, _ in sources),
         )
         for size in sizes
     )
@@ -193,12 +198,12 @@ def _skipped(run: Run, kind: str) -> dict[int, str]:
 _LOST = 0.95
 
 
-def _time(point: CostPoint | None, skipped: str | None) -> Cell:
+def _time(point: CostPoint | None, reason: str | None) -> Cell:
     if point and point.seconds.relative_half_width >= _LOST:
         return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=time_detail(point))
     if point:
         return time_cell(point.seconds, wide=not point.converged, detail=time_detail(point))
-    return NOT_MEASURED if skipped is None else Cell("skipped", state="skipped", detail=skipped)
+    return missing() if reason is None else skipped(reason)
 
 
 def _column(kind: str, label: str) -> Column:

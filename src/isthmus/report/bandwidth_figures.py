@@ -4,17 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from isthmus.language import say
 from isthmus.model import LARGE_BYTES, Curve, Point, link_rate
 from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds
 from isthmus.report.chart import Axis, Drawn, Row, Spec, curves_chart, points_chart, row
 from isthmus.report.labels import curve_name, kind_rank
 from isthmus.report.palette import look
+from isthmus.report.pointing import told
 
 __all__ = ["rate_chart", "samples_chart", "time_chart"]
 
 # More points of one size only hide each other.
 _MOST_SAMPLES = 40
-_SIZES = Axis("transfer size", labels="bytes")
 
 
 def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -> Spec:
@@ -24,9 +25,12 @@ def rate_chart(run: Run, curves: Sequence[Curve], domain: tuple[float, float]) -
     """
     both = curves[0].direction == "both"
     limit = link_rate(run, both=both)
-    rules = [(limit / 1e9, f"{'both links' if both else 'link'} {format_rate(limit)}")] if limit else []
-    axis = Axis("GB/s, sum of both directions" if both else "GB/s", domain)
-    return curves_chart([_drawn(curve, _rate_row) for curve in curves], _SIZES, axis, rules=rules)
+    rules = []
+    if limit:
+        key = "bandwidth_report.both_links" if both else "labels.link_rate"
+        rules.append((limit / 1e9, say(key, rate=format_rate(limit))))
+    axis = Axis(say("bandwidth_report.axis_sum") if both else "GB/s", domain)
+    return curves_chart([_drawn(curve, _rate_row) for curve in curves], _sizes(), axis, rules=rules)
 
 
 def time_chart(curves: Sequence[Curve]) -> Spec | None:
@@ -35,7 +39,8 @@ def time_chart(curves: Sequence[Curve]) -> Spec | None:
     small = [curve for curve in small if curve.points]
     if not small:
         return None
-    return curves_chart([_drawn(curve, _time_row) for curve in small], _SIZES, Axis("microseconds"))
+    axis = Axis(say("bandwidth_report.axis_microseconds"))
+    return curves_chart([_drawn(curve, _time_row) for curve in small], _sizes(), axis)
 
 
 def samples_chart(curves: Sequence[Curve]) -> Spec | None:
@@ -52,7 +57,11 @@ def samples_chart(curves: Sequence[Curve]) -> Spec | None:
         Drawn(curve_name(curve), look(curve.host_memory), tuple(_single_transfers(curve, offset)))
         for curve, offset in zip(large, offsets, strict=True)
     ]
-    return points_chart(clouds, replace(_SIZES, domain=(sizes[0], sizes[-1])), Axis("GB/s", scale="linear"))
+    return points_chart(clouds, replace(_sizes(), domain=(sizes[0], sizes[-1])), Axis("GB/s", scale="linear"))
+
+
+def _sizes() -> Axis:
+    return Axis(say("bandwidth_report.axis_size"), labels="bytes")
 
 
 def _single_transfers(curve: Curve, offset: float) -> Iterator[Row]:
@@ -62,9 +71,9 @@ def _single_transfers(curve: Curve, offset: float) -> Iterator[Row]:
                 "kind": curve_name(curve),
                 "x": point.bytes * offset,
                 "y": round(point.bytes_moved / time / 1e9, 4),
-                "size": format_bytes(point.bytes),
-                "rate": format_rate(point.bytes_moved / time),
-                "time": format_seconds(time),
+                say("page.size"): format_bytes(point.bytes),
+                say("labels.told_rate"): format_rate(point.bytes_moved / time),
+                say("labels.told_time"): format_seconds(time),
             }
 
 
@@ -94,12 +103,8 @@ def _point_row(curve: Curve, point: Point, y: float, low: float, high: float) ->
         y,
         low,
         high,
-        size=format_bytes(point.bytes),
-        rate=format_rate(point.rate.median),
-        interval=f"{format_rate(point.rate.low)} to {format_rate(point.rate.high)}",
-        time=format_seconds(point.seconds.median),
-        samples=str(len(point.samples)),
-        verified=point.verified,
+        **{say("page.size"): format_bytes(point.bytes)},
+        **told(point),
     )
 
 

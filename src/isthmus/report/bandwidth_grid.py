@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isthmus.model import Curve, Point, about_bytes, bandwidth_curves, half_size, link_rate, plateau
+from isthmus.language import say
+from isthmus.model import Curve, Point, about_bytes, bandwidth_curves, half_size, link_rate, plateau, spanned
 from isthmus.record import KIB, Case, Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell
 from isthmus.report.labels import DIRECTIONS, curve_name, direction_title, heading, kind_rank, run_label
+from isthmus.report.states import failed, missing, skipped
 
 __all__ = ["grids"]
 
@@ -32,10 +34,10 @@ def grids(runs: Sequence[Run]) -> list[Grid]:
     for direction in DIRECTIONS:
         chosen = [source for source in sources if source.curve.direction == direction and _on_host_clock(source)]
         if chosen:
-            made.append(_grid(direction_title(direction), "time to completion", chosen))
+            made.append(_grid(direction_title(direction), say("bandwidth_report.times"), chosen))
     duplex = [source for source in sources if not _on_host_clock(source)]
     if duplex:
-        made.append(_grid("Each way while the other runs", "time by the device's clock", duplex))
+        made.append(_grid(say("bandwidth_report.duplex"), say("bandwidth_report.device_times"), duplex))
     return made
 
 
@@ -57,15 +59,15 @@ def _belongs(case: Case, curve: Curve) -> bool:
     ) and curve.alignment_bytes in (None, case.alignment_bytes)
 
 
-def _grid(title: str, time: str, sources: list[_Source]) -> Grid:
+def _grid(title: str, times: str, sources: list[_Source]) -> Grid:
     columns = tuple(Column(heading(source.curve), curve_name(source.curve), source.label) for source in sources)
     sizes = sorted({size for source in sources for size in (*_measured_sizes(source.curve), *source.skipped)})
     small = [size for size in sizes if size < _TIMES_BELOW]
     large = [size for size in sizes if size >= _TIMES_BELOW]
     groups = [
-        Group(f"{time}, us", tuple(_row(size, sources, rates=False) for size in small)),
-        Group("rate, GB/s", tuple(_row(size, sources, rates=True) for size in large)),
-        Group("summary, rate in GB/s", tuple(_summary(sources))),
+        Group(times, tuple(_row(size, sources, rates=False) for size in small)),
+        Group(say("bandwidth_report.group_rates"), tuple(_row(size, sources, rates=True) for size in large)),
+        Group(say("bandwidth_report.group_summary"), tuple(_summary(sources))),
     ]
     return Grid(title, columns, tuple(group for group in groups if group.rows))
 
@@ -80,20 +82,23 @@ def _row(size: int, sources: list[_Source], *, rates: bool) -> Row:
 
 def _cell(source: _Source, size: int, *, rates: bool) -> Cell:
     if any(point.bytes == size for point in source.curve.failed):
-        return Cell("failed", state="failed", detail="the data that arrived is not the data that was sent")
+        return failed()
     point = source.curve.at(size)
     if point is None:
         if size in source.skipped:
-            return Cell("skipped", state="skipped", detail=source.skipped[size])
-        return Cell("-", state="missing", detail="not measured")
+            return skipped(source.skipped[size])
+        return missing()
     interval, scale = (point.rate, 1e-9) if rates else (point.seconds, 1e6)
     return interval_cell(interval, scale=scale, wide=not point.converged, detail=_detail(point))
 
 
 def _detail(point: Point) -> str:
-    return (
-        f"{format_seconds(point.seconds.median)} (95 % interval {format_seconds(point.seconds.low)} to "
-        f"{format_seconds(point.seconds.high)}), {len(point.samples)} samples, verified: {point.verified}"
+    return say(
+        "page.point_detail",
+        time=format_seconds(point.seconds.median),
+        interval=spanned(format_seconds(point.seconds.low), format_seconds(point.seconds.high)),
+        count=len(point.samples),
+        verified=say(f"labels.verified_{point.verified}"),
     )
 
 
@@ -101,31 +106,28 @@ def _summary(sources: list[_Source]) -> Iterator[Row]:
     settled = [plateau(source.curve) for source in sources]
     if any(settled):
         yield Row(
-            "settles",
+            say("bandwidth_report.row_settles"),
             tuple(
-                Cell(f"{found.rate.median / 1e9:.{decimals(found.rate.median / 1e9)}f}") if found else _NONE
+                Cell(f"{found.rate.median / 1e9:.{decimals(found.rate.median / 1e9)}f}") if found else missing()
                 for found in settled
             ),
         )
-        yield Row("half at", tuple(_half_cell(source.curve) for source in sources))
+        yield Row(say("bandwidth_report.row_half"), tuple(_half_cell(source.curve) for source in sources))
     links = [link_rate(source.run, both=source.curve.direction == "both") for source in sources]
     if any(links):
         yield Row(
-            "of link",
+            say("bandwidth_report.row_link"),
             tuple(
-                Cell(f"{100 * _end_rate(source.curve) / link:.0f} %") if link and source.curve.points else _NONE
+                Cell(f"{100 * _end_rate(source.curve) / link:.0f} %") if link and source.curve.points else missing()
                 for source, link in zip(sources, links, strict=True)
             ),
         )
 
 
-_NONE = Cell("-", state="missing")
-
-
 def _half_cell(curve: Curve) -> Cell:
     half = half_size(curve)
     if half is None:
-        return _NONE
+        return missing()
     return Cell(f"{'<= ' if half.at_most else ''}{about_bytes(half.bytes)}")
 
 

@@ -2,20 +2,19 @@
 
 from collections.abc import Sequence
 
-from isthmus.model import batching_surfaces, plainest_surfaces
+from isthmus.language import say
+from isthmus.model import PIECE_METHODS, batching_surfaces, plainest_surfaces
 from isthmus.record import Run
+from isthmus.report.alignment import alignment_part
 from isthmus.report.batching_curves import curves_part, figures_part
+from isthmus.report.batching_labels import method_label
 from isthmus.report.batching_map import map_part
 from isthmus.report.batching_tables import breakeven_part, cliff_part, layouts_part
 from isthmus.report.section import Section
 
 __all__ = ["section"]
 
-_INTRO = (
-    "Many pieces of one size between host memory and the device: side by side (contiguous), in every second slot "
-    "(strided), or in slots drawn at random (scattered). Each sample is the time from before the first call until all "
-    "pieces lie in their places, on the host's clock; what is prepared once, such as a graph, is not in it."
-)
+_CAVEATS = ("prepared", "one_size", "threads")
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -28,8 +27,18 @@ def section(runs: Sequence[Run]) -> Section | None:
         breakeven_part(runs, main),
         cliff_part(runs, main),
         layouts_part(runs, sources),
+        alignment_part(runs, "batching", PIECE_METHODS, method_label),
         curves_part(runs, main),
         figures_part(runs, sources),
     ]
     shown = tuple(part for part in parts if part)
-    return Section("batching", "Many small pieces", _INTRO, shown) if shown else None
+    if not shown:
+        return None
+    return Section(
+        "batching",
+        say("batching_report.title"),
+        say("batching_report.intro"),
+        shown,
+        question=say("batching_report.question"),
+        caveats=tuple(say(f"batching_report.caveat_{name}") for name in _CAVEATS),
+    )

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.language import say
 from isthmus.model import BatchingCell, BatchingSurface, Point, link_rate
-from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Run, format_bytes, format_rate
 from isthmus.report import chart
 from isthmus.report.batching_labels import method_heading, method_label, method_look, setting_title
-from isthmus.report.batching_map import MISSING, Source
+from isthmus.report.batching_map import Source
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.report.pointing import in_one_text, told
 from isthmus.report.section import Chart, LegendEntry, Part
+from isthmus.report.states import failed, missing, skipped
 
 __all__ = ["curves_part", "figures_part", "point_cell"]
 
@@ -24,7 +27,7 @@ def curves_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
     methods = dict.fromkeys(method for _, surface in sources for method in surface.methods)
     looks = {method_label(method): method_look(method) for method in methods}
     return Part(
-        "Rate against the bytes of a piece",
+        say("batching_report.curves_title"),
         charts=charts,
         legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
     )
@@ -34,26 +37,25 @@ def figures_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
     """Every point of every method."""
     if not sources:
         return None
-    note = "GB/s of each method; the time, the interval and the number of samples on hovering."
-    return Part("All rates", note, grids=tuple(_grid(runs, *source) for source in sources), page_only=True)
+    title, note = say("batching_report.figures_title"), say("batching_report.figures_note")
+    return Part(title, note, grids=tuple(_grid(runs, *source) for source in sources), page_only=True)
 
 
 def _charts(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Iterator[Chart]:
     sizes = {count: [size for size, each in surface.measured if each == count] for count in surface.counts if count > 1}
     least = max(2, max(map(len, sizes.values()), default=0) / 2)
     for count in sorted(count for count in sizes if len(sizes[count]) >= least)[-_DRAWN_COUNTS:]:
-        title = f"{count} pieces, {setting_title(runs, index, surface)}"
-        label = f"Rate against the bytes of a piece, {title}; its figures are in the tables below."
-        yield Chart(title, label, _chart(runs[index], surface, count))
+        title = say("batching_report.curves_chart", count=count, setting=setting_title(runs, index, surface))
+        yield Chart(title, say("batching_report.curves_label", title=title), _chart(runs[index], surface, count))
 
 
 def _chart(run: Run, surface: BatchingSurface, count: int) -> chart.Spec:
     limit = link_rate(run)
     return curves_chart(
         [_drawn(surface, count, method) for method in surface.methods if surface.along_sizes(count, method)],
-        Axis("bytes of a piece", labels="bytes"),
+        Axis(say("batching_report.axis_bytes"), labels="bytes"),
         Axis("GB/s"),
-        rules=[(limit / 1e9, f"link {format_rate(limit)}")] if limit else [],
+        rules=[(limit / 1e9, say("labels.link_rate", rate=format_rate(limit)))] if limit else [],
     )
 
 
@@ -66,23 +68,12 @@ def _drawn(surface: BatchingSurface, count: int, method: str) -> Drawn:
             point.rate.median / 1e9,
             point.rate.low / 1e9,
             point.rate.high / 1e9,
-            method=name,
-            piece=format_bytes(size),
-            **_told(point),
+            **{say("labels.told_method"): name, say("batching_report.told_piece"): format_bytes(size)},
+            **told(point),
         )
         for size, point in surface.along_sizes(count, method).items()
     )
     return Drawn(name, method_look(method), rows)
-
-
-def _told(point: Point) -> dict[str, str]:
-    return {
-        "rate": format_rate(point.rate.median),
-        "interval": f"{format_rate(point.rate.low)} to {format_rate(point.rate.high)}",
-        "time": format_seconds(point.seconds.median),
-        "samples": str(len(point.samples)),
-        "verified": point.verified,
-    }
 
 
 def _grid(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Grid:
@@ -95,21 +86,21 @@ def _grid(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Grid:
             Row(format_bytes(size), tuple(_cell(surface.cells[size, count], method) for method in surface.methods))
             for size in sizes
         )
-        groups.append(Group(f"{count} piece{'' if count == 1 else 's'}, GB/s", rows))
-    return Grid(setting_title(runs, index, surface), columns, tuple(groups), corner="Piece")
+        groups.append(Group(say("batching_report.figures_group", count=count), rows))
+    title, corner = setting_title(runs, index, surface), say("batching_report.corner_piece")
+    return Grid(title, columns, tuple(groups), corner=corner)
 
 
 def _cell(cell: BatchingCell, method: str) -> Cell:
     if method in cell.failed:
-        return Cell("failed", state="failed", detail="the data that arrived is not the data that was sent")
+        return failed()
     if method in cell.skipped:
-        return Cell("skipped", state="skipped", detail=cell.skipped[method])
+        return skipped(cell.skipped[method])
     return point_cell(cell.points.get(method))
 
 
 def point_cell(point: Point | None) -> Cell:
     """The rate in GB/s with its interval; what it took on hovering."""
     if point is None:
-        return MISSING
-    detail = ", ".join(f"{name} {value}" for name, value in _told(point).items())
-    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=detail)
+        return missing()
+    return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=in_one_text(told(point)))

@@ -2,25 +2,21 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import enumerated, say
 from isthmus.model import BatchingCell, BatchingSurface
 from isthmus.record import Interval, Run, format_bytes, format_rate
 from isthmus.report import chart
 from isthmus.report.batching_labels import method_label, method_look, setting_title
 from isthmus.report.chart import Drawn, Tiles, tile
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, decimals
+from isthmus.report.pointing import in_one_text
 from isthmus.report.section import Chart, LegendEntry, Part
+from isthmus.report.states import missing
 
-__all__ = ["MISSING", "Source", "fastest_cell", "map_part"]
+__all__ = ["Source", "fastest_cell", "map_part"]
 
 # A surface with the place of its run.
 Source = tuple[int, BatchingSurface]
-MISSING = Cell("-", state="missing", detail="not measured")
-_NOTE = (
-    "Down: bytes of a piece, across: number of pieces. Each cell: the method with the highest rate, that rate in GB/s, "
-    "and how many times as much it is as that of a loop of copies, where both were measured. After ≈ it is only one of "
-    "several: another method is not certainly slower. waited: a loop that waits for each copy, threads: packing on "
-    "several threads, pack: on one; threads + kernel: a kernel moves what they have packed, in place of a copy."
-)
 
 
 def map_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
@@ -31,8 +27,8 @@ def map_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
     winners = {cell.fastest for _, surface in shown for cell in surface.measured.values()}
     methods = [method for _, surface in shown for method in surface.methods if method in winners]
     return Part(
-        "The fastest method",
-        note=_NOTE,
+        say("batching_report.map_title"),
+        note=say("batching_report.map_note"),
         charts=tuple(_chart(runs, *source) for source in shown),
         legend=tuple(LegendEntry(label, method_look(label_of)) for label, label_of in _named(methods).items()),
         grids=tuple(_grid(runs, *source) for source in shown),
@@ -51,23 +47,23 @@ def _grid(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Grid:
         )
         for size in surface.sizes
     )
-    columns = tuple(Column(f"{count}\npiece{_s(count)}", f"{count} piece{_s(count)}") for count in surface.counts)
-    return Grid(setting_title(runs, index, surface), columns, (Group("", rows),), corner="Piece")
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+    columns = tuple(
+        Column(say("batching_report.pieces_heading", count=count), say("batching_report.pieces", count=count))
+        for count in surface.counts
+    )
+    title, corner = setting_title(runs, index, surface), say("batching_report.corner_piece")
+    return Grid(title, columns, (Group("", rows),), corner=corner)
 
 
 def fastest_cell(cell: BatchingCell | None) -> Cell:
     """``kernel 50.4 x33``: the fastest method, its rate in GB/s and its gain; the others on hovering."""
     if cell is None or not cell.points:
-        return MISSING
+        return missing()
     rate = cell.best.rate.median / 1e9
     near = "≈" if cell.as_fast else ""
     text = f"{near}{method_label(cell.fastest)} {rate:.{decimals(rate)}f}{_gain(cell.gain)}"
-    others = [f"{method_label(method)} {format_rate(cell.points[method].rate.median)}" for method in cell.ranking]
-    return Cell(text, detail=", ".join(others), state="ok" if cell.best.converged else "wide")
+    rates = {method_label(method): format_rate(cell.points[method].rate.median) for method in cell.ranking}
+    return Cell(text, detail=in_one_text(rates), state="ok" if cell.best.converged else "wide")
 
 
 def _gain(gain: Interval | None) -> str:
@@ -81,23 +77,23 @@ def _chart(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Chart:
     for (size, count), cell in surface.measured.items():
         name = method_label(cell.fastest)
         rate = cell.best.rate.median / 1e9
-        told = {"method": name, "rate": format_rate(cell.best.rate.median)}
+        told = {say("labels.told_method"): name, say("labels.told_rate"): format_rate(cell.best.rate.median)}
         if cell.gain:
-            told["times the loop"] = f"{cell.gain.median:.3g}"
+            told[say("batching_report.told_gain")] = f"{cell.gain.median:.3g}"
         if cell.as_fast:
-            told["as fast"] = ", ".join(map(method_label, cell.as_fast))
+            told[say("batching_report.told_as_fast")] = enumerated([method_label(each) for each in cell.as_fast])
         label = f"{rate:.{decimals(rate)}f}"
         tiles.setdefault(cell.fastest, []).append(tile(name, str(count), format_bytes(size), label, **told))
     drawn = [Drawn(method_label(method), method_look(method), tuple(tiles[method])) for method in tiles]
     title = setting_title(runs, index, surface)
     return Chart(
         title,
-        f"The fastest method and its rate in GB/s, {title}; the same as in the table below.",
+        say("batching_report.map_label", title=title),
         Tiles(
             tuple(drawn),
             across=tuple(map(str, surface.counts)),
             down=tuple(map(format_bytes, surface.sizes)),
-            x_title="pieces",
-            y_title="bytes of a piece",
+            x_title=say("batching_report.axis_pieces"),
+            y_title=say("batching_report.axis_bytes"),
         ),
     )

@@ -1,33 +1,32 @@
 """From how many pieces on a method beats the loop of copies, the batch call's cliff, and other layouts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from isthmus.language import say
 from isthmus.model import (
     TYPICAL_PIECES,
     BatchingSurface,
     CliffLook,
     Threshold,
+    about_uses,
     batch_cliff,
     batching_thresholds,
     cell_words,
     count_words,
     layout_words,
+    within_words,
 )
 from isthmus.record import Run, format_bytes, format_seconds
 from isthmus.report.batching_curves import point_cell
-from isthmus.report.batching_labels import method_heading, method_label, setting_title, ways_heading
-from isthmus.report.batching_map import MISSING, Source, fastest_cell
+from isthmus.report.batching_labels import method_heading, method_label, setting_title, way_column
+from isthmus.report.batching_map import Source, fastest_cell
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.labels import run_label
 from isthmus.report.section import Part
+from isthmus.report.states import missing
 
 __all__ = ["breakeven_part", "cliff_part", "layouts_part"]
 
-_BREAKEVEN_NOTE = (
-    "The number of pieces from which on, up to the largest measured, a method takes less time than a loop of copies, "
-    "with its 95 % interval. ≤ 16: from the smallest number measured, 16, on, and perhaps from fewer. "
-    "With ?: by the medians only."
-)
 # Cells that most pairs of layouts have: the second one those that are looked at in passing.
 _COMPARED = (TYPICAL_PIECES, (TYPICAL_PIECES[0], 256))
 
@@ -40,10 +39,12 @@ def breakeven_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | Non
         if found:
             answers = {(each.piece_bytes, each.method): each.threshold for each in found}
             grids.append(_thresholds(setting_title(runs, index, surface), answers))
-    return Part("When a loop of copies is worth replacing", _BREAKEVEN_NOTE, grids=tuple(grids)) if grids else None
+    if not grids:
+        return None
+    return Part(say("batching_report.breakeven_title"), say("batching_report.breakeven_note"), grids=tuple(grids))
 
 
-def _thresholds(title: str, answers: Mapping[tuple[int, str], Threshold]) -> Grid:
+def _thresholds(setting: str, answers: Mapping[tuple[int, str], Threshold]) -> Grid:
     sizes = sorted({size for size, _ in answers})
     methods = list(dict.fromkeys(method for _, method in answers))
     rows = tuple(
@@ -51,20 +52,25 @@ def _thresholds(title: str, answers: Mapping[tuple[int, str], Threshold]) -> Gri
         for size in sizes
     )
     columns = tuple(Column(method_heading(method), method_label(method)) for method in methods)
-    return Grid(f"{title}: pieces", columns, (Group("", rows),), corner="Piece")
+    title = say("batching_report.breakeven_grid", setting=setting)
+    return Grid(title, columns, (Group("", rows),), corner=say("batching_report.corner_piece"))
 
 
 def _threshold_cell(threshold: Threshold | None) -> Cell:
     if threshold is None:
-        return MISSING
+        return missing()
     words = count_words(threshold)
     match threshold.state:
         case "always" if threshold.first > 1:
             text = f"≤ {threshold.first:.0f}"
-        case "always" | "never":
-            text = threshold.state
+        case "always":
+            text = say("batching_report.cell_always")
+        case "never":
+            text = say("batching_report.cell_never")
+        case "from":
+            return Cell(f"{about_uses(threshold.value)}{within_words(threshold)}", detail=words)
         case _:
-            return Cell(words.removeprefix("from ").replace(" on", "", 1), detail=words)
+            return Cell(words, detail=words)
     doubt = "" if threshold.certain else "?"
     return Cell(f"{text}{doubt}", state="wide" if doubt else "ok", detail=words)
 
@@ -85,27 +91,21 @@ def cliff_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
             )
             for size in sizes
         )
-        last = Row(
-            "cliff",
-            tuple(_cliff_cell(look) for _, _, look in chosen),
-        )
-        columns = tuple(_ways_column(runs, index, surface) for index, surface, _ in chosen)
-        groups = (Group("GB/s", (*rows, last)),)
-        grids.append(Grid(f"The driver's batch call, {count} pieces", columns, groups, corner="Piece"))
-    note = (
-        "cliff: between these sizes the call takes less time for larger pieces, by the largest factor. None: nowhere "
-        "among sizes that lie at most twice apart. ?: the sizes lie too far apart to tell."
-    )
-    return Part("The cliff of the batch call", note, grids=tuple(grids))
+        last = Row(say("batching_report.cliff_row"), tuple(_cliff_cell(look) for _, _, look in chosen))
+        columns = tuple(way_column(runs, index, surface) for index, surface, _ in chosen)
+        title, corner = say("batching_report.cliff_grid", count=count), say("batching_report.corner_piece")
+        grids.append(Grid(title, columns, (Group("GB/s", (*rows, last)),), corner=corner))
+    return Part(say("batching_report.cliff_title"), say("batching_report.cliff_note"), grids=tuple(grids))
 
 
 def _cliff_cell(look: CliffLook) -> Cell:
     if look.cliff:
-        return Cell(f"{format_bytes(look.cliff.below)} to {format_bytes(look.cliff.above)}")
+        return Cell(say("common.range", low=format_bytes(look.cliff.below), high=format_bytes(look.cliff.above)))
     if look.close:
         first, last = map(format_bytes, look.close)
-        return Cell("none", detail=f"none from {first} to {last}")
-    return Cell("?", state="missing", detail="the sizes lie too far apart to tell")
+        detail = say("batching_report.cliff_none_detail", first=first, last=last)
+        return Cell(say("batching_report.cliff_none"), detail=detail)
+    return Cell("?", state="missing", detail=say("batching_report.cliff_unknown"))
 
 
 def _batch_cell(surface: BatchingSurface, size: int, count: int) -> Cell:
@@ -113,8 +113,8 @@ def _batch_cell(surface: BatchingSurface, size: int, count: int) -> Cell:
     cell = point_cell(point)
     if point is None:
         return cell
-    each = format_seconds(point.seconds.median / count)
-    return Cell(cell.text, cell.half_width, cell.state, f"{cell.detail}, {each} a piece")
+    each = say("batching_report.each_piece", time=format_seconds(point.seconds.median / count))
+    return replace(cell, detail=say("common.comma").join([cell.detail, each]))
 
 
 def layouts_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
@@ -131,10 +131,15 @@ def layouts_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
         for pair in pairs:
             cells = {_way(*source): source[1].measured[key] for source in known if _layouts(source[1]) == pair}
             rows.append(Row(layout_words(*pair), tuple(fastest_cell(cells.get(way)) for way in ordered)))
-        columns = tuple(_ways_column(runs, way[0], ways[way]) for way in ordered)
-        grids.append(Grid(f"The fastest for {cell_words(key)}", columns, (Group("", tuple(rows)),), corner="Layout"))
-    note = "Method, rate in GB/s, and how many times the rate of a loop of copies that is, as above."
-    return Part("How the pieces lie", note, grids=tuple(grids)) if grids else None
+        columns = tuple(way_column(runs, way[0], ways[way]) for way in ordered)
+        title, corner = (
+            say("batching_report.layouts_grid", pieces=cell_words(key)),
+            say("batching_report.corner_layout"),
+        )
+        grids.append(Grid(title, columns, (Group("", tuple(rows)),), corner=corner))
+    if not grids:
+        return None
+    return Part(say("batching_report.layouts_title"), say("batching_report.layouts_note"), grids=tuple(grids))
 
 
 def _way(index: int, surface: BatchingSurface) -> tuple[int, str, str]:
@@ -143,8 +148,3 @@ def _way(index: int, surface: BatchingSurface) -> tuple[int, str, str]:
 
 def _layouts(surface: BatchingSurface) -> tuple[str, str]:
     return surface.host_layout, surface.device_layout
-
-
-def _ways_column(runs: Sequence[Run], index: int, surface: BatchingSurface) -> Column:
-    heading = ways_heading(surface)
-    return Column(heading, heading.replace("\n", " "), run_label(runs, index))

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say
 from isthmus.model import BREAKEVEN_CASES, PLAIN_CASES, analyse_breakeven
 from isthmus.record import Run
-from isthmus.report.breakeven_cells import LEGEND
 from isthmus.report.breakeven_charts import (
     by_uses_charts,
     least_uses_charts,
@@ -22,31 +22,6 @@ from isthmus.report.section import Part, Section
 
 __all__ = ["section"]
 
-_INTRO = (
-    "A buffer is got, filled, copied to the device and worked on there; then either all of it comes back (there and "
-    "back) or a sum of four bytes (where only a result comes back). After one or more such uses the buffer is given "
-    "back. All of that is timed; uses beyond those measured count with the time of one use more. Thresholds come from "
-    "medians, their intervals from bootstrap draws of the samples. Pageable memory is what malloc gives a program that "
-    "has freed nothing large yet: recycled below 128 KiB, fresh pages from the system from there on. One that "
-    "allocates and frees in a loop gets up to 32 MiB recycled from glibc, whose touch costs nothing; against such "
-    "memory the other ways take more uses to pay."
-)
-_SPEED_NOTE = (
-    "The broken line is pageable memory itself; dotted lines are sizes from which pinned memory paid in 2008, "
-    "with one use."
-)
-_DERIVED_NOTE = (
-    "Derived from what the same run measured of single steps: getting, touching first and giving back once, as in "
-    "allocation; copies with every use, of data that caches may hold where that was measured, else as in bandwidth. "
-    "What all ways share cancels and is left out: the memcpy into memory that is there, the kernel on the device's "
-    "memory, the result of four bytes. Two thresholds are the same when both say always or both say never, or when "
-    "their sizes are within a factor of 1.5 by the medians."
-)
-_PAIRS_NOTE = (
-    "Derived answers that are not the measured ones are red. Point at a figure for its interval, or for the reason why "
-    "it could not be derived."
-)
-
 
 def section(runs: Sequence[Run]) -> Section | None:
     """The section of these runs; None where none holds a case of the experiment that counts."""
@@ -58,24 +33,41 @@ def section(runs: Sequence[Run]) -> Section | None:
     ways = ways_legend(drawn)
     parts = (
         Part(
-            "From allocation to release", charts=time_charts(drawn), legend=ways, grids=time_grids(found, PLAIN_CASES)
+            say("breakeven_report.times"),
+            charts=time_charts(drawn),
+            legend=ways,
+            grids=time_grids(found, PLAIN_CASES),
         ),
-        Part("Times as fast as pageable memory", _SPEED_NOTE, charts=speed_charts(drawn), legend=ways),
-        Part("Pinned memory: times as fast as pageable memory", charts=by_uses_charts(drawn), legend=uses_legend()),
-        Part("From which size on", LEGEND, grids=threshold_grids(found)),
-        Part("From how many uses on", charts=least_uses_charts(drawn), legend=ways, grids=uses_grids(found)),
-        Part("The fastest way", grids=_present(fastest_grid(found))),
-        Part("2008 and here", grids=_present(seed_grid(found))),
-        Part("Derived and measured", _DERIVED_NOTE, grids=_present(agreement_grid(found))),
         Part(
-            "Every pair",
-            _PAIRS_NOTE,
+            say("breakeven_report.speeds"),
+            say("breakeven_report.speeds_note"),
+            charts=speed_charts(drawn),
+            legend=ways,
+        ),
+        Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
+        Part(say("breakeven_report.from_size"), say("breakeven_report.from_size_note"), grids=threshold_grids(found)),
+        Part(say("breakeven_report.from_uses"), charts=least_uses_charts(drawn), legend=ways, grids=uses_grids(found)),
+        Part(say("breakeven_report.fastest"), grids=_present(fastest_grid(found))),
+        Part(say("breakeven_report.then_and_here"), grids=_present(seed_grid(found))),
+        Part(
+            say("breakeven_report.derived"),
+            say("breakeven_report.derived_note"),
+            grids=_present(agreement_grid(found)),
+        ),
+        Part(
+            say("breakeven_report.pairs"),
+            say("breakeven_report.pairs_note"),
             grids=(*_present(differing_grid(found)), *pairs_grids(found), *time_grids(found, _in_place())),
             page_only=True,
         ),
     )
     return Section(
-        "breakeven", "When which memory pays", _INTRO, tuple(part for part in parts if part.charts or part.grids)
+        "breakeven",
+        say("breakeven_report.title"),
+        say("breakeven_report.intro"),
+        tuple(part for part in parts if part.charts or part.grids),
+        question=say("breakeven_report.question"),
+        caveats=tuple(say(f"breakeven_report.caveat_{name}") for name in ("recycled", "further", "derived")),
     )
 
 

@@ -4,41 +4,30 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from isthmus.model import Threshold, about_bytes, size_words, uses_words
+from isthmus.language import say
+from isthmus.model import Threshold, about_bytes, plain_size_words, uses_words
 from isthmus.record import GIB, KIB, MIB
 from isthmus.report.grid import Cell, decimals
+from isthmus.report.states import missing
 
-__all__ = ["LEGEND", "size_cell", "uses_cell", "uses_heading"]
-
-LEGEND = (
-    "always, never: over the whole range that was measured, with ? by the medians only; to: only up to there; a range: "
-    "the interval itself, where its ends are far apart; <= and >=: the interval reaches beyond the range; not slower, "
-    "not faster: for certain at some sizes, while elsewhere this run cannot tell; ?: it can tell nothing; *: the lead "
-    "changes hands more than once, and the last change is given; -: not measured."
-)
-
-_ABSENT = Cell("-", state="missing", detail="not measured")
+__all__ = ["size_cell", "uses_cell"]
 
 
 def size_cell(threshold: Threshold | None) -> Cell:
     """From which size on a way wins, with half of its interval."""
     if threshold is None:
-        return _ABSENT
-    return _cell(threshold, f"wins {size_words(threshold)}", about_bytes, _size)
+        return missing()
+    return _cell(threshold, say("breakeven_report.wins", where=plain_size_words(threshold)), about_bytes, _size)
 
 
 def uses_cell(threshold: Threshold | None) -> Cell:
     """From how many uses on a way wins, with half of its interval."""
     if threshold is None:
-        return _ABSENT
+        return missing()
+    words = say("breakeven_report.wins_after", uses=uses_words(threshold))
     if threshold.state == "always" and threshold.certain:
-        return Cell("1", detail=f"wins {uses_words(threshold)}")
-    return _cell(threshold, f"wins {uses_words(threshold)}", _count, _uses)
-
-
-def uses_heading(uses: int) -> str:
-    """A number of uses as a column heading."""
-    return "1 use" if uses == 1 else f"{uses} uses"
+        return Cell("1", detail=words)
+    return _cell(threshold, words, _count, _uses)
 
 
 def _cell(
@@ -48,29 +37,37 @@ def _cell(
     if threshold.state == "cannot_tell":
         return Cell(_untold(threshold), state="missing", detail=words)
     if threshold.state in {"always", "never"}:
+        text = say("breakeven_report.always" if threshold.state == "always" else "breakeven_report.never")
         if threshold.certain:
-            return Cell(threshold.state, detail=words)
-        end = f"at most {written(threshold.high)}" if threshold.low <= 0.0 else f"at least {written(threshold.low)}"
-        return Cell(f"{threshold.state}?", state="wide", detail=f"{words} by the medians; {end} by the interval")
-    prefix = "to " if threshold.state == "up_to" else ""
-    mark = "*" if threshold.crossings > 1 else ""
+            return Cell(text, detail=words)
+        told = (
+            say("breakeven_report.by_medians_at_most", words=words, end=written(threshold.high))
+            if threshold.low <= 0.0
+            else say("breakeven_report.by_medians_at_least", words=words, end=written(threshold.low))
+        )
+        return Cell(f"{text}?", state="wide", detail=told)
     if threshold.certain and threshold.high <= _WIDE * threshold.low:
         cell = figures(threshold.value, (threshold.high - threshold.low) / 2)
-        return replace(cell, text=f"{prefix}{cell.text}{mark}", detail=words)
+        return replace(cell, text=_marked(threshold, cell.text), detail=words)
     if threshold.low <= 0.0:
         text = f"<= {written(threshold.high)}"
     elif math.isinf(threshold.high):
         text = f">= {written(threshold.low)}"
     else:
         text = _range(written(threshold.low), written(threshold.high))
-    return Cell(f"{prefix}{text}{mark}", state="wide", detail=words)
+    return Cell(_marked(threshold, text), state="wide", detail=words)
+
+
+def _marked(threshold: Threshold, text: str) -> str:
+    text += "*" if threshold.crossings > 1 else ""
+    return say("breakeven_report.to", place=text) if threshold.state == "up_to" else text
 
 
 def _untold(threshold: Threshold) -> str:
     """What is certain at some sizes, and contradicted at none, where no threshold is."""
     if threshold.faster and not threshold.slower:
-        return "not slower"
-    return "not faster" if threshold.slower and not threshold.faster else "?"
+        return say("breakeven_report.not_slower")
+    return say("breakeven_report.not_faster") if threshold.slower and not threshold.faster else "?"
 
 
 def _range(low: str, high: str) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from isthmus.model import BREAKEVEN_USES, PLAIN_CASES, SEED_ANSWERS, BreakevenAnalysis, capitalised, case_words
+from isthmus.language import capitalised, say
+from isthmus.model import BREAKEVEN_USES, PLAIN_CASES, SEED_ANSWERS, BreakevenAnalysis, case_words, uses_count
 from isthmus.record import Interval, Run, format_bytes, format_seconds
-from isthmus.report.breakeven_cells import uses_heading
 from isthmus.report.chart import Axis, Drawn, Row, curves_chart, row
 from isthmus.report.labels import kind_label, kind_rank, run_title
 from isthmus.report.palette import Look, look, numbered_look
@@ -24,7 +24,6 @@ __all__ = [
 # An analysis with the title of its run, empty for a single one.
 Source = tuple[str, BreakevenAnalysis]
 
-_SIZE = Axis("buffer size", labels="bytes")
 _SPEED_USES = (1, 10, 1000)
 # Beyond these a threshold is no advice, and a chart of them has no room for the others.
 _MOST_SHOWN_USES = 10_000
@@ -47,7 +46,7 @@ def ways_legend(found: Iterable[Source]) -> tuple[LegendEntry, ...]:
 
 def uses_legend() -> tuple[LegendEntry, ...]:
     """The numbers of uses."""
-    return tuple(LegendEntry(uses_heading(uses), numbered_look(index)) for index, uses in enumerate(BREAKEVEN_USES))
+    return tuple(LegendEntry(uses_count(uses), numbered_look(index)) for index, uses in enumerate(BREAKEVEN_USES))
 
 
 def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
@@ -58,8 +57,8 @@ def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
             _drawn(kind_label(way), look(way), analysis.once.get((case, way), {}), _time_row)
             for way in analysis.measured.ways(case)
         ],
-        Axis("time", labels="seconds"),
-        "{}, one use",
+        Axis(say("breakeven_report.axis_time"), labels="seconds"),
+        uses=1,
     )
 
 
@@ -74,8 +73,8 @@ def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
                 for way in analysis.measured.ways(case)
                 if way != "pageable"
             ],
-            Axis("times as fast as pageable memory"),
-            f"{{}}, {uses_heading(uses)}",
+            Axis(say("breakeven_report.axis_speed")),
+            uses=uses,
             rules=[(1.0, "")],
             verticals=_seed_marks if uses == 1 else None,
         )
@@ -87,12 +86,11 @@ def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
     return _charts(
         found,
         lambda analysis, case: [
-            _drawn(uses_heading(uses), numbered_look(index), speeds, _speed_row)
+            _drawn(uses_count(uses), numbered_look(index), speeds, _speed_row)
             for index, uses in enumerate(BREAKEVEN_USES)
             if (speeds := analysis.measured.speed_up(case, "pinned", uses))
         ],
-        Axis("times as fast as pageable memory"),
-        "{}",
+        Axis(say("breakeven_report.axis_speed")),
         rules=[(1.0, "")],
     )
 
@@ -106,8 +104,7 @@ def least_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
             for way in analysis.measured.ways(case)
             if way != "pageable"
         ],
-        Axis("least number of uses", domain=(0.9, 1.1 * _MOST_SHOWN_USES)),
-        "{}",
+        Axis(say("breakeven_report.axis_uses"), domain=(0.9, 1.1 * _MOST_SHOWN_USES)),
     )
 
 
@@ -115,12 +112,12 @@ def _charts(
     found: Sequence[Source],
     draw: Callable[[BreakevenAnalysis, str], list[Drawn]],
     y: Axis,
-    title: str,
     *,
+    uses: int | None = None,
     rules: Sequence[tuple[float, str]] = (),
     verticals: Callable[[str], list[tuple[float, str]]] | None = None,
 ) -> tuple[Chart, ...]:
-    """One chart for each case and run; those of several runs stand side by side on the same scale.
+    """One chart for each case and run, of so many uses; those of several runs stand side by side on the same scale.
 
     Data that is produced in place makes curves of the same shape, which the tables hold.
     """
@@ -133,11 +130,13 @@ def _charts(
         for run, curves in drawn:
             if not curves:
                 continue
-            words = title.format(capitalised(case_words(case)))
-            axis = Axis(y.title, domain, labels=y.labels)
-            spec = curves_chart(curves, _SIZE, axis, rules=rules, verticals=verticals(case) if verticals else ())
-            label = f"{capitalised(y.title)} against buffer size. {words}; figures are in the tables."
-            made.append(Chart(f"{words}: {run}" if run else words, label, spec))
+            words = capitalised(case_words(case))
+            if uses is not None:
+                words = say("common.comma").join([words, uses_count(uses)])
+            size, axis = Axis(say("breakeven_report.axis_size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
+            spec = curves_chart(curves, size, axis, rules=rules, verticals=verticals(case) if verticals else ())
+            label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
+            made.append(Chart(say("labels.of_run", title=words, run=run) if run else words, label, spec))
     return tuple(made)
 
 
@@ -152,13 +151,14 @@ def _drawn(name: str, drawn: Look, intervals: dict[int, Interval], point: Callab
 
 
 def _time_row(name: str, size: int, seconds: Interval) -> Row:
-    interval = f"{format_seconds(seconds.low)} to {format_seconds(seconds.high)}"
+    interval = say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high))
     return row(name, size, *seconds, size=format_bytes(size), time=format_seconds(seconds.median), interval=interval)
 
 
 def _speed_row(name: str, size: int, ratio: Interval) -> Row:
-    interval = f"{ratio.low:.3g} to {ratio.high:.3g}"
-    return row(name, size, *ratio, size=format_bytes(size), speed=f"{ratio.median:.3g} times", interval=interval)
+    interval = say("common.range", low=f"{ratio.low:.3g}", high=f"{ratio.high:.3g}")
+    speed = say("common.times", factor=f"{ratio.median:.3g}")
+    return row(name, size, *ratio, size=format_bytes(size), speed=speed, interval=interval)
 
 
 def _uses_rows(analysis: BreakevenAnalysis, case: str, way: str) -> Iterable[Row]:
@@ -167,7 +167,7 @@ def _uses_rows(analysis: BreakevenAnalysis, case: str, way: str) -> Iterable[Row
         if least is None or least.state not in {"always", "from"} or least.value > _MOST_SHOWN_USES:
             continue
         ends = [min(max(value, 1.0), _MOST_SHOWN_USES) for value in (least.value, least.low, least.high)]
-        interval = f"{ends[1]:.0f} to {ends[2]:.0f}"
+        interval = say("common.range", low=f"{ends[1]:.0f}", high=f"{ends[2]:.0f}")
         yield row(kind_label(way), size, *ends, size=format_bytes(size), uses=f"{ends[0]:.0f}", interval=interval)
 
 

@@ -4,34 +4,32 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from isthmus.language import clauses, say
 from isthmus.model import (
     BREAKEVEN_USES,
     PLAIN_CASES,
     SEED_ANSWERS,
     AgreementShare,
+    Contest,
     ThresholdComparison,
     about_bytes,
     case_words,
     memory_name,
+    missing_words,
     seed_threshold,
     seed_words,
     share_of,
     size_words,
+    uses_count,
 )
 from isthmus.record import format_seconds
-from isthmus.report.breakeven_cells import size_cell, uses_heading
+from isthmus.report.breakeven_cells import size_cell
 from isthmus.report.breakeven_grids import Labelled
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
 from isthmus.report.labels import kind_label
+from isthmus.report.states import missing
 
 __all__ = ["agreement_grid", "differing_grid", "pairs_grids", "seed_grid"]
-
-_OUTCOMES = {
-    "agrees": "the same",
-    "near": "the same by their intervals",
-    "differs": "another answer",
-    "undecided": "one of the two cannot tell",
-}
 
 
 def agreement_grid(found: Sequence[Labelled]) -> Grid | None:
@@ -40,14 +38,15 @@ def agreement_grid(found: Sequence[Labelled]) -> Grid | None:
         return None
     cases = list(dict.fromkeys(case for _, analysis in found for case in analysis.measured.cases()))
     rows = [Row(case_words(case), _shares(found, [case])) for case in cases]
-    rows.append(Row("in all", _shares(found, cases)))
+    in_all = say("breakeven_report.in_all")
+    rows.append(Row(in_all, _shares(found, cases)))
     columns = tuple(
         Column(heading.replace(" ", "\n"), heading, label)
-        for heading in [*map(uses_heading, BREAKEVEN_USES), "in all"]
+        for heading in [*map(uses_count, BREAKEVEN_USES), in_all]
         for label, _ in found
     )
-    title = "Derived thresholds that are the measured ones, of the pairs that can be compared"
-    return Grid(title, columns, (Group("", tuple(rows)),), "Case")
+    title = say("breakeven_report.agreement_grid")
+    return Grid(title, columns, (Group("", tuple(rows)),), say("breakeven_report.case"))
 
 
 def _shares(found: Sequence[Labelled], cases: Sequence[str]) -> tuple[Cell, ...]:
@@ -64,9 +63,9 @@ def _shares(found: Sequence[Labelled], cases: Sequence[str]) -> tuple[Cell, ...]
 
 def _share_cell(share: AgreementShare) -> Cell:
     if not share.comparable:
-        return Cell("-", state="missing", detail="nothing to compare")
-    detail = f"{share.near} more by their intervals"
-    return Cell(f"{share.agreeing} of {share.comparable}", detail=detail)
+        return Cell("-", state="missing", detail=say("breakeven_report.nothing_to_compare"))
+    text = say("breakeven_report.share", agreeing=share.agreeing, comparable=share.comparable)
+    return Cell(text, detail=say("breakeven_report.more_by_intervals", number=share.near))
 
 
 def pairs_grids(found: Sequence[Labelled]) -> tuple[Grid, ...]:
@@ -80,20 +79,20 @@ def pairs_grids(found: Sequence[Labelled]) -> tuple[Grid, ...]:
             )
             groups: dict[str, list[Row]] = {}
             for incumbent, challenger in pairs:
-                each = [
-                    by_contest.get(contest)
-                    for contest in analysis.measured.contests()
-                    if contest[0] == case and contest[2:] == (incumbent, challenger)
-                ]
+                each = [by_contest.get(Contest(case, uses, incumbent, challenger)) for uses in BREAKEVEN_USES]
                 groups.setdefault(incumbent, []).append(Row(kind_label(challenger), tuple(_both_cells(each))))
             columns = tuple(
                 Column(name, name, label)
                 for uses in BREAKEVEN_USES
-                for name in (uses_heading(uses), f"{uses_heading(uses)}, derived")
+                for name in (uses_count(uses), say("breakeven_report.derived_column", uses=uses_count(uses)))
             )
-            titled = tuple(Group(f"against {memory_name(way)}", tuple(rows)) for way, rows in groups.items())
-            title = f"Wins from this size on, {case_words(case)}"
-            grids.append(Grid(f"{title}{f' {label}' if label else ''}", columns, titled, "Way"))
+            titled = tuple(
+                Group(say("breakeven_report.against", memory=memory_name(way)), tuple(rows))
+                for way, rows in groups.items()
+            )
+            title = say("breakeven_report.wins_from_size", case=case_words(case))
+            title = say("labels.of_run", title=title, run=label) if label else title
+            grids.append(Grid(title, columns, titled, say("breakeven_report.way")))
     return tuple(grids)
 
 
@@ -104,10 +103,11 @@ def _both_cells(comparisons: Iterable[ThresholdComparison | None]) -> Iterable[C
             continue
         yield size_cell(each.measured)
         if each.derived is None:
-            yield Cell("-", state="missing", detail=f"not derived: {each.missing}")
+            reasons = clauses(map(missing_words, each.missing))
+            yield Cell("-", state="missing", detail=say("breakeven_report.not_derived", reasons=reasons))
             continue
         cell = size_cell(each.derived)
-        words = f"{_OUTCOMES[each.outcome]}: {cell.detail}"
+        words = say(f"breakeven_report.outcome_{each.outcome}", derived=cell.detail)
         # Its interval would make the table wider than a page, and is in its words.
         state = "failed" if each.outcome == "differs" else cell.state
         yield replace(cell, half_width="", state=state, detail=words)
@@ -120,9 +120,13 @@ def differing_grid(found: Sequence[Labelled]) -> Grid | None:
         for case in analysis.measured.cases():
             rows = tuple(
                 Row(
-                    f"{kind_label(each.contest.challenger)} over {kind_label(each.contest.incumbent)}",
+                    say(
+                        "breakeven_report.pair",
+                        challenger=kind_label(each.contest.challenger),
+                        incumbent=kind_label(each.contest.incumbent),
+                    ),
                     (
-                        Cell(uses_heading(each.contest.uses)),
+                        Cell(uses_count(each.contest.uses)),
                         size_cell(each.measured),
                         size_cell(each.derived),
                         Cell("-" if math.isnan(each.gap) else f"{100 * each.gap:.0f} %"),
@@ -132,24 +136,27 @@ def differing_grid(found: Sequence[Labelled]) -> Grid | None:
                 for each in analysis.comparisons
                 if each.contest.case == case and each.outcome == "differs"
             )
-            groups += [Group(" ".join(filter(None, (label, case_words(case)))), rows)] if rows else []
-    columns = (
-        Column("uses", "Uses"),
-        Column("measured", "Measured"),
-        Column("derived", "Derived"),
-        Column("gap", "Ways differ between by"),
-        Column("why", "In the program, against its parts alone", prose=True),
-    )
-    return Grid("Derived thresholds that are not the measured ones", columns, tuple(groups), "Pair") if groups else None
+            title = say("breakeven_report.case_of_run", case=case_words(case), run=label) if label else case_words(case)
+            groups += [Group(title, rows)] if rows else []
+    columns = (*map(_column, ("uses", "measured", "derived", "gap")), _column("why", prose=True))
+    title = say("breakeven_report.differing_grid")
+    return Grid(title, columns, tuple(groups), say("breakeven_report.pair_corner")) if groups else None
+
+
+def _column(name: str, *, prose: bool = False) -> Column:
+    return Column(say(f"breakeven_report.heading_{name}"), say(f"breakeven_report.column_{name}"), prose=prose)
 
 
 def _why(comparison: ThresholdComparison) -> str:
     blame = comparison.blame
     if blame is None:
-        return "not known: its parts were not measured at these sizes"
-    what = "a use of" if blame.part == "use" else "getting and giving back"
-    more = "longer" if blame.seconds > 0 else "less"
-    return f"{what} {memory_name(blame.way)}: {format_seconds(abs(blame.seconds))} {more} at {about_bytes(blame.bytes)}"
+        return say("breakeven_report.why_unknown")
+    return say(
+        f"breakeven_report.why_{blame.part}_{'longer' if blame.seconds > 0 else 'less'}",
+        memory=memory_name(blame.way),
+        time=format_seconds(abs(blame.seconds)),
+        size=about_bytes(blame.bytes),
+    )
 
 
 def seed_grid(found: Sequence[Labelled]) -> Grid | None:
@@ -159,9 +166,9 @@ def seed_grid(found: Sequence[Labelled]) -> Grid | None:
         for answer in (answer for answer in SEED_ANSWERS if answer.case == case):
             ours = [seed_threshold(analysis, case) for _, analysis in found]
             if any(ours):
-                cells = [Cell(size_words(each) if each else "not measured") for each in ours]
-                rows.append(Row(case_words(case), (Cell(f"{seed_words(answer)} ({answer.figure})"), *cells)))
-    columns = [Column("2008", "2008", prose=True)]
-    columns += [Column("here", "Here", label, prose=True) for label, _ in found]
-    title = "Pinned memory beats pageable memory, one use"
-    return Grid(title, tuple(columns), (Group("", tuple(rows)),), "Case") if rows else None
+                cells = [Cell(size_words(each)) if each else missing() for each in ours]
+                rows.append(Row(case_words(case), (Cell(seed_words(answer)), *cells)))
+    columns = [_column("then", prose=True)]
+    columns += [replace(_column("here", prose=True), run=label) for label, _ in found]
+    title, corner = say("breakeven_report.seed_grid"), say("breakeven_report.case")
+    return Grid(title, tuple(columns), (Group("", tuple(rows)),), corner) if rows else None

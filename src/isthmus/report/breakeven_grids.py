@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from isthmus.language import capitalised, say
 from isthmus.model import (
     ALLOCATED_WAYS,
     BREAKEVEN_USES,
@@ -9,14 +10,14 @@ from isthmus.model import (
     PLAIN_CASES,
     BreakevenAnalysis,
     Contest,
-    capitalised,
     case_words,
     memory_name,
     reference_size,
     spans_words,
+    uses_count,
 )
 from isthmus.record import KIB, MIB, format_bytes
-from isthmus.report.breakeven_cells import size_cell, uses_cell, uses_heading
+from isthmus.report.breakeven_cells import size_cell, uses_cell
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
 from isthmus.report.labels import kind_heading, kind_label
 
@@ -66,7 +67,7 @@ def _time_grid(found: Sequence[Labelled], case: str) -> Grid | None:
         )
         groups += [Group(unit, rows)] if rows else []
     columns = tuple(Column(kind_heading(way), kind_label(way), label) for label, way, _ in curves)
-    return Grid(f"One use {case_words(case)}", columns, tuple(groups)) if groups else None
+    return Grid(say("breakeven_report.one_use", case=case_words(case)), columns, tuple(groups)) if groups else None
 
 
 def threshold_grids(found: Sequence[Labelled]) -> tuple[Grid, ...]:
@@ -76,11 +77,12 @@ def threshold_grids(found: Sequence[Labelled]) -> tuple[Grid, ...]:
         groups = pair_groups(found, case, _threshold_cell, keep=lambda pair: pair[0] == "pageable" or pair in _CHOICES)
         if groups:
             columns = tuple(
-                Column(uses_heading(uses).replace(" ", "\n"), uses_heading(uses), label)
+                Column(uses_count(uses).replace(" ", "\n"), uses_count(uses), label)
                 for uses in BREAKEVEN_USES
                 for label, _ in found
             )
-            grids.append(Grid(f"Wins from this size on, {case_words(case)}", columns, groups, "Way"))
+            title = say("breakeven_report.wins_from_size", case=case_words(case))
+            grids.append(Grid(title, columns, groups, say("breakeven_report.way")))
     return tuple(grids)
 
 
@@ -107,7 +109,7 @@ def pair_groups(
             for challenger in ways[index + 1 :]
             if keep((incumbent, challenger))
         )
-        groups += [Group(f"against {memory_name(incumbent)}", rows)] if rows else []
+        groups += [Group(say("breakeven_report.against", memory=memory_name(incumbent)), rows)] if rows else []
     return tuple(groups)
 
 
@@ -130,8 +132,8 @@ def uses_grids(found: Sequence[Labelled]) -> tuple[Grid, ...]:
         )
         columns = tuple(Column(format_bytes(size), format_bytes(size), label) for size in sizes for label, _ in found)
         if rows:
-            title = f"Beats pageable memory from this number of uses on, {case_words(case)}"
-            grids.append(Grid(title, columns, (Group("", rows),), "Way"))
+            title = say("breakeven_report.wins_from_uses", case=case_words(case))
+            grids.append(Grid(title, columns, (Group("", rows),), say("breakeven_report.way")))
     return tuple(grids)
 
 
@@ -141,7 +143,7 @@ def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
     for case in PLAIN_CASES:
         rows = tuple(
             Row(
-                uses_heading(uses),
+                uses_count(uses),
                 tuple(
                     Cell(spans_words(spans) if (spans := analysis.measured.fastest(case, uses, among=among)) else "-")
                     for among in (BREAKEVEN_WAYS, ALLOCATED_WAYS)
@@ -153,10 +155,14 @@ def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
         groups += [Group(capitalised(case_words(case)), rows)] if _ways(found, case) else []
     columns = tuple(
         Column(name, name, label, prose=True)
-        for name in ("of all ways", "of ways that get a buffer for it")
+        for name in (say("breakeven_report.of_all"), say("breakeven_report.of_allocated"))
         for label, _ in found
     )
-    return Grid("Fastest way", columns, tuple(groups), "Uses") if groups else None
+    return (
+        Grid(say("breakeven_report.fastest_grid"), columns, tuple(groups), say("breakeven_report.uses"))
+        if groups
+        else None
+    )
 
 
 def _threshold_cell(analysis: BreakevenAnalysis, contest: Contest) -> Cell:

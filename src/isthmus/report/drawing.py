@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from isthmus.report.chart import Axis, Drawn, Row, Spec, Stacks, Tiles, Timeline
 
-__all__ = ["VegaLite", "draw"]
+__all__ = ["VegaLite", "draw", "packed"]
 
 VegaLite = dict[str, Any]
 
@@ -39,23 +40,36 @@ _LABELS = {
 
 def draw(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
     """The specification with its data sets, as lists of rows."""
-    if isinstance(spec, Tiles):
-        return _tiles(spec)
-    if isinstance(spec, Stacks):
-        return _stacks(spec)
-    if isinstance(spec, Timeline):
-        return _timeline(spec)
-    return _curves(spec) if spec.joined else _points(spec)
+    # altair would check every part of every chart as it is made, which takes most of its time; a test checks each kind.
+    with debug_mode(False):
+        if isinstance(spec, Tiles):
+            return _tiles(spec)
+        if isinstance(spec, Stacks):
+            return _stacks(spec)
+        if isinstance(spec, Timeline):
+            return _timeline(spec)
+        return _curves(spec) if spec.joined else _points(spec)
+
+
+def packed(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
+    """The drawing with each data set as names and rows of values, half the size; page.js unpacks it."""
+    drawn = draw(spec)
+    datasets = {
+        name: {"names": list(rows[0]) if rows else [], "rows": [list(row.values()) for row in rows]}
+        for name, rows in drawn["datasets"].items()
+    }
+    return drawn | {"datasets": datasets}
 
 
 def _points(spec: Spec) -> VegaLite:
     points = [each for cloud in spec.curves for each in cloud.rows]
+    from_zero = alt.Y("y:Q", title=spec.y.title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=6))
     chart = (
         alt.Chart(alt.NamedData("points"), height=_HEIGHT, width="container")
         .mark_point(filled=True, size=16, opacity=0.55, tooltip=_TOOLTIP)
         .encode(
             x=_x_axis(spec.x, [each["x"] for each in points]),
-            y=alt.Y("y:Q", title=spec.y.title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=6)),
+            y=_y_axis("y:Q", spec.y, spec.y.domain) if spec.y.domain else from_zero,
             color=alt.Color("kind:N", scale=_scale(spec.curves, "color"), legend=None),
             shape=alt.Shape("kind:N", scale=_scale(spec.curves, "shape"), legend=None),
         )
@@ -79,7 +93,7 @@ def _timeline(spec: Timeline) -> VegaLite:
                 scale=alt.Scale(domain=[low, high], nice=False),
                 axis=alt.Axis(grid=False, tickCount=_MOST_TICKS, **written),
             ),
-            x2="x2:Q",
+            x2=alt.X2("x2"),
             y=alt.Y("kind:N", title=None, sort=names, axis=alt.Axis(ticks=False)),
             color=alt.Color("kind:N", scale=_scale(spec.lanes, "color"), legend=None),
         )
@@ -101,7 +115,7 @@ def _stacks(spec: Stacks) -> VegaLite:
                 scale=alt.Scale(domain=[low, high], nice=False),
                 axis=alt.Axis(grid=True, tickCount=_MOST_TICKS, **written),
             ),
-            x2="x2:Q",
+            x2=alt.X2("x2"),
             y=alt.Y("y:N", title=None, sort=spec.bars, axis=alt.Axis(ticks=False, labelLimit=220)),
             color=alt.Color("kind:N", scale=_scale(spec.kinds, "color"), legend=None),
         )
@@ -118,7 +132,7 @@ def _tiles(spec: Tiles) -> VegaLite:
     tiles = base.mark_rect(stroke="var(--card)", strokeWidth=1.5, tooltip=_TOOLTIP).encode(
         color=alt.Color("kind:N", scale=_scale(spec.kinds, "color"), legend=None)
     )
-    words = base.mark_text(color="var(--card)", fontSize=11, tooltip=_TOOLTIP).encode(text="text:N")
+    words = base.mark_text(color="var(--card)", fontSize=11, tooltip=_TOOLTIP).encode(text=alt.Text("text:N"))
     rows = [each for kind in spec.kinds for each in kind.rows]
     return _finished(alt.layer(tiles, words, height=_TILE_HEIGHT * len(spec.down), width="container"), {"tiles": rows})
 
@@ -139,7 +153,7 @@ def _curves(spec: Spec) -> VegaLite:
     hover = alt.selection_point(on="pointerover", nearest=True, fields=["kind", "x"], empty=False, clear="pointerout")
     y = _y_axis("y:Q", spec.y, domain)
     layers: list[Any] = [
-        base.mark_area(opacity=0.18, line=False).encode(y=_y_axis("low:Q", spec.y, domain), y2="high:Q"),
+        base.mark_area(opacity=0.18, line=False).encode(y=_y_axis("low:Q", spec.y, domain), y2=alt.Y2("high")),
         base.mark_line(strokeWidth=1.8).encode(
             y=y, strokeDash=alt.StrokeDash("kind:N", scale=_scale(spec.curves, "dash"), legend=None)
         ),
@@ -162,7 +176,7 @@ def _curves(spec: Spec) -> VegaLite:
         layers.append(line.mark_rule(strokeDash=[6, 4], strokeWidth=1.2, color="var(--ink)"))
         layers.append(
             line.mark_text(align="left", baseline="bottom", dx=4, dy=-3, color="var(--ink)").encode(
-                x=alt.value(0), text="text:N"
+                x=alt.value(0), text=alt.Text("text:N")
             )
         )
     if spec.verticals:
@@ -171,7 +185,7 @@ def _curves(spec: Spec) -> VegaLite:
         layers.append(mark.mark_rule(strokeDash=[2, 3], strokeWidth=1.2, color="var(--ink)"))
         layers.append(
             mark.mark_text(align="left", baseline="top", dx=4, dy=3, color="var(--ink)").encode(
-                y=alt.value(0), text="text:N"
+                y=alt.value(0), text=alt.Text("text:N")
             )
         )
     return _finished(alt.layer(*layers, height=_HEIGHT, width="container"), data)
@@ -179,28 +193,29 @@ def _curves(spec: Spec) -> VegaLite:
 
 def _finished(chart: Any, data: dict[str, list[Row]]) -> VegaLite:
     """The specification of an altair chart over named data, in the page's colours and with the data in it."""
-    chart = (
-        chart.configure(
-            background="transparent",
-            font="inherit",
-            aria=False,
-            padding={"left": 2, "right": 12, "top": 6, "bottom": 2},
-        )
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor="var(--soft)",
-            titleColor="var(--soft)",
-            gridColor="var(--grid)",
-            domainColor="var(--grid)",
-            tickColor="var(--grid)",
-            labelFontSize=11,
-            titleFontSize=11,
-            titleFontWeight="normal",
-        )
-    )
     spec: VegaLite = chart.to_dict(validate=False)
     # The page says which library draws it; a schema's address would be the only one in it.
     del spec["$schema"]
+    # Here rather than by altair's methods, each of which copies the whole chart.
+    spec["config"] = {
+        "background": "transparent",
+        "font": "inherit",
+        "aria": False,
+        "padding": {"left": 2, "right": 12, "top": 6, "bottom": 2},
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": "var(--soft)",
+            "titleColor": "var(--soft)",
+            "gridColor": "var(--grid)",
+            "domainColor": "var(--grid)",
+            "tickColor": "var(--grid)",
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            # Labels are as wide as the page's font makes them, which is not the one that they are measured in.
+            "titlePadding": 10,
+        },
+    }
     # Added as it is: altair takes a third of a second to look through the values of one chart.
     spec["datasets"] = data
     return spec

@@ -1,113 +1,125 @@
 """The fingerprint of a run in plain words: name and value of everything that was read about the machine."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from isthmus.record import Device, Host, Link, Run, format_bytes, format_rate, format_seconds
+from isthmus.language import say
+from isthmus.record import Device, Host, Link, Run, format_rate, format_seconds, near_bytes
 
-__all__ = ["facts"]
+__all__ = ["Fact", "facts"]
 
 
-def facts(run: Run) -> list[tuple[str, str]]:
+class Fact(NamedTuple):
+    """A name and its value; `foreign` where the run file worded it, in English."""
+
+    name: str
+    value: str
+    foreign: bool = False
+
+
+def facts(run: Run) -> list[Fact]:
     """What is known, in reading order; what could not be read is left out."""
-    found = [*_device(run.fingerprint.device), *_host(run.fingerprint.host), *_run(run)]
-    return [(name, value) for name, value in found if value]
+    fingerprint = run.fingerprint
+    found = [*_device(fingerprint.device), *_conditions(fingerprint.device), *_host(fingerprint.host), *_run(run)]
+    return [fact for fact in found if fact.value]
 
 
-def _device(device: Device) -> Iterator[tuple[str, str]]:
-    yield "Device", f"{device.name} ({device.spec})"
-    yield "Vendor", device.vendor
-    yield "Driver", ", ".join(filter(None, (device.driver_version, device.api_version)))
-    yield "Compute capability", device.compute_capability
-    yield "Device memory", _size(device.memory_bytes)
-    yield "Shares the host's memory", "yes" if device.shares_host_memory else ""
-    yield "Copy engines", _number(device.copy_engines)
-    yield "PCI address", device.pci_address
-    yield "Device's NUMA node", _number(device.numa_node)
+def _device(device: Device) -> Iterator[Fact]:
+    yield Fact(say("facts.device"), say("common.device", name=device.name, spec=device.spec))
+    yield Fact(say("facts.vendor"), device.vendor)
+    yield Fact(say("facts.driver"), _listed(device.driver_version, device.api_version))
+    yield Fact(say("facts.compute_capability"), device.compute_capability)
+    yield Fact(say("facts.device_memory"), _size(device.memory_bytes))
+    yield Fact(say("facts.shares_memory"), say("facts.yes") if device.shares_host_memory else "")
+    yield Fact(say("facts.copy_engines"), _number(device.copy_engines))
+    yield Fact(say("facts.pci_address"), device.pci_address)
+    yield Fact(say("facts.device_node"), _number(device.numa_node))
     if device.link:
         yield from _link(device.link)
+
+
+def _conditions(device: Device) -> Iterator[Fact]:
     for name, value in device.conditions.items():
-        yield name.replace("_", " ").capitalize(), value
+        yield Fact(name.replace("_", " ").capitalize(), value, foreign=True)
 
 
-def _link(link: Link) -> Iterator[tuple[str, str]]:
-    yield "Link, idle", _lanes(link.generation, link.width)
-    yield "Link, under load", _lanes(link.generation_under_load, link.width_under_load)
-    yield "Link, maximum", _lanes(link.max_generation, link.max_width)
+def _link(link: Link) -> Iterator[Fact]:
+    yield Fact(say("facts.link_idle"), _lanes(link.generation, link.width))
+    yield Fact(say("facts.link_loaded"), _lanes(link.generation_under_load, link.width_under_load))
+    yield Fact(say("facts.link_maximum"), _lanes(link.max_generation, link.max_width))
     rate = link.theoretical_bytes_per_second
-    yield "Theoretical rate", f"{format_rate(rate)} each way, after line coding, before packet headers" if rate else ""
-    yield "Link read through", link.source
+    yield Fact(say("facts.link_rate"), say("facts.link_rate_value", rate=format_rate(rate)) if rate else "")
+    yield Fact(say("facts.link_source"), link.source)
 
 
 def _lanes(generation: int | None, width: int | None) -> str:
     if generation is None and width is None:
         return ""
-    return f"PCIe generation {generation or 'unknown'} x{width or '?'}"
+    return say("surroundings.link", generation=generation or "?", width=width or "?")
 
 
-def _host(host: Host) -> Iterator[tuple[str, str]]:
-    yield "Host", ", ".join(filter(None, (host.name, host.distribution, f"Linux {host.kernel}" if host.kernel else "")))
+def _host(host: Host) -> Iterator[Fact]:
+    yield Fact(say("facts.host"), _listed(host.name, host.distribution, f"Linux {host.kernel}" if host.kernel else ""))
     cpu = host.cpu
-    yield "Processor", ", ".join(filter(None, (cpu.model, cpu.architecture)))
-    counts = [f"{cpu.logical} logical CPUs" if cpu.logical else "", f"{cpu.allowed} allowed" if cpu.allowed else ""]
-    counts += [f"{cpu.sockets} socket{'s' if cpu.sockets > 1 else ''}"] if cpu.sockets else []
-    yield "CPUs", ", ".join(filter(None, counts))
-    yield "Last-level cache", _size(cpu.last_level_cache_bytes or 0)
-    yield "Virtual machine", "" if cpu.hypervisor is None else "yes" if cpu.hypervisor else "no"
-    nodes = [f"node {node.id} ({f'CPUs {node.cpus}' if node.cpus else 'memory only'})" for node in host.numa_nodes]
-    yield "NUMA", ", ".join(nodes)
+    yield Fact(say("facts.processor"), _listed(cpu.model, cpu.architecture))
+    counts = [say("facts.logical", count=cpu.logical)] if cpu.logical else []
+    counts += [say("facts.allowed", count=cpu.allowed)] if cpu.allowed else []
+    counts += [say("facts.sockets", count=cpu.sockets)] if cpu.sockets else []
+    yield Fact(say("facts.cpus"), _listed(*counts))
+    yield Fact(say("facts.cache"), _size(cpu.last_level_cache_bytes or 0))
+    virtual = "" if cpu.hypervisor is None else say("facts.yes") if cpu.hypervisor else say("facts.no")
+    yield Fact(say("facts.virtual"), virtual)
+    nodes = [
+        say("facts.node", node=node.id, cpus=node.cpus) if node.cpus else say("facts.node_memory", node=node.id)
+        for node in host.numa_nodes
+    ]
+    yield Fact(say("facts.numa"), _listed(*nodes))
     memory = host.memory
-    yield "Host memory", _size(memory.total_bytes)
-    yield "Transparent huge pages", _huge_pages(host)
-    yield "Reserved huge pages", _number(memory.reserved_huge_pages or None)
+    yield Fact(say("facts.host_memory"), _size(memory.total_bytes))
+    yield Fact(say("facts.huge_pages"), _huge_pages(host))
+    yield Fact(say("facts.reserved_huge_pages"), _number(memory.reserved_huge_pages or None))
     limits = host.limits
-    yield "Limit on locked memory", _size(limits.locked_memory_bytes)
-    yield "Container", limits.container
-    yield "Container's memory limit", _size(limits.container_memory_bytes)
-    yield "Container's CPU limit", f"{limits.container_cpus:g} CPUs" if limits.container_cpus else ""
-    yield "IOMMU", host.iommu
-    yield "Confidential computing", host.confidential
+    yield Fact(say("facts.locked_memory"), _size(limits.locked_memory_bytes))
+    yield Fact(say("facts.container"), limits.container)
+    yield Fact(say("facts.container_memory"), _size(limits.container_memory_bytes))
+    cpus = say("facts.container_cpus_value", cpus=limits.container_cpus) if limits.container_cpus else ""
+    yield Fact(say("facts.container_cpus"), cpus)
+    yield Fact(say("facts.iommu"), host.iommu, foreign=True)
+    yield Fact(say("facts.confidential"), host.confidential, foreign=True)
 
 
 def _huge_pages(host: Host) -> str:
     memory = host.memory
     if not memory.transparent_huge_pages:
         return ""
-    size = f" of {_size(memory.huge_page_bytes)}" if memory.huge_page_bytes else ""
-    defrag = f", defrag {memory.transparent_huge_page_defrag}" if memory.transparent_huge_page_defrag else ""
-    return f"{memory.transparent_huge_pages}{size}{defrag}"
+    setting = memory.transparent_huge_pages
+    if memory.huge_page_bytes:
+        setting = say("facts.huge_page_size", setting=setting, size=_size(memory.huge_page_bytes))
+    defrag = f"defrag {memory.transparent_huge_page_defrag}" if memory.transparent_huge_page_defrag else ""
+    return _listed(setting, defrag)
 
 
-def _run(run: Run) -> Iterator[tuple[str, str]]:
+def _run(run: Run) -> Iterator[Fact]:
     placement = run.end.placement if run.end else None
     if placement:
-        where = "not bound" if placement.bound_node is None else f"bound to NUMA node {placement.bound_node}"
-        yield "Threads and memory", ", ".join(filter(None, (where, placement.cpus and f"CPUs {placement.cpus}")))
-        yield "Placement", placement.note
-    yield "Measured", run.created
-    yield "Duration", format_seconds(run.end.seconds) if run.end else ""
-    yield (
-        "Versions",
-        ", ".join(
-            filter(
-                None,
-                (
-                    f"Isthmus {run.fingerprint.isthmus_version}",
-                    run.fingerprint.python_version and f"Python {run.fingerprint.python_version}",
-                ),
-            )
-        ),
-    )
+        node = placement.bound_node
+        where = say("facts.not_bound") if node is None else say("facts.bound", node=node)
+        cpus = say("facts.on_cpus", cpus=placement.cpus) if placement.cpus else ""
+        yield Fact(say("facts.placement"), _listed(where, cpus))
+        yield Fact(say("facts.placement_note"), placement.note, foreign=True)
+    yield Fact(say("facts.measured"), run.created)
+    yield Fact(say("facts.duration"), format_seconds(run.end.seconds) if run.end else "")
+    python = run.fingerprint.python_version
+    versions = _listed(f"Isthmus {run.fingerprint.isthmus_version}", f"Python {python}" if python else "")
+    yield Fact(say("facts.versions"), versions)
+
+
+def _listed(*words: str) -> str:
+    return say("common.comma").join(filter(None, words))
 
 
 def _size(count: int | None) -> str:
-    """Binary units with three digits where the size is not round, as sizes of memory seldom are."""
-    if not count:
-        return ""
-    exact = format_bytes(count)
-    if len(exact) <= len("1023 KiB"):
-        return exact
-    power = min((count.bit_length() - 1) // 10, 4)
-    return f"{count / (1 << 10 * power):.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+    return near_bytes(count) if count else ""
 
 
 def _number(value: int | None) -> str:

@@ -2,44 +2,25 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from isthmus.language import can_say, say
 from isthmus.model import Counted, Mechanism, Touches, Unit, counted_passes, mechanisms, touches, unit_words
-from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
+from isthmus.record import Faults, Interval, Migrations, Run, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
-from isthmus.report.labels import run_label, run_title
-from isthmus.report.managed_labels import MISSING
+from isthmus.report.labels import run_label
+from isthmus.report.managed_labels import of_run
 from isthmus.report.palette import numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
+from isthmus.report.states import missing
 
 __all__ = ["granularity_parts"]
 
-_UNITS_NOTE = (
-    "Counters: what the driver reported through CUPTI of pages that were touched or prefetched alone. Timing: up to "
-    "which distance from such a page others had come along, so that touching them does not wait. What the driver adds: "
-    "the largest part that it completes once more than half is in use. There, waits: time of one touch of a page that "
-    "is there, and of one that has to be fetched; of the device each with a sixteenth of the launch and of waiting for "
-    "its end."
-)
-_SIZES_NOTE = (
-    "Migrations that the driver reported, by size and cause. User: explicit prefetch. Coherence: a fault. Prefetch: "
-    "what the driver added of its own accord. Alignment: the largest power of two that divides all their addresses in "
-    "the array. Faults: as reported, in groups that were handled together; at least so many where fewer groups "
-    "than migrations by faults were reported."
-)
-_TOUCHES_NOTE = (
-    "Time of one touch. Neighbours: at a distance from pages that were brought over just before. Grown: the last page "
-    "of a part of which the first nine sixteenths were touched. Stride: touches in turn of pages that are all on the "
-    "other side."
-)
-_TITLES = {
-    "counted_device_touches": "the device touches in turn",
-    "counted_device_sweep": "the device touches all at once",
-    "counted_host_touches": "the CPU touches in turn",
-    "counted_prefetch": "prefetch",
-}
+# As CUPTI names them.
 _CAUSES = ("user", "coherence", "prefetch", "eviction", "access_counters", "unknown")
 _KINDS = ("neighbours", "grown", "stride")
+# Columns of the table of units that hold words.
+_WORDS = ("counters", "timing", "agree")
 
 
 def granularity_parts(runs: Sequence[Run]) -> list[Part]:
@@ -54,16 +35,21 @@ def _units_part(runs: Sequence[Run]) -> Part | None:
         found = mechanisms(run)
         if not found:
             continue
-        names = ("counters", "timing", "agree", "there", "waits")
-        columns = tuple(Column(name, name, run_label(runs, index), prose=name in names[:3]) for name in names)
+        columns = tuple(
+            Column(name, name, run_label(runs, index), prose=key in _WORDS)
+            for key in (*_WORDS, "there", "waits")
+            for name in [say(f"granularity_report.column_{key}")]
+        )
         rows = tuple(Row(each.name, _unit_cells(each)) for each in found)
-        title = "How much moves at a time" + (f", {run_title(runs, index)}" if len(runs) > 1 else "")
-        grids.append(Grid(title, columns, (Group("", rows),), corner="Pages move by"))
-    return Part("How much moves at a time", _UNITS_NOTE, grids=tuple(grids)) if grids else None
+        title = of_run(say("granularity_report.units_title"), runs, index)
+        grids.append(Grid(title, columns, (Group("", rows),), corner=say("granularity_report.corner")))
+    if not grids:
+        return None
+    return Part(say("granularity_report.units_title"), say("granularity_report.units_note"), grids=tuple(grids))
 
 
 def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
-    agreement = {"yes": "yes", "no": "no", "cannot tell": "-"}[mechanism.agreement]
+    agreement = "-" if mechanism.agreement == "cannot tell" else say(f"granularity_report.agree_{mechanism.agreement}")
     return (
         _unit_cell(mechanism.counted),
         _unit_cell(mechanism.timed),
@@ -74,18 +60,24 @@ def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
 
 
 def _unit_cell(unit: Unit | None) -> Cell:
-    return MISSING if unit is None else Cell(unit_words(unit), detail=unit.why)
+    return missing() if unit is None else Cell(unit_words(unit), detail=unit.why)
 
 
 def _time_cell(seconds: Interval | None) -> Cell:
-    return MISSING if seconds is None else time_cell(seconds)
+    return missing() if seconds is None else time_cell(seconds)
 
 
 def _pass_title(each: Counted) -> str:
     case = each.case
-    way = f", {case.direction.upper()}" if case.direction else ""
-    parts = f"a page every {format_bytes(case.stride_bytes)}" if case.stride_bytes else "all of it"
-    return f"{_TITLES.get(case.method, case.method)}, {parts}{way}"
+    key = f"granularity_report.pass_{case.method}"
+    what = say(key) if can_say(key) else case.method
+    if case.stride_bytes:
+        pages = say("granularity_report.pages_every", stride=format_bytes(case.stride_bytes))
+    else:
+        pages = say("granularity_report.pages_all")
+    if not case.direction:
+        return say("granularity_report.pass", what=what, pages=pages)
+    return say("granularity_report.pass_way", what=what, pages=pages, way=case.direction.upper())
 
 
 def _sizes_part(runs: Sequence[Run]) -> Part | None:
@@ -94,24 +86,42 @@ def _sizes_part(runs: Sequence[Run]) -> Part | None:
         passes = counted_passes(run)
         if not passes:
             continue
-        last = f", {run_title(runs, index)}" if len(runs) > 1 else ""
-        names = ("count", "share of bytes, %", "alignment")
-        columns = tuple(Column(name.replace(" ", "\n", 1), name, run_label(runs, index)) for name in names)
+        label = run_label(runs, index)
+        columns = tuple(
+            Column(say(f"granularity_report.heading_{key}"), say(f"granularity_report.column_{key}"), label)
+            for key in ("count", "share", "alignment")
+        )
         groups = tuple(Group(_pass_title(each), tuple(_size_rows(each))) for each in passes)
-        grids.append(Grid(f"Migrations by size and cause{last}", columns, groups, corner="Size, cause"))
-        charts += [_size_chart(each, last) for each in passes if len(each.case.migrations) > 1]
+        title = of_run(say("granularity_report.sizes_grid"), runs, index)
+        grids.append(Grid(title, columns, groups, corner=say("granularity_report.sizes_corner")))
+        charts += [
+            _size_chart(each, of_run(_pass_title(each), runs, index))
+            for each in passes
+            if len(each.case.migrations) > 1
+        ]
     if not grids:
         return None
-    legend = tuple(LegendEntry(cause, numbered_look(place)) for place, cause in enumerate(_CAUSES)) if charts else ()
-    return Part("Sizes of migrations", _SIZES_NOTE, tuple(charts), legend, tuple(grids), page_only=True)
+    return Part(
+        say("granularity_report.sizes_title"),
+        say("granularity_report.sizes_note"),
+        tuple(charts),
+        tuple(LegendEntry(cause, numbered_look(place)) for place, cause in enumerate(_CAUSES)) if charts else (),
+        tuple(grids),
+        page_only=True,
+    )
 
 
 def _size_rows(each: Counted) -> Iterator[Row]:
     total = sum(one.bytes * one.count for one in each.case.migrations)
     for one in each.case.migrations:
-        away = "" if one.direction == each.case.direction else f", {one.direction.upper()}"
+        is_own = one.direction == each.case.direction
         yield Row(
-            f"{format_bytes(one.bytes)}, {one.cause}{away}",
+            say(
+                "granularity_report.size_cause" if is_own else "granularity_report.size_cause_way",
+                size=format_bytes(one.bytes),
+                cause=one.cause,
+                way=one.direction.upper(),
+            ),
             (
                 Cell(str(one.count)),
                 Cell(f"{100 * one.bytes * one.count / total:.1f}" if total else "0"),
@@ -120,7 +130,7 @@ def _size_rows(each: Counted) -> Iterator[Row]:
         )
     for fault in each.case.faults:
         count = Cell(_faults_words(each, fault))
-        yield Row(f"faults of the {'CPU' if fault.side == 'host' else 'device'}", (count, MISSING, MISSING))
+        yield Row(say(f"granularity.mechanism_{fault.side}"), (count, missing(), missing()))
 
 
 def _faults_words(each: Counted, fault: Faults) -> str:
@@ -130,57 +140,76 @@ def _faults_words(each: Counted, fault: Faults) -> str:
         for one in each.case.migrations
         if one.cause == "coherence" and one.direction == ("d2h" if fault.side == "host" else "h2d")
     )
-    words = str(fault.count) if fault.groups == fault.count else f"{fault.count} in {fault.groups} groups"
-    return f"at least {words}" if fault.groups < moved else words
+    words = str(fault.count)
+    if fault.groups != fault.count:
+        words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
+    return say("granularity_report.at_least", faults=words) if fault.groups < moved else words
 
 
-def _size_chart(each: Counted, last: str) -> Chart:
+def _size_chart(each: Counted, title: str) -> Chart:
     curves = []
     for place, cause in enumerate(_CAUSES):
         rows = tuple(
-            chart.row(
-                cause, one.bytes, one.count, one.count, one.count, size=format_bytes(one.bytes), way=one.direction
-            )
+            _size_row(cause, one)
             for one in each.case.migrations
             if one.cause == cause and one.direction == each.case.direction
         )
         if rows:
             curves.append(Drawn(cause, numbered_look(place), rows))
-    title = f"{_pass_title(each)}{last}"
-    spec = curves_chart(curves, Axis("size of a migration", labels="bytes"), Axis("migrations"))
-    return Chart(title, f"Number of migrations by size, {title}; its figures are in the tables.", spec)
+    size, count = say("granularity_report.sizes_axis"), say("granularity_report.count_axis")
+    spec = curves_chart(curves, Axis(size, labels="bytes"), Axis(count))
+    return Chart(title, say("granularity_report.sizes_label", title=title), spec)
+
+
+def _size_row(cause: str, one: Migrations) -> chart.Row:
+    told = {
+        say("granularity_report.told_size"): format_bytes(one.bytes),
+        say("granularity_report.told_way"): one.direction.upper(),
+    }
+    return chart.row(cause, one.bytes, one.count, one.count, one.count, **told)
 
 
 def _touches_part(runs: Sequence[Run]) -> Part | None:
-    charts = []
-    for index, run in enumerate(runs):
-        last = f", {run_title(runs, index)}" if len(runs) > 1 else ""
-        charts += [made for each in touches(run) if (made := _touches_chart(each, last))]
+    charts = [
+        made
+        for index, run in enumerate(runs)
+        for each in touches(run)
+        if (made := _touches_chart(each, of_run(_touches_title(each), runs, index)))
+    ]
     if not charts:
         return None
-    legend = tuple(LegendEntry(name, numbered_look(place)) for place, name in enumerate(_KINDS))
-    return Part("Time of a touch", _TOUCHES_NOTE, tuple(charts), legend)
+    legend = tuple(
+        LegendEntry(say(f"granularity_report.kind_{kind}"), numbered_look(place)) for place, kind in enumerate(_KINDS)
+    )
+    note = say("granularity_report.touches_note")
+    return Part(say("granularity_report.touches_title"), note, tuple(charts), legend)
 
 
-def _touches_chart(of: Touches, last: str) -> Chart | None:
+def _touches_title(of: Touches) -> str:
+    return say(f"granularity_report.mover_{of.mover}", way=of.direction.upper())
+
+
+def _touches_chart(of: Touches, title: str) -> Chart | None:
     kinds: Mapping[str, Mapping[int, Interval]] = dict(zip(_KINDS, (of.neighbour, of.grown, of.stride), strict=True))
-    curves = [
-        Drawn(name, numbered_look(place), rows)
-        for place, name in enumerate(_KINDS)
-        if (rows := tuple(_touch_rows(name, kinds[name])))
-    ]
+    curves = []
+    for place, kind in enumerate(_KINDS):
+        name = say(f"granularity_report.kind_{kind}")
+        if rows := tuple(_touch_rows(name, kinds[kind])):
+            curves.append(Drawn(name, numbered_look(place), rows))
     if not curves:
         return None
-    movers = {"device": "touches of the device", "host": "touches of the CPU", "prefetch": "prefetched pages"}
-    title = f"{movers[of.mover]}, {of.direction.upper()}{last}"
-    rules = [(of.there.median, "a page that is there")] if of.there else []
-    axis = Axis("distance, part or stride", labels="bytes")
-    spec = curves_chart(curves, axis, Axis("time of a touch", labels="seconds"), rules=rules)
-    return Chart(title, f"Time of a touch, {title}; what it tells is in the table of units.", spec)
+    rules = [(of.there.median, say("granularity_report.rule_there"))] if of.there else []
+    span, time = say("granularity_report.span_axis"), say("granularity_report.touch_axis")
+    spec = curves_chart(curves, Axis(span, labels="bytes"), Axis(time, labels="seconds"), rules=rules)
+    return Chart(title, say("granularity_report.touches_label", title=title), spec)
 
 
 def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]:
     """By span; a distance of nothing has no place on the axis and is the chart's rule."""
     for span, seconds in times.items():
         if span:
-            yield chart.row(name, span, *seconds, span=format_bytes(span), time=format_seconds(seconds.median))
+            told = {
+                say("granularity_report.told_span"): format_bytes(span),
+                say("labels.told_time"): format_seconds(seconds.median),
+            }
+            yield chart.row(name, span, seconds.median, seconds.low, seconds.high, **told)

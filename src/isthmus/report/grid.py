@@ -53,12 +53,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Grid:
-    """One table; `corner` says what the row headings are."""
+    """One table; `corner` says what the row headings are, and is empty for sizes, which say so themselves."""
 
     title: str
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
-    corner: str = "Size"
+    corner: str = ""
 
 
 def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False, detail: str = "") -> Cell:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from isthmus.model import MEMORY_NAMES, Curve, describe_device
+from isthmus.language import can_say, say
+from isthmus.model import MEMORY_KINDS, Curve, describe_device, memory_label
 from isthmus.record import Run
 
 __all__ = [
@@ -13,94 +14,55 @@ __all__ = [
     "kind_heading",
     "kind_label",
     "kind_rank",
+    "of_run",
     "run_label",
     "run_title",
 ]
 
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
-_DIRECTION_TITLES = {
-    "h2d": "Host to device (H2D)",
-    "d2h": "Device to host (D2H)",
-    "both": "Both ways at once (rates are sums)",
-    "peer": "Device to device",
-}
-# Up to three short lines each, so that a column is no wider than its figures.
-_HEADINGS = {
-    "pageable": "page-\nable",
-    "pageable_huge": "pageable\nhuge",
-    "pinned_portable": "pinned\nportable",
-    "write_combined": "write-\ncombined",
-    "registered": "regis-\ntered",
-    "registered_huge": "regis-\ntered\nhuge",
-    "touched_registered": "touched\nregis-\ntered",
-    "touched_registered_huge": "touched\nreg.\nhuge",
-    "managed_prefetch": "managed\nprefetch",
-    "device_pitched": "device\npitched",
-    "device_array": "device\narray",
-    "device_pool": "device\npool",
-    "device_pool_cold": "device\npool\ncold",
-}
-_NAMES = {
-    "pageable_huge": "pageable, huge pages",
-    "pinned_portable": "pinned, portable",
-    "write_combined": "write-combined",
-    "registered_huge": "registered, huge pages",
-    "touched_registered": "touched, registered",
-    "touched_registered_huge": "touched, registered, huge",
-    "staging": "staging buffer",
-    "staged": "staged pageable",
-    "managed_prefetch": "managed, prefetched",
-    "device_pitched": "device, pitched",
-    "device_array": "device array",
-    "device_pool": "device pool, warm",
-    "device_pool_cold": "device pool, cold",
-}
 # How the bandwidth experiment moves these kinds, where nothing else is said.
 _USUAL_METHODS = {"mapped": "kernel", "managed": "prefetch"}
-_MOVED_HEADINGS = {"mapped": "mapped\nkernel", "managed": "managed\nprefetch"}
-_MOVED_NAMES = {"mapped": "mapped, by kernel", "managed": "managed, prefetched"}
 
 
 def kind_heading(kind: str) -> str:
     """A memory kind as a column heading of up to three short lines."""
-    return _HEADINGS.get(kind, kind.replace("_", "\n", 1))
+    return _said(f"memory.heading_{kind}") or kind.replace("_", "\n", 1)
 
 
 def kind_label(kind: str) -> str:
     """A memory kind in a legend or a cell of a table."""
-    return _NAMES.get(kind, kind.replace("_", " "))
+    return memory_label(kind)
 
 
 def direction_title(direction: str) -> str:
     """The direction as a heading; for both ways it says that rates are sums."""
-    return _DIRECTION_TITLES.get(direction, direction)
+    return _said(f"labels.direction_{direction}") or direction
 
 
 def kind_rank(kind: str) -> int:
     """Place of a memory kind in tables and charts."""
-    order = list(MEMORY_NAMES)
-    return order.index(kind) if kind in order else len(order)
+    return MEMORY_KINDS.index(kind) if kind in MEMORY_KINDS else len(MEMORY_KINDS)
 
 
 def heading(curve: Curve) -> str:
     """The curve as a column heading of up to three lines; the method is said where the kind does not imply it."""
-    text = _MOVED_HEADINGS.get(curve.host_memory) or kind_heading(curve.host_memory)
+    text = _said(f"memory.moved_heading_{curve.host_memory}") or kind_heading(curve.host_memory)
     if curve.method == "duplex":
         return f"{text}\n{curve.direction.upper()}"
     if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
         text += f"\n{curve.method}"
-    return text if curve.alignment_bytes is None else f"{text}\nat {curve.alignment_bytes} B"
+    return text if curve.alignment_bytes is None else f"{text}\n{say('labels.aligned', count=curve.alignment_bytes)}"
 
 
 def curve_name(curve: Curve) -> str:
     """The curve in a legend or a cell of a table."""
-    text = _MOVED_NAMES.get(curve.host_memory) or kind_label(curve.host_memory)
+    text = _said(f"memory.moved_label_{curve.host_memory}") or kind_label(curve.host_memory)
     if curve.method == "duplex":
         return f"{text}, {curve.direction.upper()}"
     if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
         text += f", {curve.method}"
-    return text if curve.alignment_bytes is None else f"{text}, at {curve.alignment_bytes} B"
+    return text if curve.alignment_bytes is None else f"{text}, {say('labels.aligned', count=curve.alignment_bytes)}"
 
 
 def run_label(runs: Sequence[Run], index: int) -> str:
@@ -114,4 +76,15 @@ def run_title(runs: Sequence[Run], index: int) -> str:
     """Run and device in words, led by the letter that stands for them where there are several."""
     run = runs[index]
     letter = run_label(runs, index)
-    return f"{letter + ': ' if letter else ''}{describe_device(run)}, run {run.run}"
+    title = say("labels.run", device=describe_device(run), run=run.run)
+    return f"{letter}: {title}" if letter else title
+
+
+def of_run(title: str, runs: Sequence[Run], index: int) -> str:
+    """The title, with the run where there are several."""
+    return title if len(runs) == 1 else say("labels.of_run", title=title, run=run_title(runs, index))
+
+
+def _said(key: str) -> str:
+    """The text, or nothing for what only newer versions know."""
+    return say(key) if can_say(key) else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say
 from isthmus.model import movements
 from isthmus.record import Run
 from isthmus.report.granularity import granularity_parts
@@ -11,15 +12,6 @@ from isthmus.report.managed_times import phases_part, times_part
 from isthmus.report.section import Section
 
 __all__ = ["section"]
-
-_INTRO = (
-    "The CPU initialises an array of doubles; the device adds a constant to its leading part, or to one double in "
-    "every so many bytes; the CPU adds all of it up, which is checked. Timed are copy in with computing, and copy out "
-    "with adding up; before, all of the array is on the host. Copy all, copy touched: explicit copies to device memory "
-    "and back. On demand: managed memory, whose pages go to who touches them. Prefetch, read-mostly, prefer device, "
-    "accessed-by: the same with that call. Mapped: pinned memory that the kernel works on over the link. System: "
-    "ordinary memory likewise."
-)
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -35,4 +27,15 @@ def section(runs: Sequence[Run]) -> Section | None:
         *granularity_parts(runs),
     ]
     shown = tuple(part for part in parts if part)
-    return Section("managed", "Explicit and automatic data movement", _INTRO, shown) if shown else None
+    if not shown:
+        return None
+    # What is told of units alone is no figure of such a pass over an array.
+    caveats = ("managed_report.caveat_work", "managed_report.caveat_fits", "managed_report.caveat_paper")
+    return Section(
+        "managed",
+        say("managed_report.title"),
+        say("managed_report.intro"),
+        shown,
+        question=say("managed_report.question"),
+        caveats=tuple(map(say, caveats)) if found else (),
+    )

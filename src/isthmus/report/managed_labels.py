@@ -2,31 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.language import say
 from isthmus.model import ManagedWay, Movement
 from isthmus.record import Run, format_bytes
-from isthmus.report.grid import Cell
-from isthmus.report.labels import run_label
+from isthmus.report.labels import kind_label, run_label, run_title
 from isthmus.report.palette import Look, look, numbered_look
 
-__all__ = ["MISSING", "Source", "movement_title", "place_label", "way_label", "way_look"]
-
-MISSING = Cell("-", state="missing", detail="not measured")
+__all__ = ["Source", "movement_title", "of_run", "place_label", "way_label", "way_look"]
 
 # The index of a run, and what it measured.
 Source = tuple[int, Movement]
 
-_LABELS = {
-    "explicit_whole": "copy all",
-    "explicit_touched": "copy touched",
-    "managed": "on demand",
-    "prefetch_whole": "prefetch all",
-    "prefetch_touched": "prefetch touched",
-    "read_mostly": "read-mostly",
-    "prefer_device": "prefer device",
-    "accessed_by": "accessed-by",
-    "mapped": "mapped",
-    "system": "system",
-}
 # Kinds of memory keep their look where one way stands for them.
 _LOOKS: Mapping[ManagedWay, Look] = {
     ManagedWay("explicit_whole", "pageable"): look("pageable"),
@@ -46,8 +32,7 @@ _LOOKS: Mapping[ManagedWay, Look] = {
 
 def way_label(way: ManagedWay) -> str:
     """``copy all, pinned``; of ways that managed memory alone has the way: ``on demand``."""
-    label = _LABELS[way.method]
-    return f"{label}, {way.memory}" if way.method.startswith("explicit") else label
+    return say(f"managed_report.label_{way.method}", memory=kind_label(way.memory))
 
 
 def way_look(way: ManagedWay) -> Look:
@@ -65,3 +50,8 @@ def movement_title(runs: Sequence[Run], source: Source) -> str:
     index, movement = source
     label = run_label(runs, index)
     return format_bytes(movement.bytes) + (f": {label}" if label else "")
+
+
+def of_run(title: str, runs: Sequence[Run], index: int) -> str:
+    """The title, with the run where there are several."""
+    return say("managed_report.of_run", title=title, run=run_title(runs, index)) if len(runs) > 1 else title

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.language import say
 from isthmus.model import (
+    ON_DEMAND,
     PAPER_BOTH_RATIO,
     PAPER_PERCENT,
     PAPER_STRIDE,
@@ -21,27 +23,14 @@ from isthmus.model import (
 )
 from isthmus.record import Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
-from isthmus.report.labels import run_title
-from isthmus.report.managed_labels import MISSING, Source, movement_title, way_label
+from isthmus.report.labels import kind_label, run_title
+from isthmus.report.managed_labels import Source, movement_title, way_label
 from isthmus.report.section import Part
+from isthmus.report.states import missing
 
 __all__ = ["paper_part", "thresholds_part", "whole_part"]
 
-_THRESHOLDS_NOTE = (
-    "Up to which share (≤) and from which stride on (≥) a way beats copying the whole array, from pageable and from "
-    "pinned memory. Never and always: in the whole range measured. ?: this run cannot tell."
-)
-_WHOLE_NOTE = (
-    "In: copy in and the device's computing. Out: copy out and the CPU's adding up. The paper prints ratios; "
-    "its explicit way copies from pageable memory."
-)
-_PAPER_NOTE = "IPSJ SIG Technical Report 2020-HPC-177 No. 13: 8 GiB, Tesla V100, PCI Express 3.0, OpenACC."
-_PAPER_RATIOS = {
-    "copy all, pageable": 1.0,
-    "on demand": PAPER_WHOLE_RATIO,
-    "both (managed, with directives)": PAPER_BOTH_RATIO,
-}
-_PATTERNS: Mapping[Pattern, str] = {"percent": "share", "stride": "stride"}
+_PATTERNS: tuple[Pattern, ...] = ("percent", "stride")
 
 
 def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
@@ -56,16 +45,20 @@ def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None
             for each in overtakings(movement, known_within)
         }
         if answers:
-            grids.append(_thresholds_grid(f"Thresholds, {movement_title(runs, chosen[0])}", answers))
-    return Part("Where a way beats copying the whole array", _THRESHOLDS_NOTE, grids=tuple(grids)) if grids else None
+            title = say("managed_report.thresholds_grid", array=movement_title(runs, chosen[0]))
+            grids.append(_thresholds_grid(title, answers))
+    if not grids:
+        return None
+    return Part(say("managed_report.thresholds_title"), say("managed_report.thresholds_note"), grids=tuple(grids))
 
 
 def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, ManagedWay], Overtaking]) -> Grid:
     keys = [(pattern, incumbent) for pattern in _PATTERNS for incumbent in WHOLE_COPIES]
     columns = tuple(
-        Column(f"{name}\n{incumbent.memory}", f"{name}, against {incumbent.memory}")
-        for name in _PATTERNS.values()
-        for incumbent in WHOLE_COPIES
+        Column(f"{name}\n{memory}", say("managed_report.against", what=name, memory=memory))
+        for name, memory in (
+            (say(f"managed_report.pattern_{pattern}"), kind_label(incumbent.memory)) for pattern, incumbent in keys
+        )
     )
     rows = [
         Row(
@@ -75,15 +68,16 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
         for way in dict.fromkeys(way for _, _, way in answers)
     ]
     paper = Row(
-        "on demand",
-        (Cell(f"≤ {PAPER_PERCENT} %"), MISSING, Cell(f"≥ {format_bytes(PAPER_STRIDE)}"), MISSING),
+        way_label(ON_DEMAND),
+        (Cell(f"≤ {PAPER_PERCENT} %"), missing(), Cell(f"≥ {format_bytes(PAPER_STRIDE)}"), missing()),
     )
-    return Grid(title, columns, (Group("", tuple(rows)), Group("the paper's, on a V100", (paper,))), corner="Way")
+    groups = (Group("", tuple(rows)), Group(say("managed_report.papers"), (paper,)))
+    return Grid(title, columns, groups, corner=say("managed_report.way"))
 
 
 def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
     if answer is None:
-        return MISSING
+        return missing()
     threshold = answer.threshold
     words = managed_answer(pattern, threshold)
     match threshold.state:
@@ -93,26 +87,32 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
         case "cannot_tell":
             return Cell("?", state="missing", detail=words)
         case _:
-            text = threshold.state
+            text = say(f"managed_report.state_{threshold.state}")
     return Cell(text, state="ok" if threshold.certain else "wide", detail=words)
 
 
 def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     """The paper's table of all of the array: both phases of every way, and the ratio to copying it from pageable."""
     columns = (
-        Column("total", "total"),
-        Column("in", "in"),
-        Column("out", "out"),
-        Column("times\ncopy all", "times copy all, pageable"),
+        *(Column(name, name) for name in map(say, ("managed_report.total", "managed_report.in", "managed_report.out"))),
+        Column(say("managed_report.ratio_heading"), say("managed_report.ratio")),
     )
+    published = {
+        way_label(WHOLE_COPIES[0]): 1.0,
+        way_label(ON_DEMAND): PAPER_WHOLE_RATIO,
+        say("managed_report.paper_both"): PAPER_BOTH_RATIO,
+    }
+    paper = tuple(Row(name, (*[missing()] * 3, Cell(f"{value:.2f}"))) for name, value in published.items())
     grids = []
     for index, movement in found:
         rows = _whole_rows(movement)
         if movement.pattern == "percent" and rows:
-            title = f"All of it touched, {movement_title(runs, (index, movement))}"
-            paper = tuple(Row(name, (*[MISSING] * 3, Cell(f"{value:.2f}"))) for name, value in _PAPER_RATIOS.items())
-            grids.append(Grid(title, columns, (Group("", rows), Group("the paper's, on a V100", paper)), corner="Way"))
-    return Part("All of the array touched", _WHOLE_NOTE, grids=tuple(grids)) if grids else None
+            title = say("managed_report.whole_grid", array=movement_title(runs, (index, movement)))
+            groups = (Group("", rows), Group(say("managed_report.papers"), paper))
+            grids.append(Grid(title, columns, groups, corner=say("managed_report.way")))
+    if not grids:
+        return None
+    return Part(say("managed_report.whole_title"), say("managed_report.whole_note"), grids=tuple(grids))
 
 
 def _whole_rows(movement: Movement) -> tuple[Row, ...]:
@@ -121,7 +121,7 @@ def _whole_rows(movement: Movement) -> tuple[Row, ...]:
     for way, points in movement.curves.items():
         point = points.get(100)
         if point:
-            against = MISSING
+            against = missing()
             if plain:
                 against = Cell("1.00") if point is plain else interval_cell(ratio(point.seconds, plain.seconds))
             cells = time_cell(point.seconds, wide=not point.converged), time_cell(point.into), time_cell(point.out)
@@ -133,15 +133,16 @@ def paper_part(runs: Sequence[Run]) -> Part | None:
     """The paper's figures one by one, and why this machine's are others, as far as its own figures say."""
     columns = (
         Column("V100", "V100"),
-        Column("here", "here", prose=True),
-        Column("what the figures say", "what the figures say", prose=True),
+        *(Column(name, name, prose=True) for name in map(say, ("managed_report.here", "managed_report.why"))),
     )
     grids = [
-        Grid(run_title(runs, index), columns, (Group("", tuple(map(_paper_row, rows))),), corner="Figure")
+        Grid(run_title(runs, index), columns, (Group("", tuple(map(_paper_row, rows))),), say("managed_report.figure"))
         for index, run in enumerate(runs)
         if (rows := paper_figures(run))
     ]
-    return Part("What changed since the paper's V100", _PAPER_NOTE, grids=tuple(grids)) if grids else None
+    if not grids:
+        return None
+    return Part(say("managed_report.paper_title"), say("managed_report.paper_note"), grids=tuple(grids))
 
 
 def _paper_row(figure: PaperFigure) -> Row:

@@ -2,29 +2,33 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say
 from isthmus.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement
 from isthmus.record import Interval, Run, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
-from isthmus.report.managed_labels import MISSING, Source, movement_title, place_label, way_label
+from isthmus.report.managed_labels import Source, movement_title, place_label, way_label
 from isthmus.report.section import Part
+from isthmus.report.states import failed, missing, skipped
 
 __all__ = ["phases_part", "times_part"]
-
-_TITLES = {"percent": "Leading part touched", "stride": "One double touched in every so many bytes"}
 
 
 def times_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     """Both phases together: ways down, shares or strides across."""
-    note = "Median time of both phases together with half of its 95 % interval; the phases on hovering."
     grids = tuple(_grid(runs, source, [("", "seconds")]) for source in found)
-    return Part("Times", note, grids=grids) if grids else None
+    if not grids:
+        return None
+    return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
 
 
 def phases_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     """Both phases apart."""
-    note = "In: copy in and the device's computing. Out: copy out and the CPU's adding up."
-    grids = tuple(_grid(runs, source, [("in", "into"), ("out", "out")]) for source in found)
-    return Part("Times of the phases", note, grids=grids, page_only=True) if grids else None
+    phases = [(say("managed_report.in"), "into"), (say("managed_report.out"), "out")]
+    grids = tuple(_grid(runs, source, phases) for source in found)
+    if not grids:
+        return None
+    title, note = say("managed_report.phases_title"), say("managed_report.phases_note")
+    return Part(title, note, grids=grids, page_only=True)
 
 
 def _grid(runs: Sequence[Run], source: Source, phases: Sequence[tuple[str, str]]) -> Grid:
@@ -45,20 +49,21 @@ def _grid(runs: Sequence[Run], source: Source, phases: Sequence[tuple[str, str]]
         )
         for title, name in phases
     )
-    return Grid(f"{_TITLES[movement.pattern]}, {movement_title(runs, source)}", columns, groups, corner="Way")
+    title = say(f"managed_report.times_{movement.pattern}", array=movement_title(runs, source))
+    return Grid(title, columns, groups, corner=say("managed_report.way"))
 
 
 def _cell(movement: Movement, way: ManagedWay, place: int, name: str) -> Cell:
     if place in movement.failed.get(way, ()):
-        return Cell("failed", state="failed", detail="the array added up to something else")
+        return failed(say("managed_report.wrong"))
     point = movement.curves.get(way, {}).get(place)
     if point is None:
         why = movement.skipped.get(way, {}).get(place)
-        return Cell("skipped", state="skipped", detail=why) if why else MISSING
+        return skipped(why) if why else missing()
     seconds: Interval = getattr(point, name)
     return time_cell(seconds, wide=name == "seconds" and not point.converged, detail=_told(point))
 
 
 def _told(point: ManagedPoint) -> str:
     into, out = format_seconds(point.into.median), format_seconds(point.out.median)
-    return f"in {into}, out {out}, {len(point.samples)} samples"
+    return say("managed_report.cell", into=into, out=out, count=len(point.samples))

@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from isthmus.model import findings, verdict
+from isthmus.language import say, sentences
+from isthmus.model import Conclusions, Finding, conclude
 from isthmus.record import Run
-from isthmus.report.bandwidth_grid import grids
 from isthmus.report.facts import facts
 from isthmus.report.grid import Cell, Column, Grid, Group
 from isthmus.report.labels import run_title
 from isthmus.report.section import Section
 from isthmus.report.sections import sections
-from isthmus.report.skips import skip_groups
+from isthmus.report.skips import skip_groups, skip_line
+from isthmus.report.summary import Summary, summarise
 
 __all__ = ["write"]
 
@@ -22,48 +23,74 @@ def write(runs: Sequence[Run], out: TextIO) -> None:
 
 
 def _lines(runs: Sequence[Run]) -> Iterator[str]:
-    yield "# Data movement between host and device"
-    for sentence in verdict(runs).split("\n"):
-        yield from ("", _text(sentence))
-    for index, run in enumerate(runs):
-        yield from ("", f"## Findings: {_text(run_title(runs, index))}", "")
-        for finding in findings(run):
-            parts = [f"**{finding.severity}**: {_text(finding.sentence)}"]
-            parts += [f"*Why:* {_text(finding.cause)}"] if finding.cause else []
-            parts += [f"*Do:* {_text(finding.fix)}"] if finding.fix else []
-            yield f"- {' '.join(parts)}"
-    tables = grids(runs)
-    for grid in tables:
-        yield from _table(grid, "##")
-    if tables:
-        yield from ("", f"{_MARKS} {_BANDWIDTH_LEGEND}")
+    yield f"# {say('page.heading')}"
+    concluded = [conclude(run) for run in runs]
+    titles = [_text(run_title(runs, index)) for index in range(len(runs))]
+    for title, found in zip(titles, concluded, strict=True):
+        yield from _summary(summarise(found), title)
     for section in sections(runs):
-        yield from _section(section)
-    for index, run in enumerate(runs):
-        groups = skip_groups(run)
-        if groups:
-            yield from ("", f"## Skipped: {_text(run_title(runs, index))}", "")
+        yield from _section(section, concluded, titles)
+    for title, run in zip(titles, runs, strict=True):
+        if groups := skip_groups(run):
+            yield from ("", f"## {say('labels.of_run', title=say('page.skipped'), run=title)}", "")
         for group in groups:
-            yield f"- {_text(group.what)} ({group.cases}): {_text(group.reason)}"
-    for index, run in enumerate(runs):
-        yield from ("", f"## Machine: {_text(run_title(runs, index))}", "", "| | |", "|---|---|")
-        for name, value in facts(run):
-            yield f"| {_text(name)} | {_text(value)} |"
+            yield f"- {_text(skip_line(group))}"
+    for title, run, found in zip(titles, runs, concluded, strict=True):
+        yield from ("", f"## {say('labels.of_run', title=say('page.machine'), run=title)}", "")
+        yield from map(_finding, found.whole.findings)
+        yield from ("", "| | |", "|---|---|")
+        for fact in facts(run):
+            yield f"| {_text(fact.name)} | {_text(fact.value)} |"
 
 
-_MARKS = "Medians ± half of their 95 % interval; `~` instead of ±: wider than the run aimed at."
-_BANDWIDTH_LEGEND = "Time is until completion, on the host's clock. GB = 1e9 bytes."
+def _summary(summary: Summary, title: str) -> Iterator[str]:
+    yield from ("", f"## {title}")
+    for text, told in ((say("page.incomplete"), not summary.complete), (say("page.unreliable"), not summary.reliable)):
+        if told:
+            yield from ("", f"**{text}**")
+    if summary.nothing:
+        yield from ("", _text(summary.nothing))
+    for heading, entries in (
+        (say("page.does"), summary.does),
+        (say("page.advice"), summary.advice),
+        (say("page.wrong"), (*summary.troubles, *summary.more)),
+    ):
+        if entries:
+            yield from ("", f"### {heading}", "")
+        for entry in entries:
+            severity = f"**{say(f'page.severity_{entry.severity}')}**: " if entry.topic else ""
+            yield f"- {severity}{_text(entry.text)}"
 
 
-def _section(section: Section) -> Iterator[str]:
-    if not section.has_grids:
-        return
-    yield from ("", f"## {_text(section.title)}", "", _text(section.intro), "", _MARKS)
+def _section(section: Section, concluded: Sequence[Conclusions], titles: Sequence[str]) -> Iterator[str]:
+    yield from ("", f"## {_text(section.title)}")
+    if section.question:
+        yield from ("", f"*{_text(section.question)}*")
+    for title, found in zip(titles, concluded, strict=True):
+        if answer := found.of(section.name).takeaway:
+            text = _text(sentences([answer.does, answer.advice]))
+            yield from ("", text if len(titles) == 1 else say("labels.of_run", title=f"**{title}**", run=text))
+    if section.has_grids:
+        yield from ("", _text(section.intro), "", _text(say("page.marks")))
     for part in (part for part in section.parts if not part.page_only):
         for grid in part.grids:
             yield from _table(grid, "###")
         if part.grids and part.note:
             yield from ("", _text(part.note))
+    for title, found in zip(titles, concluded, strict=True):
+        if known := found.of(section.name).findings:
+            what = say("page.findings")
+            yield from ("", f"### {what if len(titles) == 1 else say('labels.of_run', title=what, run=title)}", "")
+            yield from map(_finding, known)
+    if section.caveats:
+        yield from ("", f"### {say('page.caveats')}", "", *(f"- {_text(caveat)}" for caveat in section.caveats))
+
+
+def _finding(finding: Finding) -> str:
+    parts = [f"**{say(f'page.severity_{finding.severity}')}**: {_text(finding.sentence)}"]
+    parts += [f"*{say('page.why')}:* {_text(finding.cause)}"] if finding.cause else []
+    parts += [f"*{say('page.do')}:* {_text(finding.fix)}"] if finding.fix else []
+    return f"- {' '.join(parts)}"
 
 
 def _table(grid: Grid, level: str) -> Iterator[str]:
@@ -75,7 +102,7 @@ def _table(grid: Grid, level: str) -> Iterator[str]:
 
 
 def _rows(grid: Grid, group: Group) -> Iterator[str]:
-    corner = "" if grid.corner == "Size" else f"{_text(grid.corner)} "
+    corner = f"{_text(grid.corner)} " if grid.corner else ""
     yield f"| {corner}| {' | '.join(_head(column) for column in grid.columns)} |"
     yield f"|---:|{''.join('---|' if column.prose else '---:|' for column in grid.columns)}"
     for row in group.rows:

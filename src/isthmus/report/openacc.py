@@ -1,8 +1,8 @@
 """The section on OpenACC programs: the paper's table of ways, parts of arrays, stencils, each beside the paper's."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model import (
     OPENACC_WAYS,
     PUBLISHED_STENCIL_RATIOS,
@@ -17,36 +17,11 @@ from isthmus.record import Interval, Metric, Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.report.labels import run_label
 from isthmus.report.section import Part, Section
+from isthmus.report.states import missing
 
 __all__ = ["section"]
 
-_INTRO = (
-    "Programs in C++ with OpenACC (examples/openacc), written anew from IPSJ HPC-177-13. Explicit: data directives "
-    "copy whole arrays. Automatic: no data directives, managed memory, whose pages the driver moves. Both: directives "
-    "in a program built in the compiler's managed mode, which nvc++ alone has. Native: the explicit program's work "
-    "by this package's own calls. The paper's figures are of a V100 behind PCI Express 3.0 with PGI 19.10, 8 GiB. "
-)
-_WAYS_NOTE = (
-    "The device adds to all of an array that the CPU has filled, and the CPU sums it. In: copy in and compute; out: "
-    "copy back and sum. Of managed memory the copies are faults within either."
-)
-_PARTS_NOTE = (
-    "The device adds to the leading part of the array, or to one double in each stride. Times are of both phases "
-    "together; the ratio is automatic over explicit, below 1 where managed memory is faster."
-)
-_STENCIL_NOTE = (
-    "Four-point Laplacian, 20 iterations, one process with the tall half of a square, its own neighbour on either "
-    "side. CPU pack: explicit copies the whole array out and in. Pages of managed memory move within the "
-    "phase that touches them, computing included. The paper's ratios are of two processes; the exchange between "
-    "them counts in none."
-)
-_MISSING = Cell("-", state="missing", detail="not measured")
-_STENCIL_PHASES: Sequence[tuple[Metric, str]] = (
-    ("compute_seconds", "compute"),
-    ("pack_seconds", "pack"),
-    ("copy_seconds", "copies"),
-    ("unpack_seconds", "unpack"),
-)
+_STENCIL_PHASES: Sequence[Metric] = ("compute_seconds", "pack_seconds", "copy_seconds", "unpack_seconds")
 
 _Works = Sequence[tuple[int, OpenaccWork]]
 
@@ -60,9 +35,22 @@ def section(runs: Sequence[Run]) -> Section | None:
         _stencil_part(runs, [(index, work) for index, found in works for work in found if work.program == "stencil"]),
     ]
     compilers = dict.fromkeys(work.compiler for _, found in works for work in found if work.compiler)
-    built = f"Built by {', '.join(compilers)}." if compilers else ""
+    built = say("openacc_report.built", compilers=enumerated(list(compilers))) if compilers else ""
     shown = tuple(part for part in parts if part)
-    return Section("openacc", "OpenACC programs", (_INTRO + built).strip(), shown) if shown else None
+    if not shown:
+        return None
+    return Section(
+        "openacc",
+        say("openacc_report.title"),
+        sentences([say("openacc_report.intro"), built]),
+        shown,
+        question=say("openacc_report.question"),
+        caveats=(
+            say("openacc_report.caveat_exchange"),
+            say("openacc_report.caveat_pages"),
+            say("openacc_report.caveat_paper"),
+        ),
+    )
 
 
 def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
@@ -75,21 +63,35 @@ def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
         for index, work in works
         if len(work.ways) > 1
     ]
-    columns = _columns(("in", "in"), ("out", "out"), ("total", "total"), ("over\nexplicit", "over explicit"))
-    columns += (Column("paper", "over explicit in the paper"),)
-    grid = Grid("The whole array, each way", columns, tuple(groups), corner="Way")
-    return Part("Directives, managed memory, or both", _WAYS_NOTE, grids=(grid,)) if groups else None
+    if not groups:
+        return None
+    columns = (
+        *_columns("in", "out", "total"),
+        _over(),
+        Column(say("openacc_report.paper"), say("openacc_report.paper_over")),
+    )
+    grid = Grid(say("openacc_report.ways_grid"), columns, tuple(groups), corner=say("openacc_report.way"))
+    return Part(say("openacc_report.ways_title"), say("openacc_report.ways_note"), grids=(grid,))
+
+
+def _over() -> Column:
+    return Column(say("openacc_report.over_heading"), say("openacc_report.over"))
 
 
 def _way_row(work: OpenaccWork, way: str) -> Row:
     time = work.ways.get(way)
     if time is None:
-        detail = "needs nvc++ -gpu=managed" if way == "both" and not work.has_managed_mode else "not measured"
-        return Row(way, (replace(_MISSING, detail=detail),) * 4 + (_published_way(way),))
+        needs = way == "both" and not work.has_managed_mode
+        cell = missing(say("openacc_report.needs_nvcpp") if needs else "")
+        return Row(_way_label(way), (cell,) * 4 + (_published_way(way),))
     phases = [
-        time_cell(time.phases[name]) if name in time.phases else _MISSING for name in ("in_seconds", "out_seconds")
+        time_cell(time.phases[name]) if name in time.phases else missing() for name in ("in_seconds", "out_seconds")
     ]
-    return Row(way, (*phases, _time(time), _ratio(work.ratio(way)), _published_way(way)))
+    return Row(_way_label(way), (*phases, _time(time), _ratio(work.ratio(way)), _published_way(way)))
+
+
+def _way_label(way: str) -> str:
+    return say(f"openacc_report.way_{way}")
 
 
 def _published_way(way: str) -> Cell:
@@ -104,38 +106,51 @@ def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
     def cells(work: OpenaccWork) -> tuple[Cell, ...]:
         return (*(_time(work.ways.get(way)) for way in OPENACC_WAYS), _ratio(work.ratio("automatic")))
 
-    columns = _columns(*((way, way) for way in OPENACC_WAYS), ("auto /\nexplicit", "automatic over explicit"))
     groups = _groups(
         runs, works, lambda work: format_bytes(work.bytes), lambda work: [Row(openacc_part_label(work), cells(work))]
     )
-    grid = Grid("Parts of an array", columns, groups, corner="Touched")
-    return Part("Arrays touched in part", _PARTS_NOTE, grids=(grid,)) if groups else None
+    if not groups:
+        return None
+    columns = (
+        *(Column(_way_label(way), _way_label(way)) for way in OPENACC_WAYS),
+        Column(say("openacc_report.ratio_heading"), say("openacc_report.ratio")),
+    )
+    grid = Grid(say("openacc_report.parts_grid"), columns, groups, corner=say("openacc_report.touched"))
+    return Part(say("openacc_report.parts_title"), say("openacc_report.parts_note"), grids=(grid,))
 
 
 def _stencil_part(runs: Sequence[Run], works: _Works) -> Part | None:
     def rows(work: OpenaccWork) -> list[Row]:
         published = PUBLISHED_STENCIL_RATIOS.get(work.pack, {})
         theirs = " / ".join(f"{factor:.3g}" for factor in published.values())
+        sides = say("openacc_report.sides", sides=enumerated(list(map(str, published)))) if published else ""
         return [
             Row(
-                way,
+                _way_label(way),
                 (
-                    *(time_cell(time.phases[name]) if name in time.phases else _MISSING for name, _ in _STENCIL_PHASES),
+                    *(time_cell(time.phases[name]) if name in time.phases else missing() for name in _STENCIL_PHASES),
                     _time(time),
                     _ratio(work.ratio(way)),
-                    Cell(theirs if way == "automatic" else "", detail="sides " + ", ".join(map(str, published))),
+                    Cell(theirs if way == "automatic" else "", detail=sides),
                 ),
             )
             for way, time in work.ways.items()
         ]
 
-    columns = _columns(
-        *((name, name) for _, name in _STENCIL_PHASES), ("total", "total"), ("over\nexplicit", "over explicit")
-    )
-    columns += (Column("paper\n30720 /\n61440", "over explicit in the paper, sides 30720 / 61440"),)
     groups = _groups(runs, works, openacc_part_label, rows)
-    grid = Grid("Stencils", columns, groups, corner="Way")
-    return Part("Stencils with a halo through host memory", _STENCIL_NOTE, grids=(grid,)) if groups else None
+    if not groups:
+        return None
+    sides = [str(side) for side in PUBLISHED_STENCIL_RATIOS["cpu"]]
+    columns = (
+        *_columns(*_STENCIL_PHASES, "total"),
+        _over(),
+        Column(
+            say("openacc_report.paper_sides_heading", sides=" /\n".join(sides)),
+            say("openacc_report.paper_sides", sides=" / ".join(sides)),
+        ),
+    )
+    grid = Grid(say("openacc_report.stencil_grid"), columns, groups, corner=say("openacc_report.way"))
+    return Part(say("openacc_report.stencil_title"), say("openacc_report.stencil_note"), grids=(grid,))
 
 
 def _groups(
@@ -153,20 +168,21 @@ def _groups(
 
 def _title(runs: Sequence[Run], index: int, what: str) -> str:
     label = run_label(runs, index)
-    return f"{what}, {label}" if label else what
+    return say("openacc_report.of_run", what=what, run=label) if label else what
 
 
-def _columns(*names: tuple[str, str]) -> tuple[Column, ...]:
-    return tuple(Column(heading, name) for heading, name in names)
+def _columns(*keys: str) -> tuple[Column, ...]:
+    names = [say(f"openacc_report.column_{key}") for key in keys]
+    return tuple(Column(name, name) for name in names)
 
 
 def _time(time: OpenaccTime | None) -> Cell:
     if time is None:
-        return _MISSING
-    return time_cell(
-        time.seconds, wide=not time.converged, detail=f"{time.samples} samples, {time.compiler or 'native'}"
-    )
+        return missing()
+    compiler = time.compiler or _way_label("native")
+    detail = say("openacc_report.samples", count=time.samples, compiler=compiler)
+    return time_cell(time.seconds, wide=not time.converged, detail=detail)
 
 
 def _ratio(value: Interval | None) -> Cell:
-    return _MISSING if value is None else interval_cell(value)
+    return missing() if value is None else interval_cell(value)

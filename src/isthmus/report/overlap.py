@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say, sentences
 from isthmus.record import Run
 from isthmus.report.overlap_best import best_part
 from isthmus.report.overlap_charts import chart_parts
@@ -12,14 +13,6 @@ from isthmus.report.overlap_timeline import timeline_parts
 from isthmus.report.section import Section
 
 __all__ = ["section"]
-
-_INTRO = (
-    "Data goes to the device, is worked on, and comes back, in equal chunks that streams take turns with; staged "
-    "pageable memory goes through page-locked memory, a thread for each stream. Each sample is the time from the first "
-    "call until all results are back, on the host's clock. The bound is what it would take if every stage ran at the "
-    "speed that it has alone and all of them at once: for n chunks (in + work + out) / n + (n - 1) / n x the longest "
-    "of the three. "
-)
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -33,5 +26,13 @@ def section(runs: Sequence[Run]) -> Section | None:
         *timeline_parts(runs, everything),
     ]
     shown = tuple(part for part in parts if part)
-    work = f"Work is given by its time alone, as a multiple of that of {base_words(everything)} alone."
-    return Section("overlap", "Overlap", _INTRO + work, shown) if shown else None
+    if not shown:
+        return None
+    return Section(
+        "overlap",
+        say("overlap_report.title"),
+        sentences([say("overlap_report.intro"), say("overlap_report.intro_work", base=base_words(everything))]),
+        shown,
+        say("overlap_report.question"),
+        (say("overlap_report.caveat_work"), say("overlap_report.caveat_bound")),
+    )

@@ -2,19 +2,16 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say, sentences
 from isthmus.model import way_words
 from isthmus.record import Run, format_bytes, format_seconds
-from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.report.grid import Cell, Grid, Group, Row, time_cell
 from isthmus.report.labels import kind_label, run_label
-from isthmus.report.overlap_sources import MISSING, Source, base_words, ratio_cell, work_label
+from isthmus.report.overlap_sources import Source, base_words, columns, ratio_cell, work_multiple
 from isthmus.report.section import Part
+from isthmus.report.states import missing
 
 __all__ = ["best_part"]
-
-_NOTE = (
-    "Best: chunks on streams of the fastest pipeline. Serial: one chunk, one stage after the other. Share: the "
-    "bound over the time, 100 % where nothing is left to gain. Alone: the fastest way measured, whole or in chunks."
-)
 
 
 def best_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part | None:
@@ -30,23 +27,13 @@ def best_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part | None:
             )
             for kind in dict.fromkeys(source.overlap.host_memory for source in of_size)
         ]
-        columns = [Column(heading, name) for heading, name in _COLUMNS]
-        grids.append(Grid(f"Best pipelines, {format_bytes(size)}", tuple(columns), tuple(groups), corner="Work"))
-    note = f"{_NOTE} Work: its time alone as a multiple of {base_words(everything)}."
-    return Part("Best chunks and streams", note, grids=tuple(grids)) if grids else None
+        title = say("overlap_report.best_grid", size=format_bytes(size))
+        grids.append(Grid(title, columns(_COLUMNS), tuple(groups), corner=say("overlap_report.corner_work")))
+    note = sentences([say("overlap_report.best_note"), say("overlap_report.best_work", base=base_words(everything))])
+    return Part(say("overlap_report.best"), note, grids=tuple(grids)) if grids else None
 
 
-_COLUMNS = (
-    ("best", "best"),
-    ("time", "time"),
-    ("serial", "serial"),
-    ("speed-\nup", "speed-up"),
-    ("bound", "bound"),
-    ("share\n%", "share, %"),
-    ("in\nalone", "in alone"),
-    ("work\nalone", "work alone"),
-    ("out\nalone", "out alone"),
-)
+_COLUMNS = ("best", "time", "serial", "speedup", "bound", "share", "in_alone", "work_alone", "out_alone")
 
 
 def _row(runs: Sequence[Run], source: Source) -> Row:
@@ -56,15 +43,15 @@ def _row(runs: Sequence[Run], source: Source) -> Row:
     way = way_words(overlap.host_memory, best.chunks, best.streams)
     serial = overlap.serial
     cells = (
-        Cell(f"{best.chunks} on {best.streams}", detail=way),
-        time_cell(best.seconds, wide=not best.converged, detail=f"{best.samples} samples"),
-        time_cell(serial.seconds, wide=not serial.converged) if serial else MISSING,
+        Cell(say("overlap_report.chunks_on", chunks=best.chunks, streams=best.streams), detail=way),
+        time_cell(best.seconds, wide=not best.converged, detail=say("overlap_report.samples", count=best.samples)),
+        time_cell(serial.seconds, wide=not serial.converged) if serial else missing(),
         ratio_cell(source, best.speedup),
-        Cell(format_seconds(best.bound.median)) if best.bound else MISSING,
+        Cell(format_seconds(best.bound.median)) if best.bound else missing(),
         ratio_cell(source, best.share, 100.0),
         *(
-            Cell(format_seconds(alone.median)) if (alone := overlap.alone.get(stage)) else MISSING
+            Cell(format_seconds(alone.median)) if (alone := overlap.alone.get(stage)) else missing()
             for stage in ("in", "work", "out")
         ),
     )
-    return Row(f"{work_label(overlap).removeprefix('work ')}{' ' + label if label else ''}", cells)
+    return Row(f"{work_multiple(overlap)}{' ' + label if label else ''}", cells)

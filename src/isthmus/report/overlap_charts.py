@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from isthmus.language import say
 from isthmus.model import Overlap, PipelinePoint
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
-from isthmus.report.labels import kind_label, run_title
-from isthmus.report.overlap_sources import Source, case_labels, streams_label, work_label
+from isthmus.report.labels import kind_label
+from isthmus.report.overlap_sources import Source, case_labels, of_run, streams_label, work_label
 from isthmus.report.palette import Look, numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
 
 __all__ = ["chart_parts"]
 
-_BOUND = "bound"
 # Solid grey, which none of the first five numbers of streams has.
 _BOUND_LOOK = numbered_look(5)
-_CHUNKS = "chunks"
 
 
 def chart_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]:
@@ -29,11 +28,16 @@ def _speedup_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
     chosen = [source for source in everything if source.is_main]
     counts = sorted({streams for source in chosen for _, streams in source.overlap.points})
     looks = {streams_label(count): numbered_look(place) for place, count in enumerate(counts)}
-    charts = tuple(_chart(runs, source, "Speed-up", _speedup_curves(source.overlap, looks)) for source in chosen)
+    charts = tuple(
+        _chart(runs, source, "overlap_report.speedup_label", _speedup_curves(source.overlap, looks))
+        for source in chosen
+    )
     drawn = tuple(each for each in charts if each)
-    legend = tuple(LegendEntry(name, look) for name, look in {**looks, _BOUND: _BOUND_LOOK}.items())
-    note = "How many times as fast as one stage after the other; the bound is that of stages that run at once."
-    return Part("Speed-up against chunks", note, drawn, legend if drawn else ())
+    legend = tuple(
+        LegendEntry(name, look) for name, look in {**looks, say("overlap_report.bound"): _BOUND_LOOK}.items()
+    )
+    note = say("overlap_report.speedup_note")
+    return Part(say("overlap_report.speedup_part"), note, drawn, legend if drawn else ())
 
 
 def _share_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
@@ -45,27 +49,25 @@ def _share_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
     drawn = []
     for group in groups.values():
         curves = [curve for source in group for curve in _share_curves(source.overlap, labels, looks)]
-        if each := _chart(runs, group[0], "Share of the bound", curves, rule=(100.0, _BOUND)):
+        if each := _chart(runs, group[0], "overlap_report.share_label", curves, (100.0, say("overlap_report.bound"))):
             drawn.append(each)
     legend = tuple(LegendEntry(name, look) for name, look in looks.items())
-    note = "For each amount of work the number of streams with the fastest pipeline."
-    return Part("Share of the bound against chunks", note, tuple(drawn), legend if drawn else ())
+    note = say("overlap_report.share_note")
+    return Part(say("overlap_report.share_part"), note, tuple(drawn), legend if drawn else ())
 
 
 def _chart(
-    runs: Sequence[Run], source: Source, what: str, curves: Sequence[Drawn], rule: tuple[float, str] | None = None
+    runs: Sequence[Run], source: Source, label: str, curves: Sequence[Drawn], rule: tuple[float, str] | None = None
 ) -> Chart | None:
     points = [row for curve in curves for row in curve.rows]
     if not points:
         return None
     overlap = source.overlap
-    title = f"{kind_label(overlap.host_memory)}, {format_bytes(overlap.bytes)}"
-    title += "" if rule else f", {work_label(overlap)}"
-    if len(runs) > 1:
-        title += f": {run_title(runs, source.index)}"
-    axis = Axis("share of the bound, %" if rule else "times as fast", scale="linear")
-    spec = curves_chart(curves, Axis(_CHUNKS), axis, rules=[rule] if rule else [])
-    return Chart(title, f"{what} against chunks, {title}; its figures are in the tables.", spec)
+    named = [kind_label(overlap.host_memory), format_bytes(overlap.bytes), *([] if rule else [work_label(overlap)])]
+    title = of_run(runs, source.index, named)
+    axis = Axis(say("overlap_report.share_axis" if rule else "overlap_report.speedup_axis"), scale="linear")
+    spec = curves_chart(curves, Axis(say("overlap_report.chunks_axis")), axis, rules=[rule] if rule else [])
+    return Chart(title, say(label, title=title), spec)
 
 
 def _speedup_curves(overlap: Overlap, looks: dict[str, Look]) -> list[Drawn]:
@@ -75,13 +77,14 @@ def _speedup_curves(overlap: Overlap, looks: dict[str, Look]) -> list[Drawn]:
     ]
     serial = overlap.serial
     if serial:
+        bound_name = say("overlap_report.bound")
         bounds = {point.chunks: point.bound for point in overlap.points.values() if point.bound}
         rows = tuple(
-            chart.row(_BOUND, chunks, value, value, value, chunks=str(chunks), time=format_seconds(bound.median))
+            chart.row(bound_name, chunks, value, value, value, chunks=str(chunks), time=format_seconds(bound.median))
             for chunks, bound in sorted(bounds.items())
             if (value := serial.seconds.median / bound.median)
         )
-        curves.append(Drawn(_BOUND, _BOUND_LOOK, rows))
+        curves.append(Drawn(bound_name, _BOUND_LOOK, rows))
     return [curve for curve in curves if curve.rows]
 
 

@@ -2,20 +2,16 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say
 from isthmus.model import Exchange, exchanges, way_words
 from isthmus.record import Run, format_bytes, format_seconds
-from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.report.grid import Cell, Grid, Group, Row, time_cell
 from isthmus.report.labels import kind_label, kind_rank, run_label
-from isthmus.report.overlap_sources import MISSING
+from isthmus.report.overlap_sources import columns
 from isthmus.report.section import Part
+from isthmus.report.states import missing
 
 __all__ = ["exchange_part"]
-
-_NOTE = (
-    "Data goes in and comes out in chunks without any work. Ideal: neither direction slows the other. Hidden: how much "
-    "is saved of what the ideal saves; 100 % where both run at once, 0 % where they take turns, less where they hinder "
-    "each other."
-)
 
 
 def exchange_part(runs: Sequence[Run]) -> Part | None:
@@ -23,25 +19,17 @@ def exchange_part(runs: Sequence[Run]) -> Part | None:
     found = [(index, run, each) for index, run in enumerate(runs) for each in exchanges(run)]
     if not found:
         return None
-    columns = tuple(Column(heading, name) for heading, name in _COLUMNS)
     groups = []
     for size in sorted({each.bytes for _, _, each in found}):
         of_size = sorted((row for row in found if row[2].bytes == size), key=lambda row: kind_rank(row[2].host_memory))
         rows = tuple(_row(runs, index, run, each) for index, run, each in of_size)
-        groups.append(Group(f"{format_bytes(size)} each way", rows))
-    grid = Grid("Copies in and out at once", columns, tuple(groups), corner="Memory")
-    return Part("Both ways at once", _NOTE, grids=(grid,))
+        groups.append(Group(say("overlap_report.each_way", size=format_bytes(size)), rows))
+    title, corner = say("overlap_report.exchange_grid"), say("overlap_report.corner_memory")
+    grid = Grid(title, columns(_COLUMNS), tuple(groups), corner=corner)
+    return Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=(grid,))
 
 
-_COLUMNS = (
-    ("in\nalone", "in alone"),
-    ("out\nalone", "out alone"),
-    ("one by\none", "one by one"),
-    ("both at\nonce", "both at once"),
-    ("ideal", "ideal"),
-    ("hidden\n%", "hidden, %"),
-    ("copy\nengines", "copy engines, as the driver says"),
-)
+_COLUMNS = ("in_alone", "out_alone", "one_by_one", "at_once", "ideal", "hidden", "engines")
 
 
 def _row(runs: Sequence[Run], index: int, run: Run, each: Exchange) -> Row:
@@ -57,6 +45,6 @@ def _row(runs: Sequence[Run], index: int, run: Run, each: Exchange) -> Row:
         time_cell(each.seconds, wide=not each.converged, detail=way_words(each.host_memory, each.chunks, each.streams)),
         Cell(format_seconds(each.bound.median)),
         Cell(*hidden, state="wide" if wide else "ok"),
-        Cell(str(engines)) if engines else MISSING,
+        Cell(str(engines)) if engines else missing(),
     )
     return Row(f"{kind_label(each.host_memory)}{' ' + label if label else ''}", cells)

@@ -2,20 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from isthmus.language import say, sentences
 from isthmus.model import Overlap, PipelinePoint
 from isthmus.record import Run, format_bytes, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
 from isthmus.report.labels import kind_label, run_label
-from isthmus.report.overlap_sources import MISSING, Source, base_words, case_labels, ratio_cell, streams_label
+from isthmus.report.overlap_sources import Source, base_words, case_labels, joined, ratio_cell, streams_label
 from isthmus.report.section import Part
+from isthmus.report.states import failed, missing, skipped
 
 __all__ = ["share_parts"]
-
-_TITLE = "Share of the bound, by chunks and streams"
-_NOTE = (
-    "The bound over the time, in %: 100 is as fast as stages that run at once can be. Streams of staged memory "
-    "are threads."
-)
 
 
 def share_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]:
@@ -23,9 +19,11 @@ def share_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]
     labels = case_labels(everything)
     main = _grids(runs, [source for source in everything if source.is_main], labels)
     rest = _grids(runs, [source for source in everything if not source.is_main], labels)
-    note = f"{_NOTE} Work is a multiple of {base_words(everything)}."
-    parts = [Part(_TITLE, note, grids=main)] if main else []
-    return parts + ([Part(f"{_TITLE}: other work", grids=rest, page_only=True)] if rest else [])
+    note = sentences(
+        [say("overlap_report.shares_note"), say("overlap_report.shares_work", base=base_words(everything))]
+    )
+    parts = [Part(say("overlap_report.shares"), note, grids=main)] if main else []
+    return parts + ([Part(say("overlap_report.shares_other"), grids=rest, page_only=True)] if rest else [])
 
 
 def _grids(runs: Sequence[Run], chosen: Sequence[Source], labels: Mapping[float, str]) -> tuple[Grid, ...]:
@@ -48,8 +46,9 @@ def _grids(runs: Sequence[Run], chosen: Sequence[Source], labels: Mapping[float,
                 Row(str(count), tuple(_cell(of_run.get(index), count, streams) for streams, index in ways))
                 for count in chunks
             )
-            groups.append(Group(f"{kind_label(kind)}, {labels[ratio]}, %", rows))
-        grids.append(Grid(f"Share of the bound, {format_bytes(size)}", columns, tuple(groups), corner="Chunks"))
+            groups.append(Group(joined([kind_label(kind), labels[ratio], "%"]), rows))
+        title, corner = say("overlap_report.shares_grid", size=format_bytes(size)), say("overlap_report.corner_chunks")
+        grids.append(Grid(title, columns, tuple(groups), corner=corner))
     return tuple(grids)
 
 
@@ -59,18 +58,20 @@ def _all_ways(overlap: Overlap) -> Iterable[tuple[int, int]]:
 
 def _cell(source: Source | None, chunks: int, streams: int) -> Cell:
     if source is None:
-        return MISSING
+        return missing()
     way = chunks, streams
     if way in source.overlap.failed:
-        return Cell("failed", state="failed", detail="the results that came back were wrong")
+        return failed(say("overlap_report.failed_detail"))
     if way in source.overlap.skipped:
-        return Cell("skipped", state="skipped", detail=source.overlap.skipped[way])
+        return skipped(source.overlap.skipped[way])
     point = source.overlap.points.get(way)
     if point is None:
-        return MISSING
+        return missing()
     return ratio_cell(source, point.share, 100.0, detail=_told(point))
 
 
 def _told(point: PipelinePoint) -> str:
-    bound = f" where the bound is {format_seconds(point.bound.median)}" if point.bound else ""
-    return f"{format_seconds(point.seconds.median)}{bound}, {point.samples} samples"
+    time, samples = format_seconds(point.seconds.median), say("overlap_report.samples", count=point.samples)
+    if point.bound is None:
+        return joined([time, samples])
+    return say("overlap_report.told", time=time, bound=format_seconds(point.bound.median), samples=samples)

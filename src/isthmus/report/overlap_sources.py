@@ -3,14 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isthmus.language import enumerated, say
 from isthmus.model import Overlap, larger_overlaps, main_overlaps, memory_name, multiple_digits, overlaps
 from isthmus.record import Interval, Run
-from isthmus.report.grid import Cell, interval_cell
-from isthmus.report.labels import kind_rank
+from isthmus.report.grid import Cell, Column, interval_cell
+from isthmus.report.labels import kind_rank, run_title
+from isthmus.report.states import missing
 
-__all__ = ["MISSING", "Source", "base_words", "case_labels", "ratio_cell", "sources", "streams_label", "work_label"]
-
-MISSING = Cell("-", state="missing", detail="not measured")
+__all__ = [
+    "Source",
+    "base_words",
+    "case_labels",
+    "columns",
+    "joined",
+    "of_run",
+    "ratio_cell",
+    "sources",
+    "streams_label",
+    "work_label",
+    "work_multiple",
+]
 
 
 @dataclass(frozen=True)
@@ -39,8 +51,13 @@ def sources(runs: Sequence[Run]) -> list[Source]:
 
 def work_label(overlap: Overlap) -> str:
     """``work 0.31 x``, the work's time as a multiple of a copy's; ``work meant 0.3 x`` where it was not measured."""
-    meant = "meant " if overlap.work.multiple is None else ""
-    return f"work {meant}{multiple_digits(overlap.work)} x"
+    return say("overlap_report.work", multiple=work_multiple(overlap))
+
+
+def work_multiple(overlap: Overlap) -> str:
+    """``0.31 x``; ``meant 0.3 x`` where it was not measured."""
+    meant = overlap.work.multiple is None
+    return say("overlap_report.multiple_meant" if meant else "overlap_report.multiple", x=multiple_digits(overlap.work))
 
 
 def case_labels(everything: Sequence[Source]) -> dict[float, str]:
@@ -51,24 +68,46 @@ def case_labels(everything: Sequence[Source]) -> dict[float, str]:
     every = [label for found in labels.values() for label in found]
     # Two labels that read alike would draw two curves as one.
     is_clear = all(len(found) == 1 for found in labels.values()) and len(set(every)) == len(every)
-    return {ratio: labels[ratio].pop() if is_clear else f"work meant {ratio:g} x" for ratio in sorted(labels)}
+    return {ratio: labels[ratio].pop() if is_clear else _meant(ratio) for ratio in sorted(labels)}
+
+
+def _meant(ratio: float) -> str:
+    return say("overlap_report.work", multiple=say("overlap_report.multiple_meant", x=f"{ratio:g}"))
 
 
 def base_words(everything: Sequence[Source]) -> str:
     """``the slower copy of pinned memory``: what the work is given as a multiple of."""
     bases = dict.fromkeys(memory_name(base) for source in everything if (base := source.overlap.work.base))
-    return f"the slower copy of {' or '.join(bases)}" if bases else "the slower copy"
+    if not bases:
+        return say("overlap_report.base")
+    return say("overlap_report.base_of", memory=enumerated(list(bases), "or"))
 
 
 def streams_label(count: int) -> str:
     """``1 stream``, ``4 streams``."""
-    return f"{count} stream{'' if count == 1 else 's'}"
+    return say("overlap.streams", count=count)
+
+
+def joined(words: Sequence[str]) -> str:
+    """``pinned, 64 MiB, work 2 x``."""
+    return say("common.comma").join(words)
+
+
+def of_run(runs: Sequence[Run], index: int, words: Sequence[str]) -> str:
+    """What the words name, and of which run where there are several."""
+    title = joined(words)
+    return f"{title}: {run_title(runs, index)}" if len(runs) > 1 else title
+
+
+def columns(names: Sequence[str]) -> tuple[Column, ...]:
+    """Columns with a short heading of up to two lines and a whole name."""
+    return tuple(Column(say(f"overlap_report.heading_{name}"), say(f"overlap_report.column_{name}")) for name in names)
 
 
 def ratio_cell(source: Source, value: Interval | None, scale: float = 1.0, detail: str = "") -> Cell:
     """A quotient of two times, times `scale`."""
     if value is None:
-        return MISSING
+        return missing()
     # Two figures went into it, each known as well as the run aimed at.
     wide = value.relative_half_width > 2 * source.run.settings.target_relative_half_width
     return interval_cell(value, scale=scale, wide=wide, detail=detail)

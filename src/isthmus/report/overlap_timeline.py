@@ -2,28 +2,22 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say, sentences
 from isthmus.model import traced, way_words
 from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, Timeline
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.labels import kind_label, kind_rank, run_title
-from isthmus.report.overlap_sources import Source, work_label
+from isthmus.report.labels import kind_label, kind_rank
+from isthmus.report.overlap_sources import Source, columns, of_run, work_label
 from isthmus.report.palette import numbered_look
 from isthmus.report.section import Chart, Part
 
 __all__ = ["timeline_parts"]
 
-_LANES: dict[StageName, str] = {"in": "copy in", "work": "work", "out": "copy out"}
+_STAGES: tuple[StageName, ...] = ("in", "work", "out")
 _LETTERS = 60
 _IDLE = "."
-_TITLE = "Timelines"
-_NOTE = (
-    "A typical pass of the fastest pipeline of several chunks, with events of the device around every stage of every "
-    "chunk. A copy begins no earlier than the one before it of its kind ends, as on an engine that makes one at a "
-    "time. Bars of work begin where their stream came to it: kernels of several streams may share the device or wait "
-    "for each other, so these bars may overlap, and are a reconstruction."
-)
 
 
 def timeline_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]:
@@ -33,12 +27,10 @@ def timeline_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Pa
         return []
     cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
     charts = tuple(_chart(_title(runs, everything, index, case), case) for index, case in cases)
-    letters = (
-        "A digit is the last one of the number of the chunk that is under way, of several the one with most of that "
-        "time, a point nothing."
-    )
     grids = tuple(_grid(_title(runs, everything, index, case), case) for index, case in cases)
-    return [Part(_TITLE, _NOTE, charts), Part(_TITLE, f"{_NOTE} {letters}", grids=grids, text_only=True)]
+    title, note = say("overlap_report.timelines"), say("overlap_report.timelines_note")
+    lettered = sentences([note, say("overlap_report.timelines_letters")])
+    return [Part(title, note, charts), Part(title, lettered, grids=grids, text_only=True)]
 
 
 def _title(runs: Sequence[Run], everything: Sequence[Source], index: int, case: Case) -> str:
@@ -48,20 +40,20 @@ def _title(runs: Sequence[Run], everything: Sequence[Source], index: int, case: 
         for source in everything
         if (source.index, source.overlap.bytes, source.overlap.ratio) == (index, case.bytes, case.work_ratio)
     ]
-    title = ", ".join([kind_label(case.host_memory), format_bytes(case.bytes), way, *works[:1]])
-    return f"{title}: {run_title(runs, index)}" if len(runs) > 1 else title
+    return of_run(runs, index, [kind_label(case.host_memory), format_bytes(case.bytes), way, *works[:1]])
 
 
 def _chart(title: str, case: Case) -> Chart:
     lanes = tuple(
         Drawn(name, numbered_look(place), tuple(_bar(name, span) for span in case.spans if span.stage == stage))
-        for place, (stage, name) in enumerate(_LANES.items())
+        for place, (stage, name) in enumerate(_lanes().items())
     )
-    return Chart(
-        title,
-        f"Timeline of {title}: when each stage of each chunk was under way.",
-        Timeline(lanes, Axis("time since the first stage began", (0.0, _total(case)), "linear", "seconds")),
-    )
+    axis = Axis(say("overlap_report.timeline_axis"), (0.0, _total(case)), "linear", "seconds")
+    return Chart(title, say("overlap_report.timeline_label", title=title), Timeline(lanes, axis))
+
+
+def _lanes() -> dict[StageName, str]:
+    return {stage: say(f"overlap_report.lane_{stage}") for stage in _STAGES}
 
 
 def _bar(lane: str, span: Span) -> chart.Row:
@@ -76,12 +68,14 @@ def _total(case: Case) -> float:
 def _grid(title: str, case: Case) -> Grid:
     total = _total(case)
     rows = []
-    for stage, name in _LANES.items():
+    for stage, name in _lanes().items():
         spans = [span for span in case.spans if span.stage == stage]
         busy = _busy(spans) / total if total else 0.0
         rows.append(Row(name, (Cell(_letters(spans, total)), Cell(f"{100 * busy:.0f}"))))
-    columns = (Column(f"0 to {format_seconds(total)}", f"0 to {format_seconds(total)}"), Column("busy\n%", "busy, %"))
-    return Grid(f"Timeline: {title}", columns, (Group("", tuple(rows)),), corner="Stage")
+    span = say("common.range", low="0", high=format_seconds(total))
+    heads = (Column(span, span), *columns(["busy"]))
+    title, corner = say("overlap_report.timeline", title=title), say("overlap_report.corner_stage")
+    return Grid(title, heads, (Group("", tuple(rows)),), corner=corner)
 
 
 def _busy(spans: Sequence[Span]) -> float:

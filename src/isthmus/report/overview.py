@@ -1,8 +1,8 @@
 """What one looks for first: for every curve of a run where it settles, its latency and how steady it is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from isthmus.language import say
 from isthmus.model import (
     Curve,
     about_bytes,
@@ -11,69 +11,76 @@ from isthmus.model import (
     latency,
     link_rate,
     plateau,
+    spanned,
     steadiness,
     trend,
 )
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
-from isthmus.report.grid import decimals
-from isthmus.report.labels import DIRECTIONS, curve_name, kind_rank, run_label
+from isthmus.report.grid import Cell, Column, Grid, Group, Row, decimals
+from isthmus.report.labels import DIRECTIONS, curve_name, direction_title, kind_rank, run_label
 
-__all__ = ["Line", "overview"]
-
-
-@dataclass(frozen=True)
-class Line:
-    """One curve in words; empty where the run does not say."""
-
-    run: str
-    direction: str
-    name: str
-    kind: str
-    settles: str
-    interval: str
-    share: str
-    half: str
-    latency: str
-    spread: str
+__all__ = ["overview"]
 
 
-def overview(runs: Sequence[Run]) -> list[Line]:
-    """A line for each curve: by direction, then memory kind, then run."""
+def overview(runs: Sequence[Run]) -> Grid | None:
+    """A row for each curve: by direction, then memory kind, then run; None without any curve."""
     found = [
-        (DIRECTIONS.index(curve.direction), kind_rank(curve.host_memory), index, curve)
+        (kind_rank(curve.host_memory), index, curve)
         for index, run in enumerate(runs)
         for curve in bandwidth_curves(run)
         if curve.points and curve.metric == "host_seconds"
     ]
-    found.sort(key=lambda each: each[:3])
-    return [_line(runs[index], run_label(runs, index), curve) for _, _, index, curve in found]
-
-
-_ENDS = {
-    "rising": "still rising at {size}: {rate}",
-    "unsettled": "does not settle; {rate} at {size}",
-    "single": "{rate} at {size}",
-}
-
-
-def _line(run: Run, label: str, curve: Curve) -> Line:
-    settled = plateau(curve)
-    last = curve.points[-1]
-    rate = settled.rate if settled else last.rate
-    limit = link_rate(run, both=curve.direction == "both")
-    half = half_size(curve)
-    small, steady = latency(curve), steadiness(curve)
-    return Line(
-        run=label,
-        direction={"both": "both, sum"}.get(curve.direction, curve.direction.upper()),
-        name=curve_name(curve),
-        kind=curve.host_memory,
-        settles=f"{format_rate(rate.median)} from {format_bytes(settled.from_bytes)}"
-        if settled
-        else _ENDS[trend(curve)].format(rate=format_rate(rate.median), size=format_bytes(last.bytes)),
-        interval=" to ".join(f"{end / 1e9:.{decimals(end / 1e9)}f}" for end in (rate.low, rate.high)),
-        share=f"{100 * rate.median / limit:.0f} %" if limit else "",
-        half=f"{'at most ' if half.at_most else ''}{about_bytes(half.bytes)}" if half else "",
-        latency=format_seconds(small.median) if small else "",
-        spread=f"{steady.spread:.2f}" if steady else "",
+    found.sort(key=lambda each: each[:2])
+    groups = tuple(
+        Group(direction_title(direction), rows)
+        for direction in DIRECTIONS
+        if (rows := tuple(_row(runs, index, curve) for _, index, curve in found if curve.direction == direction))
     )
+    if not groups:
+        return None
+    headings = {
+        "settles": say("bandwidth_report.column_settles"),
+        "interval": say("bandwidth_report.column_interval"),
+        "share": say("bandwidth_report.column_share"),
+        "half": say("bandwidth_report.column_half"),
+        "latency": say("bandwidth_report.column_latency"),
+        "spread": say("bandwidth_report.column_spread"),
+    }
+    columns = tuple(Column(text, text, prose=name == "settles") for name, text in headings.items())
+    return Grid(say("bandwidth_report.glance_grid"), columns, groups, corner=say("bandwidth_report.corner_memory"))
+
+
+def _row(runs: Sequence[Run], index: int, curve: Curve) -> Row:
+    label = run_label(runs, index)
+    settled = plateau(curve)
+    rate = settled.rate if settled else curve.points[-1].rate
+    limit = link_rate(runs[index], both=curve.direction == "both")
+    half = half_size(curve)
+    half_text = about_bytes(half.bytes) if half else ""
+    small, steady = latency(curve), steadiness(curve)
+    digits = decimals(rate.median / 1e9)
+    cells = (
+        Cell(_ending(curve)),
+        Cell(spanned(*(f"{end / 1e9:.{digits}f}" for end in (rate.low, rate.high)))),
+        Cell(f"{100 * rate.median / limit:.0f} %" if limit else ""),
+        Cell(say("bandwidth_report.at_most", size=half_text) if half and half.at_most else half_text),
+        Cell(format_seconds(small.median) if small else ""),
+        Cell(f"{steady.spread:.2f}" if steady else ""),
+    )
+    return Row(f"{label}: {curve_name(curve)}" if label else curve_name(curve), cells)
+
+
+def _ending(curve: Curve) -> str:
+    """How the curve ends, in a few words."""
+    settled, last = plateau(curve), curve.points[-1]
+    if settled:
+        first = format_bytes(settled.from_bytes)
+        return say("bandwidth_report.settles", rate=format_rate(settled.rate.median), size=first)
+    rate, size = format_rate(last.rate.median), format_bytes(last.bytes)
+    match trend(curve):
+        case "rising":
+            return say("bandwidth_report.rising", rate=rate, size=size)
+        case "single":
+            return say("bandwidth_report.single", rate=rate, size=size)
+        case _:
+            return say("bandwidth_report.unsettled", rate=rate, size=size)

@@ -1,26 +1,37 @@
 """The part of a report that one experiment fills, as plain data: every format draws the same charts and tables."""
 
+import re
 from dataclasses import dataclass
 
 from isthmus.report.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.report.grid import Grid
 from isthmus.report.palette import Look
 
-__all__ = ["Chart", "LegendEntry", "Part", "Section"]
+__all__ = ["Chart", "LegendEntry", "Part", "Section", "chart_name"]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart with the words that name it; `label` says to those who cannot see it where its figures are."""
+    """One chart with the words that name it; `label` says to those who cannot see it where its figures are.
+
+    `name` is what the command line calls it, made by `chart_name`; it is the same in every language.
+    """
 
     title: str
     label: str
     spec: Spec | Stacks | Timeline | Tiles
+    name: str = ""
 
     @property
     def is_low(self) -> bool:
         """Whether it needs less height than curves do."""
         return isinstance(self.spec, Timeline)
+
+
+def chart_name(*parts: str) -> str:
+    """``bandwidth-rate-h2d`` of what tells a chart from all others: experiment, quantity, case, letter of the run."""
+    words = "-".join(part for part in parts if part)
+    return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
 
 @dataclass(frozen=True)
@@ -51,12 +62,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Section:
-    """All that a report shows of one experiment; `name` is the page's anchor, `intro` says what was measured."""
+    """All that a report shows of one experiment; `name` is the page's anchor, `intro` says what was measured.
+
+    `question` is what the experiment answers, in one sentence; `caveats` are what its figures cannot say.
+    """
 
     name: str
     title: str
     intro: str
     parts: tuple[Part, ...]
+    question: str = ""
+    caveats: tuple[str, ...] = ()
 
     @property
     def has_charts(self) -> bool:

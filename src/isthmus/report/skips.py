@@ -5,24 +5,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from isthmus.language import enumerated, say
+from isthmus.model import spanned
 from isthmus.record import Case, Run, format_bytes
 from isthmus.report.labels import DIRECTIONS, kind_rank
 
-__all__ = ["SkipGroup", "skip_groups"]
+__all__ = ["SkipGroup", "skip_groups", "skip_line"]
 
 # Sizes, threads, devices and directions tell cases apart and not reasons; an error's number, in parentheses, does.
 _OF_CASE = re.compile(r"(?<![\w.(-])\d[\d.,]*(?:\s?(?:bytes|B|[KMGT]i?B))?\b|\b(?:h2d|d2h|HtoD|DtoH)\b")
 _FEW_METHODS = 3
-_WAYS = {"h2d": "H2D", "d2h": "D2H", "both": "both", "peer": "device to device"}
 
 
 @dataclass(frozen=True)
 class SkipGroup:
-    """The cases that one reason kept from being measured, in words."""
+    """The cases that one reason kept from being measured, in words.
+
+    `reason` is the run file's own, in English; `varies` where it is the first of several that differ in numbers alone.
+    """
 
     reason: str
     what: str
     cases: str
+    varies: bool = False
 
 
 def skip_groups(run: Run) -> list[SkipGroup]:
@@ -32,14 +37,21 @@ def skip_groups(run: Run) -> list[SkipGroup]:
         if case.skipped:
             by_reason.setdefault((case.experiment, _OF_CASE.sub("#", case.note)), []).append(case)
     return [
-        SkipGroup(_reason(cases), _what(run, cases), "1 case" if len(cases) == 1 else f"{len(cases)} cases")
+        SkipGroup(
+            cases[0].note,
+            _what(run, cases),
+            say("common.cases", count=len(cases)),
+            len({case.note for case in cases}) > 1,
+        )
         for cases in sorted(by_reason.values(), key=lambda cases: -len(cases))
     ]
 
 
-def _reason(cases: list[Case]) -> str:
-    first = cases[0].note or "no reason given"
-    return first if len({case.note for case in cases}) == 1 else f"first: {first}"
+def skip_line(group: SkipGroup) -> str:
+    """The group as one line of plain text."""
+    what = say("page.skip_group", what=group.what, cases=group.cases)
+    first = say("skips.first") if group.varies else ""
+    return " ".join(filter(None, (what, first, group.reason or say("skips.no_reason"))))
 
 
 def _what(run: Run, cases: list[Case]) -> str:
@@ -49,43 +61,55 @@ def _what(run: Run, cases: list[Case]) -> str:
     """
     experiment = cases[0].experiment
     kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
-    ways = [_WAYS[way] for way in DIRECTIONS if _has(cases, way)]
+    ways = [_way(way) for way in DIRECTIONS if _has(cases, way)]
+    comma = say("common.comma")
     if experiment == "bandwidth":
-        return f"{', '.join(kinds)}: {'; '.join(filter(None, (', '.join(ways), _span(cases))))}"
+        return _colon(comma.join(kinds), _parts([comma.join(ways), _span(cases)]))
     others = [case for case in run.cases if case.experiment == experiment]
-    if parts := _whole_parts(cases, others):
-        return f"{experiment}: {' and '.join(parts)}"
+    if places := _places(cases, others):
+        return _colon(experiment, enumerated([say(f"skips.place_{place}") for place in places]))
     methods = _partial(cases, others, lambda case: case.method.replace("_", " "))
     if len(methods) > _FEW_METHODS:
-        methods = [f"{len(methods)} methods"]
+        methods = [say("skips.methods", count=len(methods))]
     own = run.fingerprint.device.spec
-    threads = _partial(cases, others, lambda case: case.threads)
+    devices = _partial(cases, others, lambda case: case.devices)
     details = [
-        ", ".join([*methods, *ways]),
+        comma.join([*methods, *ways]),
         _span(cases),
-        _threads(threads),
-        ", ".join(f"{count} devices" for count in _partial(cases, others, lambda case: case.devices) if count > 1),
-        ", ".join(name for name in _partial(cases, others, lambda case: case.target) if name != own),
-        ", ".join(f"NUMA node {node}" for node in _partial(cases, others, lambda case: case.node)),
+        _threads(_partial(cases, others, lambda case: case.threads)),
+        comma.join(say("skips.devices", count=count) for count in devices if count > 1),
+        comma.join(name for name in _partial(cases, others, lambda case: case.target) if name != own),
+        comma.join(say("quality.node", node=node) for node in _partial(cases, others, lambda case: case.node)),
     ]
-    told = "; ".join(filter(None, details))
-    return f"{', '.join([experiment, *kinds])}{': ' if told else ''}{told}"
+    return _colon(comma.join([experiment, *kinds]), _parts(details))
 
 
-def _whole_parts(cases: list[Case], others: list[Case]) -> list[str]:
-    """The parts that concern places, where the cases are of these alone and none of `others` was measured."""
-    parts = dict.fromkeys(_part(case) for case in cases)
-    measured = {_part(case) for case in others if not case.skipped}
+def _colon(subject: str, told: str) -> str:
+    return say("skips.told", subject=subject, told=told) if told else subject
+
+
+def _parts(details: Iterable[str]) -> str:
+    return say("common.between_clauses").join(filter(None, details))
+
+
+def _way(direction: str) -> str:
+    return direction.upper() if direction in ("h2d", "d2h") else say(f"skips.way_{direction}")
+
+
+def _places(cases: list[Case], others: list[Case]) -> list[str]:
+    """Parts of an experiment that concern places, where the cases are of these alone and no other was measured."""
+    parts = dict.fromkeys(_place(case) for case in cases)
+    measured = {_place(case) for case in others if not case.skipped}
     return [] if "" in parts or parts.keys() & measured else list(parts)
 
 
-def _part(case: Case) -> str:
+def _place(case: Case) -> str:
     """What a case that tells of places is for; empty for one of a single device and no node."""
     if case.method == "peer_copy":
-        return "copies between devices"
+        return "peers"
     if case.node is not None:
-        return "NUMA nodes"
-    return "" if case.devices is None else "several devices"
+        return "nodes"
+    return "" if case.devices is None else "devices"
 
 
 _Value = TypeVar("_Value", int, str)
@@ -103,14 +127,13 @@ def _threads(counts: list[int]) -> str:
     if not counts:
         return ""
     low, high = min(counts), max(counts)
-    span = str(low) if low == high else f"{low} to {high}"
-    return f"{span} thread{'' if high == 1 else 's'}"
+    return say("skips.threads", span=spanned(str(low), str(high)), count=high)
 
 
 def _span(cases: list[Case]) -> str:
     sizes = sorted({case.bytes for case in cases if case.bytes})
     if len(sizes) > 1:
-        return f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
+        return spanned(format_bytes(sizes[0]), format_bytes(sizes[-1]))
     return format_bytes(sizes[0]) if sizes else ""
 
 

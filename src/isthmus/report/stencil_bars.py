@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.model import STENCIL_PHASES, Stencil, StencilPoint, capitalised, phase_words, way_label
+from isthmus.language import say
+from isthmus.model import STENCIL_PHASES, Stencil, StencilPoint, phase_words
 from isthmus.record import format_seconds
 from isthmus.report.chart import Axis, Drawn, Row, Stacks, layer
-from isthmus.report.labels import kind_label
 from isthmus.report.palette import numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
-from isthmus.report.stencil_times import Found
+from isthmus.report.stencil_times import Found, way_title
 
 __all__ = ["bars_part"]
 
-_NOTE = "The medians of the phases, one after the other; fastest ways above."
 _LOOKS = {phase: numbered_look(place) for place, phase in enumerate(STENCIL_PHASES)}
 
 
@@ -20,7 +19,9 @@ def bars_part(found: Sequence[Found]) -> Part | None:
     """A picture for each square; None where no way was measured."""
     charts = tuple(_chart(title, stencil) for title, _, stencil in found if stencil.points)
     legend = tuple(LegendEntry(phase_words(phase), look) for phase, look in _LOOKS.items())
-    return Part("What the time goes into", _NOTE, charts, legend) if charts else None
+    if not charts:
+        return None
+    return Part(say("stencil_report.bars_title"), say("stencil_report.bars_note"), charts, legend)
 
 
 def _chart(title: str, stencil: Stencil) -> Chart:
@@ -29,11 +30,11 @@ def _chart(title: str, stencil: Stencil) -> Chart:
         Drawn(phase_words(phase), look, tuple(each for each in rows if each["kind"] == phase_words(phase)))
         for phase, look in _LOOKS.items()
     )
-    bars = tuple(_name(point) for point in stencil.ranking)
+    bars = tuple(way_title(point.way) for point in stencil.ranking)
     return Chart(
-        capitalised(title),
-        f"Time of each way by phases on a {title}; the table above has the figures.",
-        Stacks(kinds, bars, Axis("time of all iterations, without MPI", scale="linear", labels="seconds")),
+        title,
+        say("stencil_report.bars_label", title=title),
+        Stacks(kinds, bars, Axis(say("stencil_report.bars_axis"), scale="linear", labels="seconds")),
     )
 
 
@@ -43,11 +44,6 @@ def _layers(point: StencilPoint) -> Iterator[Row]:
         if phase in point.phases:
             took = point.phases[phase].median
             total = format_seconds(point.seconds.median)
-            yield layer(
-                phase_words(phase), _name(point), begin, begin + took, takes=format_seconds(took), of_total=total
-            )
+            told = {say("stencil_report.told_takes"): format_seconds(took), say("stencil_report.told_of_total"): total}
+            yield layer(phase_words(phase), way_title(point.way), begin, begin + took, **told)
             begin += took
-
-
-def _name(point: StencilPoint) -> str:
-    return f"{way_label(point.way[0])}, {kind_label(point.way[1])}"

@@ -2,19 +2,14 @@
 
 from collections.abc import Sequence
 
-from isthmus.model import PUBLISHED_PAIRS, PUBLISHED_SIDES, PublishedPair, capitalised, setting_words, way_label
+from isthmus.language import enumerated, say, sentences
+from isthmus.model import PUBLISHED_PAIRS, PUBLISHED_SIDES, PublishedPair, setting_words
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.labels import kind_label
 from isthmus.report.section import Part
-from isthmus.report.stencil_times import MISSING, Found, ratio_cell
+from isthmus.report.states import missing
+from isthmus.report.stencil_times import Found, ratio_cell, way_title
 
 __all__ = ["published_part"]
-
-_NOTE = (
-    "Managed over explicit memory: above 1 managed memory is slower. In the paper OpenACC directives copy arrays of "
-    "ordinary memory or nvc++ makes all memory managed, on two ranks with a V100 each, one run of each. What differs "
-    "here: "
-)
 
 
 def published_part(found: Sequence[Found]) -> Part | None:
@@ -23,35 +18,38 @@ def published_part(found: Sequence[Found]) -> Part | None:
     if not ours:
         return None
     columns = tuple(
-        Column(f"{pair.name.removeprefix('the ').replace(' ', chr(10), 1)}", _column(pair)) for pair in PUBLISHED_PAIRS
+        Column(say(f"stencil_report.packs_heading_{pair.packer}"), _column(pair)) for pair in PUBLISHED_PAIRS
     )
     paper = [
-        Row(f"{side} points", tuple(Cell(f"{pair.ratios[side]:g}") for pair in PUBLISHED_PAIRS))
+        Row(
+            say("stencil_report.points", side=side),
+            tuple(Cell(f"{pair.ratios[side]:g}") for pair in PUBLISHED_PAIRS),
+        )
         for side in PUBLISHED_SIDES
     ]
-    groups = [Group("Paper: 2 ranks, a V100 each", tuple(paper))]
+    groups = [Group(say("stencil_report.paper_group"), tuple(paper))]
     for title, run, stencil in ours:
         quotients = ((pair, pair.ours(stencil)) for pair in PUBLISHED_PAIRS)
-        cells = tuple(ratio_cell(run, value) if value else MISSING for _, value in quotients)
-        groups.append(Group(f"This run: {title}", (Row(f"{stencil.side} points", cells),)))
-    grid = Grid("Managed over explicit memory, as the paper compares them", columns, tuple(groups), corner="Side")
-    return Part("Beside the paper", _NOTE + _differences(ours), grids=(grid,))
+        cells = tuple(ratio_cell(run, value) if value else missing() for _, value in quotients)
+        groups.append(Group(title, (Row(say("stencil_report.points", side=stencil.side), cells),)))
+    grid = Grid(say("stencil_report.paper_grid"), columns, tuple(groups), corner=say("stencil_report.side"))
+    return Part(say("stencil_report.paper_title"), _note(ours), grids=(grid,))
 
 
 def _column(pair: PublishedPair) -> str:
-    ways = (f"{way_label(method)}, {kind_label(memory)}" for method, memory in (pair.managed, pair.explicit))
-    return f"{capitalised(pair.name)} ({' over '.join(ways)})"
+    managed, explicit = way_title(pair.managed), way_title(pair.explicit)
+    return say(f"stencil_report.packs_{pair.packer}", managed=managed, explicit=explicit)
 
 
-def _differences(ours: Sequence[Found]) -> str:
-    """What the runs have other than the paper."""
-    settings = list(dict.fromkeys(setting_words(stencil) for _, _, stencil in ours))
+def _note(ours: Sequence[Found]) -> str:
+    """How to read the table, and what the runs have other than the paper."""
+    settings = dict.fromkeys(setting_words(stencil) for _, _, stencil in ours)
     sides = sorted({stencil.side for _, _, stencil in ours})
-    told = [f"{' and '.join(settings)}", "kernels and copies of this program in place of directives"]
-    shorter = [side for side in sides if side < min(PUBLISHED_SIDES)]
+    told = [
+        say("stencil_report.paper_note"),
+        say("stencil_report.paper_differs", settings=enumerated(list(settings))),
+    ]
+    shorter = [str(side) for side in sides if side < min(PUBLISHED_SIDES)]
     if shorter:
-        told.append(
-            f"sides of {', '.join(map(str, shorter))} points, so that columns lie closer together "
-            "(--side 30720,61440 measures the paper's)"
-        )
-    return f"{'; '.join(told)}."
+        told.append(say("stencil_report.paper_shorter", sides=enumerated(shorter)))
+    return sentences(told)

@@ -2,69 +2,69 @@
 
 from collections.abc import Sequence
 
-from isthmus.model import STENCIL_PHASES, Stencil, StencilWay, capitalised, phase_words, way_label
+from isthmus.language import say
+from isthmus.model import STENCIL_PHASES, Stencil, StencilWay, phase_words, way_label
 from isthmus.record import Interval, Run
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.report.labels import kind_label
 from isthmus.report.section import Part
+from isthmus.report.states import failed, missing, skipped
 
-__all__ = ["MISSING", "Found", "ratio_cell", "times_part"]
+__all__ = ["Found", "ratio_cell", "times_part", "way_title"]
 
-MISSING = Cell("-", state="missing", detail="not measured")
 # What a stencil is called in headings, the run that it is of, and itself.
 Found = tuple[str, Run, Stencil]
 
 _MANAGED = "managed"
-_NOTE = (
-    "Total: computing, packing, copies and unpacking. Each phase is that of the rank that it takes longest, so that "
-    "they may sum up to more. On managed memory, pages that move on demand do so within the phase that touches them. "
-    "Managed/explicit: the total over that of the fastest explicit kind of memory for the same way."
-)
 
 
 def times_part(found: Sequence[Found]) -> Part:
     """One table for each square, a row for each way and kind of memory."""
-    columns = [Column("total", "total")]
+    columns = [Column(say("stencil_report.total"), say("stencil_report.total"))]
+    columns += [Column(say(f"stencil_report.heading_{phase}"), phase_words(phase)) for phase in STENCIL_PHASES]
     columns += [
-        Column(phase_words(phase).replace("ing", "-\ning") if len(phase_words(phase)) > 8 else phase_words(phase), name)
-        for phase in STENCIL_PHASES
-        for name in [phase_words(phase)]
+        Column("MPI", say("stencil_report.mpi")),
+        Column(say("stencil_report.managed_heading"), say("stencil_report.managed_name")),
     ]
-    columns += [Column("MPI", "MPI, not in the total"), Column("managed/\nexplicit", "managed/explicit")]
     grids = [_grid(title, run, stencil, columns) for title, run, stencil in found]
-    return Part("Time of all iterations", _NOTE, grids=tuple(grids))
+    return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=tuple(grids))
 
 
 def _grid(title: str, run: Run, stencil: Stencil, columns: Sequence[Column]) -> Grid:
-    groups: dict[str, list[Row]] = {}
+    rows: dict[str, list[Row]] = {}
     for way in stencil.ways:
-        groups.setdefault(way_label(way[0]), []).append(Row(kind_label(way[1]), _cells(run, stencil, way)))
-    return Grid(
-        capitalised(title), tuple(columns), tuple(Group(name, tuple(rows)) for name, rows in groups.items()), "Memory"
-    )
+        rows.setdefault(way_label(way[0]), []).append(Row(kind_label(way[1]), _cells(run, stencil, way)))
+    groups = tuple(Group(name, tuple(of_group)) for name, of_group in rows.items())
+    return Grid(title, tuple(columns), groups, say("stencil_report.memory"))
 
 
 def _cells(run: Run, stencil: Stencil, way: StencilWay) -> tuple[Cell, ...]:
-    others = (MISSING,) * (len(STENCIL_PHASES) + 2)
+    others = (missing(),) * (len(STENCIL_PHASES) + 2)
     if way in stencil.failed:
-        return (Cell("failed", state="failed", detail="the result was wrong"), *others)
+        return (failed(say("stencil_report.wrong")), *others)
     if way in stencil.skipped:
-        return (Cell("skipped", state="skipped", detail=stencil.skipped[way]), *others)
+        return (skipped(stencil.skipped[way]), *others)
     point = stencil.points[way]
     phases = [_phase(point.phases.get(phase)) for phase in STENCIL_PHASES]
     quotient = stencil.managed_over_explicit(way[0]) if way[1] == _MANAGED else None
-    total = time_cell(point.seconds, wide=not point.converged, detail=f"{point.samples} samples, verified yes")
+    samples = say("stencil_report.samples", count=point.samples)
+    total = time_cell(point.seconds, wide=not point.converged, detail=samples)
     return (total, *phases, _phase(point.mpi), ratio_cell(run, quotient))
 
 
+def way_title(way: StencilWay) -> str:
+    """A way as one bar or one side of a quotient: ``GPU packs, pinned``."""
+    return say("stencil_report.way", way=way_label(way[0]), memory=kind_label(way[1]))
+
+
 def _phase(seconds: Interval | None) -> Cell:
-    return time_cell(seconds) if seconds else MISSING
+    return time_cell(seconds) if seconds else missing()
 
 
 def ratio_cell(run: Run, value: Interval | None) -> Cell:
     """A quotient of two totals."""
     if value is None:
-        return MISSING
+        return missing()
     # Two figures went into it, each known as well as the run aimed at; no width at all is that of one sample.
     is_single = value.low == value.high
     return interval_cell(

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say
+from isthmus.model import STRIDED_METHODS
 from isthmus.record import Run
+from isthmus.report.alignment import alignment_part
 from isthmus.report.section import Section
 from isthmus.report.strided_crossovers import crossovers_part, row_cost_part
 from isthmus.report.strided_curves import curves_part, figures_part
 from isthmus.report.strided_known import known_parts, padding_part
+from isthmus.report.strided_labels import method_label
 from isthmus.report.strided_map import map_parts, sources
 
 __all__ = ["section"]
 
-_INTRO = (
-    "Rows of an array between host memory and the device: strided where an array's other bytes lie between them, "
-    "contiguous where they follow one another. Each sample is the time from before the first call until all rows have "
-    "arrived, on the host's clock; rates are of the bytes asked for, whatever else crosses the link."
-)
+_CAVEATS = ("prepared", "pitches", "threads")
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -24,6 +24,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     parts = [
         *known_parts(runs),
         padding_part(runs),
+        alignment_part(runs, "strided", STRIDED_METHODS, method_label),
         *map_parts(runs, found),
         curves_part(runs, found),
         crossovers_part(runs, found),
@@ -31,4 +32,13 @@ def section(runs: Sequence[Run]) -> Section | None:
         figures_part(runs, found),
     ]
     shown = tuple(part for part in parts if part)
-    return Section("strided", "Sections of arrays", _INTRO, shown) if shown else None
+    if not shown:
+        return None
+    return Section(
+        "strided",
+        say("strided_report.title"),
+        say("strided_report.intro"),
+        shown,
+        question=say("strided_report.question"),
+        caveats=tuple(say(f"strided_report.caveat_{name}") for name in _CAVEATS),
+    )

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from isthmus.language import say
 from isthmus.model import (
     STRIDED_CHALLENGERS,
+    RowCost,
     StridedGrid,
     StridedThreshold,
     Threshold,
@@ -13,40 +15,41 @@ from isthmus.model import (
     row_thresholds,
     rows_words,
     sides_words,
+    way_name,
     width_thresholds,
     width_words,
 )
-from isthmus.record import Run, format_bytes
+from isthmus.record import Direction, Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
-from isthmus.report.labels import kind_label, run_label
+from isthmus.report.labels import kind_label
 from isthmus.report.section import Part
-from isthmus.report.strided_labels import DIRECTIONS, MISSING, grid_title, method_label
+from isthmus.report.states import missing
+from isthmus.report.strided_labels import grid_title, labelled, method_label
 from isthmus.report.strided_map import Source, main_sources
 
 __all__ = ["crossovers_part", "row_cost_part"]
 
-_NOTE = (
-    "Number of rows, for each width, and width, for each number of rows, from which on (≥) or up to which (≤) a method "
-    "beats the driver's 2-D copy. Never and always: in the whole range measured. ?: this run cannot tell."
-)
+_DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
 
 
 def crossovers_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     """Two tables for each of the grids to look at first."""
     grids = [grid for index, each in main_sources(found) for grid in _grids(runs, index, each)]
-    return Part("Where something beats the driver's 2-D copy", _NOTE, grids=tuple(grids)) if grids else None
+    if not grids:
+        return None
+    return Part(say("strided_report.crossovers_title"), say("strided_report.crossovers_note"), grids=tuple(grids))
 
 
 def _grids(runs: Sequence[Run], index: int, grid: StridedGrid) -> list[Grid]:
     known_within = runs[index].settings.target_relative_half_width
     title = grid_title(runs, index, grid)
     tables = (
-        (f"Rows, {title}", row_thresholds(grid, known_within), format_bytes, _rows_cell),
-        (f"Width, {title}", width_thresholds(grid, known_within), _rows_heading, _width_cell),
+        ("strided_report.crossovers_rows", row_thresholds(grid, known_within), _width_column, _rows_cell),
+        ("strided_report.crossovers_width", width_thresholds(grid, known_within), _rows_column, _width_cell),
     )
     return [
-        _grid(name, thresholds, heading, cell)
-        for name, thresholds, heading, cell in tables
+        _grid(say(key, grid=title), thresholds, column, cell)
+        for key, thresholds, column, cell in tables
         if any(each.method in STRIDED_CHALLENGERS for each in thresholds)
     ]
 
@@ -54,7 +57,7 @@ def _grids(runs: Sequence[Run], index: int, grid: StridedGrid) -> list[Grid]:
 def _grid(
     title: str,
     thresholds: Sequence[StridedThreshold],
-    heading: Callable[[int], str],
+    column: Callable[[int], Column],
     cell: Callable[[Threshold], Cell],
 ) -> Grid:
     answers = {(each.method, each.at): each.threshold for each in thresholds}
@@ -63,16 +66,21 @@ def _grid(
     rows = tuple(
         Row(
             method_label(method),
-            tuple(cell(found) if (found := answers.get((method, place))) else MISSING for place in places),
+            tuple(cell(found) if (found := answers.get((method, place))) else missing() for place in places),
         )
         for method in methods
     )
-    columns = tuple(Column(heading(place).replace(" ", "\n"), heading(place)) for place in places)
-    return Grid(title, columns, (Group("", rows),), corner="Method")
+    corner = say("strided_report.corner_method")
+    return Grid(title, tuple(map(column, places)), (Group("", rows),), corner=corner)
 
 
-def _rows_heading(count: int) -> str:
-    return f"{count} rows"
+def _width_column(width: int) -> Column:
+    name = format_bytes(width)
+    return Column(name.replace(" ", "\n"), name)
+
+
+def _rows_column(count: int) -> Column:
+    return Column(say("strided_report.rows_heading", count=count), say("strided_report.rows", count=count))
 
 
 def _rows_cell(threshold: Threshold) -> Cell:
@@ -89,8 +97,10 @@ def _cell(threshold: Threshold, number: Callable[[float], str], words: str) -> C
             text = f"{'≥' if threshold.state == 'from' else '≤'} {number(threshold.value)}"
         case "cannot_tell":
             return Cell("?", state="missing", detail=words)
+        case "always":
+            text = say("strided_report.cell_always")
         case _:
-            text = threshold.state
+            text = say("strided_report.cell_never")
     return Cell(text, state="ok" if threshold.certain else "wide", detail=words)
 
 
@@ -108,17 +118,21 @@ def row_cost_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     sides = dict.fromkeys(key[:4] for key in costs)
     rows = []
     for index, memory, host, device in sides:
-        label = run_label(runs, index)
-        heading = f"{kind_label(memory)}, {sides_words(host, device)}{' ' + label if label else ''}"
+        heading = say("strided_report.memory_and_sides", memory=kind_label(memory), sides=sides_words(host, device))
         cells = []
-        for direction in DIRECTIONS:
+        for direction in _DIRECTIONS:
             each = costs.get((index, memory, host, device, direction))
-            detail = f"rows of {each.width_bytes} B, between {each.first_rows} and {each.last_rows}" if each else ""
-            cells.append(time_cell(each.seconds, detail=detail) if each else MISSING)
-        rows.append(Row(heading, tuple(cells)))
-    columns = tuple(Column(name, name) for name in DIRECTIONS.values())
+            cells.append(time_cell(each.seconds, detail=_between(each)) if each else missing())
+        rows.append(Row(labelled(heading, runs, index), tuple(cells)))
+    columns = tuple(Column(name, name) for name in map(way_name, _DIRECTIONS))
+    title, corner = say("strided_report.cost_grid"), say("strided_report.corner_memory")
     return Part(
-        "What a narrow row costs",
-        note="What each further row of at most 8 B in every other stretch of an array adds to the driver's 2-D copy.",
-        grids=(Grid("Time a row", columns, (Group("", tuple(rows)),), corner="Memory"),),
+        say("strided_report.cost_title"),
+        note=say("strided_report.cost_note"),
+        grids=(Grid(title, columns, (Group("", tuple(rows)),), corner=corner),),
     )
+
+
+def _between(cost: RowCost) -> str:
+    width = format_bytes(cost.width_bytes)
+    return say("strided_report.cost_detail", width=width, first=cost.first_rows, last=cost.last_rows)

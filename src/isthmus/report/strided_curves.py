@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.model import StridedCell, StridedGrid
+from isthmus.language import say
+from isthmus.model import Point, StridedCell, StridedGrid
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.report.pointing import in_one_text, samples_of
 from isthmus.report.section import Chart, LegendEntry, Part
 from isthmus.report.strided_labels import grid_title, method_heading, method_label, method_look, state_cell
 from isthmus.report.strided_map import Source, main_sources
@@ -25,7 +27,7 @@ def curves_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     methods = dict.fromkeys(method for _, grid in main for method in grid.methods)
     looks = {method_label(method): method_look(method) for method in methods}
     return Part(
-        "Time against the number of rows",
+        say("strided_report.curves_title"),
         charts=charts,
         legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
     )
@@ -35,17 +37,18 @@ def figures_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
     """Every time of every method."""
     if not found:
         return None
-    note = "Time of each method; the rate of the bytes asked for and the number of samples on hovering."
-    return Part("All times", note, grids=tuple(_grid(runs, *source) for source in found), page_only=True)
+    title, note = say("strided_report.figures_title"), say("strided_report.figures_note")
+    return Part(title, note, grids=tuple(_grid(runs, *source) for source in found), page_only=True)
 
 
 def _charts(runs: Sequence[Run], index: int, grid: StridedGrid) -> Iterator[Chart]:
     widths = [width for width in grid.widths if sum(each == width for each, _ in grid.measured) >= _LEAST_COUNTS]
     for width in dict.fromkeys([*widths[:1], *widths[len(widths) // 2 :][:1], *widths[-1:]]):
-        title = f"rows of {format_bytes(width)}, {grid_title(runs, index, grid)}"
-        label = f"Time against the number of rows, {title}; its figures are in the tables below."
+        title = say("strided_report.curves_chart", width=format_bytes(width), grid=grid_title(runs, index, grid))
+        label = say("strided_report.curves_label", title=title)
         drawn = [_drawn(grid, width, method) for method in grid.methods if grid.along_rows(width, method)]
-        yield Chart(title, label, curves_chart(drawn, Axis("rows"), Axis("time", labels="seconds")))
+        x, y = Axis(say("strided_report.axis_rows")), Axis(say("strided_report.axis_time"), labels="seconds")
+        yield Chart(title, label, curves_chart(drawn, x, y))
 
 
 def _drawn(grid: StridedGrid, width: int, method: str) -> Drawn:
@@ -54,17 +57,25 @@ def _drawn(grid: StridedGrid, width: int, method: str) -> Drawn:
         chart.row(
             name,
             count,
-            *point.seconds,
-            method=name,
-            rows=str(count),
-            time=format_seconds(point.seconds.median),
-            interval=f"{format_seconds(point.seconds.low)} to {format_seconds(point.seconds.high)}",
-            rate=format_rate(point.rate.median),
-            samples=str(len(point.samples)),
+            point.seconds.median,
+            point.seconds.low,
+            point.seconds.high,
+            **{say("labels.told_method"): name, say("strided_report.told_rows"): str(count)},
+            **_told(point),
         )
         for count, point in grid.along_rows(width, method).items()
     )
     return Drawn(name, method_look(method), rows)
+
+
+def _told(point: Point) -> dict[str, str]:
+    low, high = format_seconds(point.seconds.low), format_seconds(point.seconds.high)
+    return {
+        say("labels.told_time"): format_seconds(point.seconds.median),
+        say("labels.told_interval"): say("common.range", low=low, high=high),
+        say("labels.told_rate"): format_rate(point.rate.median),
+        **samples_of(point),
+    }
 
 
 def _grid(runs: Sequence[Run], index: int, grid: StridedGrid) -> Grid:
@@ -72,7 +83,7 @@ def _grid(runs: Sequence[Run], index: int, grid: StridedGrid) -> Grid:
     columns = tuple(Column(method_heading(method), method_label(method)) for method in grid.methods)
     groups = [
         Group(
-            f"rows of {format_bytes(width)}",
+            say("strided_report.rows_of", width=format_bytes(width)),
             tuple(
                 Row(str(count), tuple(_cell(cell, method) for method in grid.methods))
                 for (each, count), cell in grid.cells.items()
@@ -81,12 +92,12 @@ def _grid(runs: Sequence[Run], index: int, grid: StridedGrid) -> Grid:
         )
         for width in grid.widths
     ]
-    return Grid(grid_title(runs, index, grid), columns, tuple(groups), corner="Rows")
+    return Grid(grid_title(runs, index, grid), columns, tuple(groups), corner=say("strided_report.corner_rows"))
 
 
 def _cell(cell: StridedCell, method: str) -> Cell:
     point = cell.points.get(method)
     if point is None:
         return state_cell(cell, method)
-    detail = f"{format_rate(point.rate.median)}, samples {len(point.samples)}, verified {point.verified}"
-    return time_cell(point.seconds, wide=not point.converged, detail=detail)
+    told = {say("labels.told_rate"): format_rate(point.rate.median), **samples_of(point)}
+    return time_cell(point.seconds, wide=not point.converged, detail=in_one_text(told))

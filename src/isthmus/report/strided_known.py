@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from isthmus.language import capitalised, say
 from isthmus.model import (
     STRIDED_METHODS,
     StridedCell,
     about_bytes,
-    capitalised,
     paddings,
     section_kind,
     section_words,
@@ -16,17 +16,14 @@ from isthmus.model import (
 )
 from isthmus.record import Run, format_seconds
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
-from isthmus.report.labels import kind_label, run_label, run_title
+from isthmus.report.labels import of_run
+from isthmus.report.pointing import in_one_text, samples_of
 from isthmus.report.section import Part
-from isthmus.report.strided_labels import DIRECTIONS, MISSING, method_heading, method_label, state_cell
+from isthmus.report.states import missing
+from isthmus.report.strided_labels import labelled, method_heading, method_label, state_cell, way_heading
 
 __all__ = ["known_parts", "padding_part"]
 
-_NOTE = (
-    "Time of each method until all rows have arrived. Best: the fastest, and how many times as fast as the driver's "
-    "2-D or 3-D copy; after ≈ another one is not certainly slower. Whole span: all between the rows is copied too, "
-    "which overwrites what lies there at the destination, so it is never called the best."
-)
 _KINDS = ("column", "halo", "box", "face")
 
 
@@ -45,9 +42,12 @@ def known_parts(runs: Sequence[Run]) -> list[Part]:
     ]
     main = [source for source in known if _is_main(source.cell, known)]
     others = [source for source in known if source not in main]
-    parts = [Part("Sections that programs know", _NOTE, grids=(_grid(runs, main),))] if main else []
+    parts = []
+    if main:
+        title, note = say("strided_report.known_title"), say("strided_report.known_note")
+        parts.append(Part(title, note, grids=(_grid(runs, main),)))
     if others:
-        title = "Other widths and sides of known sections"
+        title = say("strided_report.known_other_title")
         parts.append(Part(title, grids=(_grid(runs, others),), page_only=bool(main)))
     return parts
 
@@ -65,11 +65,12 @@ def _grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
     for source in sorted(sources, key=_place):
         groups.setdefault(_title(source.cell), []).append(_row(runs, source, methods))
     columns = [Column(method_heading(method), method_label(method)) for method in methods]
+    best = say("strided_report.best")
     return Grid(
-        "Time of known sections",
-        (*columns, Column("best", "best")),
+        say("strided_report.known_grid"),
+        (*columns, Column(best, best)),
         tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
-        corner="Way",
+        corner=say("strided_report.corner_way"),
     )
 
 
@@ -80,12 +81,14 @@ def _place(source: _Source) -> tuple[object, ...]:
 
 
 def _title(cell: StridedCell) -> str:
-    moved = f", {about_bytes(cell.moved['whole'])} moved by whole span" if "whole" in cell.moved else ""
-    shape = cell.shape
-    pitch = shape.device_pitch_bytes
-    padded = f", rows padded to {pitch} B on the device" if _differs(cell) else ""
-    sides = sides_words(*cell.layouts)
-    return f"{capitalised(section_words(shape))}, {sides}{padded}: {about_bytes(cell.bytes)} asked for{moved}"
+    layout = sides_words(*cell.layouts)
+    if _differs(cell):
+        layout = say("strided_report.padded", sides=layout, pitch=cell.shape.device_pitch_bytes)
+    section, asked = capitalised(section_words(cell.shape)), about_bytes(cell.bytes)
+    if "whole" not in cell.moved:
+        return say("strided_report.known_group", section=section, layout=layout, asked=asked)
+    moved = about_bytes(cell.moved["whole"])
+    return say("strided_report.known_group_moved", section=section, layout=layout, asked=asked, moved=moved)
 
 
 def _differs(cell: StridedCell) -> bool:
@@ -96,8 +99,7 @@ def _differs(cell: StridedCell) -> bool:
 
 def _row(runs: Sequence[Run], source: _Source, methods: Sequence[str]) -> Row:
     cell = source.cell
-    label = run_label(runs, source.index)
-    heading = f"{DIRECTIONS[cell.direction]}, {kind_label(cell.host_memory)}{' ' + label if label else ''}"
+    heading = labelled(way_heading(cell), runs, source.index)
     return Row(heading, (*(_time(cell, method) for method in methods), _best(cell)))
 
 
@@ -105,19 +107,18 @@ def _time(cell: StridedCell, method: str) -> Cell:
     point = cell.points.get(method)
     if point is None:
         return state_cell(cell, method)
-    detail = f"{about_bytes(cell.moved[method])} moved, samples {len(point.samples)}, verified {point.verified}"
+    moved = say("strided_report.moved", size=about_bytes(cell.moved[method]))
+    detail = say("common.comma").join([moved, in_one_text(samples_of(point))])
     return time_cell(point.seconds, wide=not point.converged, detail=detail)
 
 
 def _best(cell: StridedCell) -> Cell:
     if not cell.ranking:
-        return MISSING
+        return missing()
     gain = cell.gain(cell.fastest)
     times = f" x{gain.median:.{0 if gain.median >= 9.95 else 1}f}" if gain and gain.median > 1 else ""
-    ranking = ", ".join(
-        f"{method_label(method)} {format_seconds(cell.points[method].seconds.median)}" for method in cell.ranking
-    )
-    return Cell(f"{'≈' if cell.as_fast else ''}{method_label(cell.fastest)}{times}", detail=ranking)
+    ranking = {method_label(method): format_seconds(cell.points[method].seconds.median) for method in cell.ranking}
+    return Cell(f"{'≈' if cell.as_fast else ''}{method_label(cell.fastest)}{times}", detail=in_one_text(ranking))
 
 
 def padding_part(runs: Sequence[Run]) -> Part | None:
@@ -129,28 +130,27 @@ def padding_part(runs: Sequence[Run]) -> Part | None:
     groups: dict[str, list[Row]] = {}
     for index, each in found:
         shape = each.padded.shape
-        title = f"{capitalised(section_words(shape))}, rows padded to {shape.device_pitch_bytes} B, times as long"
-        heading = f"{DIRECTIONS[each.padded.direction]}, {kind_label(each.padded.host_memory)}"
+        section = capitalised(section_words(shape))
+        padded = say("strided_report.padding_group", section=section, pitch=shape.device_pitch_bytes)
+        title = of_run(padded, runs, index)
         target = runs[index].settings.target_relative_half_width
         cells = tuple(
             # Two figures went into each, known as well as the run aimed at.
             interval_cell(slowdown, wide=slowdown.relative_half_width > 2 * target)
             if (slowdown := each.slowdowns.get(method))
-            else MISSING
+            else missing()
             for method in methods
         )
-        label = f": {run_title(runs, index)}" if len(runs) > 1 else ""
-        groups.setdefault(title + label, []).append(Row(heading, cells))
+        groups.setdefault(title, []).append(Row(way_heading(each.padded), cells))
     return Part(
-        "Padded rows on the device against tight ones",
-        note="An array of the section's own size on the device, whose rows are padded as pitched allocations pad them, "
-        "or follow one another.",
+        say("strided_report.padding_title"),
+        note=say("strided_report.padding_note"),
         grids=(
             Grid(
-                "Time with padding over time without",
+                say("strided_report.padding_grid"),
                 tuple(Column(method_heading(method), method_label(method)) for method in methods),
                 tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
-                corner="Way",
+                corner=say("strided_report.corner_way"),
             ),
         ),
     )

@@ -2,25 +2,21 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import enumerated, say
 from isthmus.model import StridedCell, StridedGrid, strided_cells, strided_grids
 from isthmus.record import Run, format_bytes, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Drawn, Tiles, tile
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
+from isthmus.report.pointing import in_one_text
 from isthmus.report.section import Chart, LegendEntry, Part
-from isthmus.report.strided_labels import MISSING, grid_title, method_label, method_look
+from isthmus.report.states import missing
+from isthmus.report.strided_labels import grid_title, method_label, method_look
 
 __all__ = ["Source", "main_sources", "map_parts", "sources"]
 
 # A grid with the place of its run.
 Source = tuple[int, StridedGrid]
-_NOTE = (
-    "Down: width of a row, across: number of rows. Each cell: the fastest method and how many times as fast as the "
-    "driver's 2-D copy it is; where that is the fastest itself, how many times as fast as the next. After ≈ another "
-    "method is not certainly slower. Threads: packing on several threads of the host, pack: on one; threads + "
-    "kernel: a kernel moves what they have packed, in place of a copy. The whole span is left out: it overwrites what "
-    "lies between the rows at the destination."
-)
 
 
 def sources(runs: Sequence[Run]) -> list[Source]:
@@ -44,8 +40,8 @@ def map_parts(runs: Sequence[Run], found: Sequence[Source]) -> list[Part]:
     """The maps to look at first, then, on the page alone, those of other memory and pitches."""
     main = main_sources(found)
     others = [source for source in found if source not in main]
-    parts = [_part(runs, "The fastest method", main, _NOTE)] if main else []
-    return parts + ([_part(runs, "The fastest method: other memory and pitches", others)] if others else [])
+    parts = [_part(runs, say("strided_report.map_title"), main, say("strided_report.map_note"))] if main else []
+    return parts + ([_part(runs, say("strided_report.map_other_title"), others)] if others else [])
 
 
 def _part(runs: Sequence[Run], title: str, found: Sequence[Source], note: str = "") -> Part:
@@ -73,19 +69,20 @@ def _grid(runs: Sequence[Run], index: int, grid: StridedGrid) -> Grid:
         Row(format_bytes(width), tuple(_cell(grid.measured.get((width, count))) for count in counts))
         for width in widths
     )
-    columns = tuple(Column(f"{count}\nrows", f"{count} rows") for count in counts)
-    return Grid(grid_title(runs, index, grid), columns, (Group("", rows),), corner="Width")
+    columns = tuple(
+        Column(say("strided_report.rows_heading", count=count), say("strided_report.rows", count=count))
+        for count in counts
+    )
+    return Grid(grid_title(runs, index, grid), columns, (Group("", rows),), corner=say("strided_report.corner_width"))
 
 
 def _cell(cell: StridedCell | None) -> Cell:
     if cell is None:
-        return MISSING
-    told = ", ".join(
-        f"{method_label(method)} {format_seconds(cell.points[method].seconds.median)}" for method in cell.ranking
-    )
+        return missing()
+    told = {method_label(method): format_seconds(cell.points[method].seconds.median) for method in cell.ranking}
     near = "≈" if cell.as_fast else ""
     text = f"{near}{method_label(cell.fastest)} {_ahead(cell)}"
-    return Cell(text, detail=told, state="ok" if cell.best.converged else "wide")
+    return Cell(text, detail=in_one_text(told), state="ok" if cell.best.converged else "wide")
 
 
 def _ahead(cell: StridedCell) -> str:
@@ -99,22 +96,23 @@ def _chart(runs: Sequence[Run], index: int, grid: StridedGrid) -> Chart:
     tiles: dict[str, list[chart.Row]] = {}
     for (width, count), cell in grid.measured.items():
         name = method_label(cell.fastest)
-        told = {"method": name, "time": format_seconds(cell.best.seconds.median)}
-        told["times the next" if cell.fastest == "section" else "times the driver's copy"] = _ahead(cell)[1:]
+        told = {say("labels.told_method"): name, say("labels.told_time"): format_seconds(cell.best.seconds.median)}
+        than = say("strided_report.told_next" if cell.fastest == "section" else "strided_report.told_gain")
+        told[than] = _ahead(cell)[1:]
         if cell.as_fast:
-            told["as fast"] = ", ".join(map(method_label, cell.as_fast))
+            told[say("strided_report.told_as_fast")] = enumerated([method_label(each) for each in cell.as_fast])
         made = tile(name, str(count), format_bytes(width), format_seconds(cell.best.seconds.median), **told)
         tiles.setdefault(cell.fastest, []).append(made)
     drawn = [Drawn(method_label(method), method_look(method), tuple(rows)) for method, rows in tiles.items()]
     title = grid_title(runs, index, grid)
     return Chart(
         title,
-        f"The fastest method and its time, {title}; the same methods as in the table below.",
+        say("strided_report.map_label", title=title),
         Tiles(
             tuple(drawn),
             across=tuple(map(str, counts)),
             down=tuple(map(format_bytes, widths)),
-            x_title="rows",
-            y_title="width of a row",
+            x_title=say("strided_report.axis_rows"),
+            y_title=say("strided_report.axis_width"),
         ),
     )

@@ -4,19 +4,21 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import Literal, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from isthmus.model import findings, verdict
+from isthmus.language import say, sentences
+from isthmus.model import Finding, conclude
 from isthmus.record import Run
-from isthmus.report.bandwidth_grid import grids
 from isthmus.report.grid import Cell, Column, Grid
 from isthmus.report.labels import run_label, run_title
 from isthmus.report.section import Section
 from isthmus.report.sections import sections
-from isthmus.report.skips import skip_groups
+from isthmus.report.skips import skip_groups, skip_line
+from isthmus.report.summary import Summary, summarise
 
 __all__ = ["write"]
 
@@ -45,46 +47,40 @@ def write(runs: Sequence[Run], out: TextIO, *, width: int | None = None) -> None
 
 
 def _parts(runs: Sequence[Run], columns: int) -> Iterator[RenderableType]:
+    concluded = [conclude(run) for run in runs]
     for index in range(len(runs)):
         yield Text(run_title(runs, index), style="bold")
-    tables = grids(runs)
-    for grid in tables:
-        yield from _tables(grid, columns)
-    if tables:
-        yield Text(f"\n{_MARKS} {_BANDWIDTH_LEGEND}", style="dim")
     for section in sections(runs):
         yield from _section(section, columns)
     for index, run in enumerate(runs):
         letter = run_label(runs, index)
-        yield from _skipped(run, f" in {letter}" if letter else "")
-        yield from _findings(run, f" on {letter}" if letter else "")
-    yield Text(f"\n{verdict(runs)}", style="bold")
-
-
-_MARKS = "Medians ± half of their 95 % interval; ~ instead of ±: wider than the run aimed at."
-_BANDWIDTH_LEGEND = (
-    "Time is until completion, on the host's clock. GB = 1e9 bytes. half at: size that moves at half of the rate where "
-    "the column settles."
-)
+        yield from _skipped(run, letter)
+        yield from _findings(concluded[index].findings, letter)
+    for index, found in enumerate(concluded):
+        yield from _summary(summarise(found), run_title(runs, index))
 
 
 def _section(section: Section, columns: int) -> Iterator[RenderableType]:
     if not section.has_grids:
         return
     yield Text(f"\n{section.title}", style="bold underline")
-    yield Text(f"{section.intro} {_MARKS}", style="dim")
+    if section.question:
+        yield Text(section.question, style="bold")
+    yield Text(sentences([section.intro, say("page.marks")]), style="dim")
     for part in (part for part in section.parts if not part.page_only):
         for grid in part.grids:
             yield from _tables(grid, columns)
         if part.grids and part.note:
             yield Text(part.note, style="dim")
+    for caveat in section.caveats:
+        yield Text(caveat, style="dim")
 
 
 def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
     """The grid as one table, or as several whose columns fit, each under its title."""
     everything = range(len(grid.columns))
-    stub = max(len(row.heading) for group in grid.groups for row in group.rows)
-    stub = max(stub, len(_corner(grid)))
+    stub = max(cell_len(row.heading) for group in grid.groups for row in group.rows)
+    stub = max(stub, cell_len(grid.corner))
     widths = [_column_width(grid, index, compact=False) for index in everything]
     compact = stub + sum(_GAP + _least(grid, index, widths) for index in everything) > width
     if compact:
@@ -96,11 +92,13 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
             used += _GAP + _least(grid, end, widths)
             end += 1
         chosen = _widened(grid, range(start, end), widths, width - used)
-        part = f" (columns {start + 1} to {end} of {len(widths)})" if (start, end) != (0, len(widths)) else ""
+        title = grid.title
+        if (start, end) != (0, len(widths)):
+            title = say("terminal.columns", title=title, first=start + 1, last=end, all=len(widths))
         columns = [(chosen[index], grid.columns[index].prose) for index in range(start, end)]
-        yield Text(f"\n{grid.title}{part}", style="bold")
+        yield Text(f"\n{title}", style="bold")
         heads = [_head(grid.columns[index]) for index in range(start, end)]
-        yield _table([(_corner(grid), heads)], stub, columns, vertical="bottom")
+        yield _table([(grid.corner, heads)], stub, columns, vertical="bottom")
         for group in grid.groups:
             if group.title:
                 yield Text(group.title, style="italic")
@@ -111,14 +109,9 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
         start = end
 
 
-def _corner(grid: Grid) -> str:
-    """What the rows are, unless they are sizes, which say so themselves."""
-    return "" if grid.corner == "Size" else grid.corner
-
-
 def _column_width(grid: Grid, index: int, *, compact: bool) -> int:
     texts = [_figure(row.cells[index], compact=compact) for group in grid.groups for row in group.rows]
-    return max(map(len, [*texts, *_head(grid.columns[index]).split("\n")]))
+    return max(map(cell_len, [*texts, *_head(grid.columns[index]).split("\n")]))
 
 
 def _least(grid: Grid, index: int, widths: Sequence[int]) -> int:
@@ -169,24 +162,47 @@ def _figure(cell: Cell, *, compact: bool) -> str:
     return f"{cell.text} {'~' if cell.state == 'wide' else '±'}{half}{unit}"
 
 
-def _skipped(run: Run, where: str) -> Iterator[RenderableType]:
+def _skipped(run: Run, letter: str) -> Iterator[RenderableType]:
     groups = skip_groups(run)
     if groups:
-        yield Text(f"\nSkipped{where}", style="bold")
+        yield _heading(say("terminal.skipped_in", letter=letter) if letter else say("page.skipped"))
     for group in groups:
-        yield _indented(Text(f"{group.what} ({group.cases}): {group.reason}"))
+        yield _indented(Text(skip_line(group)))
 
 
-def _findings(run: Run, where: str) -> Iterator[RenderableType]:
-    found = findings(run)
+def _findings(found: Sequence[Finding], letter: str) -> Iterator[RenderableType]:
     if found:
-        yield Text(f"\nFindings{where}", style="bold")
+        yield _heading(say("terminal.findings_on", letter=letter) if letter else say("page.findings"))
     for finding in found:
-        yield Text.assemble((f"{finding.severity}: ", _SEVERITY_STYLES[finding.severity]), finding.sentence)
+        severity = say("terminal.labelled", label=say(f"page.severity_{finding.severity}"), text="")
+        yield Text.assemble((severity, _SEVERITY_STYLES[finding.severity]), finding.sentence)
         if finding.cause:
-            yield _indented(Text(f"Why: {finding.cause}"))
+            yield _indented(Text(say("terminal.labelled", label=say("page.why"), text=finding.cause)))
         if finding.fix:
-            yield _indented(Text(f"Do: {finding.fix}"))
+            yield _indented(Text(say("terminal.labelled", label=say("page.do"), text=finding.fix)))
+
+
+def _summary(summary: Summary, title: str) -> Iterator[RenderableType]:
+    """What to take away, last, where a terminal ends."""
+    yield _heading(title)
+    for text, told in ((say("page.incomplete"), not summary.complete), (say("page.unreliable"), not summary.reliable)):
+        if told:
+            yield Text(text, style="bold")
+    if summary.nothing:
+        yield Text(summary.nothing)
+    for heading, entries in (
+        (say("page.does"), summary.does),
+        (say("page.advice"), summary.advice),
+        (say("page.wrong"), (*summary.troubles, *summary.more)),
+    ):
+        if entries:
+            yield Text(heading, style="bold")
+        for entry in entries:
+            yield _indented(Text(f"- {entry.text}", style=_SEVERITY_STYLES[entry.severity] if entry.topic else ""))
+
+
+def _heading(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
 
 
 def _indented(text: Text) -> Padding:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import say
 from isthmus.record import Run
 from isthmus.report.section import Section
 from isthmus.report.threads_both import both_part
@@ -12,16 +13,18 @@ from isthmus.report.threads_rates import rate_parts
 
 __all__ = ["section"]
 
-_INTRO = (
-    "Threads of the host copy one buffer together, each its slice or the next chunk from a common counter, on a stream "
-    "of its own or on one that they share; persistent threads are woken together, created ones live for one transfer. "
-    "Each sample is the time from the start of all to the arrival of the last byte, on the host's clock. Both ways: as "
-    "many threads each way at once, rates are sums."
-)
-
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of threads; None where that is nothing but skips."""
     parts = [*rate_parts(runs), both_part(runs), created_part(runs), *place_parts(runs), published_part(runs)]
     shown = tuple(part for part in parts if part)
-    return Section("threads", "Threads", _INTRO, shown) if shown else None
+    if not shown:
+        return None
+    return Section(
+        "threads",
+        say("threads_report.title"),
+        say("threads_report.intro"),
+        shown,
+        say("threads_report.question"),
+        (say("threads_report.caveat_copies"), say("threads_report.caveat_alone")),
+    )

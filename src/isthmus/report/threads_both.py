@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 
+from isthmus.language import enumerated, say, sentences
 from isthmus.model import REFERENCE_BYTES, BothWays, most_complete, thread_curves, threads_both_ways
 from isthmus.record import Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
 from isthmus.report.labels import kind_label, kind_rank, run_label
 from isthmus.report.section import Part
+from isthmus.report.states import missing
 from isthmus.report.threads_labels import mode_name, threads_label
-from isthmus.report.threads_rates import MISSING
 
 __all__ = ["both_part"]
 
-_QUANTITIES = (("sum", "sum"), ("alone", "alone"), ("share %", "share, %"))
+_QUANTITIES = ("sum", "alone", "share")
 
 
 def both_part(runs: Sequence[Run]) -> Part | None:
@@ -24,9 +25,13 @@ def both_part(runs: Sequence[Run]) -> Part | None:
     kinds = sorted({each.curve.host_memory for each in everything}, key=kind_rank)
     shown = [index for index, measured in found.items() if measured]
     columns = [
-        Column(f"{kind_label(kind)}\n{quantity}", f"{kind_label(kind)}, {name}", run_label(runs, index))
+        Column(
+            f"{kind_label(kind)}\n{say(f'threads_report.heading_{quantity}')}",
+            say("common.comma").join([kind_label(kind), say(f"threads_report.column_{quantity}")]),
+            run_label(runs, index),
+        )
         for kind in kinds
-        for quantity, name in _QUANTITIES
+        for quantity in _QUANTITIES
         for index in shown
     ]
     groups = []
@@ -44,19 +49,19 @@ def both_part(runs: Sequence[Run]) -> Part | None:
                 tuple(
                     _cell(runs[index], cells.get((index, kind, count)), quantity)
                     for kind in kinds
-                    for quantity, _ in _QUANTITIES
+                    for quantity in _QUANTITIES
                     for index in shown
                 ),
             )
             for count in sorted({threads for _, _, threads in cells})
         ]
-        groups.append(Group(f"{format_bytes(size)}: sum and alone in GB/s", tuple(rows)))
+        groups.append(Group(say("threads_report.both_group", size=format_bytes(size)), tuple(rows)))
+    modes = enumerated(sorted({mode_name(each.curve) for each in everything}), "or")
+    title, corner = say("threads_report.both_grid"), say("threads_report.corner_threads")
     return Part(
-        title="Both ways at once against each way alone",
-        note="Alone: the rates of H2D and of D2H with as many threads, measured one by one, added up. Share: both at "
-        "once over that; 100 % where they do not hinder each other, 50 % where they take turns. "
-        f"Threads wait to be woken, with {' or '.join(sorted({mode_name(each.curve) for each in everything}))}.",
-        grids=(Grid("Sum of both at once, and of each alone", tuple(columns), tuple(groups), corner="Threads"),),
+        title=say("threads_report.both"),
+        note=sentences([say("threads_report.both_note"), say("threads_report.both_modes", modes=modes)]),
+        grids=(Grid(title, tuple(columns), tuple(groups), corner=corner),),
     )
 
 
@@ -71,7 +76,7 @@ def _one_way_each(measured: Sequence[BothWays]) -> list[BothWays]:
 
 def _cell(run: Run, each: BothWays | None, quantity: str) -> Cell:
     if each is None:
-        return MISSING
+        return missing()
     interval = {"sum": each.sum, "alone": each.alone}.get(quantity, each.share)
     wide = interval.relative_half_width > run.settings.target_relative_half_width
     return interval_cell(interval, scale=100.0 if interval is each.share else 1e-9, wide=wide)

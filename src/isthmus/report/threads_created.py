@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.language import say, sentences
 from isthmus.model import REFERENCE_BYTES, SpawnCost, spawn_costs, spawn_fit, thread_curves
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 from isthmus.report import chart
@@ -10,12 +11,10 @@ from isthmus.report.grid import Cell, Column, Grid, Group, Row, decimals
 from isthmus.report.labels import kind_label, run_label, run_title
 from isthmus.report.palette import Look, numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
-from isthmus.report.threads_labels import DIRECTION_WORDS, mode_name
-from isthmus.report.threads_rates import MISSING
+from isthmus.report.states import missing
+from isthmus.report.threads_labels import direction_word, mode_name
 
 __all__ = ["created_part"]
-
-_LINE = "straight line through all transfers"
 
 
 def created_part(runs: Sequence[Run]) -> Part | None:
@@ -24,18 +23,15 @@ def created_part(runs: Sequence[Run]) -> Part | None:
     if not costs:
         return None
     looks = _looks(costs)
-    notes = [
-        "What creating and joining threads adds to a transfer, by the number of threads of each direction; its share "
-        "is of the time with persistent threads, for transfers from 1 MiB on."
-    ]
+    notes = [say("threads_report.created_note")]
     notes += [f"{run_label(runs, index)}: {text}".lstrip(": ") for index, each in costs.items() if (text := _fit(each))]
     return Part(
-        title="What persistent threads save",
-        note=" ".join(notes),
+        title=say("threads_report.created_part"),
+        note=sentences(notes),
         charts=tuple(
             Chart(
-                f"Time added, {format_bytes(_first_size(each))}{_of_run(runs, index)}",
-                "Time that creating threads adds, against their number; its figures are in the tables below.",
+                say("threads_report.created_chart", size=format_bytes(_first_size(each))) + _of_run(runs, index),
+                say("threads_report.created_label"),
                 _chart(each, looks),
             )
             for index, each in costs.items()
@@ -53,29 +49,31 @@ def _fit(costs: Sequence[SpawnCost]) -> str:
     fit = spawn_fit(costs)
     if fit is None:
         return ""
-    return (
-        f"A straight line through all {len(costs)} transfers gives {_span(fit.per_thread)} for each thread created, of "
-        f"both directions, and {_span(fit.fixed)} besides."
-    )
+    per_thread, fixed = _span(fit.per_thread), _span(fit.fixed)
+    return say("threads_report.created_line", transfers=len(costs), per_thread=per_thread, fixed=fixed)
 
 
 def _span(seconds: Interval) -> str:
     """A time with its interval, which may reach below zero."""
     median, low, high = (f"{'-' if value < 0 else ''}{format_seconds(abs(value))}" for value in seconds)
-    return f"{median} ({low} to {high})"
+    return say("threads.time_span", time=median, span=say("common.range", low=low, high=high))
 
 
 def _looks(costs: Mapping[int, Sequence[SpawnCost]]) -> dict[str, Look]:
     names = list(dict.fromkeys(_name(cost, each) for each in costs.values() for cost in each))
-    return {name: numbered_look(index) for index, name in enumerate([*names, _LINE])}
+    return {name: numbered_look(index) for index, name in enumerate([*names, _line()])}
+
+
+def _line() -> str:
+    return say("threads_report.line")
 
 
 def _name(cost: SpawnCost, costs: Sequence[SpawnCost]) -> str:
     """Memory kind and direction, and the way to divide the work where there are several."""
     curve = cost.curve
     several = len({(each.curve.slicing, each.curve.streams) for each in costs}) > 1
-    mode = f", {mode_name(curve)}" if several else ""
-    return f"{kind_label(curve.host_memory)} {DIRECTION_WORDS[curve.direction]}{mode}"
+    named = f"{kind_label(curve.host_memory)} {direction_word(curve.direction)}"
+    return say("common.comma").join([named, mode_name(curve)]) if several else named
 
 
 def _first_size(costs: Sequence[SpawnCost]) -> int:
@@ -96,9 +94,11 @@ def _chart(costs: Sequence[SpawnCost], looks: Mapping[str, Look]) -> chart.Spec:
     if fit:
         ends = sorted({cost.created for cost in costs})
         seconds = {count: fit.fixed.median + fit.per_thread.median * count for count in (ends[0], ends[-1])}
-        line = [chart.row(_LINE, count, *[each * 1e3] * 3) for count, each in seconds.items()]
-        drawn.append(Drawn(_LINE, looks[_LINE], tuple(line)))
-    return curves_chart(drawn, Axis("threads created", scale="linear"), Axis("milliseconds added", scale="linear"))
+        name = _line()
+        line = [chart.row(name, count, *[each * 1e3] * 3) for count, each in seconds.items()]
+        drawn.append(Drawn(name, looks[name], tuple(line)))
+    across = Axis(say("threads_report.created_axis"), scale="linear")
+    return curves_chart(drawn, across, Axis(say("threads_report.added_axis"), scale="linear"))
 
 
 def _drawn_row(name: str, cost: SpawnCost) -> chart.Row:
@@ -115,28 +115,30 @@ def _share(cost: SpawnCost) -> str:
 def _grid(costs: Sequence[SpawnCost], title: str) -> Grid:
     """Threads down, kinds and directions across, a group for the seconds and one for the shares of each size."""
     names = list(dict.fromkeys(_name(cost, costs) for cost in costs))
-    columns = tuple(Column(name.replace(" ", "\n", 1).replace(", ", "\n"), name) for name in names)
+    comma = say("common.comma")
+    columns = tuple(Column(name.replace(" ", "\n", 1).replace(comma, "\n"), name) for name in names)
     groups = []
     for size in sorted({cost.curve.bytes for cost in costs}, key=lambda size: (size != _first_size(costs), size)):
         found = {(_name(cost, costs), cost.threads): cost for cost in costs if cost.curve.bytes == size}
         counts = sorted({threads for _, threads in found})
-        units = [("us added", 1e6)]
+        units = [("threads_report.group_added", 1e6)]
         if all(cost.share_tells for cost in found.values()):
-            units.append(("% of the transfer", 100.0))
+            units.append(("threads_report.group_share", 100.0))
         for unit, scale in units:
             rows = tuple(
                 Row(str(count), tuple(_cell(found.get((name, count)), scale) for name in names)) for count in counts
             )
-            groups.append(Group(f"{format_bytes(size)}: {unit}", rows))
-    return Grid(f"Time that creating and joining threads adds{title}", columns, tuple(groups), corner="Threads")
+            groups.append(Group(say(unit, size=format_bytes(size)), rows))
+    title, corner = say("threads_report.created_grid") + title, say("threads_report.corner_threads")
+    return Grid(title, columns, tuple(groups), corner=corner)
 
 
 def _cell(cost: SpawnCost | None, scale: float) -> Cell:
     if cost is None:
-        return MISSING
+        return missing()
     interval = cost.share if scale == 100.0 else cost.seconds
     median, half = interval.median * scale, (interval.high - interval.low) / 2 * scale
     # A difference can be negative, and its interval wider than itself.
     digits = min(decimals(max(abs(median), half)), 2)
-    detail = f"{cost.created} threads created, {_span(cost.seconds)}, {_share(cost)} of the transfer"
+    detail = say("threads_report.created_detail", count=cost.created, time=_span(cost.seconds), share=_share(cost))
     return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", detail=detail)

@@ -2,12 +2,22 @@
 
 from dataclasses import replace
 
+from isthmus.language import say
 from isthmus.model import ThreadCurve
+from isthmus.report.grid import Cell
 from isthmus.report.palette import Look, numbered_look
 
-__all__ = ["DIRECTION_WORDS", "mode_heading", "mode_look", "mode_name", "threads_label"]
+__all__ = [
+    "BLANK",
+    "direction_word",
+    "mode_heading",
+    "mode_look",
+    "mode_name",
+    "threads_label",
+]
 
-DIRECTION_WORDS = {"h2d": "H2D", "d2h": "D2H", "both": "both", "peer": "device to device"}
+# Where a row has nothing to say about a column.
+BLANK = Cell("", state="missing")
 
 _MODES = (("slices", "shared"), ("slices", "own"), ("chunks", "shared"), ("chunks", "own"))
 _CREATED_DASH = (5, 4)
@@ -15,16 +25,18 @@ _CREATED_DASH = (5, 4)
 
 def mode_name(curve: ThreadCurve) -> str:
     """``chunks, own streams, threads created``: how threads share the work, in a legend or a heading of the page."""
-    streams = "own streams" if curve.streams == "own" else "shared stream"
-    created = ", threads created" if curve.method == "spawn" else ""
-    return f"{curve.slicing}, {streams}{created}"
+    named = [say(f"threads_report.slicing_{curve.slicing}"), say(f"threads_report.streams_{curve.streams}")]
+    if curve.method == "spawn":
+        named.append(say("threads_report.created"))
+    return say("common.comma").join(named)
 
 
 def mode_heading(curve: ThreadCurve) -> str:
     """The same in short lines."""
-    streams = "own\nstreams" if curve.streams == "own" else "shared\nstream"
-    created = "created\n" if curve.method == "spawn" else ""
-    return f"{created}{curve.slicing}\n{streams}"
+    lines = [say(f"threads_report.heading_{curve.slicing}"), say(f"threads_report.heading_streams_{curve.streams}")]
+    if curve.method == "spawn":
+        lines.insert(0, say("threads_report.heading_created"))
+    return "\n".join(lines)
 
 
 def mode_look(curve: ThreadCurve) -> Look:
@@ -36,3 +48,8 @@ def mode_look(curve: ThreadCurve) -> Look:
 def threads_label(direction: str, count: int) -> str:
     """``16``, or ``16 + 16`` where both directions have as many."""
     return f"{count} + {count}" if direction == "both" else str(count)
+
+
+def direction_word(direction: str) -> str:
+    """``H2D``, ``both``: a direction beside the name of a device or a kind of memory."""
+    return say(f"threads_report.way_{direction}")

@@ -3,25 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from isthmus.language import say
 from isthmus.model import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
 from isthmus.record import Interval, Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
 from isthmus.report.labels import DIRECTIONS, kind_label, run_title
 from isthmus.report.section import Part
-from isthmus.report.threads_labels import DIRECTION_WORDS
-from isthmus.report.threads_rates import BLANK, MISSING, point_cell
+from isthmus.report.states import missing
+from isthmus.report.threads_labels import BLANK, direction_word
+from isthmus.report.threads_rates import point_cell
 
 __all__ = ["place_parts"]
-
-_DEVICES_NOTE = (
-    "GB/s of each device alone and while the others work too; slower: how many times. The last row has the rates alone "
-    "added up, and the rate of all devices together; both ways at once are sums."
-)
-_PEERS_NOTE = "GB/s of copies from the device of the row to the device of the column."
-_NODES_NOTE = (
-    "GB/s of each device with memory and threads on each NUMA node. Slower: how many times the worst node is slower "
-    "than the best."
-)
 
 
 def place_parts(runs: Sequence[Run]) -> list[Part]:
@@ -38,9 +30,9 @@ def place_parts(runs: Sequence[Run]) -> list[Part]:
         rates = node_rates(run)
         nodes += [_node_grid(rates, of_run)] if rates else []
     parts = [
-        Part("Several devices", _DEVICES_NOTE, grids=tuple(devices)),
-        Part("From device to device", _PEERS_NOTE, grids=tuple(peers)),
-        Part("NUMA nodes and devices", _NODES_NOTE, grids=tuple(nodes)),
+        Part(say("threads_report.devices"), say("threads_report.devices_note"), grids=tuple(devices)),
+        Part(say("threads_report.peers"), say("threads_report.peers_note"), grids=tuple(peers)),
+        Part(say("threads_report.nodes"), say("threads_report.nodes_note"), grids=tuple(nodes)),
     ]
     return [part for part in parts if part.grids]
 
@@ -49,9 +41,9 @@ def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
     """Devices down, each direction's rates alone and together across; a group for each kind of memory and size."""
     ways = [way for way in DIRECTIONS if any(group.setting.direction == way for group in groups)]
     columns = [
-        Column(f"{DIRECTION_WORDS[way]}\n{heading}", f"{DIRECTION_WORDS[way]} {heading}")
+        Column(f"{direction_word(way)}\n{heading}", f"{direction_word(way)} {heading}")
         for way in ways
-        for heading in ("alone", "at once", "slower")
+        for heading in (say("threads_report.alone"), say("threads_report.at_once"), say("threads_report.slower"))
     ]
     settings = dict.fromkeys(_undirected(group.setting) for group in groups)
     made = []
@@ -62,35 +54,38 @@ def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
         by_way = [found.get(way) for way in ways]
         names = sorted({name for group in by_way if group for name in (*group.alone, *group.together)})
         rows = [Row(name, tuple(cell for group in by_way for cell in _device_cells(group, name))) for name in names]
-        rows.append(Row("all", tuple(cell for group in by_way for cell in _sum_cells(group))))
-        made.append(Group(f"{_setting_words(setting, list(settings))}, GB/s", tuple(rows)))
-    return Grid(f"{groups[0].devices} devices at once{of_run}", tuple(columns), tuple(made), corner="Device")
+        rows.append(Row(say("threads_report.all"), tuple(cell for group in by_way for cell in _sum_cells(group))))
+        made.append(Group(_setting_words(setting, list(settings)), tuple(rows)))
+    title = say("threads_report.devices_grid", count=groups[0].devices) + of_run
+    return Grid(title, tuple(columns), tuple(made), corner=say("threads_report.corner_device"))
 
 
 def _device_cells(group: Together | None, device: str) -> tuple[Cell, Cell, Cell]:
     if group is None:
-        return MISSING, MISSING, MISSING
+        return missing(), missing(), missing()
     factor = group.slowdown(device)
     return point_cell(group.alone.get(device)), point_cell(group.together.get(device)), _factor_cell(factor)
 
 
 def _sum_cells(group: Together | None) -> tuple[Cell, Cell, Cell]:
     if group is None:
-        return MISSING, MISSING, MISSING
+        return missing(), missing(), missing()
     alone = sum(point.rate.median for point in group.alone.values())
     complete = len(group.alone) == group.devices
     share = group.share
     return (
-        interval_cell(Interval(alone, alone, alone), scale=1e-9) if complete else MISSING,
+        interval_cell(Interval(alone, alone, alone), scale=1e-9) if complete else missing(),
         point_cell(group.all),
-        _factor_cell(Interval(1 / share.median, 1 / share.high, 1 / share.low)) if share else MISSING,
+        _factor_cell(Interval(1 / share.median, 1 / share.high, 1 / share.low)) if share else missing(),
     )
 
 
 def _factor_cell(factor: Interval | None) -> Cell:
     if factor is None:
-        return MISSING
-    return Cell(f"{factor.median:.2f}", detail=f"{factor.low:.3f} to {factor.high:.3f} times")
+        return missing()
+    return Cell(
+        f"{factor.median:.2f}", detail=say("common.times_range", low=f"{factor.low:.3f}", high=f"{factor.high:.3f}")
+    )
 
 
 def _undirected(setting: TransferSetting) -> TransferSetting:
@@ -102,12 +97,13 @@ def _setting_words(setting: TransferSetting, others: Sequence[TransferSetting]) 
     """Kind and size, and what else tells it from the others."""
     words = [kind_label(setting.host_memory), format_bytes(setting.bytes)]
     if len({other.threads for other in others}) > 1:
-        words.append("1 thread" if setting.threads == 1 else f"{setting.threads} threads")
+        words.append(say("overlap.threads", count=setting.threads))
     if len({other.streams for other in others}) > 1:
-        words.append("1 stream" if setting.streams == 1 else f"{setting.streams} streams")
+        words.append(say("overlap.streams", count=setting.streams))
     if len({other.pieces for other in others}) > 1:
-        words.append(f"{setting.pieces} chunks" if setting.pieces else "slices")
-    return ", ".join(words)
+        pieces = setting.pieces
+        words.append(say("overlap.chunks", count=pieces) if pieces else say("threads_report.slicing_slices"))
+    return say("common.comma").join([*words, "GB/s"])
 
 
 def _peer_grids(run: Run, of_run: str) -> list[Grid]:
@@ -119,9 +115,12 @@ def _peer_grids(run: Run, of_run: str) -> list[Grid]:
         sources = sorted({source for source, _ in found})
         destinations = sorted({destination for _, destination in found})
         rows = [Row(source, tuple(point_cell(found.get((source, to))) for to in destinations)) for source in sources]
-        columns = tuple(Column(f"to\n{to}", f"to {to}") for to in destinations)
-        title = f"Copies from device to device, {format_bytes(size)}{of_run}"
-        grids.append(Grid(title, columns, (Group("GB/s", tuple(rows)),), corner="From"))
+        columns = tuple(
+            Column(say("threads_report.heading_to", device=to), say("threads_report.column_to", device=to))
+            for to in destinations
+        )
+        title = say("threads_report.peers_grid", size=format_bytes(size)) + of_run
+        grids.append(Grid(title, columns, (Group("GB/s", tuple(rows)),), corner=say("threads_report.corner_from")))
     return grids
 
 
@@ -139,15 +138,16 @@ def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
         nodes = sorted({node for rate in found.values() for node in rate.nodes})
         ordered = [found.get(each) for each in across]
         rows = [
-            Row(str(node), tuple(point_cell(rate.nodes.get(node)) if rate else MISSING for rate in ordered))
+            Row(str(node), tuple(point_cell(rate.nodes.get(node)) if rate else missing() for rate in ordered))
             for node in nodes
         ]
-        rows.append(Row("slower", tuple(_worst(rate) for rate in ordered)))
-        groups.append(Group(f"{_setting_words(setting, list(settings))}, GB/s", tuple(rows)))
+        rows.append(Row(say("threads_report.slower"), tuple(_worst(rate) for rate in ordered)))
+        groups.append(Group(_setting_words(setting, list(settings)), tuple(rows)))
     columns = tuple(
-        Column(f"{device}\n{DIRECTION_WORDS[way]}", f"{device} {DIRECTION_WORDS[way]}") for device, way in across
+        Column(f"{device}\n{direction_word(way)}", f"{device} {direction_word(way)}") for device, way in across
     )
-    return Grid(f"Rates by NUMA node{of_run}", columns, tuple(groups), corner="Node")
+    title, corner = say("threads_report.nodes_grid") + of_run, say("threads_report.corner_node")
+    return Grid(title, columns, tuple(groups), corner=corner)
 
 
 def _worst(rate: NodeRates | None) -> Cell:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from isthmus.language import say
 from isthmus.model import (
     PUBLISHED_RATES,
     REFERENCE_BYTES,
@@ -16,17 +17,11 @@ from isthmus.record import MIB, Run, format_bytes
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
 from isthmus.report.labels import direction_title, kind_heading, kind_label, kind_rank, run_label
 from isthmus.report.section import Part
+from isthmus.report.states import missing
 from isthmus.report.threads_labels import threads_label
-from isthmus.report.threads_rates import MISSING, point_cell
+from isthmus.report.threads_rates import point_cell
 
 __all__ = ["published_part"]
-
-_NOTE = (
-    "SpursEngine: cellspe.matrix.jp, ordinary memory of 64 MiB, a slice for each persistent thread, PCI Express 1.0 x1 "
-    "with 250 MB/s each way by theory. Its rates as printed, one measurement each; its program divides by 2^20, so "
-    "they are MiB/s, and the share of theory counts them as that. This machine: the same transfer in GB/s and as a "
-    "share of its link's theoretical rate, of twice that both ways."
-)
 
 
 @dataclass(frozen=True)
@@ -49,20 +44,25 @@ def published_part(runs: Sequence[Run]) -> Part | None:
     ours.sort(key=lambda each: kind_rank(each.kind))
     if not ours:
         return None
-    heads = [Column("Spurs-\nEngine\nMB/s", "SpursEngine, MB/s"), Column("of\ntheory", "of theory")]
+    heads = [
+        Column("Spurs-\nEngine\nMB/s", "SpursEngine, MB/s"),
+        Column(say("threads_report.heading_of_theory"), say("threads_report.column_of_theory")),
+    ]
     for each in ours:
-        heads.append(Column(f"{kind_heading(each.kind)}\nGB/s", f"{kind_label(each.kind)}, GB/s", each.label))
-        heads += [Column("of\nlink", "of link", each.label)] if each.has_link else []
+        name = say("common.comma").join([kind_label(each.kind), "GB/s"])
+        heads.append(Column(f"{kind_heading(each.kind)}\nGB/s", name, each.label))
+        of_link = Column(say("threads_report.heading_of_link"), say("threads_report.column_of_link"), each.label)
+        heads += [of_link] if each.has_link else []
     groups = tuple(
         Group(direction_title(direction), tuple(_rows(direction, ours)))
         for direction in PUBLISHED_RATES
         if any(direction in each.curves for each in ours)
     )
-    title = f"This machine beside a SpursEngine, {format_bytes(REFERENCE_BYTES)}"
+    title = say("threads_report.published_grid", size=format_bytes(REFERENCE_BYTES))
     return Part(
-        title="Beside the first published figures",
-        note=_NOTE,
-        grids=(Grid(title, tuple(heads), groups, corner="Threads"),),
+        title=say("threads_report.published"),
+        note=say("threads_report.published_note"),
+        grids=(Grid(title, tuple(heads), groups, corner=say("threads_report.corner_threads")),),
     )
 
 
@@ -86,8 +86,8 @@ def _rows(direction: str, ours: Sequence[_Ours]) -> list[Row]:
         Row(
             threads_label(direction, count),
             (
-                Cell(f"{published[count] / MIB:.0f}") if count in published else MISSING,
-                Cell(f"{100 * published_share(direction, count):.0f} %") if count in published else MISSING,
+                Cell(f"{published[count] / MIB:.0f}") if count in published else missing(),
+                Cell(f"{100 * published_share(direction, count):.0f} %") if count in published else missing(),
                 *(cell for each in ours for cell in _cells(each, direction, count)),
             ),
         )
@@ -99,5 +99,5 @@ def _cells(ours: _Ours, direction: str, count: int) -> list[Cell]:
     """The rate, and its share where the run knows a link."""
     point = ours.curves[direction].points.get(count) if direction in ours.curves else None
     limit = link_rate(ours.run, both=direction == "both")
-    share = Cell(f"{100 * point.rate.median / limit:.0f} %") if point and limit else MISSING
+    share = Cell(f"{100 * point.rate.median / limit:.0f} %") if point and limit else missing()
     return [point_cell(point), *([share] if ours.has_link else [])]

@@ -3,25 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from isthmus.language import say
 from isthmus.model import REFERENCE_BYTES, Point, ThreadCurve, enough_threads, link_rate, thread_curves
-from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Run, format_bytes, format_rate
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell
 from isthmus.report.labels import DIRECTIONS, direction_title, kind_label, kind_rank, run_label, run_title
+from isthmus.report.pointing import in_one_text, told
 from isthmus.report.section import Chart, LegendEntry, Part
-from isthmus.report.threads_labels import mode_heading, mode_look, mode_name, threads_label
+from isthmus.report.states import failed, missing, skipped
+from isthmus.report.threads_labels import BLANK, mode_heading, mode_look, mode_name, threads_label
 
-__all__ = ["BLANK", "MISSING", "point_cell", "rate_parts", "told"]
-
-MISSING = Cell("-", state="missing", detail="not measured")
-# Where a row has nothing to say about a column.
-BLANK = Cell("", state="missing")
-_NOTE = (
-    "Number of threads, of each direction where both run at once, against the rate. Best of link: the best way of the "
-    "row, as a share of the link's theoretical rate. Enough: the number of threads beyond which nothing certain is "
-    "gained."
-)
+__all__ = ["point_cell", "rate_parts"]
 
 
 @dataclass(frozen=True)
@@ -38,14 +32,14 @@ def rate_parts(runs: Sequence[Run]) -> list[Part]:
     sources = [_Source(index, run, curve) for index, run in enumerate(runs) for curve in thread_curves(run)]
     sizes = sorted({source.curve.bytes for source in sources}, key=lambda size: (size != REFERENCE_BYTES, size))
     parts = [_part(runs, size, [source for source in sources if source.curve.bytes == size]) for size in sizes]
-    return [replace(part, note=_NOTE) for part in parts[:1]] + parts[1:]
+    return [replace(part, note=say("threads_report.rates_note")) for part in parts[:1]] + parts[1:]
 
 
 def _part(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Part:
     along = {way: [source for source in sources if source.curve.direction == way] for way in DIRECTIONS}
     looks = {mode_name(source.curve): mode_look(source.curve) for source in sorted(sources, key=_way)}
     return Part(
-        title=f"Rate against threads, {format_bytes(size)}",
+        title=say("threads_report.rates", size=format_bytes(size)),
         charts=tuple(drawn for chosen in along.values() for drawn in _charts(runs, chosen)),
         legend=tuple(LegendEntry(name, look) for name, look in looks.items()),
         grids=tuple(_grid(runs, size, chosen) for chosen in along.values() if chosen),
@@ -64,21 +58,21 @@ def _charts(runs: Sequence[Run], sources: Sequence[_Source]) -> Iterator[Chart]:
             if not chosen:
                 continue
             direction = chosen[0].curve.direction
-            title = f"{direction_title(direction)}, {kind_label(kind)}"
+            title = say("common.comma").join([direction_title(direction), kind_label(kind)])
             if len(runs) > 1:
                 title += f": {run_title(runs, index)}"
-            label = f"Rate against threads, {title}; its figures are in the tables below."
-            yield Chart(title, label, _rate_chart(chosen, across, rates))
+            yield Chart(title, say("threads_report.rates_label", title=title), _rate_chart(chosen, across, rates))
 
 
 def _rate_chart(sources: Sequence[_Source], across: tuple[int, int], rates: tuple[float, float]) -> chart.Spec:
     both = sources[0].curve.direction == "both"
     limit = link_rate(sources[0].run, both=both)
+    ruled = "threads_report.both_links" if both else "threads_report.link"
     return curves_chart(
         [_drawn(source) for source in sources],
-        Axis("threads of each direction" if both else "threads", across),
-        Axis("GB/s, sum of both directions" if both else "GB/s", rates),
-        rules=[(limit / 1e9, f"{'both links' if both else 'link'} {format_rate(limit)}")] if limit else [],
+        Axis(say("threads_report.threads_axis_both" if both else "threads_report.threads_axis"), across),
+        Axis(say("threads_report.rate_axis_both") if both else "GB/s", rates),
+        rules=[(limit / 1e9, say(ruled, rate=format_rate(limit)))] if limit else [],
     )
 
 
@@ -110,17 +104,6 @@ def _drawn(source: _Source) -> Drawn:
     return Drawn(mode_name(curve), mode_look(curve), rows, failed)
 
 
-def told(point: Point) -> dict[str, str]:
-    """What pointing at a point shows."""
-    return {
-        "rate": format_rate(point.rate.median),
-        "interval": f"{format_rate(point.rate.low)} to {format_rate(point.rate.high)}",
-        "time": format_seconds(point.seconds.median),
-        "samples": str(len(point.samples)),
-        "verified": point.verified,
-    }
-
-
 def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
     """Threads down, ways to divide the transfer across, a group for each kind of memory."""
     direction = sources[0].curve.direction
@@ -129,7 +112,8 @@ def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
     shown = sorted({source.index for source in sources if link_rate(source.run)})
     first = {way: next(source.curve for source in sources if _way(source) == way) for way in ways}
     columns = [Column(mode_heading(first[way]), mode_name(first[way]), run_label(runs, way[-1])) for way in ways] + [
-        Column("best\nof link", "best, of link", run_label(runs, index)) for index in shown
+        Column(say("threads_report.heading_best"), say("threads_report.column_best"), run_label(runs, index))
+        for index in shown
     ]
     groups = []
     for kind in kinds:
@@ -147,8 +131,10 @@ def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
             for count in counts
         ]
         enough = (_enough(source) for source in ordered)
-        groups.append(Group(f"{kind_label(kind)}, GB/s", (*rows, Row("enough", (*enough, *(BLANK for _ in shown))))))
-    return Grid(f"{format_bytes(size)}, {direction_title(direction)}", tuple(columns), tuple(groups), corner="Threads")
+        rows.append(Row(say("threads_report.enough"), (*enough, *(BLANK for _ in shown))))
+        groups.append(Group(say("common.comma").join([kind_label(kind), "GB/s"]), tuple(rows)))
+    title = say("common.comma").join([format_bytes(size), direction_title(direction)])
+    return Grid(title, tuple(columns), tuple(groups), corner=say("threads_report.corner_threads"))
 
 
 def _way(source: _Source) -> tuple[bool, bool, bool, int]:
@@ -163,27 +149,29 @@ def _counts(curve: ThreadCurve) -> Iterable[int]:
 
 def _cell(source: _Source | None, count: int) -> Cell:
     if source is None:
-        return MISSING
+        return missing()
     curve = source.curve
     if count in curve.failed:
-        return Cell("failed", state="failed", detail="the data that arrived is not the data that was sent")
+        return failed()
     if count in curve.points:
         return point_cell(curve.points[count])
-    return Cell("skipped", state="skipped", detail=curve.skipped[count]) if count in curve.skipped else MISSING
+    if count in curve.skipped:
+        return skipped(curve.skipped[count])
+    return missing()
 
 
 def point_cell(point: Point | None) -> Cell:
     """The rate in GB/s with its interval; what it took on hovering."""
     if point is None:
-        return MISSING
-    detail = ", ".join(f"{name} {value}" for name, value in told(point).items())
+        return missing()
+    detail = in_one_text(told(point))
     return interval_cell(point.rate, scale=1e-9, wide=not point.converged, detail=detail)
 
 
 def _best_share(sources: Sequence[_Source], count: int) -> Cell:
     rates = [source.curve.points[count].rate.median for source in sources if count in source.curve.points]
     limit = link_rate(sources[0].run, both=sources[0].curve.direction == "both") if sources else None
-    return Cell(f"{100 * max(rates) / limit:.0f} %") if rates and limit else MISSING
+    return Cell(f"{100 * max(rates) / limit:.0f} %") if rates and limit else missing()
 
 
 def _enough(source: _Source | None) -> Cell:

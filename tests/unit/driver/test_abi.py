@@ -53,6 +53,7 @@ CUDA = Library(
         "mem_": "CU_MEM_",
         "pool_attribute_": "CU_MEMPOOL_ATTR_",
         "memory_type_": "CU_MEMORYTYPE_",
+        "pointer_attribute_": "CU_POINTER_ATTRIBUTE_",
         "source_access_order_": "CU_MEMCPY_SRC_ACCESS_ORDER_",
         "stream_": "CU_STREAM_",
     },

@@ -9,7 +9,7 @@ import pytest
 
 from isthmus.experiment.arena import PAGE_BYTES
 from isthmus.experiment.batching import METHODS, plan
-from isthmus.experiment.batching_grid import LAYOUTS, Cell, Setting, cells, cliff_cells, pairs, too_many
+from isthmus.experiment.batching_grid import LAYOUTS, Cell, Setting, cells, cliff_cells, pairs, threaded_cells, too_many
 from isthmus.experiment.batching_places import PieceBuffers, bytes_needed
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.options import ModeName, Options
@@ -99,6 +99,23 @@ def test_the_batch_call_is_looked_at_closely_where_its_rate_jumps() -> None:
     assert not set(close) & set(cells(MAIN, "default", (), shares_host_memory=False))
     assert cliff_cells(MAIN, "default", [64], shares_host_memory=False) == []
     assert cliff_cells(MAIN, "quick", (), shares_host_memory=False) == []
+
+
+def test_what_many_threads_take_is_measured_in_every_pair_of_layouts_that_has_a_grid() -> None:
+    for pair in pairs("default")[:4]:
+        setting = Setting("h2d", "pageable", *pair)
+        every = [
+            *cells(pair, "default", (), shares_host_memory=False),
+            *threaded_cells(setting, "default", (), shares_host_memory=False),
+        ]
+        assert len(set(every)) == len(every)
+        assert max(cell.bytes for cell in every) >= 64 * MIB
+        assert max(cell.pieces for cell in every) == 65536
+    second = Setting("h2d", "pageable", *pairs("default")[1])
+    assert threaded_cells(second._replace(memory="pinned"), "default", (), shares_host_memory=False) == []
+    assert threaded_cells(second, "default", (), shares_host_memory=True) == []
+    assert threaded_cells(second, "default", [64], shares_host_memory=False) == []
+    assert threaded_cells(second, "quick", (), shares_host_memory=False) == []
 
 
 @pytest.mark.parametrize("memory", ["pageable", "pinned"])
@@ -280,3 +297,22 @@ def test_calls_that_fail_cost_their_case_alone() -> None:
     assert failed == {"batch"}
     assert all(case.note.startswith("failed: ") for case in cases if case.skipped)
     assert {case.verified for case in cases if not case.skipped} == {"yes"}
+
+
+def test_alignment_is_measured_beside_cells_of_the_grid(host: OpenDevice) -> None:
+    cases, _ = planned_cases(host, Options(directions=["h2d"], memory=["pinned"]))
+    known = {(case.method, case.host_layout, case.device_layout, case.width_bytes, case.pieces) for case in cases}
+    odd = [key for key in known if (key[3] or 0) % 16]
+    assert {key[3] for key in odd} == {size + more for size in (256, 64 * KIB) for more in (1, 2, 4, 8)}
+    assert {"copies", "batch", "kernel", "pack", "pack_threads", "pack_kernel", "device_pack"} <= {
+        key[0] for key in odd
+    }
+    for method, host_layout, device_layout, size, pieces in odd:
+        aligned = 256 if (size or 0) < KIB else 64 * KIB
+        assert (method, host_layout, device_layout, aligned, pieces) in known
+
+
+def test_alignment_takes_no_time_where_there_is_little_or_sizes_are_given(host: OpenDevice) -> None:
+    for options in (Options(mode="quick"), Options(sizes=[4 * KIB])):
+        cases, _ = planned_cases(host, options)
+        assert not any((case.width_bytes or 0) % 16 for case in cases)

@@ -18,7 +18,8 @@ from isthmus.record import Case
 FOREVER = Clock(float("inf"), float("inf"))
 PAST = Clock(float("-inf"), float("-inf"))
 # The case's own limit of time would make the number of visits depend on the machine.
-RULES = Rules(case_seconds=float("inf"), most_samples=60)
+RULES = Rules(case_seconds=float("inf"), most_samples=60, short_seconds=0.0)
+VISITS = RULES._replace(short_seconds=0.0005)
 
 # What a subject does on a visit: give times in turn, or raise.
 Script = Callable[[int], float]
@@ -67,10 +68,10 @@ def raising(error: BaseException, at: int = 0) -> Script:
     return script
 
 
-def run(subjects: Sequence[Subject], clock: Clock = FOREVER, seed: int = 1) -> dict[str, Case]:
+def run(subjects: Sequence[Subject], clock: Clock = FOREVER, seed: int = 1, rules: Rules = RULES) -> dict[str, Case]:
     """Runs the rounds; gives the finished cases by name in the order in which they ended."""
     finished: list[Case] = []
-    run_rounds(subjects, RULES, clock, finished.extend, random.Random(seed))
+    run_rounds(subjects, rules, clock, finished.extend, random.Random(seed))
     assert max(Counter(case.method for case in finished).values(), default=1) == 1
     return {case.method: case for case in finished}
 
@@ -247,3 +248,31 @@ def test_a_visit_never_asks_for_more_than_is_allowed() -> None:
             assert quota.seconds >= 0
         # The first visit warms up what is slow only once.
         assert subject.quotas[0].warmups == max(quota.warmups for quota in subject.quotas) > 0
+
+
+def test_short_cases_settle_over_several_visits_and_long_ones_need_not() -> None:
+    log: list[str] = []
+    subjects = [Subject("short", steady, log), Subject("long", lambda _: 0.01, log)]
+    cases = run(subjects, rules=VISITS)
+    visits = Counter(log)
+    assert visits["short"] == VISITS.least_visits
+    assert visits["long"] < VISITS.least_visits
+    assert {case.verified for case in cases.values()} == {"yes"}
+
+
+def test_the_first_visits_of_a_short_case_leave_samples_to_the_others() -> None:
+    log: list[str] = []
+    subject = Subject("short", steady, log)
+    run([subject], rules=VISITS)
+    for visit, quota in enumerate(subject.quotas):
+        assert quota.least >= VISITS.visit_samples
+        assert quota.most <= VISITS.most_samples // (VISITS.least_visits - visit)
+
+
+def test_visits_that_are_due_do_not_outlast_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(time, "monotonic", lambda: float(len(log)))
+    # Each has its least number of samples after two visits, when the time is up.
+    cases = run([Subject(name, steady, log) for name in "ab"], clock=Clock(3.9, 1000.0), rules=VISITS)
+    assert Counter(log) == {"a": 2, "b": 2}
+    assert {count(case) for case in cases.values()} == {VISITS.least_samples}

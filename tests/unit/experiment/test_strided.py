@@ -277,3 +277,52 @@ def test_data_that_arrive_wrong_are_seen() -> None:
     wrong = [case for case in cases if case.verified == "no"]
     assert wrong
     assert all(case.note.startswith("wrong data: ") for case in wrong)
+
+
+def test_wide_rows_show_what_all_threads_take_of_pageable_memory(gpu: OpenDevice, host: OpenDevice) -> None:
+    def wide(device: OpenDevice, options: Options) -> set[tuple[str, str | None, str]]:
+        chosen, _ = planned(device, options)
+        return {
+            (case.method, case.direction, case.host_layout)
+            for case in chosen
+            if (case.host_memory, case.width_bytes, case.bytes) == ("pageable", 64 * KIB, 32 * MIB)
+        }
+
+    found = wide(gpu, Options("default"))
+    for method in ("section", "pack", "pack_threads", "pack_kernel"):
+        for direction in ("h2d", "d2h"):
+            assert {(method, direction, "strided"), (method, direction, "contiguous")} <= found
+    assert not wide(gpu, Options("quick"))
+    assert not wide(gpu, Options("default", sizes=[8]))
+    assert not wide(host, Options("default"))
+
+
+def test_alignment_is_measured_beside_rows_of_the_grid(gpu: OpenDevice, host: OpenDevice) -> None:
+    for device in (gpu, host):
+        cases, _ = planned(device, Options())
+        known = {shape(case) for case in cases}
+        odd = [case for case in cases if (case.width_bytes or 0) > 16 and (case.width_bytes or 0) % 16]
+        odd = [case for case in odd if case.slices is None]
+        assert {case.method for case in odd} == {"section", "kernel", "device_pack", "pack_kernel"}
+        assert {case.width_bytes for case in odd} == {size + more for size in (256, 4 * KIB) for more in (1, 2, 4, 8)}
+        for case in odd:
+            width = (case.width_bytes or 0) // 16 * 16
+            pitches = [
+                2 * width if pitch != case.width_bytes else width
+                for pitch in (case.pitch_bytes, case.device_pitch_bytes)
+            ]
+            twin = msgspec.structs.replace(
+                case,
+                bytes=width * KIB,
+                moved_bytes=width * KIB,
+                width_bytes=width,
+                pitch_bytes=pitches[0],
+                device_pitch_bytes=pitches[1],
+            )
+            assert shape(twin) in known
+
+
+def test_alignment_takes_no_time_where_there_is_little_or_sizes_are_given(gpu: OpenDevice) -> None:
+    for options in (Options(mode="quick"), Options(sizes=[4 * KIB])):
+        cases, _ = planned(gpu, options)
+        assert not any(case.width_bytes in {257, 4 * KIB + 4} for case in cases)

@@ -94,7 +94,7 @@ def test_a_lead_that_keeps_changing_among_small_blocks_hides_no_rule_for_large_o
 
 def test_device_memory_is_set_against_malloc_only_where_that_asks_the_system(topics: dict[str, Finding]) -> None:
     assert re.search(
-        r"from 64 MiB on allocating takes .* as long as malloc, which only reserves",
+        r"From 64 MiB on allocating takes .* as long as malloc, which only reserves",
         topics["allocation_device"].sentence,
     )
 
@@ -241,7 +241,7 @@ def test_verdict_of_a_run_of_allocation_alone(full: Run) -> None:
 def test_verdicts_of_two_experiments_stand_in_one_line(synthetic: ModuleType, full: Run) -> None:
     both = msgspec.structs.replace(full, cases=[*synthetic.h200().cases, *full.cases])
     text = verdict([both])
-    assert text.index("pinned memory moves") < text.index("64 MiB of pinned memory cost")
+    assert text.index("Pinned memory moves") < text.index("64 MiB of pinned memory cost")
     assert "\n" not in text
 
 
@@ -255,7 +255,7 @@ def test_a_single_kind_makes_a_verdict_or_says_that_nothing_is_concluded(
     synthetic: ModuleType, synthetic_allocation: ModuleType, kind: str
 ) -> None:
     run = one_kind(synthetic, synthetic_allocation, kind)
-    assert "nothing was measured" not in verdict([run])
+    assert "Nothing was measured" not in verdict([run])
     assert by_topic(run)
 
 
@@ -277,4 +277,4 @@ def test_a_failed_call_is_named_without_a_size_where_there_is_none(synthetic: Mo
         experiment="allocation", method="open_device", host_memory="", bytes=0, skipped=True, note="failed: gone"
     )
     sentence = by_topic(synthetic.run([case]))["calls_failed"].sentence
-    assert "the first is open device (gone)" in sentence
+    assert "because a call failed: open device (gone)" in sentence

@@ -1,11 +1,14 @@
 """What is said about many small pieces: gains with their cause and advice, thresholds, the cliff, and the verdict."""
 
+import re
 from types import ModuleType
 
 import pytest
 
+from isthmus.language import Language, speaking
 from isthmus.model import Finding, findings, verdict
 from isthmus.model.batching_findings import batching_findings, batching_verdict
+from isthmus.model.finding import Takeaway
 from isthmus.record import KIB, Run
 
 
@@ -16,6 +19,12 @@ def h200(synthetic: ModuleType, synthetic_batching: ModuleType) -> Run:
 
 def topic(run: Run, name: str) -> Finding:
     (found,) = [finding for finding in batching_findings(run) if finding.topic == name]
+    return found
+
+
+def takeaway(run: Run) -> Takeaway:
+    found = batching_verdict(run)
+    assert isinstance(found, Takeaway)
     return found
 
 
@@ -65,7 +74,9 @@ def test_without_a_gain_nothing_is_advised(synthetic: ModuleType, synthetic_batc
     found = topic(run, "batching_gain_pinned")
     assert "by a loop of copies, which nothing beats for certain" in found.sentence
     assert not found.fix
-    assert "with pinned memory by a loop of copies." in batching_verdict(run)
+    said = takeaway(run)
+    assert said.does.endswith("with pinned memory by a loop of copies.")
+    assert said.advice == "Keep the loop of copies."
 
 
 def test_thresholds_are_those_of_the_method_that_is_fastest_for_many(h200: Run) -> None:
@@ -149,20 +160,47 @@ def test_the_verdict_groups_directions_by_memory_and_method(h200: Run) -> None:
     assert "D2H with pageable memory by packing on 8 threads (26 times the loop of copies); 49." in verdict([h200])
 
 
+def test_what_to_use_instead_is_said_of_each_kind_of_memory(h200: Run) -> None:
+    assert takeaway(h200).advice == (
+        "In place of a loop of copies, use packing on 8 threads with pageable memory and a kernel that reaches host "
+        "memory with pinned memory."
+    )
+
+
+def test_what_helps_one_way_alone_is_said_of_that_way(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    loop, better, worse = cost(0, 2e-6, 5e10), cost(1e-5, 1e-7, 5e10), cost(0, 4e-6, 5e10)
+    cases = synthetic_batching.cases({"copies": loop, "graph": better})
+    cases += synthetic_batching.cases({"copies": loop, "graph": worse}, direction="d2h")
+    assert takeaway(synthetic.run(cases)).advice == (
+        "In place of a loop of copies, use a replayed graph of copies for H2D with pinned memory."
+    )
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_other_languages_keep_no_english(h200: Run, language: Language) -> None:
+    with speaking(language):
+        said = [text for each in batching_findings(h200) for text in (each.sentence, each.cause, each.fix)]
+        said += [takeaway(h200).does, takeaway(h200).advice]
+    for text in said:
+        assert not re.search("[a-z]{2,} [a-z]{2,}", text), text
+        assert not text or text.endswith("。"), text
+
+
 def test_without_a_loop_to_compare_with_the_verdict_says_so(
     synthetic: ModuleType, synthetic_batching: ModuleType
 ) -> None:
     cost = synthetic_batching.Cost
     times = {"pack": cost(5e-6, 1e-8, 55e9), "kernel": cost(5e-6, 1e-8, 55e9)}
     run = synthetic.run(synthetic_batching.cases(times))
-    assert "no gain to tell" in batching_verdict(run)
+    assert "no gain to tell" in takeaway(run).does
     assert not [finding for finding in batching_findings(run) if finding.topic.startswith("batching_gain")]
 
 
 def test_a_run_of_something_else_says_nothing(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [KIB]))
     assert batching_findings(run) == []
-    assert batching_verdict(run) == ""
+    assert batching_verdict(run) is None
 
 
 def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
@@ -175,7 +213,7 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batc
 
 def test_one_piece_is_no_batch(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
     run = synthetic.run(synthetic_batching.cases(synthetic_batching.H200, [4 * KIB], [1]))
-    assert "no gain to tell" in batching_verdict(run)
+    assert "no gain to tell" in takeaway(run).does
     assert batching_findings(run) == []
 
 

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from isthmus.model.breakeven import Missing
 from isthmus.model.breakeven_comparison import (
     BreakevenAnalysis,
     ThresholdComparison,
@@ -51,7 +52,7 @@ def test_every_contest_has_an_outcome(faithful: BreakevenAnalysis) -> None:
     assert [each.contest for each in faithful.comparisons] == list(faithful.measured.contests())
     managed = of(faithful, "round_trip", 1, "pageable", "managed")
     assert (managed.outcome, managed.derived) == ("not_derived", None)
-    assert "fault" in managed.missing
+    assert managed.missing == (Missing("faults"),)
 
 
 def test_both_never_agrees_and_so_do_sizes_within_the_factor(faithful: BreakevenAnalysis) -> None:

@@ -9,14 +9,21 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.language import speaking
 from isthmus.model.breakeven_comparison import Blame
-from isthmus.model.breakeven_derived import _missing_cost
+from isthmus.model.breakeven_derived import _left_out
 from isthmus.model.breakeven_findings import breakeven_findings, breakeven_verdict
 from isthmus.model.breakeven_seed import _against
-from isthmus.model.breakeven_words import size_words
-from isthmus.model.finding import Finding
+from isthmus.model.breakeven_words import plain_size_words, size_words
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.threshold import Threshold
 from isthmus.record import KIB, MIB, Case, Run
+
+
+def takeaway(run: Run) -> Takeaway:
+    found = breakeven_verdict(run)
+    assert isinstance(found, Takeaway)
+    return found
 
 
 def by_topic(run: Run) -> dict[str, Finding]:
@@ -109,7 +116,7 @@ def test_production_in_place_is_said_to_change_nothing_or_what(
         for case in cases
     ]
     sentence = by_topic(synthetic.run(free))["breakeven_in_place"].sentence
-    assert "changes when pinning pays: with one use there and back pinned memory wins at every size" in sentence
+    assert "changes when pinning pays: with 1 use there and back pinned memory wins at every size" in sentence
     assert "instead of at no size from 4 KiB to 128 MiB" in sentence
 
 
@@ -124,7 +131,7 @@ def test_2008_is_compared_by_size_where_both_have_one(
     assert "Here the driver takes 511 us per MiB to pin, 4.3 times as long" in found["breakeven_2008"].cause
     finding = by_topic(synthetic.run(builder.everything(cheap_pinning(builder))))["breakeven_2008"]
     match = re.search(
-        r"here, against fresh pages, it wins from ([\d.]+) MiB on \(.*?\), ([\d.]+) to ([\d.]+) times that size",
+        r"here, against fresh pages, it wins from ([\d.]+) MiB on(?: \(.*?\))?, ([\d.]+) to ([\d.]+) times that size",
         finding.sentence,
     )
     assert match
@@ -138,7 +145,7 @@ def test_without_allocation_rows_the_reason_is_what_the_programs_paid(
 ) -> None:
     cause = by_topic(synthetic.run(builder.breakeven()))["breakeven_2008"].cause
     assert "per MiB to pin" not in cause
-    assert "a whole use there and back takes" in cause
+    assert "With pageable memory a whole use there and back takes" in cause
 
 
 def test_derived_thresholds_say_their_share_and_what_is_not_derived(found: dict[str, Finding]) -> None:
@@ -172,12 +179,21 @@ def test_derived_thresholds_that_are_off_are_explained(synthetic: ModuleType, bu
     ],
 )
 def test_a_known_cost_that_the_parts_leave_out_is_named(way: str, part: str, seconds: float, cause: str) -> None:
-    assert cause in _missing_cost(Blame(way, part, seconds, MIB))  # type: ignore[arg-type]
+    assert cause in _left_out(Blame(way, part, seconds, MIB))  # type: ignore[arg-type]
 
 
 def test_a_cost_in_the_other_direction_is_not_explained_away() -> None:
-    assert _missing_cost(Blame("pageable", "use", 1e-6, MIB)) == ""
-    assert _missing_cost(Blame("mapped", "use", -1e-6, MIB)) == ""
+    assert _left_out(Blame("pageable", "use", 1e-6, MIB)) == ""
+    assert _left_out(Blame("mapped", "use", -1e-6, MIB)) == ""
+
+
+def test_an_analysis_that_is_kept_speaks_every_language(run: Run, found: dict[str, Finding]) -> None:
+    assert "Not derived: managed memory: neither experiment measures" in found["breakeven_derived"].sentence
+    with speaking("ja"):
+        spoken = by_topic(run)["breakeven_derived"].sentence
+    assert "導出していないものは、マネージドメモリ" in spoken
+    assert "neither" not in spoken
+    assert by_topic(run)["breakeven_derived"] == found["breakeven_derived"]
 
 
 def test_without_single_costs_the_way_to_get_them_is_named(synthetic: ModuleType, builder: ModuleType) -> None:
@@ -187,30 +203,31 @@ def test_without_single_costs_the_way_to_get_them_is_named(synthetic: ModuleType
 
 
 def test_the_verdict_says_when_pinning_pays_and_what_is_fastest(run: Run) -> None:
-    text = breakeven_verdict(run)
+    found = takeaway(run)
     assert re.match(
-        r"against fresh pages, pinning a buffer of 64 MiB pays there and back from \d uses on( \(.*?\))?, and where",
-        text,
+        r"Against fresh pages, pinning a buffer of 64 MiB pays there and back from \d uses on( \(.*?\))?, and where",
+        found.does,
     )
-    assert re.search(r"64 MiB cross fastest with a kept staging buffer: \d\.\d times as fast", text)
+    assert re.search(r"64 MiB cross fastest with a kept staging buffer: \d\.\d times as fast", found.does)
+    assert found.advice.startswith("Keep one pinned buffer")
 
 
 def test_a_run_of_small_buffers_speaks_of_its_largest(synthetic: ModuleType, builder: ModuleType) -> None:
     small = synthetic.run(builder.breakeven(sizes=[64 * KIB, MIB]))
-    assert breakeven_verdict(small).startswith("against fresh pages, pinning a buffer of 1 MiB pays")
+    assert takeaway(small).does.startswith("Against fresh pages, pinning a buffer of 1 MiB pays")
 
 
 @pytest.mark.parametrize("ways", [["pageable"], ["pinned"], ["staging", "mapped"]])
 def test_few_ways_are_no_reason_to_fail(synthetic: ModuleType, builder: ModuleType, ways: list[str]) -> None:
     run = synthetic.run(builder.breakeven(ways=ways, sizes=[MIB]))
-    assert breakeven_verdict(run)
+    assert takeaway(run).does
     assert "breakeven_pinning" not in by_topic(run)
 
 
 def test_a_run_without_the_experiment_says_nothing(synthetic: ModuleType, builder: ModuleType) -> None:
     run = synthetic.run(builder.bandwidth())
     assert breakeven_findings(run) == []
-    assert breakeven_verdict(run) == ""
+    assert breakeven_verdict(run) is None
 
 
 @pytest.fixture
@@ -232,9 +249,26 @@ def test_an_interval_that_spans_the_range_is_the_answer_and_its_estimate_none(
     )
 
 
+def test_what_the_medians_say_alone_is_said(size_of: Callable[..., Threshold]) -> None:
+    always = replace(size_of(0.0, 0.0, 5 * KIB), state="always")
+    assert size_words(always) == "at every size from 4 KiB to 128 MiB, up to 5 KiB by the medians alone"
+    assert plain_size_words(always) == "at every size from 4 KiB to 128 MiB"
+    rather = replace(size_of(100 * MIB, math.inf, math.inf), state="always")
+    assert size_words(rather) == "at every size from 4 KiB to 128 MiB, from 100 MiB on by the medians alone"
+    # Of a way that wins at the lower end only, "everywhere" is an end beyond the range.
+    certain = replace(size_of(math.inf, math.inf, math.inf), state="always")
+    assert size_words(certain) == "at every size from 4 KiB to 128 MiB"
+
+
+def test_an_interval_that_reads_as_its_size_is_not_said_twice(size_of: Callable[..., Threshold]) -> None:
+    assert size_words(size_of(4.001 * MIB, 4.002 * MIB, 4.003 * MIB)) == "from 4 MiB on"
+
+
 def test_2008_is_compared_by_the_interval(size_of: Callable[..., Threshold]) -> None:
     theirs = 10 * MIB, 16 * MIB
-    assert _against(size_of(MIB, 2 * MIB, 74 * MIB), *theirs) == "which cannot be told from the 10 to 16 MiB of 2008"
+    assert (
+        _against(size_of(MIB, 2 * MIB, 74 * MIB), *theirs) == "which cannot be told from the 10 MiB to 16 MiB of 2008"
+    )
     assert _against(size_of(MIB, 2 * MIB, 5 * MIB), *theirs) == "0.062 to 0.5 times that size"
     assert _against(size_of(0.0, MIB, 5 * MIB), *theirs) == "at most 0.5 times that size"
     assert _against(size_of(32 * MIB, 64 * MIB, math.inf), *theirs) == "at least 2 times that size"

@@ -77,6 +77,16 @@ def test_pageable_as_fast_as_pinned_is_no_warning_and_has_no_fix(synthetic: Modu
     assert "not faster" in pageable.sentence
 
 
+def test_erratic_memory_without_a_link_has_a_cause_and_a_fix_of_its_own(synthetic: ModuleType) -> None:
+    wild = synthetic.Truth(8e-6, 10e9, 0.02, flips=(1.0, 1.0, 2.5))
+    run = synthetic.run(synthetic.cases({PAGEABLE_H2D: wild}), device=synthetic.cpu_device())
+    pageable = by_topic(run)["pageable"]
+    assert pageable.severity == "warning"
+    assert "erratic H2D" in pageable.sentence
+    assert "caches" in pageable.cause
+    assert "--full" in pageable.fix
+
+
 def test_staging_is_no_cause_on_a_device_that_shares_memory(synthetic: ModuleType) -> None:
     truths = {PINNED_H2D: synthetic.Truth(8e-6, 20e9), PAGEABLE_H2D: synthetic.Truth(8e-6, 10e9)}
     pageable = by_topic(synthetic.run(synthetic.cases(truths), device=synthetic.cpu_device()))["pageable"]
@@ -142,7 +152,8 @@ def test_both_ways_is_called_a_sum_and_compared_with_one_way(synthetic: ModuleTy
 
 def test_directions_that_take_turns_are_a_warning_and_one_copy_engine_its_cause(synthetic: ModuleType) -> None:
     assert both_ways(synthetic, 50e9, 3).severity == "warning"
-    assert both_ways(synthetic, 50e9, 3).cause == ""
+    assert "3 copy engines, so not they" in both_ways(synthetic, 50e9, 3).cause
+    assert "Do not count on overlapping" in both_ways(synthetic, 50e9, 3).fix
     assert "single copy engine" in both_ways(synthetic, 50e9, 1).cause
 
 
@@ -150,7 +161,8 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({PINNED_H2D: synthetic.Truth(8e-6, 90e9)}))
     finding = by_topic(run)["above_link"]
     assert finding.severity == "error"
-    assert "a copy was elided or the link reading is wrong" in finding.sentence
+    assert "A copy was elided or the link reading is wrong" in finding.cause
+    assert "lspci" in finding.fix
     assert "63.0 GB/s" in finding.sentence
 
 
@@ -231,7 +243,7 @@ def first_calls(experiment: str, samples: int) -> Case:
 
 def test_few_samples_of_a_known_experiment_are_not_an_unknown_experiment(synthetic: ModuleType) -> None:
     known = verdict([synthetic.run([first_calls("allocation", 3)])])
-    assert known.endswith("too few samples of allocation to conclude anything from; --time allows more.")
+    assert known.endswith("Too few samples of allocation to conclude anything from; --time allows more.")
     assert "--time" not in verdict([synthetic.run([first_calls("allocation", 12)])])
     assert "about which this version concludes nothing" in verdict([synthetic.run([first_calls("strides", 3)])])
 
@@ -263,9 +275,19 @@ def test_numa_is_a_matter_only_of_several_nodes(synthetic: ModuleType) -> None:
     assert "--membind=0" in finding.fix
     one = Host(numa_nodes=[NumaNode(id=0, cpus="0-7")])
     assert "numa" not in by_topic(pinned_only(synthetic, host=one, end=unbound))
-    bound = End(status="complete", placement=Placement(bound_node=1))
+    bound = End(status="complete", placement=Placement(bound_node=0))
     assert "numa" not in by_topic(pinned_only(synthetic, host=TWO_NODES, end=bound))
     assert "cannot tell" in by_topic(pinned_only(synthetic, host=TWO_NODES, end=None))["numa"].sentence
+
+
+def test_a_run_bound_to_a_node_that_is_not_the_devices_is_told_which_one_is(synthetic: ModuleType) -> None:
+    far = End(status="complete", placement=Placement(bound_node=1))
+    finding = by_topic(pinned_only(synthetic, host=TWO_NODES, end=far))["numa"]
+    assert finding.severity == "warning"
+    assert "bound to NUMA node 1, but the device is at node 0" in finding.sentence
+    assert "--membind=0" in finding.fix
+    unknown = pinned_only(synthetic, host=TWO_NODES, end=far, device=synthetic.gpu(numa_node=None))
+    assert "numa" not in by_topic(unknown)
 
 
 def test_pages_on_the_wrong_node_are_named(synthetic: ModuleType) -> None:
@@ -292,12 +314,17 @@ def test_the_limit_on_locked_memory_matters_where_larger_cases_were_skipped(synt
     finding = by_topic(msgspec.structs.replace(run, cases=[*run.cases, *skipped]))["locked_memory"]
     assert "8 MiB" in finding.sentence
     assert "2 larger cases" in finding.sentence
+    assert "RLIMIT_MEMLOCK" in finding.cause
+    assert "ulimit -l" in finding.fix
 
 
 def test_huge_pages_that_are_switched_off(synthetic: ModuleType) -> None:
     host = Host(memory=Memory(transparent_huge_pages="never"))
     skipped = synthetic.skips(("copy", "h2d", "pageable_huge"), [MIB], "switched off")
-    assert "madvise" in by_topic(synthetic.run(skipped, host=host))["huge_pages_off"].fix
+    finding = by_topic(synthetic.run(skipped, host=host))["huge_pages_off"]
+    assert finding.severity == "warning"
+    assert "never" in finding.cause
+    assert "madvise" in finding.fix
 
 
 def test_cases_too_short_for_the_clock_are_counted(synthetic: ModuleType) -> None:
@@ -310,7 +337,7 @@ def test_cases_too_short_for_the_clock_are_counted(synthetic: ModuleType) -> Non
 
 def test_verdict_names_device_rates_share_and_advice(synthetic: ModuleType) -> None:
     text = verdict([synthetic.h200()])
-    assert re.match(r"NVIDIA H200 \(cuda:0\): pinned memory moves 55\.\d GB/s H2D and 55\.\d GB/s D2H, 88 %", text)
+    assert re.match(r"NVIDIA H200 \(cuda:0\): Pinned memory moves 55\.\d GB/s H2D and 55\.\d GB/s D2H, 88 %", text)
     assert "times as fast as pageable memory" in text
     assert "\n" not in text
 

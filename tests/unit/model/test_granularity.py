@@ -73,14 +73,14 @@ def test_the_findings_name_units_and_what_waiting_costs(run: Run) -> None:
     [finding] = granularity_findings(run)
     assert finding.sentence.startswith(
         "A fault of the device moves 64 KiB of managed memory, and the driver completes parts of up to 2 MiB once more "
-        "than half is in use; a fault of the CPU moves 4 KiB of managed memory, to which the driver adds nothing; an "
+        "than half is in use. A fault of the CPU moves 4 KiB of managed memory, to which the driver adds nothing. An "
         "explicit prefetch of a page moves 4 KiB to the device and 4 KiB to the host. Counters and timing agree about "
         "all of it. A touch that has to wait takes 22."
     )
     assert " us on the device with its share of the launch (" in finding.sentence
     assert "on the CPU (395 ns where the page is there)." in finding.sentence
     assert "farther apart than 64 KiB" in finding.fix
-    assert granularity_verdict(run).startswith("a fault of the device moves 64 KiB")
+    assert granularity_verdict(run).startswith("A fault of the device moves 64 KiB")
 
 
 def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
@@ -176,7 +176,7 @@ def test_counters_that_differ_are_explained(synthetic: ModuleType, synthetic_mig
     findings = granularity_findings(synthetic.run([*probed, *counted]))
     [differs] = [each for each in findings if each.topic == "granularity_differs"]
     assert differs.sentence == (
-        "About faults of the device counters say 2 MiB and timing says 64 KiB; 32 migrations of 4 KiB to 2044 KiB were "
+        "About faults of the device counters say 2 MiB and timing says 64 KiB. 32 migrations of 4 KiB to 2044 KiB were "
         "reported, 100 % of the bytes as the driver's own prefetching."
     )
     assert differs.cause.startswith("More moved than touches find")
@@ -187,7 +187,7 @@ def test_touches_of_uneven_cost_have_no_unit(run: Run) -> None:
     moved = next(case for case in run.cases if case.method == "counted_device_touches").migrations[0]
     uneven = [msgspec.structs.replace(moved, bytes=65536, count=15), msgspec.structs.replace(moved, count=3)]
     unit = by_key(changed(run, "counted_device_touches", migrations=uneven))["device"].counted
-    assert unit == Unit(why="16 touches moved 3 of 4 KiB, 15 of 64 KiB, which is no single unit")
+    assert unit == Unit(why="16 touches moved 3 of 4 KiB and 15 of 64 KiB, which is no single unit")
 
 
 def test_reasons_not_to_count_and_lost_reports_are_told(run: Run, synthetic_migrations: ModuleType) -> None:

@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from isthmus.model.conclusions import findings, verdict
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.managed_findings import managed_findings, managed_verdict
 from isthmus.record import GIB, KIB, MIB, Run
 
@@ -20,6 +20,12 @@ def found(run: Run, topic: str) -> Finding:
     return finding
 
 
+def taken(run: Run) -> Takeaway:
+    told = managed_verdict(run)
+    assert isinstance(told, Takeaway)
+    return told
+
+
 def topics(run: Run) -> list[str]:
     return [each.topic for each in managed_findings(run)]
 
@@ -28,7 +34,7 @@ def test_nothing_measured_says_nothing(synthetic: ModuleType, synthetic_managed:
     skips = synthetic_managed.skips(("managed", "managed"), "no managed memory")
     for run in (synthetic.run([]), synthetic.run(skips)):
         assert managed_findings(run) == []
-        assert managed_verdict(run) == ""
+        assert managed_verdict(run) is None
 
 
 def test_the_share_is_said_beside_the_papers(full: Run) -> None:
@@ -37,15 +43,15 @@ def test_the_share_is_said_beside_the_papers(full: Run) -> None:
         "Of an array of 1 GiB, managed memory on demand beats copying all of a pageable array up to 3"
     )
     assert "copying all of a pinned array up to 7" in share.sentence
-    assert share.sentence.endswith("on the paper's V100 it beat the former up to about 60 % touched.")
+    assert "On the paper's V100 it did up to about 60 % touched. It beats" in share.sentence
     assert "leave the movement to managed memory below that share alone; above it copy" in share.fix
 
 
 def test_the_stride_is_said_beside_the_papers(full: Run) -> None:
     stride = found(full, "managed_stride")
     assert "from strides of" in stride.sentence
-    assert stride.sentence.endswith("from strides of about 128 KiB on.")
-    assert "managed memory from there on alone; at denser strides copy explicitly" in stride.fix
+    assert "On the paper's V100 it did from strides of about 128 KiB on. It beats" in stride.sentence
+    assert "managed memory from that stride on alone; at denser strides copy explicitly" in stride.fix
 
 
 def test_against_pinned_memory_alone_the_paper_is_no_measure(
@@ -57,7 +63,7 @@ def test_against_pinned_memory_alone_the_paper_is_no_measure(
     assert "copy from pinned memory" in found(run, "managed_percent").fix
     assert "managed_whole" not in topics(run)
     assert "managed_touch" not in topics(run)
-    assert managed_verdict(run).startswith("with all of it touched, ")
+    assert taken(run).does.startswith("With all of it touched, ")
 
 
 def test_a_share_from_which_on_demand_wins_turns_the_advice_around(
@@ -66,7 +72,7 @@ def test_a_share_from_which_on_demand_wins_turns_the_advice_around(
     truths = dict(synthetic_managed.H200)
     truths["managed", "managed"] = lambda share: (0.5 * (1.1 - share), 0.1)
     run = synthetic.run(synthetic_managed.cases(truths))
-    assert "managed memory above it alone; below that share copy" in found(run, "managed_percent").fix
+    assert "managed memory above that share alone; below it copy" in found(run, "managed_percent").fix
 
 
 def test_where_faults_never_win_they_are_advised_against(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -83,7 +89,7 @@ def test_a_threshold_that_may_lie_anywhere_is_no_advice(synthetic: ModuleType, s
     truths["managed", "managed"] = lambda share: (0.15 * share, 0.170)
     share = found(synthetic.run(synthetic_managed.cases(truths, noise=0.05)), "managed_percent")
     assert "up to" in share.sentence
-    assert "to more)" in share.sentence
+    assert " or more)" in share.sentence
     assert not share.fix
 
 
@@ -105,7 +111,7 @@ def test_strides_are_compared_and_touches_explain_them(full: Run, synthetic_mana
 def test_a_sentence_has_no_more_strides_than_it_bears(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
     many = [4 * KIB << step for step in range(11)]
     touch = found(synthetic.run(synthetic_managed.cases(strides=many)), "managed_touch")
-    told = touch.sentence.partition("; on the paper's")[0]
+    told = touch.sentence.partition(" On the paper's")[0]
     assert told.count(" at ") == 5
     assert " at 4 KiB" in told
     assert " at 4 MiB" in told
@@ -142,9 +148,11 @@ def test_advice_is_given_on_the_largest_part_alone(synthetic: ModuleType, synthe
 
 def test_the_fastest_way_is_named_at_both_ends(full: Run) -> None:
     fastest = found(full, "managed_fastest")
-    assert "with 1 % touched, " in fastest.sentence
-    assert "With 100 % touched, copying all of a pinned array (140 ms" in fastest.sentence
-    assert "mapped pinned memory is not certainly slower" in fastest.sentence
+    assert fastest.sentence.startswith("With 1 % touched, the fastest of the ways measured there is ")
+    assert "With 100 % touched, the fastest of the ways measured there is copying all of a pinned array: 140 ms" in (
+        fastest.sentence
+    )
+    assert "Mapped pinned memory is not certainly slower." in fastest.sentence
     assert "copying all of a pinned array with 100 % touched" in fastest.fix
 
 
@@ -155,7 +163,7 @@ def test_only_where_most_ways_were_measured_one_is_the_fastest(
     few = [synthetic_managed.case(each, 1e-4, 0.01, stride=16 * MIB) for each in (key, ("managed", "managed"))]
     run = synthetic.run([*synthetic_managed.cases(percents=[10, 50]), *few])
     sentence = found(run, "managed_fastest").sentence
-    assert sentence.startswith("The fastest of the ways measured at the same place: with 10 % touched, ")
+    assert sentence.startswith("With 10 % touched, the fastest of the ways measured there is ")
     assert "one double every 4 MiB touched" in sentence
     # Four ways are some choice, but fewer than elsewhere.
     assert "every 16 MiB" not in sentence
@@ -165,7 +173,7 @@ def test_few_ways_are_no_choice(synthetic: ModuleType, synthetic_managed: Module
     truths = {key: truth for key, truth in synthetic_managed.H200.items() if key[0] in {"explicit_whole", "managed"}}
     run = synthetic.run(synthetic_managed.cases(truths))
     assert "managed_fastest" not in topics(run)
-    assert "fastest" not in managed_verdict(run)
+    assert "fastest" not in taken(run).does
 
 
 def test_pages_that_stay_are_said_and_explain_no_touch(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -182,16 +190,26 @@ def test_conclusions_rest_on_the_largest_array(synthetic: ModuleType, synthetic_
 def test_the_verdict_names_thresholds_and_the_fastest(
     full: Run, synthetic: ModuleType, synthetic_managed: ModuleType
 ) -> None:
-    text = managed_verdict(full)
-    assert text.startswith("managed memory on demand beats copying all of a pageable array up to 3")
+    text = taken(full).does
+    assert text.startswith("Managed memory on demand beats copying all of a pageable array up to 3")
     assert " and from strides of " in text
-    assert text.endswith("; with all of it touched, copying all of a pinned array is among the fastest.")
+    assert text.endswith(" With all of it touched, copying all of a pinned array is among the fastest.")
     truths = synthetic_managed.H200 | {("mapped", "mapped"): lambda share: (0.01 * share, 0.02)}
-    assert managed_verdict(synthetic.run(synthetic_managed.cases(truths))).endswith(
-        "; with all of it touched, mapped pinned memory is the fastest."
+    assert taken(synthetic.run(synthetic_managed.cases(truths))).does.endswith(
+        " With all of it touched, mapped pinned memory is the fastest."
     )
-    assert text[1:] in verdict([full])
+    assert text in verdict([full])
     assert {each.topic for each in findings(full)} >= set(topics(full))
+
+
+def test_the_verdict_advises_by_the_threshold_or_else_to_prefetch(
+    full: Run, synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    assert taken(full).advice == found(full, "managed_percent").fix
+    truths = {key: truth for key, truth in synthetic_managed.H200.items() if key[0] != "explicit_whole"}
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "managed_percent" not in topics(run)
+    assert taken(run).advice.startswith("Prefetch arrays in managed memory")
 
 
 def test_wrong_sums_are_no_ground_for_conclusions(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:

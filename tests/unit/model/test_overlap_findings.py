@@ -6,7 +6,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.model import Finding, findings, overlap_limit_findings, verdict
+from isthmus.model import Finding, Takeaway, findings, overlap_limit_findings, verdict
 from isthmus.model.overlap_chunks import ChunkCost
 from isthmus.model.overlap_findings import overlap_findings, overlap_verdict
 from isthmus.record import Case, Interval, Run
@@ -31,7 +31,7 @@ def h200(synthetic: ModuleType, synthetic_overlap: ModuleType) -> Run:
 def test_a_run_without_overlap_says_nothing(synthetic: ModuleType) -> None:
     run = synthetic.h200()
     assert overlap_findings(run) == []
-    assert overlap_verdict(run) == ""
+    assert overlap_verdict(run) is None
 
 
 def test_a_whole_run_says_what_gains_and_what_does_not(h200: Run) -> None:
@@ -64,9 +64,12 @@ def test_a_size_that_one_memory_alone_has_is_told_beside_the_others(
 
 
 def test_the_verdict_names_the_best_pipelines(h200: Run) -> None:
-    text = overlap_verdict(h200)
-    assert text.startswith("pinned memory in 32 chunks on 2 streams is 2.51 times as fast")
-    assert "pageable memory gains nothing from chunks and streams" in text
+    taken = overlap_verdict(h200)
+    assert isinstance(taken, Takeaway)
+    text = taken.does
+    assert text.startswith("Pinned memory in 32 chunks on 2 streams is 2.51 times as fast")
+    assert "Pageable memory gains nothing from chunks and streams" in text
+    assert taken.advice == "Copy in, compute and copy out at once, in a few chunks on several streams."
     assert text in verdict([h200])
 
 
@@ -76,8 +79,8 @@ def test_the_verdict_names_together_what_has_one_answer(synthetic: ModuleType, s
         *synthetic_overlap.cases("pageable", synthetic_overlap.PAGEABLE),
         *synthetic_overlap.cases("staged", synthetic_overlap.Truth(overlaps=False, noise=0.3)),
     ]
-    assert overlap_verdict(synthetic.run(cases)) == (
-        "pinned memory and pageable memory gain nothing from chunks and streams; whether staged pageable memory gains "
+    assert overlap_verdict(synthetic.run(cases)) == Takeaway(
+        "Pinned memory and pageable memory gain nothing from chunks and streams. Whether staged pageable memory gains "
         "5 % or more from chunks and streams, this run cannot tell."
     )
 
@@ -135,7 +138,7 @@ def test_what_is_slower_for_certain_is_called_so(
 def test_chunks_that_only_cost_lose(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
     run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(overlaps=False, chunk=1e-3)))
     assert "chunks and streams lose; even the best, 2 chunks on " in by_topic(run)["overlap_pinned"].sentence
-    assert overlap_verdict(run) == "pinned memory loses by chunks and streams."
+    assert overlap_verdict(run) == Takeaway("Pinned memory loses by chunks and streams.")
 
 
 def test_a_single_fast_pipeline_is_no_gain_and_not_unknown_either(
@@ -223,15 +226,15 @@ def test_noise_is_called_so(synthetic: ModuleType, synthetic_overlap: ModuleType
     truth = synthetic_overlap.Truth(overlaps=False, noise=0.3)
     run = synthetic.run(synthetic_overlap.cases("pinned", truth))
     assert "this run cannot tell whether chunks and streams gain" in by_topic(run)["overlap_pinned"].sentence
-    assert "whether pinned memory gains 5 % or more from chunks and streams, this run cannot tell" in overlap_verdict(
-        run
+    assert overlap_verdict(run) == Takeaway(
+        "Whether pinned memory gains 5 % or more from chunks and streams, this run cannot tell."
     )
 
 
 def test_one_chunk_alone_is_no_comparison(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
     run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1,)))
     assert "several chunks were not measured" in by_topic(run)["overlap_pinned"].sentence
-    assert overlap_verdict(run) == ""
+    assert overlap_verdict(run) is None
 
 
 def test_many_chunks_alone_are_none_either(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:

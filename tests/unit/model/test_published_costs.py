@@ -49,8 +49,8 @@ def test_ratios_are_ranges_over_the_sizes_that_were_published(
     cases += synthetic_allocation.cases({key: cost(1.0) for key in truths}, [GIB])
     found = beside(synthetic, cases)
     assert found["cudaMalloc / malloc < 4 MiB"].here == pytest.approx((10.0, 10.0))
-    assert found["cudaMalloc / malloc, larger"].here == pytest.approx((50.0, 50.0))
-    assert found["cudaMalloc / malloc, larger"].factor is None
+    assert found["cudaMalloc / malloc >= 4 MiB"].here == pytest.approx((50.0, 50.0))
+    assert found["cudaMalloc / malloc >= 4 MiB"].factor is None
     assert "cudaFree / free" not in found
 
 

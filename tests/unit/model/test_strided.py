@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
 
 import pytest
@@ -24,7 +25,7 @@ def only_grid(run: Run, direction: str = "d2h") -> StridedGrid:
     return grid
 
 
-def found(thresholds: list[StridedThreshold], method: str, at: int) -> StridedThreshold:
+def found(thresholds: Sequence[StridedThreshold], method: str, at: int) -> StridedThreshold:
     (only,) = [each for each in thresholds if (each.method, each.at) == (method, at)]
     return only
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 
 import pytest
 
+from isthmus.language import Language, speaking
 from isthmus.model import findings, verdict
-from isthmus.model.finding import Finding
+from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.strided_findings import strided_findings, strided_verdict
 from isthmus.model.strided_words import rows_words
 from isthmus.model.threshold import Threshold
@@ -24,14 +26,30 @@ def topic(run: Run, name: str) -> Finding:
     return found
 
 
+def takeaway(run: Run) -> Takeaway:
+    found = strided_verdict(run)
+    assert isinstance(found, Takeaway)
+    return found
+
+
 def topics(run: Run) -> set[str]:
     return {each.topic for each in strided_findings(run)}
+
+
+@pytest.mark.parametrize("language", ["ja", "zh"])
+def test_other_languages_keep_no_english(full: Run, language: Language) -> None:
+    with speaking(language):
+        said = [text for each in strided_findings(full) for text in (each.sentence, each.cause, each.fix)]
+        said += [takeaway(full).does, takeaway(full).advice]
+    for text in said:
+        assert not re.search("[a-z]{2,} [a-z]{2,}", text), text
+        assert not text or text.endswith("。"), text
 
 
 def test_a_run_without_sections_says_nothing(synthetic: ModuleType) -> None:
     run = synthetic.run([])
     assert strided_findings(run) == []
-    assert strided_verdict(run) == ""
+    assert strided_verdict(run) is None
 
 
 def test_the_column_beside_the_drivers_copy(full: Run) -> None:
@@ -63,17 +81,20 @@ def test_advice_is_given_only_where_it_helps(synthetic: ModuleType, synthetic_st
 
 
 def test_the_verdict_says_what_to_use(full: Run) -> None:
-    said = strided_verdict(full)
-    assert said.startswith(
-        "a column of 30720 doubles, D2H to pinned memory: use a kernel that reaches host memory, 3.5 times"
+    said = takeaway(full)
+    assert said.does.startswith(
+        "Moving a column of 30720 doubles D2H to pinned memory takes 14.8 us with a kernel that reaches host memory, "
     )
-    assert said in verdict([full]).replace("NVIDIA H200 (cuda:0): ", "")
+    assert said.advice == "Let a kernel read or write the rows where they are in host memory."
+    assert said.does in verdict([full])
 
 
 def test_nothing_beats_the_drivers_copy(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     run = synthetic.run(synthetic_strided.column({"section": 10e-6, "kernel": 30e-6, "device_pack": 25e-6}))
-    assert strided_verdict(run).endswith(
-        "use the driver's 2-D copy, which takes 10.0 us; nothing measured beats it for certain."
+    assert takeaway(run) == Takeaway(
+        "Moving a column of 30720 doubles D2H to pinned memory takes 10.0 us with the driver's 2-D copy; nothing "
+        "measured beats it for certain.",
+        "Keep the driver's 2-D or 3-D copy.",
     )
     column = topic(run, "strided_column")
     assert column.fix == "Keep the driver's 2-D or 3-D copy."
@@ -82,22 +103,23 @@ def test_nothing_beats_the_drivers_copy(synthetic: ModuleType, synthetic_strided
 
 def test_what_noise_hides_is_no_gain(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     run = synthetic.run(synthetic_strided.column({"section": 10e-6, "kernel": 9.5e-6}, noise=0.3))
-    assert "nothing measured beats it for certain" in strided_verdict(run)
+    assert "nothing measured beats it for certain" in takeaway(run).does
     assert "as fast)" in topic(run, "strided_column").sentence
 
 
 def test_without_known_sections_the_grid_speaks(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     run = synthetic.run(synthetic_strided.grid())
-    said = strided_verdict(run)
-    assert said.startswith("32768 rows of ")
-    assert "use a kernel that reaches host memory" in said
+    said = takeaway(run).does
+    assert said.startswith("Moving 32768 rows of ")
+    assert "(strided on the device alone, every other stretch) D2H to pinned memory takes " in said
+    assert "with a kernel that reaches host memory" in said
     assert "strided_column" not in topics(run)
 
 
 def test_one_method_alone_compares_with_nothing(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     run = synthetic.run([synthetic_strided.case("section", 1e-5, 8, KIB, pitch=16)])
     assert strided_findings(run) == []
-    assert "nothing to compare" in strided_verdict(run)
+    assert "nothing to compare" in takeaway(run).does
 
 
 def test_without_the_drivers_copy_nothing_is_a_multiple_of_it(
@@ -105,7 +127,7 @@ def test_without_the_drivers_copy_nothing_is_a_multiple_of_it(
 ) -> None:
     run = synthetic.run(synthetic_strided.column({"kernel": 15e-6, "device_pack": 25e-6}))
     assert "as fast as" not in topic(run, "strided_column").sentence
-    assert "nothing to compare" in strided_verdict(run)
+    assert "nothing to compare" in takeaway(run).does
 
 
 def test_what_a_row_costs_and_what_the_link_could_carry(full: Run) -> None:
@@ -156,7 +178,7 @@ def test_wrong_data_is_no_method_to_use(synthetic: ModuleType, synthetic_strided
     right = synthetic_strided.column({"section": 50e-6, "device_pack": 25e-6})
     wrong = synthetic_strided.column({"kernel": 15e-6}, verified="no")
     run = synthetic.run([*right, *wrong])
-    assert "packing by a kernel on the device and one copy, 2.0 times" in strided_verdict(run)
+    assert "with packing by a kernel on the device and one copy, 2.0 times" in takeaway(run).does
     assert "do not rely on this run" in verdict([run])
 
 
@@ -181,7 +203,7 @@ def test_what_overwrites_more_than_was_asked_for_is_never_the_fastest(
     assert "of 18 points: a kernel that reaches host memory at 18" in sentence
     assert "where what lies between the rows may be overwritten, copying all between the rows with them" in sentence
     assert sentence.endswith("is faster at 18.")
-    assert "use a kernel" in strided_verdict(run)
+    assert "with a kernel that reaches host memory" in takeaway(run).does
     assert not any("copying all" in each.sentence for each in strided_findings(run) if "crossovers" in each.topic)
 
 

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.errors import UsageError
-from isthmus.record import GIB, KIB, MIB, format_bytes, format_rate, format_seconds, parse_bytes, parse_sizes
+from isthmus.record import (
+    GIB,
+    KIB,
+    MIB,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    near_bytes,
+    parse_bytes,
+    parse_seconds,
+    parse_sizes,
+)
 
 
 @pytest.mark.parametrize(
@@ -160,3 +171,22 @@ def test_rates_have_three_digits(rate: float, text: str) -> None:
 )
 def test_times_have_three_digits(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5ms", 5e-3), ("1.5 s", 1.5), ("200us", 200e-6), ("80ns", 80e-9), ("2", 2.0), ("1e-3", 1e-3), (" 5ms ", 5e-3)],
+)
+def test_times(text: str, seconds: float) -> None:
+    assert parse_seconds(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "ms", "0s", "0", "-5ms", "5 parsecs", "5MS", "5m s", "inf", "1e400", "٥ms"])
+def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match="such as 5ms"):
+        parse_seconds(text)
+
+
+@pytest.mark.parametrize(("size", "text"), [(64 * MIB, "64 MiB"), (150_754_820_096, "140 GiB"), (3, "3 B")])
+def test_sizes_of_memory_have_three_digits(size: int, text: str) -> None:
+    assert near_bytes(size) == text

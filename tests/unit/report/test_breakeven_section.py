@@ -95,8 +95,8 @@ def test_numbers_of_uses_are_whole(found: Threshold, text: str, half: str) -> No
 def test_the_three_figures_of_2008_are_drawn_for_every_way(section: Section) -> None:
     times, speeds = part(section, "From allocation to release"), part(section, "Times as fast as pageable memory")
     assert [chart.title for chart in times.charts] == [
-        "There and back, one use",
-        "Where only a result comes back, one use",
+        "There and back, 1 use",
+        "Where only a result comes back, 1 use",
     ]
     assert len(times.legend) == 8
     assert {curve.name for curve in spec_of(times.charts[0]).curves} == {entry.name for entry in times.legend}

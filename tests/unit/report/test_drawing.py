@@ -2,10 +2,24 @@
 
 from typing import Any
 
+import altair as alt
 import pytest
 
 from isthmus.record import GIB, KIB
-from isthmus.report.chart import Axis, Drawn, Spec, Tiles, curves_chart, points_chart, row, tile
+from isthmus.report.chart import (
+    Axis,
+    Drawn,
+    Spec,
+    Stacks,
+    Tiles,
+    Timeline,
+    bar,
+    curves_chart,
+    layer,
+    points_chart,
+    row,
+    tile,
+)
 from isthmus.report.drawing import draw
 from isthmus.report.palette import look, numbered_look
 
@@ -76,3 +90,32 @@ def test_a_map_has_its_tiles_in_the_given_order_with_their_texts() -> None:
     assert words["encoding"]["text"]["field"] == "text"
     assert chart["datasets"]["tiles"] == list(rows)
     assert rows[0]["rate"] == "2.50 GB/s"
+
+
+KIND = numbered_look(0)
+CURVE = curve("pinned", {1: 1.0, KIB: 2.0}, failed=(row("pinned", 2.0, 3.0, 2.0, 4.0),))
+CHARTS: dict[str, Spec | Stacks | Timeline | Tiles] = {
+    "curves": curves_chart([CURVE], SIZES, Axis("time", labels="seconds"), rules=[(5.0, "r")], verticals=[(8.0, "v")]),
+    "linear": curves_chart([CURVE], Axis("x", scale="linear"), Axis("GB/s", scale="linear")),
+    "points": points_chart([CURVE], SIZES, Axis("GB/s", scale="linear")),
+    "given": points_chart([CURVE], SIZES, Axis("time", (0.5, 9.0), labels="seconds")),
+    "timeline": Timeline((Drawn("in", KIND, (bar("in", 0.0, 1.0, chunk="1"),)),), Axis("time", labels="seconds")),
+    "stacks": Stacks((Drawn("in", KIND, (layer("in", "a", 0.0, 1.0),)),), ("a", "b"), Axis("time", labels="seconds")),
+    "tiles": Tiles((Drawn("pack", KIND, (tile("pack", "1", "64 B", "2"),)),), ("1",), ("64 B",), "pieces", "bytes"),
+}
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_charts_are_what_the_schema_of_vega_lite_allows(kind: str) -> None:
+    # Raises where it is not: altair checks against the schema that it was made from.
+    alt.Chart.from_dict(draw(CHARTS[kind]))
+
+
+@pytest.mark.parametrize("kind", CHARTS)
+def test_every_layer_draws_data_that_is_there_by_fields_that_it_has(kind: str) -> None:
+    drawn = draw(CHARTS[kind])
+    for each in drawn.get("layer", [drawn]):
+        rows = drawn["datasets"][(each.get("data") or drawn["data"])["name"]]
+        assert rows
+        fields = {channel["field"] for channel in each["encoding"].values() if "field" in channel}
+        assert fields <= rows[0].keys()

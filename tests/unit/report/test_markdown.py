@@ -16,7 +16,7 @@ def test_tables_have_as_many_cells_as_headings(synthetic: ModuleType, rendered: 
 def test_it_holds_verdict_findings_skips_and_machine(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
     text = rendered("markdown", synthetic.h200())
     assert text.startswith("# ")
-    assert "NVIDIA H200 (cuda:0): pinned memory moves" in text
+    assert "### What it does\n\n- Pinned memory moves" in text
     assert "- **warning**: Pageable memory" in text
     assert "one kernel moves one direction" in text
     assert "| Processor | Intel Xeon Platinum 8480C, x86\\_64 |" in text

@@ -2,12 +2,12 @@
 
 from itertools import combinations
 
-from isthmus.model import MEMORY_NAMES
+from isthmus.model import MEMORY_KINDS
 from isthmus.report.palette import all_looks, look, numbered_look
 
 
 def test_every_kind_of_memory_can_be_told_apart_without_colour() -> None:
-    for first, second in combinations(MEMORY_NAMES, 2):
+    for first, second in combinations(MEMORY_KINDS, 2):
         assert (look(first).dash, look(first).shape) != (look(second).dash, look(second).shape), (first, second)
 
 

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from isthmus.record import GIB, MIB, Case
-from isthmus.report.skips import SkipGroup, skip_groups
+from isthmus.report.skips import SkipGroup, skip_groups, skip_line
 
 
 def test_one_group_for_each_reason_the_largest_first(synthetic: ModuleType) -> None:
@@ -20,7 +20,7 @@ def test_one_group_for_each_reason_the_largest_first(synthetic: ModuleType) -> N
 
 def test_a_skip_without_a_reason_is_still_shown(synthetic: ModuleType) -> None:
     (group,) = skip_groups(synthetic.run(synthetic.skips(("copy", "both", "pinned"), [1], "")))
-    assert group.reason == "no reason given"
+    assert skip_line(group) == "pinned: both; 1 B (1 case): no reason given"
 
 
 def test_groups_of_threads_name_what_tells_them_apart(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -97,7 +97,9 @@ def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundred
         ("allocation, pinned: allocate; 64 MiB to 1 GiB", "3 cases"),
         ("allocation: open device", "1 case"),
     ]
-    assert groups[2].reason == "first: failed: cuMemHostAlloc of 67108864 bytes gave 2 (out of memory)"
+    assert skip_line(groups[2]).endswith(
+        "(3 cases): first: failed: cuMemHostAlloc of 67108864 bytes gave 2 (out of memory)"
+    )
 
 
 def test_a_device_that_fails_in_every_case_is_one_line(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -112,9 +114,9 @@ def test_a_device_that_fails_in_every_case_is_one_line(synthetic: ModuleType, sy
         )
     ]
     groups = skip_groups(synthetic.run([*cases, *synthetic_threads.skips("there is one device", devices=2)]))
-    assert [(group.cases, group.reason) for group in groups] == [
-        (f"{len(cases)} cases", "first: failed: h2d: 1048576 bytes, thread 1 of 32: cuMemcpyAsync failed (719)"),
-        ("18 cases", "there is one device"),
+    assert [(group.cases, group.reason, group.varies) for group in groups] == [
+        (f"{len(cases)} cases", "failed: h2d: 1048576 bytes, thread 1 of 32: cuMemcpyAsync failed (719)", True),
+        ("18 cases", "there is one device", False),
     ]
 
 

@@ -113,7 +113,7 @@ def test_every_format_shows_the_section(paper: Run) -> None:
     for write, expected in (
         (html.write, "What the time goes into"),
         (markdown.write, "Managed over explicit memory, as the paper compares them"),
-        (terminal.write, "A: square of 61440 points with halos of 1 column"),
+        (terminal.write, "A: Square of 61440 points with halos of 1 column"),
     ):
         out = io.StringIO()
         write([paper, paper], out)

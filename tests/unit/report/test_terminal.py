@@ -71,7 +71,10 @@ def test_marks_for_failed_wide_and_skipped(synthetic: ModuleType) -> None:
 
 def test_it_ends_with_the_verdict(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
     text = rendered("terminal", synthetic.h200())
-    assert text.split("\n\n")[-1].startswith("NVIDIA H200 (cuda:0): pinned memory moves")
+    last = text.split("\n\n")[-1]
+    assert last.startswith("NVIDIA H200 (cuda:0), run h200\nWhat it does\n  - Pinned memory moves")
+    assert "What to do\n  - From 1 MiB on pinned memory" in last
+    assert "What is wrong\n  - Pageable memory" in last
 
 
 def test_runs_are_told_apart_by_letters(synthetic: ModuleType, rendered: Callable[..., str]) -> None:

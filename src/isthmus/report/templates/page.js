@@ -1,19 +1,66 @@
 "use strict";
-const places = new Set(["x", "x2", "y", "low", "high", "text"]);
+(() => {
+  const packed = document.getElementById("drawings");
+  const places = [...document.querySelectorAll("[data-chart]")];
+  // What positions a mark says nothing that its other fields do not say better.
+  const hidden = new Set(["x", "x2", "y", "low", "high", "text"]);
+  let content = null;
 
-function formatTooltip(row, sanitize) {
-  const lines = Object.keys(row).filter(name => !places.has(name)).map(name =>
-    `<tr><td class="key">${name.replaceAll("_", " ")}</td><td class="value">${sanitize(row[name])}</td></tr>`);
-  return `<table>${lines.join("")}</table>`;
-}
-
-// Colours in the charts are CSS variables, so light, dark and print need no second drawing; that takes SVG.
-for (const figure of document.querySelectorAll("figure")) {
-  const spec = JSON.parse(figure.querySelector(".spec").textContent);
-  for (const [name, {names, rows}] of Object.entries(spec.datasets)) {
-    spec.datasets[name] = rows.map(row => Object.fromEntries(row.map((value, index) => [names[index], value])));
+  async function unpack() {
+    if (!("DecompressionStream" in window)) throw new Error(packed.dataset.old);
+    const bytes = Uint8Array.from(atob(packed.textContent), letter => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    content = await new Response(stream).json();
   }
-  const place = figure.querySelector(".chart");
-  vegaEmbed(place, spec, {mode: "vega-lite", renderer: "svg", actions: false, tooltip: {theme: "custom", formatTooltip}})
-    .catch(error => { place.textContent = "This chart could not be drawn: " + error.message; });
-}
+
+  function formatTooltip(row, sanitize) {
+    const lines = Object.keys(row).filter(name => !hidden.has(name)).map(name =>
+      `<tr><td class="key">${sanitize(name === "kind" ? packed.dataset.curve : name.replaceAll("_", " "))}</td><td>${sanitize(row[name])}</td></tr>`);
+    return `<table>${lines.join("")}</table>`;
+  }
+
+  // Colours in the charts are CSS variables, so light, dark and print need no second drawing; that takes SVG.
+  async function draw(place) {
+    if (!content || "drawn" in place.dataset) return;
+    place.dataset.drawn = "";
+    try {
+      if (!window.vegaEmbed) new Function(content.library)();
+      const spec = content.charts[place.dataset.chart];
+      const datasets = Object.fromEntries(Object.entries(spec.datasets).map(([name, {names, rows}]) =>
+        [name, rows.map(row => Object.fromEntries(row.map((value, index) => [names[index], value])))]));
+      await vegaEmbed(place, {...spec, datasets},
+        {mode: "vega-lite", renderer: "svg", actions: false, tooltip: {theme: "custom", formatTooltip}});
+    } catch (error) {
+      place.textContent = `${packed.dataset.broken} ${error.message}`;
+    }
+  }
+
+  // Details of cells are many, and few are ever looked at.
+  addEventListener("mouseover", ({target}) => {
+    const cell = target.closest?.("td[data-detail]");
+    if (cell && content) cell.title = content.details[cell.dataset.detail];
+  });
+
+  // Charts are drawn when they come near the window, so that the page is there at once however many it has.
+  const near = new IntersectionObserver(seen => {
+    for (const entry of seen.filter(each => each.isIntersecting)) {
+      near.unobserve(entry.target);
+      draw(entry.target);
+    }
+  }, {rootMargin: "600px"});
+
+  addEventListener("beforeprint", () => {
+    // Tables that nobody opened would fill a hundred sheets.
+    for (const each of document.querySelectorAll(".verdict details")) each.open = true;
+    places.forEach(draw);
+  });
+  // Links to what lies in closed details open them.
+  addEventListener("hashchange", () => {
+    const closed = document.getElementById(location.hash.slice(1))?.closest("details");
+    if (closed) closed.open = true;
+  });
+
+  unpack().then(() => places.forEach(place => near.observe(place)), error => {
+    for (const place of places) place.textContent = error.message;
+  });
+})();

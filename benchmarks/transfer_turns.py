@@ -1,0 +1,90 @@
+"""Contenders that take turns: each runs once a round, in an order drawn anew, so that a noisy moment meets them all."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from isthmus.errors import IsthmusError
+from isthmus.record import LEAST_SAMPLES, Interval, median_interval
+
+# What peers are known to raise: their own classes are kinds of these.
+FAILURES = (IsthmusError, ImportError, RuntimeError, OSError, ValueError, TypeError, AttributeError, MemoryError)
+# Beyond this many a median gains nothing that a machine's neighbours leave it.
+MOST_ROUNDS = 300
+
+
+class Contender(NamedTuple):
+    """One way to make the same copy.
+
+    `once` makes it and returns its seconds; the number it is given is another one for every run of any contender, so
+    that no two runs that follow one another use the same buffer of several. `check` makes it with the destination
+    poisoned before, and says what is wrong with what arrived, or nothing.
+    """
+
+    name: str
+    once: Callable[[int], float]
+    check: Callable[[], str]
+
+
+@dataclass
+class Turns:
+    """Seconds of every run of each contender, and why others have none."""
+
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    wrong: dict[str, str] = field(default_factory=dict)
+
+    def interval(self, name: str) -> Interval | None:
+        """The median of one contender with its 95 % interval; None where it did not run."""
+        return median_interval(self.samples[name]) if self.samples.get(name) else None
+
+    def seconds(self, name: str) -> float | None:
+        """The median of one contender; None where it did not run."""
+        found = self.interval(name)
+        return found.median if found else None
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that a call takes."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def take_turns(contenders: Sequence[Contender], seconds: float, order: random.Random) -> Turns:
+    """Check every contender, and let them take turns until the time is up, LEAST_SAMPLES rounds at the least.
+
+    The check is the first warm-up; a round that is not kept is the second. What fails is left out with its reason.
+    """
+    turns = Turns()
+    ready: dict[str, Contender] = {}
+    for contender in contenders:
+        with _left_out(turns, contender.name):
+            if wrong := contender.check():
+                turns.wrong[contender.name] = wrong
+            contender.once(0)
+            ready[contender.name] = contender
+            turns.samples[contender.name] = []
+    begin = time.monotonic()
+    for number in range(1, MOST_ROUNDS + 1):
+        if number > LEAST_SAMPLES and time.monotonic() - begin > seconds:
+            break
+        names = [name for name in ready if name not in turns.left_out]
+        order.shuffle(names)
+        for place, name in enumerate(names):
+            with _left_out(turns, name):
+                turns.samples[name].append(ready[name].once(number * len(ready) + place))
+    return turns
+
+
+@contextmanager
+def _left_out(turns: Turns, name: str) -> Iterator[None]:
+    """Keep one contender's failure from ending what the others do."""
+    try:
+        yield
+    except FAILURES as error:
+        turns.left_out[name] = f"{type(error).__name__}: {error}".partition("\n")[0]
+        turns.samples.pop(name, None)

@@ -1,0 +1,28 @@
+// What all backends ask of memory that somebody else owns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/memory_kind.hpp"
+#include "base/status.hpp"
+
+namespace isthmus {
+
+// Fails with invalid_argument for kinds that no driver names when it is asked about an address.
+inline Status check_borrowed(MemoryKind kind, std::uintptr_t address) {
+    if (kind != MemoryKind::pageable && kind != MemoryKind::pinned && kind != MemoryKind::managed &&
+        kind != MemoryKind::device) {
+        return {Code::invalid_argument,
+                "memory of a caller is pageable, pinned, managed or device, not " + std::string(name_of(kind))};
+    }
+    if (address == 0) return {Code::invalid_argument, "memory of a caller has an address, not 0"};
+    return {};
+}
+
+// Of acquire and release.
+inline Status not_ours() {
+    return {Code::invalid_argument, "borrowed memory is its owner's to get and to give back"};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,113 @@
+// Memory and streams that a caller owns: what the CUDA driver knows of them, and views of them.
+#include "backend/cuda/borrowed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "backend/borrowed.hpp"
+#include "backend/cuda/cuda_device.hpp"
+#include "backend/cuda/memory.hpp"
+#include "backend/cuda/stream.hpp"
+
+namespace isthmus::cuda {
+namespace {
+
+class BorrowedMemory final : public CudaAllocation {
+  public:
+    // `device_address` is 0 where kernels do not reach the memory.
+    BorrowedMemory(std::shared_ptr<PrimaryContext> context, MemoryKind kind, std::uintptr_t address,
+                   DevicePointer device_address, std::size_t bytes)
+        : CudaAllocation(std::move(context), kind, bytes) {
+        if (!is_on_device(kind)) set_host(reinterpret_cast<std::byte*>(address));  // NOLINT(performance-no-int-to-ptr)
+        set_address(device_address);
+    }
+    Status acquire() override { return not_ours(); }
+    Status release() override { return not_ours(); }
+};
+
+// Where kernels find memory of the host: pages that were registered need not be where the host has them.
+Result<DevicePointer> device_address(const PrimaryContext& context, MemoryKind kind, std::uintptr_t address) {
+    if (kind == MemoryKind::pageable && !context.reaches_pageable()) return DevicePointer{0};
+    if (kind != MemoryKind::pinned) return DevicePointer{address};
+    const Api& cu = context.api();
+    DevicePointer mapped = 0;
+    auto* const host = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+    Status status = cu.call(cu.cuMemHostGetDevicePointer, &mapped, host, 0U);
+    if (status.ok()) return mapped;
+    return Status(Code::invalid_argument, "the driver does not know this memory as page-locked: " + status.message());
+}
+
+// Unlike cuPointerGetAttribute, the plural succeeds for what the driver does not know, and leaves zeros: no error that
+// the caller's own calls could find later. Zeros are what is asked into, too, since some attributes are written as
+// bytes.
+Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
+    unsigned type = 0;
+    unsigned is_managed = 0;
+    int ordinal = -1;
+    DevicePointer begin = 0;
+    std::size_t bytes = 0;
+    std::array attributes{pointer_attribute_memory_type, pointer_attribute_is_managed, pointer_attribute_device_ordinal,
+                          pointer_attribute_range_start_addr, pointer_attribute_range_size};
+    std::array<void*, attributes.size()> values{&type, &is_managed, &ordinal, &begin, &bytes};
+    ISTHMUS_TRY(cu.call(cu.cuPointerGetAttributes, static_cast<unsigned>(attributes.size()), attributes.data(),
+                        values.data(), DevicePointer{address}));
+    KnownMemory known;
+    if (is_managed != 0) {
+        known.kind = MemoryKind::managed;
+    } else if (type == memory_type_device) {
+        known.kind = MemoryKind::device;
+    } else if (type == memory_type_host) {
+        known.kind = MemoryKind::pinned;
+    } else {
+        return known;
+    }
+    if (known.kind != MemoryKind::pinned) known.device = ordinal;
+    // Of registered pages the driver may say where the device has them, which need not be here.
+    if (begin <= address && address - begin < bytes) {
+        known.begin = begin;
+        known.end = begin + bytes;
+    }
+    return known;
+}
+
+}  // namespace
+
+Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t address) {
+    return known_memory(context.api(), address);
+}
+
+Result<int> device_of(std::uintptr_t address) {
+    ISTHMUS_TRY_ASSIGN(driver, Driver::get());
+    ISTHMUS_TRY_ASSIGN(known, known_memory(driver->api, address));
+    // Page-locked memory is no device's; of the device that is asked for first, in doubt.
+    return std::max(known.device, 0);
+}
+
+Result<std::unique_ptr<Allocation>> borrow(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
+                                           std::uintptr_t address, std::size_t bytes) {
+    ISTHMUS_TRY(check_borrowed(kind, address));
+    ISTHMUS_TRY_ASSIGN(on_device, device_address(*context, kind, address));
+    return std::unique_ptr<Allocation>(std::make_unique<BorrowedMemory>(context, kind, address, on_device, bytes));
+}
+
+Result<std::unique_ptr<isthmus::Stream>> borrow_stream(const std::shared_ptr<PrimaryContext>& context,
+                                                       std::uintptr_t handle) {
+    // 0, 1 and 2 stand for the default streams of whichever context is current.
+    constexpr std::uintptr_t last_special = 2;
+    auto* const stream = reinterpret_cast<cuda::Stream>(handle);  // NOLINT(performance-no-int-to-ptr)
+    const Api& cu = context->api();
+    if (handle > last_special) {
+        Context owner = nullptr;
+        Status status = cu.call(cu.cuStreamGetCtx, stream, &owner);
+        if (!status.ok()) return Status(Code::invalid_argument, "not a CUDA stream: " + status.message());
+        if (owner != context->get()) {
+            return Status(Code::invalid_argument,
+                          "the stream belongs to another device, or to a context that is not its device's primary one");
+        }
+    }
+    return std::unique_ptr<isthmus::Stream>(std::make_unique<CudaStream>(context, stream, CudaStream::Owner::caller));
+}
+
+}  // namespace isthmus::cuda

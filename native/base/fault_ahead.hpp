@@ -1,0 +1,27 @@
+// Lets threads have pages that were never touched put in place before they write to them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace isthmus {
+
+// Several threads that write side by side meet in one huge page, which each would clear for itself when it is missing.
+// Here each thread has other pages put in place, ahead of where it is written. Never changes what memory holds, and
+// does nothing where the kernel cannot (before Linux 5.14), or pages are there already.
+class FaultAhead {
+  public:
+    // For memory that is to be written from its beginning to its end; asks for huge pages, where the system lets
+    // programs ask. Not while threads are at work.
+    void begin(std::byte* data, std::size_t bytes);
+    // Takes what is next, unless that lies beyond byte `end`; returns whether there was something to take.
+    bool take(std::size_t end);
+
+  private:
+    std::byte* data_ = nullptr;  // of the first huge page that lies within; null where there is nothing to do
+    std::size_t first_ = 0;      // where that is, from the beginning
+    std::size_t pages_ = 0;
+    std::atomic<std::size_t> next_ = 0;
+};
+
+}  // namespace isthmus

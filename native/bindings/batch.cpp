@@ -1,0 +1,177 @@
+// Copies of many pieces of any libraries' arrays.
+#include "bindings/batch.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/device_array.hpp"
+#include "bindings/errors.hpp"
+#include "bindings/released.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using StreamHandle = std::optional<std::uintptr_t>;
+
+nb::object tuple_of(nb::handle pieces, const char* role) {
+    PyObject* const found = PySequence_Tuple(pieces.ptr());
+    if (found != nullptr) return nb::steal(found);
+    const nb::python_error error;
+    if (!error.matches(PyExc_TypeError)) throw error;
+    raise("WrongType", std::string("the ") + role + " of a batch are a " + text_of(pieces.type().attr("__name__")) +
+                           "; expected a sequence of arrays");
+}
+
+// One side of a batch: the arrays, and the operands of those that are not kept by the objects alone.
+struct BatchSide {
+    nb::object arrays;
+    std::deque<Operand> held;
+    std::vector<std::shared_ptr<DeviceMemory>> memories;  // each once
+    std::string_view backend;
+    std::optional<Side> side;
+
+    BatchSide(nb::handle pieces, const char* role) : arrays(tuple_of(pieces, role)) {}
+    std::size_t count() const { return nb::len(arrays); }
+    const Operand& take(std::size_t index, Role role, StreamHandle stream) {
+        return held.emplace_back(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(index)), role, stream);
+    }
+    // Looks whether the piece that was taken last goes with those before it, and lets go of what need not be held.
+    void settle(std::size_t index, const char* role) {
+        const Operand& operand = held.back();
+        if (index == 0) {
+            backend = operand.backend();
+            side = operand.side();
+        }
+        if (operand.backend() != backend) {
+            raise({Code::invalid_argument, "piece " + std::to_string(index) + ": its " + role + " (" + operand.text() +
+                                               ") is not on the same side as that of piece 0; all "
+                                               "pieces of a batch go one way: make a batch of each"});
+        }
+        if (operand.side() != side) side.reset();
+        if (operand.memory() && std::ranges::find(memories, operand.memory()) == memories.end()) {
+            memories.push_back(operand.memory());
+        }
+        if (operand.is_kept_by_object()) held.pop_back();
+    }
+};
+
+struct Batch final : Kept {
+    BatchSide destination, source;
+    std::vector<BatchPiece> pieces;
+    std::vector<std::uintptr_t> ready;
+    std::shared_ptr<Session> session;
+    std::size_t bytes = 0;
+
+    Batch(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object);
+    Sides sides() const { return {destination.side, source.side}; }
+
+  private:
+    void add(const Operand& to, const Operand& from);
+};
+
+// Where a run of an array whose elements lie apart begins, from the array's first element; modulo 2^64.
+std::size_t place(const ArrayPieces::Lie& lie, const Extent& extent, std::size_t piece) {
+    const std::size_t regular = piece / extent.rows * lie.slice_pitch_bytes + piece % extent.rows * lie.pitch_bytes;
+    return static_cast<std::size_t>(lie.first_bytes) + lie.offset +
+           (lie.offsets.empty() ? regular : lie.offsets[piece]);
+}
+
+void Batch::add(const Operand& to, const Operand& from) {
+    const BatchPiece piece{to.address(), from.address(), from.bytes(), to.offset_bytes(), from.offset_bytes()};
+    if (piece.bytes == 0) return;
+    bytes += piece.bytes;
+    if (to.is_contiguous() && from.is_contiguous()) {
+        pieces.push_back(piece);
+        return;
+    }
+    const ArrayPieces runs = unwrap(ArrayPieces::of(to.view(), from.view()));
+    for (std::size_t i = 0; i < runs.extent.pieces(); ++i) {
+        BatchPiece& run = pieces.emplace_back(piece);
+        run.bytes = runs.extent.width_bytes;
+        // OpenCL's memory has no addresses, only places within a handle.
+        (to.backend() == "opencl" ? run.destination_offset_bytes : run.destination) +=
+            place(runs.destination, runs.extent, i);
+        (from.backend() == "opencl" ? run.source_offset_bytes : run.source) += place(runs.source, runs.extent, i);
+    }
+}
+
+Batch::Batch(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object)
+    : destination(destinations, "destinations"), source(sources, "sources") {
+    const std::size_t count = destination.count();
+    if (source.count() != count) {
+        raise({Code::invalid_argument, "a batch has " + std::to_string(count) + " destinations and " +
+                                           std::to_string(source.count()) + " sources; expected as many"});
+    }
+    pieces.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Operand& to = destination.take(i, Role::destination, stream);
+        const Operand& from = source.take(i, Role::source, stream);
+        try {
+            check_pair(to, from);
+            add(to, from);
+        } catch (nb::python_error& error) {
+            if (!error.matches(PyExc_ValueError)) throw;
+            raise({Code::invalid_argument, "piece " + std::to_string(i) + ": " + text_of(error.value())});
+        }
+        if (i == 0) session = session_for(session_object, to, from);
+        for (const Operand* const operand : {&to, &from}) {
+            if (operand->ready() && std::ranges::find(ready, *operand->ready()) == ready.end()) {
+                ready.push_back(*operand->ready());
+            }
+        }
+        destination.settle(i, "destination");
+        source.settle(i, "source");
+    }
+}
+
+}  // namespace
+
+void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    const Batch batch(destinations, sources, asked, session);
+    if (batch.pieces.empty()) return;
+    Outcome outcome;
+    {
+        const nb::gil_scoped_release release;
+        const StreamHandle ordered = unwrap(joined(*batch.session, asked, batch.ready));
+        outcome = batch.session->copy_batch(batch.pieces, batch.sides(), ordered);
+    }
+    check_copy(outcome, "copy_batch");
+}
+
+Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    auto batch = std::make_unique<Batch>(destinations, sources, asked, session);
+    if (batch->pieces.empty()) return {};
+    const std::size_t bytes = batch->bytes;
+    const std::shared_ptr<Session> chosen = batch->session;
+    const std::vector<BatchPiece> pieces = std::move(batch->pieces);
+    const Sides sides = batch->sides();
+    std::vector<std::shared_ptr<DeviceMemory>> memories = batch->destination.memories;
+    memories.insert(memories.end(), batch->source.memories.begin(), batch->source.memories.end());
+    const nb::gil_scoped_release release;
+    const StreamHandle ordered = unwrap(joined(*chosen, asked, batch->ready));
+    Future future{unwrap(chosen->copy_batch_async(pieces, sides, ordered, keep_until_released(std::move(batch)))),
+                  bytes};
+    for (const auto& memory : memories) memory->note(future.transfer);
+    return future;
+}
+
+nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle session) {
+    const Batch batch(destinations, sources, std::nullopt, session);
+    if (batch.pieces.empty()) raise({Code::invalid_argument, "a batch without bytes needs no explanation"});
+    Result<Explanation> explained = [&] {
+        const nb::gil_scoped_release release;
+        return batch.session->explain_batch(batch.pieces, batch.sides());
+    }();
+    return dict_of(unwrap(std::move(explained)));
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,102 @@
+// What every copy chooses before it begins: its session, and the stream that it is ordered by.
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "backend/cuda/cuda_device.hpp"
+#include "bindings/batch.hpp"
+#include "bindings/device_array.hpp"
+#include "bindings/errors.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+std::string name_of(std::string_view backend, int device) {
+    return backend == "host" || device < 0 ? std::string(backend) : std::string(backend) + ":" + std::to_string(device);
+}
+
+std::shared_ptr<Session> session_in(nb::handle object) {
+    SessionHandle* handle = nullptr;
+    if (!nb::try_cast<SessionHandle*>(object, handle)) {
+        raise("WrongType", "the session is of type " + text_of(object.type().attr("__name__")) +
+                               "; expected None or an isthmus.Session");
+    }
+    return handle->session;
+}
+
+std::shared_ptr<Session> default_session(const Operand& operand) {
+    const nb::object opener = nb::module_::import_("isthmus.transfer.sessions").attr("session_of");
+    if (operand.backend().empty()) return session_in(opener("host", 0));
+    // The interface of CUDA's arrays does not say which device's they are.
+    const int index = operand.device() < 0 ? unwrap(cuda::device_of(operand.address())) : operand.device();
+    return session_in(opener(std::string(operand.backend()), index));
+}
+
+// Another backend would take its memory for something else.
+void check_backend(Session& session, const Operand& operand, const char* role) {
+    const DeviceInfo& info = session.device().info();
+    if (operand.backend().empty() || operand.backend() == info.backend) return;
+    raise({Code::invalid_argument, "the " + std::string(role) + " is memory of " +
+                                       name_of(operand.backend(), operand.device()) + ", the session copies for " +
+                                       name_of(info.backend, info.index) +
+                                       "; use a session of that device, or copy by way of the host"});
+}
+
+}  // namespace
+
+std::shared_ptr<Session> session_for(nb::handle session, const Operand& destination, const Operand& source) {
+    std::shared_ptr<Session> chosen;
+    if (!session.is_none()) {
+        chosen = session_in(session);
+    } else if (destination.memory() != nullptr) {
+        chosen = destination.memory()->session;
+    } else if (source.memory() != nullptr) {
+        chosen = source.memory()->session;
+    } else {
+        chosen = default_session(destination.backend().empty() ? source : destination);
+    }
+    check_backend(*chosen, destination, "destination");
+    check_backend(*chosen, source, "source");
+    return chosen;
+}
+
+Result<std::optional<std::uintptr_t>> joined(Session& session, std::optional<std::uintptr_t> stream,
+                                             std::span<const std::uintptr_t> ready) {
+    const bool asked = stream.has_value();
+    if (!asked && !ready.empty()) stream = ready.front();
+    // Both 0 and 1 are the legacy default stream.
+    const auto same = [](std::uintptr_t one, std::uintptr_t other) { return one == other || (one <= 1 && other <= 1); };
+    for (const std::uintptr_t other : ready) {
+        if (same(other, *stream)) continue;
+        Device& device = session.device();
+        Binding binding(device);
+        ISTHMUS_TRY(binding.status());
+        ISTHMUS_TRY_ASSIGN(waiting, device.borrow_stream(*stream));
+        ISTHMUS_TRY_ASSIGN(producer, device.borrow_stream(other));
+        ISTHMUS_TRY_ASSIGN(event, device.create_event());
+        ISTHMUS_TRY(device.record(*event, *producer));
+        ISTHMUS_TRY(device.wait(*waiting, *event));
+    }
+    if (!asked && stream && *stream <= 1) stream.reset();
+    return stream;
+}
+
+nb::dict dict_of(const Explanation& explanation) {
+    nb::dict dict;
+    dict["method"] = explanation.method;
+    dict["direction"] = explanation.direction;
+    dict["host_memory"] = explanation.host_memory;
+    dict["bytes"] = explanation.bytes;
+    dict["pieces"] = explanation.pieces;
+    dict["width_bytes"] = explanation.width_bytes;
+    dict["chunk_bytes"] = explanation.chunk_bytes;
+    dict["threads"] = explanation.threads;
+    dict["streaming_stores"] = explanation.streaming_stores;
+    dict["seconds"] = explanation.seconds;
+    dict["why"] = explanation.why;
+    return dict;
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,154 @@
+// Copies between what callers pass: synchronous, asynchronous, and how they would be made.
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "bindings/batch.hpp"
+#include "bindings/device_array.hpp"
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "bindings/operand.hpp"
+#include "bindings/released.hpp"
+#include "bindings/session.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using StreamHandle = std::optional<std::uintptr_t>;
+
+struct Pair final : Kept {
+    Pair(nb::handle destination_object, nb::handle source_object, StreamHandle stream)
+        : destination(destination_object, Role::destination, stream), source(source_object, Role::source, stream) {
+        check_pair(destination, source);
+    }
+    bool is_plain() const { return destination.is_contiguous() && source.is_contiguous(); }
+    BatchPiece piece() const {
+        return {destination.address(), source.address(), source.bytes(), destination.offset_bytes(),
+                source.offset_bytes()};
+    }
+    Sides sides() const { return {destination.side(), source.side()}; }
+
+    Operand destination, source;
+};
+
+// The stream to copy on.
+Result<StreamHandle> stream_for(Session& session, StreamHandle stream, const Pair& pair) {
+    if (!pair.destination.ready() && !pair.source.ready()) return stream;
+    std::array<std::uintptr_t, 2> ready{};
+    std::size_t count = 0;
+    for (const Operand* const operand : {&pair.destination, &pair.source}) {
+        if (operand->ready()) ready[count++] = *operand->ready();
+    }
+    return joined(session, stream, std::span(ready).first(count));
+}
+
+void copy(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    const Pair pair(destination, source, asked);
+    const std::shared_ptr<Session> chosen = session_for(session, pair.destination, pair.source);
+    if (pair.source.bytes() == 0) return;
+    Outcome outcome;
+    {
+        const nb::gil_scoped_release release;
+        const StreamHandle ordered = unwrap(stream_for(*chosen, asked, pair));
+        outcome = pair.is_plain() ? chosen->copy_bytes(pair.piece(), pair.sides(), ordered)
+                                  : chosen->copy(pair.destination.view(), pair.source.view(), ordered);
+    }
+    check_copy(outcome, "copy");
+}
+
+Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    auto pair = std::make_unique<Pair>(destination, source, asked);
+    const std::shared_ptr<Session> chosen = session_for(session, pair->destination, pair->source);
+    const std::size_t bytes = pair->source.bytes();
+    if (bytes == 0) return {};
+    const std::array memories{pair->destination.memory(), pair->source.memory()};
+    const ArrayView to = pair->destination.view();
+    const ArrayView from = pair->source.view();
+    const nb::gil_scoped_release release;
+    const StreamHandle ordered = unwrap(stream_for(*chosen, asked, *pair));
+    Future future{unwrap(chosen->copy_async(to, from, ordered, keep_until_released(std::move(pair)))), bytes};
+    for (const auto& memory : memories) {
+        if (memory) memory->note(future.transfer);
+    }
+    return future;
+}
+
+nb::dict explain(nb::handle destination, nb::handle source, nb::handle session) {
+    const Pair pair(destination, source, std::nullopt);
+    const std::shared_ptr<Session> chosen = session_for(session, pair.destination, pair.source);
+    Result<Explanation> explained = [&] {
+        const nb::gil_scoped_release release;
+        return chosen->explain(pair.destination.view(), pair.source.view());
+    }();
+    return dict_of(unwrap(std::move(explained)));
+}
+
+}  // namespace
+
+void check_copy(const Outcome& outcome, const char* operation) {
+    if (outcome.status.ok()) return;
+    const Code code = outcome.status.code();
+    const bool failed = code == Code::call_failed || code == Code::timed_out;
+    if (!failed && code != Code::out_of_memory) raise(outcome.status);
+    try {
+        raise(failed ? "CopyFailed" : "OutOfMemory", outcome.status.message());
+    } catch (nb::python_error& error) {
+        const nb::object value = nb::borrow(error.value());
+        value.attr("operation") = operation;
+        value.attr("code") = failed ? (code == Code::timed_out ? "timed_out" : "call_failed") : "out_of_memory";
+        value.attr("bytes_completed") = outcome.bytes_completed;
+        throw;
+    }
+}
+
+void bind_session_copies(nb::class_<SessionHandle>& session) {
+    session
+        .def(
+            "copy",
+            [](nb::handle self, nb::handle dst, nb::handle src, nb::handle stream) { copy(dst, src, stream, self); },
+            nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+        .def(
+            "copy_async",
+            [](nb::handle self, nb::handle dst, nb::handle src, nb::handle stream) {
+                return copy_async(dst, src, stream, self);
+            },
+            nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+        .def(
+            "copy_batch",
+            [](nb::handle self, nb::handle dsts, nb::handle srcs, nb::handle stream) {
+                copy_batch(dsts, srcs, stream, self);
+            },
+            nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+        .def(
+            "copy_batch_async",
+            [](nb::handle self, nb::handle dsts, nb::handle srcs, nb::handle stream) {
+                return copy_batch_async(dsts, srcs, stream, self);
+            },
+            nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none());
+}
+
+void bind_copies(nb::module_& module) {
+    module.def("copy", &copy, nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
+               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_async", &copy_async, nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
+               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_batch", &copy_batch, nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
+               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_batch_async", &copy_batch_async, nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
+               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("explain", &explain, nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
+               nb::arg("session") = nb::none());
+    module.def("explain_batch", &explain_batch, nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
+               nb::arg("session") = nb::none());
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,95 @@
+// Python's view of copies that were begun.
+#include <nanobind/stl/optional.h>
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "bindings/operand.hpp"
+#include "bindings/released.hpp"
+#include "bindings/session.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+using SteadyClock = std::chrono::steady_clock;
+
+bool is_done(const Future& self) {
+    const nb::gil_scoped_release release;
+    return self.transfer == nullptr || self.transfer->done();
+}
+
+// Whether it ended in time. Looks for signals of Python, such as an interrupt, 20 times a second.
+bool wait_until_done(const Future& self, std::optional<double> timeout) {
+    constexpr std::chrono::microseconds eager{50};
+    constexpr std::chrono::microseconds longest_sleep{500};
+    constexpr std::chrono::milliseconds between_signals{50};
+    const auto began = SteadyClock::now();
+    while (true) {
+        {
+            const nb::gil_scoped_release release;
+            const auto slice_began = SteadyClock::now();
+            while (true) {
+                if (self.transfer == nullptr || self.transfer->done()) return true;
+                const auto now = SteadyClock::now();
+                if (timeout && now - began >= Seconds(*timeout)) return false;
+                if (now - slice_began >= between_signals) break;
+                if (now - began < eager) {
+                    std::this_thread::yield();
+                } else {
+                    // What is waited for takes hardly longer than it does.
+                    std::this_thread::sleep_for(std::min<SteadyClock::duration>((now - began) / 32, longest_sleep));
+                }
+            }
+        }
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
+
+void wait(const Future& self, std::optional<double> timeout) {
+    if (!wait_until_done(self, timeout)) {
+        raise("TimedOut", "the copy had not ended after " + text_of(nb::float_(*timeout)) +
+                              " s; it goes on, and may be waited for again");
+    }
+    end_kept();
+    if (self.transfer != nullptr) check_copy(self.transfer->wait(), "copy_async");
+}
+
+nb::object exception(const Future& self, std::optional<double> timeout) {
+    try {
+        wait(self, timeout);
+    } catch (nb::python_error& error) {
+        const nb::object failed = nb::module_::import_("isthmus.errors").attr("IsthmusError");
+        const nb::object late = nb::module_::import_("isthmus.errors").attr("TimedOut");
+        if (!error.matches(failed) || error.matches(late)) throw;
+        return nb::borrow(error.value());
+    }
+    return nb::none();
+}
+
+}  // namespace
+
+void bind_future(nb::module_& module) {
+    nb::class_<Future>(module, "Future")
+        .def("done", &is_done)
+        .def("wait", &wait, nb::arg("timeout") = nb::none())
+        .def("exception", &exception, nb::arg("timeout") = nb::none())
+        .def(
+            "wait_on",
+            [](const Future& self, nb::handle stream) {
+                const std::uintptr_t handle = stream_of(stream).value_or(0);
+                const nb::gil_scoped_release release;
+                if (self.transfer != nullptr) check(self.transfer->hold(handle));
+            },
+            nb::arg("stream").none())
+        .def_prop_ro("bytes_completed", [](const Future& self) -> std::size_t {
+            if (!is_done(self)) return 0;
+            return self.transfer == nullptr ? 0 : self.transfer->wait().bytes_completed;
+        });
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,109 @@
+// Python's view of sessions.
+#include "bindings/session.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/errors.hpp"
+#include "bindings/module.hpp"
+#include "bindings/released.hpp"
+#include "experiment/buffer.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
+
+// The sessions of the process, to be closed when it ends.
+class Opened {
+  public:
+    static Opened& get() {
+        static auto* const opened = new Opened();  // never freed: sessions may be closed until the very end
+        return *opened;
+    }
+    void add(const std::shared_ptr<Session>& session) {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(sessions_, [](const auto& known) { return known.expired(); });
+        sessions_.push_back(session);
+    }
+    std::vector<std::shared_ptr<Session>> take() {
+        const std::lock_guard lock(mutex_);
+        std::vector<std::shared_ptr<Session>> alive;
+        for (const auto& known : sessions_) {
+            if (auto session = known.lock()) alive.push_back(std::move(session));
+        }
+        sessions_.clear();
+        return alive;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::weak_ptr<Session>> sessions_;
+};
+
+void open(SessionHandle* self, const std::shared_ptr<experiment::Session>& device, std::size_t pinned_budget,
+          std::size_t threads, const std::optional<std::string>& table) {
+    SessionOptions options{.pinned_budget_bytes = pinned_budget, .threads = threads, .table = std::nullopt};
+    if (table) options.table = unwrap(TransferTable::parse(*table));
+    std::shared_ptr<Session> session = unwrap(Session::open(device->device_handle(), std::move(options)));
+    Opened::get().add(session);
+    new (self) SessionHandle{std::move(session)};
+}
+
+// Ends the copies of all sessions, also of those that Python has let go of and copies still keep.
+void close_sessions() {
+    Status failure;
+    {
+        const nb::gil_scoped_release release;
+        for (const std::shared_ptr<Session>& session : Opened::get().take()) {
+            Status status = session->close();
+            if (failure.ok()) failure = std::move(status);
+        }
+    }
+    end_kept();
+    check(failure);
+}
+
+std::string device_name(const SessionHandle& self) {
+    const DeviceInfo& info = self.session->device().info();
+    return info.backend == "host" ? info.backend : info.backend + ":" + std::to_string(info.index);
+}
+
+}  // namespace
+
+void bind_sessions(nb::module_& module) {
+    module.def("close_sessions", &close_sessions);
+    module.def("forget_sessions", [] { static_cast<void>(Opened::get().take()); });
+    nb::class_<SessionHandle> session(module, "Session");
+    bind_session_copies(session);
+    session
+        .def("__init__", &open, nb::arg("device"), nb::arg("pinned_budget"), nb::arg("threads"),
+             nb::arg("table") = nb::none(), ReleaseGil())
+        .def_prop_ro("device", &device_name)
+        .def_prop_ro("table", [](const SessionHandle& self) { return self.session->table().text(); })
+        .def_prop_ro("table_origin", [](const SessionHandle& self) { return self.session->table().origin; })
+        .def_prop_ro("pinned_bytes", [](const SessionHandle& self) { return self.session->pinned_bytes(); })
+        .def_prop_ro("pinned_budget_bytes",
+                     [](const SessionHandle& self) { return self.session->pinned_budget_bytes(); })
+        .def(
+            "trim", [](SessionHandle& self) { check(self.session->trim()); }, ReleaseGil())
+        .def("close", [](SessionHandle& self) {
+            Status status;
+            {
+                const nb::gil_scoped_release release;
+                status = self.session->close();
+            }
+            end_kept();
+            check(status);
+        });
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,55 @@
+// How a call of the C interface ends: what the core says becomes a code and a filled status, and nothing is thrown.
+#pragma once
+
+#include <isthmus.h>
+
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "transfer/session.hpp"
+
+namespace isthmus::capi {
+
+// Fills `text` with what fits of `from` and a zero; never ends within a character of UTF-8.
+void copy_text(std::span<char> text, std::string_view from) noexcept;
+
+// Writes `out`, if there is one. What each call ends with.
+isthmus_code end(isthmus_status* out, const char* operation, Code code, std::string_view message,
+                 std::size_t bytes_completed = 0) noexcept;
+
+inline isthmus_code end(isthmus_status* out, const char* operation, const Status& status) noexcept {
+    if (status.ok() && out == nullptr) return ISTHMUS_OK;
+    return end(out, operation, status.code(), status.message());
+}
+
+inline isthmus_code end(isthmus_status* out, const char* operation, const Outcome& outcome) noexcept {
+    if (outcome.status.ok() && out == nullptr) return ISTHMUS_OK;
+    return end(out, operation, outcome.status.code(), outcome.status.message(), outcome.bytes_completed);
+}
+
+// Makes a call that gives a Status or an Outcome. The core throws nothing of its own, but the standard library does
+// where memory is short or the system denies a thread.
+template <typename Call>
+isthmus_code guarded(isthmus_status* out, const char* operation, Call&& call) noexcept {
+    try {
+        return end(out, operation, call());
+    } catch (const std::bad_alloc&) {
+        return end(out, operation, Code::out_of_memory, "no host memory was left for what the call itself needs");
+    } catch (const std::exception& error) {
+        return end(out, operation, Code::call_failed, error.what());
+    } catch (...) {
+        return end(out, operation, Code::call_failed, "an exception that no library of this one documents");
+    }
+}
+
+// For arguments that must be there.
+inline Status null_argument(const char* name) {
+    return {Code::invalid_argument, std::string(name) + " is null; it must be given"};
+}
+
+}  // namespace isthmus::capi

@@ -1,0 +1,31 @@
+// What the opaque handles of isthmus.h hold.
+#pragma once
+
+#include <isthmus.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "backend/backend.hpp"
+#include "base/fork.hpp"
+#include "transfer/session.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming): the names that C knows them by
+struct isthmus_session {
+    std::shared_ptr<isthmus::Session> session;
+    // What a null stream of an asynchronous copy stands for; nothing where there is no default stream.
+    std::optional<std::uintptr_t> default_stream;
+    unsigned generation = isthmus::fork_generation();  // in which it was opened
+
+    std::mutex mutex;  // for what follows
+    // Of isthmus_allocate, by what it gave out.
+    std::map<void*, std::unique_ptr<isthmus::Allocation>> memory;
+};
+
+struct isthmus_transfer {
+    std::shared_ptr<isthmus::Transfer> transfer;
+};
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,52 @@
+// Memory of a caller, as it is handed to a copy: an array of any number of dimensions, on either side.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace isthmus {
+
+// Elements may lie any distance apart, also backwards or on top of each other (a source alone).
+struct ArrayView {
+    // Of the first element. Of device memory without addresses (OpenCL), the handle that it belongs to.
+    std::uintptr_t address = 0;
+    // Of the first element from there; 0 where memory has addresses.
+    std::size_t offset_bytes = 0;
+    std::size_t element_bytes = 1;
+    std::vector<std::size_t> shape;             // none: one element
+    std::vector<std::ptrdiff_t> strides_bytes;  // as many
+    // What the caller knows of it; where nothing, the driver is asked.
+    std::optional<Side> side;
+
+    // So many bytes that follow one another.
+    static ArrayView of_bytes(std::uintptr_t address, std::size_t bytes);
+
+    std::size_t elements() const;
+    std::size_t bytes() const { return elements() * element_bytes; }
+    bool is_contiguous() const;
+};
+
+// Two arrays of one shape as pieces that are as long as they can be: what copies of any kind are about.
+struct ArrayPieces {
+    Extent extent;
+    // Of each side, counted from its first byte in memory: regular ones have pitches, others offsets.
+    struct Lie {
+        std::ptrdiff_t first_bytes = 0;  // of the lowest byte of the array, from its first element
+        std::size_t span_bytes = 0;      // from the lowest byte to the highest
+        std::size_t pitch_bytes = 0, slice_pitch_bytes = 0;
+        std::size_t offset = 0;  // of the first piece, from the lowest byte
+        std::vector<std::uint64_t> offsets;
+    };
+    Lie destination, source;
+
+    // Fails with invalid_argument, saying what to change, unless shapes and element sizes agree, nothing overflows, and
+    // no two elements of the destination overlap.
+    static Result<ArrayPieces> of(const ArrayView& destination, const ArrayView& source);
+};
+
+}  // namespace isthmus

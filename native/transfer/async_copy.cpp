@@ -1,0 +1,113 @@
+// A copy that was begun and not waited for, as its caller and its session see it.
+#include "transfer/async_copy.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/fork.hpp"
+
+namespace isthmus {
+namespace {
+
+// Small copies end while whoever waits is still awake.
+constexpr double awake_seconds = 200e-6;
+constexpr std::chrono::microseconds last_nap{200};
+
+}  // namespace
+
+AsyncCopy::AsyncCopy(std::shared_ptr<Device> device, std::size_t bytes, std::shared_ptr<const void> keep)
+    : device_(std::move(device)),
+      bytes_(bytes),
+      generation_(fork_generation()),
+      forked_{
+          {Code::call_failed, "the copy was begun before this process was forked; its parent may know how it ended"},
+          0},
+      keep_(std::move(keep)) {}
+
+AsyncCopy::~AsyncCopy() {
+    if (generation_ == fork_generation()) return;
+    // The driver must not be called in the child of a fork, so these are never freed.
+    static_cast<void>(event_.release());
+    for (std::unique_ptr<Latch>& latch : latches_) static_cast<void>(latch.release());
+}
+
+void AsyncCopy::end(Outcome outcome) {
+    std::vector<std::unique_ptr<Latch>> latches;
+    std::shared_ptr<const void> keep;
+    {
+        const std::lock_guard lock(mutex_);
+        if (ended_) return;
+        ended_ = true;
+        outcome_ = std::move(outcome);
+        latches.swap(latches_);
+        keep.swap(keep_);
+    }
+    for (const std::unique_ptr<Latch>& latch : latches) latch->open();
+    latches.clear();
+    keep.reset();  // without the mutex: it may wait for locks of the caller's
+    done_.store(true, std::memory_order_release);
+    done_.notify_all();
+}
+
+bool AsyncCopy::poll() {
+    if (done_ || event_ == nullptr) return done_;
+    Binding binding(*device_);
+    Status status = binding.status();
+    if (status.ok()) {
+        auto passed = device_->has_passed(*event_);
+        if (passed.ok() && !passed.value()) return false;
+        if (!passed.ok()) status = passed.take_status();
+    }
+    const std::size_t bytes = status.ok() ? bytes_ : 0;
+    end({std::move(status), bytes});
+    return done_;
+}
+
+bool AsyncCopy::done() {
+    return generation_ != fork_generation() || poll();
+}
+
+const Outcome& AsyncCopy::wait() {
+    if (generation_ != fork_generation()) return forked_;
+    const TimePoint begin = now();
+    std::chrono::microseconds nap{10};
+    while (!poll()) {
+        if (seconds_between(begin, now()) < awake_seconds) {
+            std::this_thread::yield();
+        } else if (event_ == nullptr) {
+            done_.wait(false);
+        } else {
+            std::this_thread::sleep_for(nap);
+            nap = std::min(2 * nap, last_nap);
+        }
+    }
+    seen_ = true;
+    const std::lock_guard lock(mutex_);  // whoever ended it has written what is read
+    return outcome_;
+}
+
+Status AsyncCopy::hold(std::uintptr_t stream) {
+    if (generation_ != fork_generation()) return {forked_.status.code(), forked_.status.message()};
+    if (poll()) return {};
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
+    if (event_ != nullptr) return device_->wait(*borrowed, *event_);
+    if (auto why = device_->why_no_latch()) return {Code::unsupported, *why};
+    const std::lock_guard lock(mutex_);
+    if (ended_) return {};
+    ISTHMUS_TRY_ASSIGN(latch, device_->close_latch(*borrowed));
+    latches_.push_back(std::move(latch));
+    return {};
+}
+
+Status AsyncCopy::unseen_failure() {
+    const std::lock_guard lock(mutex_);
+    if (!done_ || seen_ || outcome_.status.ok()) return {};
+    return {outcome_.status.code(), outcome_.status.message()};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,98 @@
+// One direction's page-locked memory and threads, used by one transfer at a time.
+#include "transfer/lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/threads.hpp"
+
+namespace isthmus {
+namespace {
+
+// Chunks of the ring begin at pages, and handing less than this to the driver takes longer than its own copy.
+constexpr std::size_t page = 4096;
+constexpr std::size_t least_slot_bytes = std::size_t{56} << 10;
+// Of the budget, for the offsets of scattered pieces; at least for as many as fill a page.
+constexpr std::size_t share_of_offsets = 32;
+// For so long after a job, the next one finds threads awake.
+constexpr double awake_seconds = 150e-6;
+constexpr std::size_t offsets_bytes_a_piece = 2 * sizeof(std::uint64_t);
+
+std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads) {
+    const std::size_t table = std::max(budget / share_of_offsets / page * page, page);
+    if (budget <= table) return std::nullopt;
+    const std::size_t slot = (budget - table) / Staging::slots / page * page;
+    if (slot < least_slot_bytes) return std::nullopt;
+    Staging::Options options;
+    options.bytes = slot * Staging::slots;
+    options.pieces = table / offsets_bytes_a_piece;
+    options.threads = threads;
+    options.group.awake_seconds = awake_seconds;
+    return options;
+}
+
+}  // namespace
+
+Lane::Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads)
+    : device_(std::move(device)),
+      node_(node_of_pci_device(device_->info().pci_address)),
+      options_(fit(pinned_budget_bytes, threads)) {
+    if (!options_ || !node_) return;
+    // Where a container forbids it, threads run anywhere.
+    options_->group.begin = [node = *node_] { (void)bind_to_node(node.index, node.processors); };
+}
+
+Result<std::shared_ptr<Staging>> Lane::create() const {
+    if (!node_) return Staging::create(device_, *options_);
+    // Pages lie where the thread that gets them wants them; the caller's keeps its own binding.
+    Result<std::shared_ptr<Staging>> made = Status(Code::unsupported, "no thread to get page-locked memory");
+    auto bound = start_thread([&] {
+        options_->group.begin();
+        Binding binding(*device_);
+        Status status = binding.status();
+        made = status.ok() ? Staging::create(device_, *options_) : std::move(status);
+    });
+    if (bound) bound->join();
+    return made;
+}
+
+Result<std::shared_ptr<Staging>> Lane::staging() {
+    if (staging_ == nullptr) {
+        ISTHMUS_TRY_ASSIGN(made, create());
+        staging_ = std::move(made);
+        pinned_bytes_ = staging_->pinned_bytes();
+    }
+    return staging_;
+}
+
+Status Lane::prepare(bool pieces) {
+    if (!has_room() || (pieces ? moves_pieces_.load() : pinned_bytes_ != 0)) return {};
+    const Turn turn(turns_);
+    ISTHMUS_TRY_ASSIGN(got, staging());
+    ISTHMUS_TRY(got->need_threads());
+    if (!pieces) return {};
+    ISTHMUS_TRY(got->need_device_memory());
+    ISTHMUS_TRY(got->need_offsets_on_device());
+    // A first kernel, that moves nothing of anybody's.
+    const Extent extent{page, 1, 1};
+    ISTHMUS_TRY(device_->copy_pieces(got->stream(), contiguous(got->on_device(), 0, extent),
+                                     contiguous(got->on_device(), page, extent), extent, {1, 0, page}, {}));
+    ISTHMUS_TRY(got->stream().synchronize());
+    moves_pieces_ = true;
+    return {};
+}
+
+void Lane::trim() {
+    const Turn turn(turns_);
+    if (staging_ == nullptr || staging_.use_count() > 1) return;
+    staging_.reset();
+    pinned_bytes_ = 0;
+    moves_pieces_ = false;
+}
+
+void Lane::forget() {
+    // Never freed: its destructor would wait for threads, and call the driver.
+    static_cast<void>(new std::shared_ptr<Staging>(std::move(staging_)));
+}
+
+}  // namespace isthmus

@@ -1,0 +1,187 @@
+// Opens sessions, lets calls in, and puts them in the order of the caller's streams.
+#include "transfer/session.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/fork.hpp"
+#include "base/slices.hpp"
+#include "transfer/session_impl.hpp"
+#include "transfer/table_file.hpp"
+
+namespace isthmus {
+namespace {
+
+// As many as any rule wants, of those that there are processors for.
+std::size_t threads_for(const TransferTable& table, std::size_t most) {
+    std::size_t threads = 1;
+    for (const BufferRule& rule : table.buffers) threads = std::max(threads, rule.threads);
+    for (const PieceRule& rule : table.pieces) threads = std::max(threads, rule.threads);
+    return std::min(threads, most != 0 ? most : allowed_processors());
+}
+
+Status forked() {
+    return {
+        Code::call_failed,
+        "the session was used before this process was forked from its parent, and neither its threads nor the driver "
+        "work in the child: create the process with spawn, or open the session in the child, before anything else "
+        "opens the device"};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, SessionOptions options) {
+    TransferTable table = options.table ? *options.table : table_for(device->info());
+    const std::size_t threads = threads_for(table, options.threads);
+    auto session = std::make_shared<SessionImpl>(std::move(device), std::move(options), std::move(table), threads);
+    ISTHMUS_TRY(session->prepare());
+    return std::shared_ptr<Session>(std::move(session));
+}
+
+SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options, TransferTable table,
+                         std::size_t threads)
+    : device_(std::move(device)),
+      options_(std::move(options)),
+      table_(std::move(table)),
+      threads_(threads),
+      has_addresses_(isthmus::has_addresses(*device_)),
+      generation_(fork_generation()),
+      streams_(device_),
+      lanes_{Lane(device_, options_.pinned_budget_bytes / 2, threads),
+             Lane(device_, options_.pinned_budget_bytes / 2, threads)} {
+    for (const bool to_device : {true, false}) {
+        std::size_t& first = first_staged_[to_device ? 0 : 1];
+        first = SIZE_MAX;
+        for (const BufferRule& rule : table_.buffers) {
+            if (rule.to_device == to_device && rule.method == BufferMethod::staged) {
+                first = std::min(first, rule.from_bytes);
+            }
+        }
+    }
+}
+
+Status SessionImpl::prepare() {
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    auto stream = device_->borrow_stream(0);
+    if (stream.ok()) default_stream_ = std::move(stream.value());
+    return {};
+}
+
+SessionImpl::~SessionImpl() {
+    if (generation_ == fork_generation()) {
+        (void)close();
+        return;
+    }
+    streams_.forget();
+    for (Lane& lane : lanes_) lane.forget();
+    for (Background& background : backgrounds_) background.forget();
+    static_cast<void>(own_stream_.release());
+    static_cast<void>(default_stream_.release());  // as the lanes: never freed
+}
+
+SessionImpl::Call::Call(SessionImpl& session) : session_(session), forked_(session.generation_ != fork_generation()) {
+    if (forked_) return;
+    ++session_.calls_;
+    open_ = !session_.closed_;
+}
+
+SessionImpl::Call::~Call() {
+    if (!forked_ && --session_.calls_ == 0 && session_.closed_) session_.calls_.notify_all();
+}
+
+Status SessionImpl::Call::status() const {
+    if (open_) return {};
+    if (forked_) return forked();
+    return {Code::invalid_argument, "the session was closed; open another one"};
+}
+
+Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {
+    Order order;
+    order.stream = default_stream_.get();
+    if (!stream || (*stream == 0 && default_stream_ != nullptr)) return order;
+    ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(*stream));
+    order.borrowed = std::move(borrowed);
+    order.stream = order.borrowed.get();
+    return order;
+}
+
+Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto job = job_of(*device_, destination, source);
+    if (!job.ok()) return {job.take_status()};
+    if (job.value() == nullptr) return {};
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    return perform(job.value(), choose(*job.value()), order.value());
+}
+
+Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    if (piece.bytes == 0) return {};
+    const bool to_device = sides.destination == Side::device;
+    // Where small ones go by the driver anyway, it need not be asked first.
+    const bool kinds = !sides.destination || !sides.source || piece.bytes >= first_staged_[to_device ? 0 : 1];
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto ends = ends_of(*device_, {piece.destination, sides.destination}, {piece.source, sides.source}, kinds);
+    if (!ends.ok()) return {ends.take_status()};
+    Choice choice;
+    choice.way = Choice::Way::driver;
+    if (kinds || sides.destination == sides.source) choice = choose_buffer(ends.value(), piece.bytes);
+    const bool plain = choice.way == Choice::Way::driver || choice.way == Choice::Way::direct;
+    const bool moves = piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;
+    if (!plain || !moves) {
+        ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
+        ArrayView source = ArrayView::of_bytes(piece.source, piece.bytes);
+        destination.side = sides.destination;
+        destination.offset_bytes = piece.destination_offset_bytes;
+        source.side = sides.source;
+        source.offset_bytes = piece.source_offset_bytes;
+        return copy(destination, source, stream);
+    }
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    // The driver's copy knows by itself what is page-locked.
+    const auto plain_kind = [](MemoryKind kind) { return kind == MemoryKind::pinned ? MemoryKind::pageable : kind; };
+    auto to = device_->borrow(plain_kind(ends.value().destination), piece.destination, piece.bytes);
+    if (!to.ok()) return {to.take_status()};
+    auto from = device_->borrow(plain_kind(ends.value().source), piece.source, piece.bytes);
+    if (!from.ok()) return {from.take_status()};
+    return told(by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes},
+                          choice.way == Choice::Way::direct, order.value()),
+                ends.value().route, piece.bytes);
+}
+
+Status SessionImpl::trim() {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    for (Lane& lane : lanes_) lane.trim();
+    streams_.trim();
+    return {};
+}
+
+Status SessionImpl::close() {
+    if (generation_ != fork_generation()) return forked();
+    closed_ = true;
+    for (std::size_t calls = calls_; calls != 0; calls = calls_) calls_.wait(calls);
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    for (Lane& lane : lanes_) lane.trim();
+    streams_.trim();
+    for (Background& background : backgrounds_) background.stop();
+    const std::lock_guard lock(async_mutex_);
+    own_stream_.reset();
+    for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());
+    return {};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,209 @@
+// Copies that nobody waits for: commands on the caller's stream, or work of a thread that the stream waits for.
+#include <algorithm>
+#include <utility>
+
+#include "transfer/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+// Of a large copy at a time, so that those of other streams get between.
+constexpr std::size_t part_bytes = std::size_t{8} << 20;
+// Failures that are remembered until the session is closed.
+constexpr std::size_t most_failed = 16;
+
+}  // namespace
+
+// A copy that has begun. Keeps its session, and close() from ending, until the copy has ended.
+struct SessionImpl::Pending {
+    std::shared_ptr<SessionImpl> session;
+    std::shared_ptr<AsyncCopy> copy;
+    std::vector<Task> tasks;
+    std::unique_ptr<Event> start;  // null where nothing comes before, or commands have it
+    bool enqueued = false;
+
+    explicit Pending(std::shared_ptr<SessionImpl> owner) : session(std::move(owner)) { ++session->calls_; }
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+    ~Pending() {
+        tasks.clear();
+        start.reset();
+        copy.reset();
+        if (--session->calls_ == 0 && session->closed_) session->calls_.notify_all();
+    }
+};
+
+Result<std::shared_ptr<Transfer>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
+                                                          std::optional<std::uintptr_t> stream,
+                                                          std::shared_ptr<const void> keep) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    std::vector<std::shared_ptr<CopyJob>> jobs;
+    if (job != nullptr) jobs.push_back(std::move(job));
+    return begin(tasks_of(jobs), stream, std::move(keep));
+}
+
+Result<std::shared_ptr<Transfer>> SessionImpl::copy_batch_async(std::span<const BatchPiece> pieces, Sides sides,
+                                                                std::optional<std::uintptr_t> stream,
+                                                                std::shared_ptr<const void> keep) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(pieces, sides));
+    return begin(tasks_of(jobs), stream, std::move(keep));
+}
+
+std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs) {
+    std::vector<Task> tasks;
+    tasks.reserve(jobs.size());
+    for (const std::shared_ptr<CopyJob>& job : jobs) tasks.push_back({job, choose(*job)});
+    return tasks;
+}
+
+Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+                                                     std::shared_ptr<const void> keep) {
+    std::size_t bytes = 0;
+    for (const Task& task : tasks) bytes += task.job->extent.bytes();
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    auto copy = std::make_shared<AsyncCopy>(device_, bytes, std::move(keep));
+    if (tasks.empty()) {
+        copy->end({});
+        return std::shared_ptr<Transfer>(std::move(copy));
+    }
+    auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
+    pending->copy = copy;
+    pending->tasks = std::move(tasks);
+    const bool to_device = pending->tasks.front().job->to_device();
+    const bool commands = std::all_of(pending->tasks.begin(), pending->tasks.end(),
+                                      [this](const Task& task) { return can_enqueue(task); });
+    if (commands) {
+        if (order.stream == nullptr) {
+            ISTHMUS_TRY_ASSIGN(own, own_stream());
+            order.stream = own;
+        }
+        ISTHMUS_TRY(begin_on_stream(*order.stream, *pending));
+    } else {
+        ISTHMUS_TRY(begin_in_background(order.stream, *pending));
+    }
+    Status added = backgrounds_[to_device ? 0 : 1].add([this, pending] { return go_on(*pending); });
+    if (!added.ok()) {
+        if (commands) (void)order.stream->synchronize();
+        copy->end({});  // lets the stream go on
+        return added;
+    }
+    return std::shared_ptr<Transfer>(std::move(copy));
+}
+
+bool SessionImpl::can_enqueue(const Task& task) const {
+    const bool reached = !is_pageable(task.job->ends.host_kind());
+    switch (task.choice.way) {
+        case Choice::Way::direct: return true;
+        case Choice::Way::device: return !task.job->is_scattered();
+        case Choice::Way::rows: return reached;
+        case Choice::Way::pieces:
+            return reached &&
+                   (task.choice.method == PieceMethod::copies || task.choice.method == PieceMethod::section ||
+                    (task.choice.method == PieceMethod::kernel && !task.job->is_scattered() &&
+                     device_->kernels_reach(task.job->ends.host_kind())));
+        default: return false;
+    }
+}
+
+Status SessionImpl::enqueue(Stream& stream, const Task& task) {
+    CopyJob& job = *task.job;
+    if (job.is_contiguous()) {
+        const std::size_t bytes = job.extent.bytes();
+        for (std::size_t at = 0; at < bytes; at += part_bytes) {
+            const std::size_t length = std::min(part_bytes, bytes - at);
+            ISTHMUS_TRY(device_->copy(stream, {job.destination.allocation, job.destination.offset + at, length},
+                                      {job.source.allocation, job.source.offset + at, length}));
+        }
+        return {};
+    }
+    const Turnful all{0, job.extent, job.destination, job.source};
+    PieceMethod method = task.choice.method;
+    if (task.choice.way == Choice::Way::device) method = PieceMethod::kernel;
+    if (task.choice.way == Choice::Way::rows) method = PieceMethod::copies;
+    Status status = enqueue(stream, method, all);
+    return status.code() == Code::unsupported ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
+}
+
+Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
+    ISTHMUS_TRY_ASSIGN(ended, device_->create_event());
+    Status status;
+    for (const Task& task : pending.tasks) {
+        if (status.ok()) status = enqueue(stream, task);
+    }
+    if (status.ok()) status = device_->record(*ended, stream);
+    if (!status.ok()) {
+        // What was enqueued before it still uses the memory.
+        (void)stream.synchronize();
+        return status;
+    }
+    pending.copy->ends_with(std::move(ended));
+    pending.enqueued = true;
+    return {};
+}
+
+Status SessionImpl::begin_in_background(Stream* stream, Pending& pending) {
+    for (const Task& task : pending.tasks) {
+        const bool pieces = task.choice.way == Choice::Way::pieces || task.choice.way == Choice::Way::device;
+        if (!pieces && task.choice.way != Choice::Way::staged && task.choice.way != Choice::Way::rows) continue;
+        // What cannot be got now, the copy does without later.
+        (void)lane(task.choice.way == Choice::Way::device || task.job->to_device()).prepare(pieces);
+    }
+    if (stream == nullptr) return {};
+    if (auto why = device_->why_no_latch()) {
+        return {Code::unsupported, "a stream cannot wait for a copy that the host takes part in (" + *why +
+                                       "): wait for the copy instead, or copy from page-locked memory"};
+    }
+    ISTHMUS_TRY_ASSIGN(start, device_->create_event());
+    ISTHMUS_TRY(device_->record(*start, *stream));
+    ISTHMUS_TRY_ASSIGN(latch, device_->close_latch(*stream));
+    pending.start = std::move(start);
+    pending.copy->keeps(std::move(latch));
+    return {};
+}
+
+bool SessionImpl::go_on(Pending& pending) {
+    Outcome outcome;
+    if (pending.enqueued) {
+        if (!pending.copy->poll()) return false;
+    } else {
+        Binding binding(*device_);
+        outcome.status = binding.status();
+        if (outcome.status.ok() && pending.start != nullptr) {
+            auto passed = device_->has_passed(*pending.start);
+            if (passed.ok() && !passed.value()) return false;
+            if (!passed.ok()) outcome.status = passed.take_status();
+        }
+        const Order nothing_before;
+        for (const Task& task : pending.tasks) {
+            if (!outcome.status.ok()) break;
+            Outcome one = perform(task.job, task.choice, nothing_before);
+            outcome.bytes_completed += one.bytes_completed;
+            outcome.status = std::move(one.status);
+        }
+        pending.copy->end(std::move(outcome));
+    }
+    if (!pending.copy->unseen_failure().ok()) {
+        const std::lock_guard lock(async_mutex_);
+        if (failed_.size() < most_failed) failed_.push_back(pending.copy);
+    }
+    return true;
+}
+
+Result<Stream*> SessionImpl::own_stream() {
+    const std::lock_guard lock(async_mutex_);
+    if (own_stream_ == nullptr) {
+        ISTHMUS_TRY_ASSIGN(made, device_->create_stream());
+        own_stream_ = std::move(made);
+    }
+    return own_stream_.get();
+}
+
+}  // namespace isthmus

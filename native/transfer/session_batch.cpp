@@ -1,0 +1,258 @@
+// Many pieces at once: those of one size together, wherever they lie.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "transfer/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+// Of pieces whose memory the driver cannot say the bounds of, so many are asked about.
+constexpr std::size_t samples = 16;
+// Pieces of different sizes are cut into shorter ones of one size, unless these are too short or too many.
+constexpr std::size_t least_common_bytes = 256;
+constexpr std::size_t most_cuts = 4;
+
+Status invalid(std::string what) {
+    return {Code::invalid_argument, std::move(what)};
+}
+
+// One side of the pieces of a batch.
+struct BatchSide {
+    const char* name;
+    std::uintptr_t BatchPiece::*address;
+    std::size_t BatchPiece::*offset_bytes;
+};
+constexpr BatchSide destinations{"destination", &BatchPiece::destination, &BatchPiece::destination_offset_bytes};
+constexpr BatchSide sources{"source", &BatchPiece::source, &BatchPiece::source_offset_bytes};
+
+// Makes sure that all pieces lie where the first one does, as far as the driver says where memory begins and ends. The
+// host's memory counts as page-locked if it is one allocation that holds all of it.
+Status check_side(Device& device, std::span<const BatchPiece> pieces, const BatchSide& side, MemoryKind& kind) {
+    KnownMemory known;
+    std::size_t allocations = 0;
+    const std::size_t stride = std::max<std::size_t>(pieces.size() / samples, 1);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::uintptr_t address = pieces[i].*side.address;
+        if (address >= known.begin && address < known.end && pieces[i].bytes <= known.end - address) continue;
+        if (kind == MemoryKind::pageable && i % stride != 0) continue;
+        ISTHMUS_TRY_ASSIGN(found, device.identify(address));
+        known = found;
+        ++allocations;
+        const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
+        const std::string place = "the " + std::string(side.name) + " of piece " + std::to_string(i);
+        if (kind == MemoryKind::device && (!on_device || found.device != device.info().index) &&
+            found.kind != MemoryKind::managed) {
+            return invalid(
+                place + " is " +
+                (on_device ? "on " + device.info().backend + ":" + std::to_string(found.device) : "host memory") +
+                ", and others are on " + name_of(device) + "; all pieces of a batch go one way");
+        }
+        if (kind != MemoryKind::device && found.kind == MemoryKind::device) {
+            return invalid(place + " is on the device, and others are host memory; all pieces of a batch go one way");
+        }
+    }
+    if (kind != MemoryKind::device && allocations > 1) kind = MemoryKind::pageable;
+    return {};
+}
+
+// Where the pieces of one side lie, from the lowest on.
+struct Lie {
+    std::uintptr_t address = 0;  // that is borrowed
+    std::size_t lowest = 0;      // from there
+    std::size_t span_bytes = 0;
+    std::size_t pitch_bytes = 0;  // 0 where distances differ
+    std::vector<std::uint64_t> offsets;
+};
+
+Lie lie_of(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses) {
+    const auto place = [&](const BatchPiece& piece) {
+        return piece.*side.offset_bytes + (addresses ? piece.*side.address : 0);
+    };
+    const std::size_t width = pieces.front().bytes;
+    Lie lie;
+    std::size_t lowest = SIZE_MAX;
+    std::size_t highest = 0;
+    const std::size_t first = place(pieces.front());
+    const std::size_t pitch = pieces.size() > 1 ? place(pieces[1]) - first : width;
+    bool regular = pitch >= width && pitch <= SIZE_MAX / 2;
+    lie.offsets.reserve(pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::size_t at = place(pieces[i]);
+        lowest = std::min(lowest, at);
+        highest = std::max(highest, at);
+        regular = regular && at - first == i * pitch;
+        lie.offsets.push_back(at);
+    }
+    for (std::uint64_t& offset : lie.offsets) offset -= lowest;
+    if (regular) {
+        lie.pitch_bytes = pitch;
+        lie.offsets.clear();
+    }
+    lie.address = addresses ? lowest : pieces.front().*side.address;
+    lie.lowest = addresses ? 0 : lowest;
+    lie.span_bytes = highest - lowest + width;
+    return lie;
+}
+
+bool one_handle(std::span<const BatchPiece> pieces, const BatchSide& side) {
+    return std::all_of(pieces.begin(), pieces.end(),
+                       [&](const BatchPiece& piece) { return piece.*side.address == pieces.front().*side.address; });
+}
+
+// Pieces of one size, at least one.
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::span<const BatchPiece> pieces) {
+    const bool addresses = has_addresses(device);
+    Lie to = lie_of(pieces, destinations, addresses || ends.destination != MemoryKind::device);
+    Lie from = lie_of(pieces, sources, addresses || ends.source != MemoryKind::device);
+    auto job = std::make_shared<CopyJob>();
+    job->ends = ends;
+    job->extent = {pieces.front().bytes, pieces.size(), 1};
+    if (!to.offsets.empty() && !are_disjoint(to.offsets, job->extent.width_bytes)) {
+        return invalid("destinations of the batch overlap one another");
+    }
+    ISTHMUS_TRY_ASSIGN(destination, device.borrow(ends.destination, to.address, to.lowest + to.span_bytes));
+    ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
+    job->destination_memory = std::move(destination);
+    job->source_memory = std::move(source);
+    job->destination_offsets = std::move(to.offsets);
+    job->source_offsets = std::move(from.offsets);
+    const std::size_t rows = job->extent.rows;
+    job->destination = {job->destination_memory.get(), to.lowest, to.pitch_bytes, rows * to.pitch_bytes,
+                        job->destination_offsets};
+    job->source = {job->source_memory.get(), from.lowest, from.pitch_bytes, rows * from.pitch_bytes,
+                   job->source_offsets};
+    const bool may_overlap =
+        addresses || ends.route == Route::h2h || (ends.route == Route::d2d && to.address == from.address);
+    const std::uintptr_t no_address = 0;
+    const bool by_address = addresses || ends.route == Route::h2h;
+    if (may_overlap && overlap(*job, by_address ? to.address : no_address + to.lowest,
+                               by_address ? from.address : no_address + from.lowest)) {
+        return invalid("sources and destinations of the batch overlap");
+    }
+    return job;
+}
+
+// As pieces of one size, if they can be cut so.
+std::vector<BatchPiece> cut(std::span<const BatchPiece> pieces) {
+    std::size_t common = 0;
+    std::size_t total = 0;
+    for (const BatchPiece& piece : pieces) {
+        common = std::gcd(common, piece.bytes);
+        total += piece.bytes;
+    }
+    std::vector<BatchPiece> all;
+    if (common < least_common_bytes || total / common > most_cuts * pieces.size()) return all;
+    all.reserve(total / common);
+    for (BatchPiece piece : pieces) {
+        const std::size_t end = piece.bytes;
+        for (std::size_t at = 0; at < end; at += common) {
+            BatchPiece part = piece;
+            part.bytes = common;
+            part.destination_offset_bytes += at;
+            part.source_offset_bytes += at;
+            all.push_back(part);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(std::span<const BatchPiece> given, Sides sides) {
+    std::vector<std::shared_ptr<CopyJob>> jobs;
+    std::vector<BatchPiece> kept;
+    std::span<const BatchPiece> pieces = given;
+    if (std::any_of(given.begin(), given.end(), [](const BatchPiece& piece) { return piece.bytes == 0; })) {
+        std::copy_if(given.begin(), given.end(), std::back_inserter(kept),
+                     [](const BatchPiece& piece) { return piece.bytes != 0; });
+        pieces = kept;
+    }
+    if (pieces.empty()) return jobs;
+    const BatchPiece& first = pieces.front();
+    ISTHMUS_TRY_ASSIGN(ends,
+                       ends_of(*device_, {first.destination, sides.destination}, {first.source, sides.source}, true));
+    bool one_by_one = false;
+    if (has_addresses_) {
+        if (ends.destination != MemoryKind::device || sides.destination != Side::device) {
+            ISTHMUS_TRY(check_side(*device_, pieces, destinations, ends.destination));
+        }
+        if (ends.source != MemoryKind::device || sides.source != Side::device) {
+            ISTHMUS_TRY(check_side(*device_, pieces, sources, ends.source));
+        }
+    } else {
+        one_by_one = (ends.destination == MemoryKind::device && !one_handle(pieces, destinations)) ||
+                     (ends.source == MemoryKind::device && !one_handle(pieces, sources));
+    }
+    const auto add = [&](std::span<const BatchPiece> some) -> Status {
+        ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some));
+        jobs.push_back(std::move(job));
+        return {};
+    };
+    if (one_by_one) {
+        for (std::size_t i = 0; i < pieces.size(); ++i) ISTHMUS_TRY(add(pieces.subspan(i, 1)));
+        return jobs;
+    }
+    const bool one_size =
+        std::all_of(pieces.begin(), pieces.end(), [&](const BatchPiece& piece) { return piece.bytes == first.bytes; });
+    if (one_size) {
+        ISTHMUS_TRY(add(pieces));
+        return jobs;
+    }
+    if (const std::vector<BatchPiece> parts = cut(pieces); !parts.empty()) {
+        ISTHMUS_TRY(add(parts));
+        return jobs;
+    }
+    std::map<std::size_t, std::vector<BatchPiece>> groups;
+    for (const BatchPiece& piece : pieces) groups[piece.bytes].push_back(piece);
+    for (const auto& [bytes, group] : groups) ISTHMUS_TRY(add(group));
+    return jobs;
+}
+
+Outcome SessionImpl::copy_batch(std::span<const BatchPiece> pieces, Sides sides, std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto jobs = jobs_of(pieces, sides);
+    if (!jobs.ok()) return {jobs.take_status()};
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    Outcome all;
+    for (const std::shared_ptr<CopyJob>& job : jobs.value()) {
+        Outcome one = perform(job, choose(*job), order.value());
+        all.bytes_completed += one.bytes_completed;
+        if (!one.status.ok()) return {std::move(one.status), all.bytes_completed};
+    }
+    return all;
+}
+
+Result<Explanation> SessionImpl::explain_batch(std::span<const BatchPiece> pieces, Sides sides) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(pieces, sides));
+    if (jobs.empty()) return nothing("no piece has a byte");
+    // Of the group with the most bytes, and the sums of all.
+    const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {
+        return one->extent.bytes() < other->extent.bytes();
+    });
+    Explanation explanation = explain(**largest);
+    explanation.bytes = explanation.pieces = 0;
+    explanation.seconds = 0;
+    for (const std::shared_ptr<CopyJob>& job : jobs) {
+        explanation.bytes += job->extent.bytes();
+        explanation.pieces += job->extent.pieces();
+        explanation.seconds += choose(*job).seconds;
+    }
+    if (jobs.size() > 1) {
+        explanation.why = "pieces of " + std::to_string(jobs.size()) +
+                          " sizes go one after the other; of the largest: " + explanation.why;
+    }
+    return explanation;
+}
+
+}  // namespace isthmus

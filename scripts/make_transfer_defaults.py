@@ -1,0 +1,227 @@
+"""Makes the transfer library's built-in tables from kept runs: native/transfer/transfer_table_defaults.cpp."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from isthmus.record import Case, Run, read_run
+
+_REPOSITORY = Path(__file__).resolve().parents[1]
+_RESULTS = _REPOSITORY / "results"
+_OUTPUT = _REPOSITORY / "native" / "transfer" / "transfer_table_defaults.cpp"
+# Of one kind of device each: all H200s and drivers of a release, and PoCL on one CPU.
+_CUDA = ("h200-batching", "h200-batching-2", "h200-batching-3", "h200-batching-4", "h200-strided", "h200-all")
+_OTHERS = ("pocl-pieces",)
+
+# What one call of the library may use, simplest first: no graphs, whose recording is not timed, nothing that waits for
+# each piece, and nothing that writes between the pieces.
+_METHODS = ("copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel")
+# A way replaces a simpler one only where it is so much faster.
+_GAIN = 1.03
+# Of the coarse grids: near enough to choose by.
+_FINE = (
+    frozenset({8, 64, 256, 4096, 65536, 1048576}),
+    frozenset({16, 32, 256, 1024, 4096, 32768, 65536, 524288, 1048576}),
+)
+_COARSE = frozenset({256, 65536}), frozenset({16, 32, 256, 4096})
+_Grid = tuple[frozenset[int], frozenset[int]]
+_APART = {(True, False): "host", (False, True): "device", (True, True): "both"}
+
+# Pageable buffers on an H200: probes of a ring of page-locked memory that threads fill or empty, and the driver's own
+# copy at sizes where it is faster; bytes, method, GB/s.
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_STREAMING, _ORDINARY = "stores=streaming", "stores=ordinary"
+
+
+class _Staged(NamedTuple):
+    """Threads, bytes of a chunk, and how packed bytes are stored."""
+
+    threads: int
+    chunk: int
+    stores: str
+
+
+_H200_BUFFERS: dict[str, list[tuple[int, _Staged | None, float]]] = {
+    "h2d": [
+        (0, None, 7.7e-6),
+        (64 * _KIB, None, 64 * _KIB / 2.7e9),
+        (512 * _KIB, _Staged(6, 128 * _KIB, _STREAMING), 512 * _KIB / 12.5e9),
+        (1 * _MIB, _Staged(6, 128 * _KIB, _STREAMING), _MIB / 17.5e9),
+        (4 * _MIB, _Staged(8, 512 * _KIB, _STREAMING), 4 * _MIB / 30.6e9),
+        (16 * _MIB, _Staged(6, 1 * _MIB, _STREAMING), 16 * _MIB / 39.7e9),
+        (64 * _MIB, _Staged(4, 2 * _MIB, _STREAMING), 64 * _MIB / 46.7e9),
+        (256 * _MIB, _Staged(6, 4 * _MIB, _ORDINARY), 256 * _MIB / 48.5e9),
+        (1024 * _MIB, _Staged(8, 4 * _MIB, _ORDINARY), 1024 * _MIB / 52.2e9),
+    ],
+    "d2h": [
+        (0, None, 8.3e-6),
+        (64 * _KIB, None, 64 * _KIB / 4.2e9),
+        (512 * _KIB, _Staged(14, 128 * _KIB, _STREAMING), 512 * _KIB / 11e9),
+        (1 * _MIB, _Staged(14, 128 * _KIB, _STREAMING), _MIB / 17.2e9),
+        (4 * _MIB, _Staged(12, 128 * _KIB, _STREAMING), 4 * _MIB / 21.4e9),
+        (16 * _MIB, _Staged(10, 512 * _KIB, _ORDINARY), 16 * _MIB / 34.9e9),
+        (64 * _MIB, _Staged(10, 2 * _MIB, _STREAMING), 64 * _MIB / 44.3e9),
+        (256 * _MIB, _Staged(10, 2 * _MIB, _STREAMING), 256 * _MIB / 49.8e9),
+        (1024 * _MIB, _Staged(14, 4 * _MIB, _STREAMING), 1024 * _MIB / 52.7e9),
+    ],
+}
+# The driver's copy of page-locked memory there: bytes and seconds.
+_H200_DIRECT = {
+    "h2d": [(4 * _KIB, 8.5e-6), *((n, n / rate) for n, rate in ((_MIB, 38.2e9), (16 * _MIB, 53.7e9), (_GIB, 55.0e9)))],
+    "d2h": [(4 * _KIB, 7.2e-6), *((n, n / rate) for n, rate in ((_MIB, 40.1e9), (16 * _MIB, 54.1e9), (_GIB, 55.3e9)))],
+}
+# Where nothing says that threads help: the driver's copy.
+_PLAIN_BUFFERS: dict[str, list[tuple[int, _Staged | None, float]]] = {
+    "h2d": [(0, None, 20e-6), (_MIB, None, 120e-6)],
+    "d2h": [(0, None, 20e-6), (_MIB, None, 120e-6)],
+}
+
+
+class _Cell(NamedTuple):
+    """Pieces of one shape in one direction, in the order of the table."""
+
+    direction: str
+    memory: str
+    apart: str
+    layout: str
+    width: int
+    pieces: int
+
+
+class _Way(NamedTuple):
+    """What a cell may be moved by."""
+
+    method: str
+    threads: int
+
+
+def main() -> int:
+    """Write the file and say what it holds."""
+    cuda = _runs(_CUDA)
+    others = _runs(_OTHERS)
+    device = cuda[0].fingerprint.device
+    texts = {
+        "cuda": _table(
+            f"built in: {device.name}, PCIe 5.0 x16, driver {device.driver_version}",
+            _H200_BUFFERS,
+            [*_direct(_H200_DIRECT), *_pieces(cuda, _FINE)],
+        ),
+        "others": _table("built in: PoCL on two processors", _PLAIN_BUFFERS, list(_pieces(others, _COARSE))),
+    }
+    _OUTPUT.write_text(_source(texts), encoding="utf-8")
+    for name, text in texts.items():
+        print(f"{name}: {len(text.splitlines())} lines")
+    return 0
+
+
+def _runs(names: Iterable[str]) -> list[Run]:
+    return [read_run(_RESULTS / f"{name}.json.gz") for name in names]
+
+
+def _table(origin: str, buffers: dict[str, list[tuple[int, _Staged | None, float]]], pieces: list[str]) -> str:
+    lines = ["isthmus transfer table 1", f"origin {origin}"]
+    for direction, rules in buffers.items():
+        for size, staged, seconds in rules:
+            way = (
+                "driver" if staged is None else f"staged threads={staged.threads} chunk={staged.chunk} {staged.stores}"
+            )
+            lines.append(f"buffer direction={direction} from={size} method={way} seconds={seconds:.3g}")
+    return "\n".join([*lines, *pieces, "end", ""])
+
+
+def _direct(times: dict[str, list[tuple[int, float]]]) -> Iterator[str]:
+    for direction, points in times.items():
+        for size, seconds in points:
+            yield f"direct direction={direction} bytes={size} seconds={seconds:.3g}"
+
+
+def _pieces(runs: list[Run], grid: _Grid) -> Iterator[str]:
+    # Of each cell, of each place where all its ways were measured (a run and a pitch), the seconds of each way.
+    measured: dict[_Cell, dict[tuple[object, ...], dict[_Way, float]]] = defaultdict(lambda: defaultdict(dict))
+    for run in runs:
+        for case in run.cases:
+            cell = _cell(case, grid)
+            samples = case.samples("host_seconds")
+            if cell is not None and samples and case.method in _METHODS:
+                shape = case.slices, case.pitch_bytes, case.device_pitch_bytes, case.host_layout, case.device_layout
+                place = (run.run, case.experiment, *shape)
+                way = _Way(case.method, case.threads or 0)
+                measured[cell][place][way] = statistics.median(samples)
+    for cell, places in sorted(measured.items()):
+        way, seconds = _best(list(places.values()))
+        threads = f" threads={way.threads}" if way.method in {"pack_threads", "pack_kernel"} else ""
+        yield (
+            f"pieces direction={cell.direction} memory={cell.memory} apart={cell.apart} layout={cell.layout}"
+            f" width={cell.width} count={cell.pieces} method={way.method}{threads} seconds={seconds:.3g}"
+        )
+
+
+def _cell(case: Case, grid: _Grid) -> _Cell | None:
+    """The cell of a case; None for cases that say nothing about single calls on pieces that lie apart."""
+    if case.skipped or case.experiment not in {"batching", "strided"} or case.host_memory not in {"pageable", "pinned"}:
+        return None
+    # A piece of any width is `bytes` of all divided by their number, which sections give as rows and slices.
+    count = case.pieces or (case.rows or 1) * (case.slices or 1)
+    width = case.width_bytes or case.bytes // count
+    apart = _APART.get((case.host_layout != "contiguous", case.device_layout != "contiguous"))
+    if apart is None or width not in grid[0] or count not in grid[1] or case.direction not in {"h2d", "d2h"}:
+        return None
+    layout = "scattered" if "scattered" in (case.host_layout, case.device_layout) else "regular"
+    return _Cell(case.direction, case.host_memory, apart, layout, width, count)
+
+
+def _best(places: list[dict[_Way, float]]) -> tuple[_Way, float]:
+    """The simplest way that none beats by more than the gain, over all places where at least half of them had it."""
+    losses: dict[_Way, list[float]] = defaultdict(list)
+    for place in places:
+        for way, seconds in place.items():
+            losses[way].append(math.log(seconds / min(place.values())))
+    common = {way: statistics.fmean(values) for way, values in losses.items() if 2 * len(values) >= len(places)}
+    least = min(common.values())
+    simplest = min(
+        (way for way, loss in common.items() if loss <= least + math.log(_GAIN)),
+        key=lambda way: _METHODS.index(way.method),
+    )
+    return simplest, statistics.median(place[simplest] for place in places if simplest in place)
+
+
+def _source(texts: dict[str, str]) -> str:
+    literals = "\n".join(f'constexpr std::string_view {name}_text = R"({text})";\n' for name, text in texts.items())
+    return f"""// What is known of machines before calibration; made by scripts/make_transfer_defaults.py from results/.
+#include <string_view>
+#include <utility>
+
+#include "transfer/transfer_table.hpp"
+
+// clang-format off
+namespace isthmus {{
+namespace {{
+
+{literals}
+TransferTable parsed(std::string_view text) {{
+    auto result = TransferTable::parse(text);
+    TransferTable table = result.ok() ? std::move(result.value()) : TransferTable{{}};
+    table.built_in = true;
+    return table;
+}}
+
+}}  // namespace
+
+const TransferTable& TransferTable::defaults(std::string_view backend) {{
+    static const TransferTable of_cuda = parsed(cuda_text);
+    static const TransferTable of_others = parsed(others_text);
+    return backend == "cuda" ? of_cuda : of_others;
+}}
+
+}}  // namespace isthmus
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

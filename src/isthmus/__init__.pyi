@@ -1,0 +1,43 @@
+"""What the package exports, for type checkers: at run time most of it is found when it is first asked for."""
+
+from isthmus.c_interface import get_cmake_dir, get_include, get_library_dir, get_pkgconfig_dir
+from isthmus.transfer import (
+    DeviceArray,
+    Explanation,
+    Future,
+    Session,
+    copy,
+    copy_async,
+    copy_batch,
+    copy_batch_async,
+    default_session,
+    device_empty,
+    explain,
+    explain_batch,
+    to_device,
+    to_host,
+)
+
+__all__ = [
+    "DeviceArray",
+    "Explanation",
+    "Future",
+    "Session",
+    "__version__",
+    "copy",
+    "copy_async",
+    "copy_batch",
+    "copy_batch_async",
+    "default_session",
+    "device_empty",
+    "explain",
+    "explain_batch",
+    "get_cmake_dir",
+    "get_include",
+    "get_library_dir",
+    "get_pkgconfig_dir",
+    "to_device",
+    "to_host",
+]
+
+__version__: str

@@ -1,0 +1,29 @@
+"""Options that take one of a few words: a wrong one is told with the nearest right one."""
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.language import Language
+
+__all__ = ["language_of", "one_of"]
+
+
+def one_of(name: str, known: Sequence[str], what: str) -> str:
+    """The name, if it is known; `what` says in the error what it was to be."""
+    if name not in known:
+        near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(f"no such {what}: {name!r}; {hint}expected one of {', '.join(known)}")
+    return name
+
+
+def language_of(name: str) -> "Language":
+    """The language of this tag."""
+    from isthmus.language import LANGUAGES
+
+    one_of(name, LANGUAGES, "language")
+    return next(language for language in LANGUAGES if language == name)

@@ -1,0 +1,164 @@
+"""`isthmus calibrate`: measure which way is fastest for which copy, and keep it for the transfer library."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isthmus.commands._progress import ProgressBar
+from isthmus.errors import RunFileError, UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from isthmus.experiment.calibration import Calibration, TransferTable
+    from isthmus.experiment.devices import OpenDevice
+
+__all__ = ["calibrate"]
+
+# No table is so wide.
+_PIPE_WIDTH = 200
+
+
+def calibrate(
+    device: Annotated[
+        str | None,
+        typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer sizes and shapes, in about a third of the time.")
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Show the table that is used on this machine, and measure nothing.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the table there, and not to this machine's place."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the order of the measurements and of the data.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
+) -> None:
+    """Measure which way to copy is fastest here, a few seconds, for isthmus.copy and the C interface to choose by."""
+    from isthmus.experiment.calibration import table_in_use, table_path
+    from isthmus.experiment.devices import open_device
+
+    if show and (quick or output is not None):
+        raise UsageError("--show measures nothing, so neither --quick nor -o goes with it")
+    opened = open_device(device, bind=not show)
+    path = output if output is not None else table_path(opened)
+    if show:
+        _print(table_in_use(opened), path, None, as_json)
+        return
+    found = _measure(opened, quick, seed)
+    if path is not None:
+        _write(path, found.table.text())
+    _print(found.table, path, found, as_json)
+    if path is None:
+        why = "what a host pretends is no machine" if opened.model else "there is no home directory to keep it in"
+        print(f"isthmus: the table is not kept: {why}; -o FILE writes it", file=sys.stderr)
+
+
+def _measure(device: "OpenDevice", quick: bool, seed: int) -> "Calibration":
+    from isthmus.experiment.calibration import calibrate as measure
+
+    print(f"calibrating {device.description.spec}, {device.description.name}", file=sys.stderr)
+    try:
+        with ProgressBar() as progress:
+            return measure(device, quick, seed, progress.update)
+    except KeyboardInterrupt:
+        print("isthmus: interrupted; the table is as it was", file=sys.stderr)
+        raise
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all, since sessions may be opened meanwhile. Raises RunFileError where it cannot be written."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise RunFileError(
+            f"{path}: the table cannot be written: {error.strerror or error}; write it elsewhere with -o FILE, or set "
+            "XDG_CACHE_HOME to a folder that can be written"
+        ) from error
+    finally:
+        if part.exists():
+            part.unlink()
+
+
+def _print(table: "TransferTable", path: Path | None, measured: "Calibration | None", as_json: bool) -> None:
+    if as_json:
+        import json
+
+        document: dict[str, Any] = {
+            "path": None if path is None else str(path),
+            "origin": table.origin,
+            "built_in": table.built_in,
+            "buffers": table.buffers,
+            "direct": table.direct,
+            "pieces": table.pieces,
+        }
+        print(json.dumps(document, indent=2))
+        return
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+    # Captured, because rich ends the process when the reader of a pipe has gone; that is for main to judge.
+    with console.capture() as captured:
+        console.print(table.origin, highlight=False, markup=False, soft_wrap=True)
+        console.print(_buffers_table(table, measured))
+        console.print(_pieces_table(table))
+        if path is not None and not table.built_in:
+            console.print(f"table  {path}", highlight=False, markup=False, soft_wrap=True)
+    sys.stdout.write(captured.get())
+
+
+def _grid(title: str, columns: Sequence[str]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    grid = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        grid.add_column(column)
+    return grid
+
+
+def _buffers_table(table: "TransferTable", measured: "Calibration | None") -> "Table":
+    from isthmus.record import format_bytes, format_rate, format_seconds
+
+    choices = measured.buffers if measured is not None else []
+    beside: dict[tuple[str, int], float] = {}
+    beside.update(((choice.direction, choice.bytes), choice.driver_seconds) for choice in choices)
+    grid = _grid("Buffers in pageable memory", ("direction", "from", "way", "takes", "rate", "driver takes"))
+    for rule in table.buffers:
+        size, seconds = rule["from_bytes"], rule["seconds"]
+        way = "driver"
+        if rule["method"] == "staged":
+            stores = "streaming" if rule["streaming"] else "ordinary"
+            way = f"{rule['threads']} threads, {format_bytes(rule['chunk_bytes'])} chunks, {stores} stores"
+        rate = format_rate(size / seconds) if size else ""
+        driver = beside.get((rule["direction"], size))
+        other = format_seconds(driver) if driver is not None and rule["method"] == "staged" else ""
+        grid.add_row(rule["direction"], format_bytes(size), way, format_seconds(seconds), rate, other)
+    return grid
+
+
+def _pieces_table(table: "TransferTable") -> "Table":
+    """For each way, memory and layout how many of the measured shapes each method moves fastest."""
+    counts: dict[tuple[str, str, str, str], Counter[str]] = {}
+    for rule in table.pieces:
+        apart = "both sides" if rule["apart_on_host"] and rule["apart_on_device"] else ""
+        apart = apart or ("host" if rule["apart_on_host"] else "device")
+        layout = "scattered" if rule["scattered"] else "regular"
+        memory = "pageable" if rule["pageable"] else "pinned"
+        counts.setdefault((rule["direction"], memory, apart, layout), Counter())[rule["method"]] += 1
+    title = "Pieces that lie apart: how many of the measured shapes each method moves fastest"
+    grid = _grid(title, ("direction", "memory", "apart on", "layout", "methods"))
+    for shape, methods in counts.items():
+        grid.add_row(*shape, ", ".join(f"{method} {count}" for method, count in methods.most_common()))
+    return grid

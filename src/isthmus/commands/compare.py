@@ -1,0 +1,103 @@
+"""`isthmus compare`: says what got slower or faster between two runs, why, and whether a build may go on."""
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.commands._choices import language_of, one_of
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.compare import Checkup, Comparison, Gate
+
+__all__ = ["compare"]
+
+_SUFFIXES = {".json": "json", ".htm": "html", ".html": "html", ".markdown": "markdown", ".md": "markdown"}
+
+
+def compare(
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="Run file, .json or .json.gz, or reference:NAME.", show_default=False)
+    ],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Run file to be compared with it.", show_default=False)],
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="GATE",
+            help="Exit with 1 when any case is certainly so: slower:5%, faster:5%, different:5%; several allowed.",
+            show_default=False,
+        ),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option("--margin", metavar="PERCENT", help="Up to so much more or less time is the same.")
+    ] = 3.0,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="terminal, markdown, json or html; by default what the suffix of the output says, else terminal.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+    ] = "en",
+) -> None:
+    """Compare a run with another, or with a reference, case by case; works on any machine."""
+    from isthmus.compare import parse_gate
+    from isthmus.language import speaking
+    from isthmus.report import write_comparison
+
+    if not 0 < margin < 100:
+        raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 3")
+    gates = [parse_gate(text) for text in fail_if or []]
+    chosen, spoken = _format(format_name, output), language_of(language)
+    if output and any(path.resolve() == output.resolve() for path in (Path(base), new)):
+        raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
+    shown, failed = _compared(base, new, margin / 100, gates)
+    text = io.StringIO()
+    with speaking(spoken):
+        write_comparison(shown, chosen, text if output else sys.stdout)
+    if output:
+        _save(output, text.getvalue())
+        print(output)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _compared(base: str, new: Path, margin: float, gates: "Sequence[Gate]") -> "tuple[Comparison | Checkup, bool]":
+    """What there is to show, and whether the command fails."""
+    from isthmus.compare import PREFIX, check, compare, read_reference
+    from isthmus.record import read_run
+
+    if base.startswith(PREFIX):
+        if gates:
+            raise UsageError("gates compare two runs; a reference has ranges: leave --fail-if out, or name a run")
+        return check(read_reference(base.removeprefix(PREFIX)), read_run(new)), False
+    comparison = compare(read_run(Path(base)), read_run(new), margin=margin, gates=gates)
+    return comparison, comparison.failed
+
+
+def _format(name: str | None, output: Path | None) -> str:
+    from isthmus.report import COMPARISON_FORMATS
+
+    if name is None:
+        return _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
+    return one_of(name, COMPARISON_FORMATS, "format")
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error

@@ -1,0 +1,136 @@
+"""What probably made the difference: the facts that differ, the one that explains the changed cases best first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from isthmus.compare.differences import Difference
+from isthmus.compare.spread import GroupKey
+from isthmus.compare.verdicts import GroupResult
+from isthmus.record import Case, Run
+
+__all__ = ["Cause", "busy_host", "likely_causes"]
+
+# Of what was compared; fewer that got slower are no sign of anything that goes on all the time.
+_FEW = 0.05
+
+_HUGE = {"pageable_huge", "registered_huge", "touched_registered_huge"}
+_LOCKED = {
+    "pinned",
+    "pinned_portable",
+    "write_combined",
+    "registered",
+    "registered_huge",
+    "touched_registered",
+    "touched_registered_huge",
+    "staging",
+    "mapped",
+}
+# Kinds that the driver or a thread of the host copies through the CPU.
+_BY_CPU = {"malloc", "pageable", "pageable_huge", "staging", "staged"}
+_MOVED = {*_LOCKED, *_BY_CPU, "managed", "managed_prefetch"}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A fact that differs and the cases that it can explain.
+
+    Of the `of` cases in groups that changed, `explains` are of the kind that this fact acts on and changed in the
+    direction in which it acts. `of` is 0 where nothing changed, or where the fact acts on no measured time.
+    """
+
+    difference: Difference
+    explains: int
+    of: int
+
+
+def likely_causes(
+    found: Sequence[Difference], groups: Sequence[GroupResult], now_skipped: Sequence[Case] = ()
+) -> list[Cause]:
+    """The differences with what they explain, the best explanation first; what explains nothing comes last.
+
+    One explains well when it acts on many of the changed cases and on few of those that did not change: the product of
+    both shares orders them.
+    """
+    weighed = [_weighed(difference, groups, now_skipped) for difference in found]
+    # Stable, so that facts that explain the same stay in the order of a fingerprint: hardware before software.
+    weighed.sort(key=lambda pair: -pair[0])
+    return [cause for _, cause in weighed]
+
+
+def busy_host(base: Run, new: Run, groups: Sequence[GroupResult]) -> bool:
+    """Whether what got slower is what a busy host slows: what CPUs copy or call, but not large pinned transfers.
+
+    Neighbours on the same host do not show in a fingerprint, so this is read from the pattern, and only where more than
+    a few cases got slower and the device is of the same kind and backend in both runs.
+    """
+    slower = sum(group.cases for group in groups if group.verdict == "slower")
+    many = slower > _FEW * sum(group.cases for group in groups)
+    by_cpu = sum(group.cases for group in groups if group.verdict == "slower" and _on_cpu(group.key))
+    link_bound = [group for group in groups if group.key.host_memory == "pinned" and group.key.size == "large"]
+    link_holds = bool(link_bound) and not any(group.verdict == "slower" for group in link_bound)
+    before, after = base.fingerprint.device, new.fingerprint.device
+    same_device = (before.backend, before.name) == (after.backend, after.name)
+    return same_device and link_holds and many and by_cpu > 0.8 * slower
+
+
+def _weighed(difference: Difference, groups: Sequence[GroupResult], now_skipped: Sequence[Case]) -> tuple[float, Cause]:
+    if difference.topic == "locked_memory" and now_skipped:
+        locked = sum(case.host_memory in _LOCKED for case in now_skipped)
+        return locked / len(now_skipped), Cause(difference, locked, len(now_skipped))
+    changed = [group for group in groups if group.verdict in ("slower", "faster")]
+    of = sum(group.cases for group in changed)
+    acts = _ACTS_ON.get(difference.topic)
+    if not acts or not of:
+        return 0.0, Cause(difference, 0, 0)
+    reached = sum(group.cases for group in groups if acts(group.key))
+    explains = sum(
+        group.cases for group in changed if acts(group.key) and difference.effect in ("either", group.verdict)
+    )
+    return (explains / of) * (explains / reached) if reached else 0.0, Cause(difference, explains, of)
+
+
+def _everything(_: GroupKey) -> bool:
+    return True
+
+
+def _on_cpu(key: GroupKey) -> bool:
+    """Whether a thread of the host spends the time: copies by the CPU, and calls where little is moved."""
+    return key.size == "small" or key.host_memory in _BY_CPU or "pack" in key.method or key.experiment == "allocation"
+
+
+def _on_link(key: GroupKey) -> bool:
+    return key.size != "small" and key.host_memory in _LOCKED | {"managed", "managed_prefetch"}
+
+
+def _crossing(key: GroupKey) -> bool:
+    return key.host_memory in _MOVED
+
+
+def _paging(key: GroupKey) -> bool:
+    """Whether the kernel gets, maps or moves pages."""
+    return key.experiment == "allocation" or key.host_memory in {"malloc", "managed", "registered", *_HUGE}
+
+
+# What each fact acts on; one that is not here explains nothing by itself, but is worth being told.
+_ACTS_ON: dict[str, Callable[[GroupKey], bool]] = {
+    "backend": _everything,
+    "device": _everything,
+    "link": _on_link,
+    "driver": _everything,
+    "conditions": _everything,
+    "confidential": _crossing,
+    "throttling": lambda key: key.experiment in {"overlap", "stencil", "openacc"} or "kernel" in key.method,
+    "device_node": _crossing,
+    "placement": _crossing,
+    "nodes": _crossing,
+    "huge_pages": lambda key: key.host_memory in _HUGE,
+    "locked_memory": lambda key: key.host_memory in _LOCKED,
+    "cpu": _on_cpu,
+    "cpus": lambda key: "threads" in (key.experiment, key.method) or _on_cpu(key),
+    "container_cpus": _on_cpu,
+    "container_memory": lambda key: key.host_memory in {"managed", "managed_prefetch"},
+    "iommu": lambda key: key.host_memory in _LOCKED and (key.experiment == "allocation" or key.size == "small"),
+    "kernel": _paging,
+    "version": _everything,
+    "card": _everything,
+}

@@ -1,0 +1,209 @@
+"""References: what several runs of one kind of machine showed, as ranges, so that one run can be held against them."""
+
+import gzip
+import math
+import zlib
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from isthmus.compare.pairing import parameters, timed_metric
+from isthmus.compare.spread import GroupKey, SizeClass, group_key
+from isthmus.errors import RunFileError, UsageError
+from isthmus.model import bandwidth_curves, largest, latency, plateau
+from isthmus.record import Case, Metric, Run, Series
+
+__all__ = [
+    "PREFIX",
+    "Expected",
+    "Quantity",
+    "Reference",
+    "known_references",
+    "made_reference",
+    "measured",
+    "read_reference",
+]
+
+PREFIX = "reference:"
+_FORMAT, _SCHEMA_VERSION = "isthmus.reference", 1
+_SUFFIX = ".json.gz"
+# Bytes per second where a curve settles, or else of its largest sizes; seconds of its smallest transfers; the median
+# ratio of a group's times to those of the reference.
+Quantity = Literal["rate", "latency", "time"]
+
+# What a figure varies by between machines of one kind, as far as is known before looking: what the link bounds hardly,
+# what CPUs and their neighbours bound much. Counts like so many further runs.
+_BY_LINK, _BY_OTHERS, _WEIGHT = 0.01, 0.10, 2
+_LINK_BOUND = {"pinned", "write_combined", "registered", "mapped"}
+# So many standard deviations of the machines seen so far are still expected.
+_WIDTH = 3.0
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure with the range in which such machines have it, and how many runs it is from."""
+
+    quantity: Quantity
+    experiment: str
+    method: str
+    direction: str
+    host_memory: str
+    size: SizeClass
+    low: float
+    typical: float
+    high: float
+    runs: int
+
+    @property
+    def key(self) -> GroupKey:
+        """The group that the figure stands for."""
+        return GroupKey(self.experiment, self.method, self.direction, self.host_memory, self.size)
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """A reference file: a run with one typical time a case in place of samples, and the expected figures.
+
+    The fingerprint is that of the first of `runs` runs, without what names a single machine.
+    """
+
+    format: str
+    schema_version: int
+    name: str
+    runs: int
+    run: Run
+    figures: list[Expected]
+
+    def encoded(self) -> bytes:
+        """The file's bytes; the same runs give the same file."""
+        return gzip.compress(msgspec.json.encode(self), mtime=0)
+
+
+def known_references() -> list[str]:
+    """Names of the references in the package."""
+    folder = files(__package__) / "references"
+    return sorted(path.name.removesuffix(_SUFFIX) for path in folder.iterdir() if path.name.endswith(_SUFFIX))
+
+
+def read_reference(name: str) -> Reference:
+    """A reference of the package by the name after ``reference:``, or one in a file, whose path ends in ``.json.gz``.
+
+    Raises UsageError for an unknown name, RunFileError for a file that is no reference.
+    """
+    path = Path(name) if name.endswith(_SUFFIX) else None
+    if path is None and name not in known_references():
+        raise UsageError(f"no such reference: {name!r}; there are {', '.join(known_references()) or 'none'}")
+    try:
+        data = path.read_bytes() if path else (files(__package__) / "references" / f"{name}{_SUFFIX}").read_bytes()
+        return msgspec.json.decode(gzip.decompress(data), type=Reference)
+    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
+        raise RunFileError(f"{name}: not a reference: {error}; make one with scripts/make_reference.py") from error
+
+
+def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey], float]:
+    """The figures of a run; `typical` has the cases of the reference, to whose times those of the run are compared."""
+    found: dict[tuple[Quantity, GroupKey], float] = {}
+    for curve in bandwidth_curves(run):
+        key = GroupKey("bandwidth", curve.method, curve.direction, curve.host_memory, "large")
+        if curve.points:
+            settled = plateau(curve)
+            found["rate", key] = (
+                settled.rate.median if settled else median(point.rate.median for point in largest(curve))
+            )
+        smallest = latency(curve)
+        if smallest:
+            found["latency", key._replace(size="small")] = smallest.median
+    times = {parameters(case): case.series[0].samples[0] for case in typical}
+    ratios: dict[GroupKey, list[float]] = {}
+    for case in run.cases:
+        metric = timed_metric(case)
+        expected = times.get(parameters(case))
+        if metric and expected and case.experiment != "bandwidth" and case.verified != "no":
+            ratios.setdefault(group_key(case), []).append(median(case.samples(metric)) / expected)
+    return found | {("time", key): median(values) for key, values in ratios.items()}
+
+
+def made_reference(name: str, runs: Sequence[Run]) -> Reference:
+    """The reference that several runs of one kind of machine make.
+
+    Raises UsageError without runs, or when their devices are of different kinds.
+    """
+    kinds = sorted({f"{run.fingerprint.device.backend} {run.fingerprint.device.name}" for run in runs})
+    if len(kinds) != 1:
+        raise UsageError(
+            f"a reference is made from runs of one kind of device; these are of {', '.join(kinds) or 'none'}"
+        )
+    cases = _typical_cases(runs)
+    values: dict[tuple[Quantity, GroupKey], list[float]] = {}
+    for run in runs:
+        for figure, value in measured(run, cases).items():
+            values.setdefault(figure, []).append(value)
+    return Reference(
+        format=_FORMAT,
+        schema_version=_SCHEMA_VERSION,
+        name=name,
+        runs=len(runs),
+        run=_anonymous(runs[0], cases),
+        figures=[_expected(quantity, key, found) for (quantity, key), found in sorted(values.items())],
+    )
+
+
+def _typical_cases(runs: Sequence[Run]) -> list[Case]:
+    """Every case that some run measured, with the median of the runs' medians as its only sample."""
+    medians: dict[tuple[object, ...], list[float]] = {}
+    first: dict[tuple[object, ...], tuple[Case, Metric]] = {}
+    for run in runs:
+        for case in run.cases:
+            metric = timed_metric(case)
+            if metric and case.verified != "no":
+                first.setdefault(parameters(case), (case, metric))
+                medians.setdefault(parameters(case), []).append(median(case.samples(metric)))
+    return [
+        msgspec.structs.replace(
+            case,
+            series=[Series(metric=metric, samples=[float(f"{median(medians[key]):.4g}")])],
+            migrations=[],
+            faults=[],
+            spans=[],
+            note="",
+        )
+        for key, (case, metric) in first.items()
+    ]
+
+
+def _anonymous(run: Run, cases: list[Case]) -> Run:
+    """The run without what belongs to one machine or one moment, with these cases."""
+    fingerprint = run.fingerprint
+    device = msgspec.structs.replace(fingerprint.device, uuid="", pci_address="")
+    host = msgspec.structs.replace(fingerprint.host, name="")
+    return msgspec.structs.replace(
+        run,
+        fingerprint=msgspec.structs.replace(fingerprint, device=device, host=host),
+        settings=msgspec.structs.replace(run.settings, command=[], options={}),
+        cases=cases,
+    )
+
+
+def _expected(quantity: Quantity, key: GroupKey, values: Sequence[float]) -> Expected:
+    """The range that holds all values, and three standard deviations around the middle one."""
+    logs = np.log(values)
+    middle = float(np.median(logs))
+    link = quantity == "rate" and key.host_memory in _LINK_BOUND
+    prior = _BY_LINK if link else _BY_OTHERS
+    variance = (_WEIGHT * prior**2 + float(np.sum((logs - middle) ** 2))) / (_WEIGHT + len(values) - 1)
+    reach = _WIDTH * math.sqrt(variance)
+    return Expected(
+        quantity=quantity,
+        **key._asdict(),
+        low=_short(min(math.exp(middle - reach), *values)),
+        typical=_short(math.exp(middle)),
+        high=_short(max(math.exp(middle + reach), *values)),
+        runs=len(values),
+    )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

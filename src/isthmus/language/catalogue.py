@@ -1,0 +1,84 @@
+"""Texts by key from catalogue files: one folder a language, one JSON file a subject; English is the source.
+
+A key is ``subject.name``. Its text has the placeholders of `str.format`. Where a number decides between forms, it is
+an object of forms instead, of which ``count`` picks one: ``one`` for 1 and ``other`` for the rest.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+import msgspec
+
+__all__ = ["LANGUAGES", "Language", "Text", "Texts", "can_say", "read", "say", "speaking", "spoken"]
+
+Language = Literal["en", "ja", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+Text = str | dict[Literal["one", "other"], str]
+# Of one subject in one language.
+Texts = dict[str, Text]
+
+# Of the thread or task rather than of every call: between a command's option and a word in a sentence there are many
+# functions that have no other use for it.
+_spoken: ContextVar[Language] = ContextVar("spoken", default="en")
+
+
+def spoken() -> Language:
+    """The language of what is said now, as an IETF tag."""
+    return _spoken.get()
+
+
+@contextmanager
+def speaking(language: Language) -> Iterator[None]:
+    """Say everything within in this language."""
+    token = _spoken.set(language)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def say(key: str, /, **values: object) -> str:
+    """The text of a key with its placeholders filled.
+
+    Raises KeyError for a key or a placeholder that does not exist, which `tests/layout` finds first.
+    """
+    language = spoken()
+    text = _text(language, key)
+    if isinstance(text, dict):
+        text = text["one" if values["count"] == 1 else "other"]
+    filled = text.format(**values)
+    return _spaced(filled) if language == "zh" else filled
+
+
+# Where a placeholder brings an ideograph and Latin letters or figures together, or two ideographs with a space between.
+_TIGHT = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[\u4e00-\u9fff])")
+_LOOSE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
+
+
+def _spaced(text: str) -> str:
+    """Chinese with a space between ideographs and what is Latin, and with none between ideographs."""
+    return _LOOSE.sub("", _TIGHT.sub(" ", text))
+
+
+def can_say(key: str) -> bool:
+    """Whether there is such a text: files of newer versions name methods and kinds that this one does not know."""
+    subject, _, name = key.partition(".")
+    return name in read(spoken(), subject)
+
+
+@cache
+def _text(language: Language, key: str) -> Text:
+    subject, _, name = key.partition(".")
+    return read(language, subject)[name]
+
+
+@cache
+def read(language: Language, subject: str) -> Texts:
+    """All texts of one subject."""
+    return msgspec.json.decode((files(__package__) / language / f"{subject}.json").read_bytes(), type=Texts)

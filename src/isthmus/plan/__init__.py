@@ -1,0 +1,50 @@
+"""From a described need to the way that meets it fastest on a measured machine, with the time that it takes."""
+
+from isthmus.plan.answer import Beyond, Plan, Step, Way
+from isthmus.plan.need import BufferNeed, ManagedNeed, Need, OneWay, PiecesNeed, PipelineNeed, SectionNeed, Source
+from isthmus.plan.planner import answer, wanted_experiments
+from isthmus.plan.snippets import (
+    SNIPPET_LANGUAGES,
+    SnippetLanguage,
+    snippet,
+    snippet_languages,
+)
+from isthmus.plan.words import (
+    answer_words,
+    beyond_words,
+    moved_bytes,
+    need_words,
+    step_words,
+    time_words,
+    warning_words,
+    way_words,
+)
+
+__all__ = [
+    "SNIPPET_LANGUAGES",
+    "Beyond",
+    "BufferNeed",
+    "ManagedNeed",
+    "Need",
+    "OneWay",
+    "PiecesNeed",
+    "PipelineNeed",
+    "Plan",
+    "SectionNeed",
+    "SnippetLanguage",
+    "Source",
+    "Step",
+    "Way",
+    "answer",
+    "answer_words",
+    "beyond_words",
+    "moved_bytes",
+    "need_words",
+    "snippet",
+    "snippet_languages",
+    "step_words",
+    "time_words",
+    "wanted_experiments",
+    "warning_words",
+    "way_words",
+]

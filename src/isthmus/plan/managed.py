@@ -1,0 +1,140 @@
+"""Ways to give a device an array of which it touches a part, from the managed experiment."""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from isthmus.errors import UsageError
+from isthmus.language import say
+from isthmus.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
+from isthmus.plan.answer import Beyond, Plan, Step, Way
+from isthmus.plan.commands import size_option
+from isthmus.plan.contenders import contenders
+from isthmus.plan.managed_places import at_share
+from isthmus.plan.need import ManagedNeed
+from isthmus.plan.ways import by_time
+from isthmus.record import Interval, Run
+
+__all__ = ["managed_name", "managed_ways"]
+
+_EXPERIMENT = "managed"
+# Move all of the array, so that it says nothing how much of it is touched, and in which pattern.
+_WHOLE = ("explicit_whole", "prefetch_whole")
+# Of the host's reading, below which it cannot be told whether anything else takes time.
+_TRIFLE = 1e-3
+_Points = Mapping[int, ManagedPoint]
+
+
+class _Least(NamedTuple):
+    """The least that any way took: to start the device, and for the host to read all of the array, in seconds."""
+
+    launch: float
+    reading: float
+
+
+def managed_ways(run: Run, need: ManagedNeed) -> Plan:
+    """Every way that the managed experiment measured, the fastest first.
+
+    The time is that of one pass: the array lies on the host, the device adds to what it touches, and the host then
+    reads all of the array. Times are in proportion to the bytes of the array where another size was measured: pages,
+    copies and both sides' work are; what a launch costs is added to the interval of smaller ones.
+
+    Raises UsageError for a need with neither or both of a fraction and a stride, or with one that cannot be.
+    """
+    share = _share(need)
+    pattern: Pattern = "percent" if need.fraction is not None else "stride"
+    found = [each for each in movements(run) if each.curves]
+    alike = [each for each in found if each.pattern == pattern]
+    if not alike:
+        return Plan(need, (), missing_experiments=(_EXPERIMENT,), extend=f"isthmus measure {_EXPERIMENT}")
+    nearest = min(alike, key=lambda each: abs(math.log(each.bytes / need.bytes)))
+    twin = next((each for each in found if each.bytes == nearest.bytes and each is not nearest), None)
+    curves = {way: _points(way, nearest, twin) for way in MANAGED_WAYS}
+    sizes = [each.bytes for each in alike]
+    of_size: Beyond = "below" if need.bytes < min(sizes) else "above" if need.bytes > max(sizes) else ""
+    every = [point for points in curves.values() for point in points.values()]
+    least = _Least(min(point.into.median for point in every), min(point.out.median for point in every))
+    factor = need.bytes / nearest.bytes
+    ways = []
+    for way, points in curves.items():
+        if not points:
+            continue
+        into, out = (_of_whole if way.method in _WHOLE else _of_part)(points, share, pattern, least)
+        into, out = _scaled(into, factor, least.launch if factor < 1 else 0.0), _scaled(out, factor)
+        seconds = Interval(*(one + other for one, other in zip(into, out, strict=True)))
+        steps = (Step("in", 1, into), Step("out", 1, out))
+        side = "" if way.method in _WHOLE else _side(_shares(points, pattern), share)
+        ways.append(Way(managed_name(way), seconds, steps, of_size or side))
+    ways = list(by_time(ways))
+    further = f"isthmus measure {_EXPERIMENT} --sizes {size_option(need.bytes)}"
+    if not of_size:
+        further = f"{further} --full" if any(way.beyond for way in contenders(ways)) else ""
+    return Plan(need, tuple(ways), _unknown(nearest, ways), extend=further)
+
+
+def managed_name(way: ManagedWay) -> str:
+    """``explicit_whole_pinned``, ``prefetch_touched``: the memory is named where a method has several."""
+    several = sum(each.method == way.method for each in MANAGED_WAYS) > 1
+    return f"{way.method}_{way.memory}" if several else way.method
+
+
+def _share(need: ManagedNeed) -> float:
+    """What is touched, as a number in proportion to which touches grow: a share, or touches for each byte."""
+    if (need.fraction is None) == (need.stride_bytes is None):
+        raise UsageError("an array of which a part is touched needs one of --touched 0.3 and --stride 256KiB")
+    if need.fraction is not None:
+        if not 0 < need.fraction <= 1:
+            raise UsageError(f"a touched part of {need.fraction} cannot be; expected more than 0 and at most 1")
+        return need.fraction
+    assert need.stride_bytes is not None
+    if not 8 <= need.stride_bytes <= need.bytes:
+        raise UsageError(
+            f"a stride of {need.stride_bytes} bytes cannot be; expected at least the 8 of a double and at most the "
+            f"{need.bytes} of the array"
+        )
+    return 1 / need.stride_bytes
+
+
+def _points(way: ManagedWay, movement: Movement, twin: Movement | None) -> _Points:
+    points = movement.curves.get(way, {})
+    if points or way.method not in _WHOLE or twin is None:
+        return points
+    return twin.curves.get(way, {})
+
+
+def _of_whole(points: _Points, _share: float, pattern: Pattern, _least: _Least) -> tuple[Interval, Interval]:
+    """The point where most is touched: all of them should be alike."""
+    point = points[max(points) if pattern == "percent" else min(points)]
+    return point.into, point.out
+
+
+def _of_part(points: _Points, share: float, pattern: Pattern, least: _Least) -> tuple[Interval, Interval]:
+    """What the host's reading takes does not depend on the share, so that only what exceeds it is interpolated."""
+    by_share = dict(zip(_shares(points, pattern), points.values(), strict=True))
+    levels = pattern == "stride"
+    into = at_share({each: point.into for each, point in by_share.items()}, share, levels=levels)
+    trifle = least.reading * _TRIFLE
+    extra = {
+        each: Interval(*(max(end - least.reading, trifle) for end in point.out)) for each, point in by_share.items()
+    }
+    out = at_share(extra, share, levels=levels)
+    return into, Interval(*(least.reading + end for end in out))
+
+
+def _scaled(seconds: Interval, factor: float, extra: float = 0.0) -> Interval:
+    return Interval(seconds.median * factor, seconds.low * factor, seconds.high * factor + extra)
+
+
+def _shares(points: _Points, pattern: Pattern) -> list[float]:
+    return [place / 100 if pattern == "percent" else 1 / place for place in points]
+
+
+def _side(measured: list[float], share: float) -> Beyond:
+    return "below" if share < min(measured) else "above" if share > max(measured) else ""
+
+
+def _unknown(movement: Movement, ways: list[Way]) -> dict[str, str]:
+    known = {way.name for way in ways}
+    found = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
+    found |= {managed_name(way): say("plan_pieces.wrong_data") for way in movement.failed}
+    return {name: reason for name, reason in found.items() if name not in known}

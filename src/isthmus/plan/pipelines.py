@@ -1,0 +1,130 @@
+"""Ways to send data to the device, work on it and bring it back, in one piece or in chunks that overlap.
+
+The time runs from the first call until all is back, with what the memory costs around it. The data comes back to where
+it was. One thread starts everything; chunks take turns on at most four streams, each of which takes a chunk through
+copy in, work and copy out. `KIND_serial` is one chunk, `KIND_pipeline` several, through memory of these kinds:
+- source ``pinned``: ``pinned``, which is there.
+- source ``pageable``: ``pageable``, whose copies the calling thread makes, so that it has nothing to overlap; and
+  ``registered``, the same memory page-locked in place and unlocked at the end.
+- source ``new``: memory as in `buffers`, got before and given back after.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+
+import numpy as np
+
+from isthmus.language import say
+from isthmus.model import DRAWS, PipelineModel, checked_pipeline_model, memory_name
+from isthmus.plan.answer import Plan, Way
+from isthmus.plan.buffers import BUFFER_EXPERIMENTS, around, holding, locking, missing_experiments, transfer_kind
+from isthmus.plan.commands import size_option
+from isthmus.plan.need import PipelineNeed, Source
+from isthmus.plan.prices import Price, PriceList, Unpriced
+from isthmus.plan.ways import Part, by_time, way_of
+from isthmus.record import KIB, Run
+
+__all__ = ["PIPELINE_EXPERIMENTS", "pipeline_ways"]
+
+PIPELINE_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {
+    "pageable": ("allocation", "bandwidth", "overlap"),
+    "pinned": ("bandwidth", "overlap"),
+    "new": ("allocation", "bandwidth", "overlap"),
+}
+_KINDS: Mapping[Source, tuple[str, ...]] = {
+    "pageable": ("pageable", "registered"),
+    "pinned": ("pinned",),
+    "new": ("pageable", "pinned", "registered", "touched_registered", "touched_registered_huge"),
+}
+# What the overlap experiment found enough: one for each stage, and one in reserve.
+_STREAMS = 4
+_COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+# Smaller chunks are all latency.
+_LEAST_CHUNK_BYTES = 64 * KIB
+# More chunks than it takes to be so near to the fastest are not worth their events.
+_NEAR = 1.01
+
+
+def pipeline_ways(run: Run, need: PipelineNeed) -> Plan:
+    """One chunk and the best number of them, or the number wanted, through every kind of memory that fits the source.
+
+    Raises UsageError for what the prices of its memory raise it for.
+    """
+    prices = PriceList(run)
+    ways: list[Way] = []
+    unknown: dict[str, str] = {}
+    for kind in _KINDS[need.source]:
+        model = _model(run, transfer_kind(kind))
+        if model is None:
+            unknown[f"{kind}_serial"] = say(
+                "plan.unpriced", experiment="bandwidth", memory=memory_name(transfer_kind(kind))
+            )
+            continue
+        try:
+            held = _held(prices, need, kind)
+        except Unpriced as unpriced:
+            unknown[f"{kind}_serial"] = str(unpriced)
+            continue
+        counts = [1] if model.occupied else [1, _chunks(model, need)]
+        ways += [_way(kind, model, need, count, held) for count in dict.fromkeys(counts)]
+    missing = missing_experiments(run, PIPELINE_EXPERIMENTS[need.source])
+    return Plan(need, by_time(ways), unknown, missing, _extension(need, ways, missing))
+
+
+def _model(run: Run, kind: str) -> PipelineModel | None:
+    """Copies of this kind; pipelines are measured through few kinds, and copy engines treat all locked memory alike."""
+    model = checked_pipeline_model(run, kind)
+    if model is not None and model.error == 0 and not model.occupied:
+        measured = checked_pipeline_model(run, "pinned")
+        return replace(model, error=measured.error) if measured else model
+    return model
+
+
+def _held(prices: PriceList, need: PipelineNeed, kind: str) -> list[Part]:
+    if need.source == "new":
+        return holding(prices, kind, need.bytes)
+    return locking(prices, need.bytes) if kind == "registered" else []
+
+
+def _chunks(model: PipelineModel, need: PipelineNeed) -> int:
+    """The number wanted, or the least of those that come near to the fastest."""
+    if need.chunks is not None:
+        return need.chunks
+    fitting = list(takewhile(lambda count: count * _LEAST_CHUNK_BYTES <= need.bytes, _COUNTS))
+    at = partial(model.at, need.bytes, need.compute_seconds)
+    seconds = {count: float(at(count, _streams(count)).draws[0]) for count in fitting}
+    fastest = min(seconds.values(), default=0.0)
+    return next((count for count in fitting if seconds[count] <= _NEAR * fastest), 1)
+
+
+def _streams(chunks: int) -> int:
+    return min(chunks, _STREAMS)
+
+
+def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held: list[Part]) -> Way:
+    streams = _streams(chunks)
+    whole = model.at(need.bytes, need.compute_seconds, chunks, streams)
+    chunk = need.bytes / chunks
+    stages = [
+        Part("chunk_h2d", 1, Price(model.into.at(chunk).draws)),
+        Part("chunk_work", 1, Price(np.full(1 + DRAWS, need.compute_seconds / chunks))),
+        Part("chunk_d2h", 1, Price(model.out.at(chunk).draws)),
+    ]
+    first = np.sum([part.price.draws for part in stages], axis=0)
+    if chunks == 1:
+        parts = [part._replace(price=part.price._replace(beyond=whole.beyond)) for part in stages]
+        return way_of(f"{kind}_serial", around(held, parts), {"chunks": 1, "streams": 1})
+    # What the model says of the whole beyond its first chunk, so that the sum is the model's with all its uncertainty.
+    turn = Price((whole.draws - first) / (chunks - 1), whole.beyond)
+    parts = [*stages, Part("chunk_turn", chunks - 1, turn)]
+    return way_of(f"{kind}_pipeline", around(held, parts), {"chunks": chunks, "streams": streams})
+
+
+def _extension(need: PipelineNeed, ways: list[Way], missing: tuple[str, ...]) -> str:
+    if missing:
+        return f"isthmus measure {' '.join(missing)}"
+    if not any(way.beyond for way in ways):
+        return ""
+    return f"isthmus measure {' '.join(BUFFER_EXPERIMENTS[need.source])} --sizes {size_option(need.bytes)}"

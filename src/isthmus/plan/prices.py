@@ -1,0 +1,95 @@
+"""What single steps cost on the measured machine at any size, with draws that carry how little is known of each."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.language import say
+from isthmus.model import CostTable, Draws, Predictor, Term, memory_name
+from isthmus.plan.answer import Beyond
+from isthmus.plan.memcpy import memcpy_seconds
+from isthmus.record import Direction, Run
+
+__all__ = ["Price", "PriceList", "Unpriced"]
+
+# How memory that is not copied moves, as the bandwidth experiment calls it.
+_METHODS = {"mapped": "kernel", "managed": "prefetch"}
+
+
+class Unpriced(Exception):
+    """A run does not say what a step costs; the message says why, in the language spoken."""
+
+
+class Price(NamedTuple):
+    """Seconds of one step as an estimate with its draws, and whether the size lies beyond the measured ones."""
+
+    draws: Draws
+    beyond: Beyond = ""
+
+
+class PriceList:
+    """The costs of a run's allocation, bandwidth and breakeven experiments, by step and size.
+
+    Copies are of data that the CPU's caches may hold, where the run measured those: a program has just written what it
+    sends. Between the measured sizes and beyond them a `Predictor` says what a step takes.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._costs = CostTable(run)
+        self._memcpy = _predictor(memcpy_seconds(run, self._costs))
+        self._known: dict[Term, Predictor] = {}
+
+    def has_touch(self, kind: str) -> bool:
+        """Whether the run measured a first touch of such memory."""
+        return bool(self._costs.sizes(Term("allocation", "touch", kind)))
+
+    def phase(self, phase: str, kind: str, size: int) -> Price:
+        """Getting memory (``allocate``), touching it first (``touch``) or giving it back (``free``)."""
+        return self._price(Term("allocation", phase, kind), size)
+
+    def move(self, kind: str, direction: Direction, size: int) -> Price:
+        """One transfer until it is complete: a copy, or for memory that moves otherwise, its kernel or prefetch."""
+        return self._price(Term("bandwidth", _METHODS.get(kind, "copy"), kind, direction), size)
+
+    def memcpy(self, size: int) -> Price:
+        """One thread's memcpy between pageable and pinned memory."""
+        if self._memcpy is None:
+            raise Unpriced(say("plan.unpriced_memcpy"))
+        first = self._memcpy.sizes[0]
+        if size < first:
+            # Too short to be seen in what was measured, but for its bytes.
+            return Price(self._memcpy.at(first).draws * (size / first))
+        return _price_of(self._memcpy, size)
+
+    def _price(self, term: Term, size: int) -> Price:
+        if term not in self._known:
+            rows = {each: self._costs.seconds(term, each) for each in self._costs.sizes(term)}
+            known = _predictor({each: row for each, row in rows.items() if row is not None})
+            if known is None:
+                raise Unpriced(self._why_not(term))
+            self._known[term] = known
+        return _price_of(self._known[term], size)
+
+    def _why_not(self, term: Term) -> str:
+        """The reason that the run itself gives, or that it did not measure such a thing."""
+        for case in self._run.cases:
+            about = (case.experiment, case.host_memory) == (term.experiment, term.host_memory)
+            if about and case.skipped and term.direction in {case.direction, None}:
+                return case.note
+        wrong = any(
+            case.verified == "no" and case.host_memory == term.host_memory and case.experiment == term.experiment
+            for case in self._run.cases
+        )
+        key = "plan.unpriced_wrong" if wrong else "plan.unpriced"
+        return say(key, experiment=term.experiment, memory=memory_name(term.host_memory))
+
+
+def _predictor(rows: dict[int, Draws]) -> Predictor | None:
+    sizes = sorted(rows)
+    return Predictor(tuple(sizes), np.array([rows[size] for size in sizes])) if sizes else None
+
+
+def _price_of(known: Predictor, size: int) -> Price:
+    found = known.at(size)
+    return Price(found.draws, found.beyond)

@@ -1,0 +1,85 @@
+"""Ways to move rows out of an array, from the strided experiment."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from isthmus.errors import UsageError
+from isthmus.language import say
+from isthmus.model import STRIDED_METHODS, Spot, StridedCell, strided_cells
+from isthmus.plan.answer import Plan, Way
+from isthmus.plan.commands import size_option
+from isthmus.plan.contenders import contenders
+from isthmus.plan.misalignment import misalignment
+from isthmus.plan.need import SectionNeed
+from isthmus.plan.surfaces import reasons, ways_at
+from isthmus.record import LayoutName, Run
+
+__all__ = ["section_ways"]
+
+_EXPERIMENT = "strided"
+# Writes what lies between the rows too, which nobody asked for.
+_WHOLE = "whole"
+
+
+class _Layouts(NamedTuple):
+    host: LayoutName
+    device: LayoutName
+
+
+def section_ways(run: Run, need: SectionNeed) -> Plan:
+    """Every method that the strided experiment measured where the rows lie so, the fastest first.
+
+    Sections of several slices are left out: their rows are no stretch apart that one number could say. Raises
+    UsageError for rows that are wider than their pitch, and for those that lie side by side everywhere, which are a
+    buffer.
+    """
+    device_pitch = need.device_pitch_bytes or need.width_bytes
+    layouts = _Layouts(_layout("host", need, need.pitch_bytes), _layout("device", need, device_pitch))
+    if layouts == ("contiguous", "contiguous"):
+        total = size_option(need.rows * need.width_bytes)
+        raise UsageError(
+            f"{need.rows} rows of {need.width_bytes} bytes that lie side by side on both sides are one buffer: "
+            f"isthmus plan --bytes {total} --direction {need.direction} --source {need.source}"
+        )
+    command = f"isthmus measure {_EXPERIMENT}"
+    alike = [
+        cell
+        for cell in strided_cells(run)
+        if (cell.direction, cell.host_memory) == (need.direction, need.source) and cell.shape.slices == 1
+    ]
+    if not alike:
+        return Plan(need, (), missing_experiments=(_EXPERIMENT,), extend=command)
+    cells = {_spot(cell): cell for cell in alike if cell.layouts == layouts}
+    spot = Spot(need.width_bytes, need.rows, max(need.pitch_bytes, device_pitch))
+    misaligned = misalignment(run, need)
+    ways = ways_at(run, cells, spot, max((cell.threads for cell in cells.values()), default=0), misaligned)
+    further = f"{command} --full --sizes {size_option(need.width_bytes)} --memory {need.source}"
+    beyond = not ways or any(way.beyond for way in contenders(ways))
+    extend = further if beyond else "" if misaligned.is_measured else command
+    unit = 0 if misaligned.is_measured else misaligned.unit
+    return Plan(need, tuple(ways), _unknown(alike, layouts, ways), extend=extend, unmeasured_unit=unit)
+
+
+def _unknown(alike: Sequence[StridedCell], layouts: _Layouts, ways: Sequence[Way]) -> dict[str, str]:
+    """Reasons for the methods that cannot be priced: what the run says, or that it measured them elsewhere only."""
+    here = [cell for cell in alike if cell.layouts == layouts]
+    elsewhere = {method for cell in alike for method in cell.points}
+    unmeasured = say("plan_pieces.rows_unmeasured")
+    found = {method: unmeasured for method in STRIDED_METHODS if method in elsewhere}
+    found |= reasons(here, ways)
+    if any(_WHOLE in cell.points for cell in here):
+        found[_WHOLE] = say("plan_pieces.overwrites")
+    return {method: reason for method, reason in found.items() if method not in {way.name for way in ways}}
+
+
+def _layout(side: str, need: SectionNeed, pitch: int) -> LayoutName:
+    if pitch < need.width_bytes:
+        raise UsageError(
+            f"rows of {need.width_bytes} bytes do not fit into a {side} pitch of {pitch}; a pitch is the bytes from "
+            "the beginning of one row to that of the next, the width at least"
+        )
+    return "contiguous" if pitch == need.width_bytes or need.rows == 1 else "strided"
+
+
+def _spot(cell: StridedCell) -> Spot:
+    return Spot(cell.shape.width_bytes, cell.rows, cell.shape.strided_pitch_bytes)

@@ -1,0 +1,110 @@
+"""The calls of a way as code, with the numbers of the need in it, from templates."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Literal, get_args
+
+from isthmus.errors import UsageError
+from isthmus.plan.answer import Way
+from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
+
+__all__ = ["SNIPPET_LANGUAGES", "SnippetLanguage", "snippet", "snippet_languages"]
+
+SnippetLanguage = Literal["cuda", "torch", "cupy", "isthmus", "opencl"]
+SNIPPET_LANGUAGES: tuple[SnippetLanguage, ...] = get_args(SnippetLanguage)
+
+_DOUBLE_BYTES = 8
+# What threads of kernels move at once.
+_WORDS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "char"}
+# A line for one direction, at its own indentation.
+_ONE_WAY = re.compile(r"^( *)@(h2d|d2h) ", re.MULTILINE)
+
+
+def snippet(need: Need, way: Way, language: str) -> str:
+    """The calls of a way: ``cuda`` (C++, runtime API), ``torch``, ``cupy`` (Python) or ``opencl`` (C, host code).
+
+    ``isthmus`` (Python) has the calls of the library, which chooses among such ways by itself.
+
+    Raises UsageError for an unknown language, and where a language's library has no calls for the way.
+    """
+    if language not in SNIPPET_LANGUAGES:
+        raise UsageError(f"no snippets for {language!r}; there are {', '.join(SNIPPET_LANGUAGES)}")
+    name = _template_name(need, way.name, language)
+    if name is None:
+        others = ", ".join(snippet_languages(need, way.name)) or "none"
+        raise UsageError(f"{language} has no calls for {way.name}; with snippets for it: {others}")
+    text = _one_way(_templates(language)[name], _directions(need))
+    return Template(text).substitute(_values(need, way.options))
+
+
+def snippet_languages(need: Need, way: str) -> tuple[SnippetLanguage, ...]:
+    """Those whose library has the calls of a way."""
+    return tuple(language for language in SNIPPET_LANGUAGES if _template_name(need, way, language))
+
+
+def _template_name(need: Need, way: str, language: str) -> str | None:
+    """The template of exactly this need, or of its kind."""
+    match need:
+        case BufferNeed():
+            names = [f"buffer_{need.source}_{way}"]
+        case PiecesNeed():
+            names = [f"pieces_{way}", "pieces"]
+        case SectionNeed():
+            names = [f"section_{way}", "section"]
+        case ManagedNeed():
+            pattern = "fraction" if need.fraction is not None else "stride"
+            names = [f"managed_{pattern}_{way}", f"managed_{way}"]
+        case PipelineNeed():
+            # One chunk is a pipeline of one.
+            names = [f"pipeline_{need.source}_{way.rpartition('_')[0]}"]
+    return next((name for name in names if name in _templates(language)), None)
+
+
+@cache
+def _templates(language: str) -> dict[str, str]:
+    """The texts of a language by name."""
+    folder = files(__package__) / "snippets" / language
+    return {file.name.removesuffix(".txt"): file.read_text("utf-8") for file in folder.iterdir()}
+
+
+def _directions(need: Need) -> set[str]:
+    direction = getattr(need, "direction", "both")
+    return {"h2d", "d2h"} if direction == "both" else {direction}
+
+
+def _one_way(text: str, directions: set[str]) -> str:
+    """The text without the lines of other directions, and without the marks of the rest."""
+    lines = [
+        line for line in text.splitlines(keepends=True) if not (mark := _ONE_WAY.match(line)) or mark[2] in directions
+    ]
+    return _ONE_WAY.sub(r"\1", "".join(lines))
+
+
+def _values(need: Need, options: Mapping[str, int]) -> dict[str, object]:
+    match need:
+        case BufferNeed():
+            return {"bytes": need.bytes, "uses": need.uses}
+        case PiecesNeed():
+            word = _word(need.piece_bytes)
+            found: dict[str, object] = {"pieces": need.pieces, "piece_bytes": need.piece_bytes}
+        case SectionNeed():
+            pitch = need.device_pitch_bytes or need.width_bytes
+            word = _word(need.width_bytes, need.pitch_bytes, pitch)
+            found = {"rows": need.rows, "width": need.width_bytes}
+            found |= {"host_pitch": need.pitch_bytes, "device_pitch": pitch}
+        case ManagedNeed():
+            doubles = need.bytes // _DOUBLE_BYTES
+            step = need.stride_bytes or _DOUBLE_BYTES
+            part = int(doubles * need.fraction) if need.fraction else -(-doubles * _DOUBLE_BYTES // step)
+            return {"bytes": need.bytes, "touched": max(part, 1), "step": step}
+        case PipelineNeed():
+            return {"bytes": need.bytes, **options}
+    return found | {"word": word, "word_type": _WORDS[word], "threads": options.get("threads", 1)}
+
+
+def _word(*sizes: int) -> int:
+    """The largest word that divides all sizes; the memory itself is aligned to it."""
+    return next(word for word in _WORDS if not any(size % word for size in sizes))

@@ -1,0 +1,112 @@
+"""The user's cache of runs: a folder for each machine and device, whose runs together say what was measured there."""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from isthmus.record.fingerprint import Device, Host
+from isthmus.record.run import Case, Run
+from isthmus.record.store import read_run
+
+__all__ = ["cached_run", "joined", "keep_run"]
+
+# So many runs of each experiment stay, of quick ones and of others.
+_KEPT = 3
+_QUICK = "quick"
+_SUFFIX = ".json.gz"
+# Of a case: what came of it. All else says what was measured.
+_RESULTS = {"series", "verified", "skipped", "note", "migrations", "faults", "spans", "moved_bytes"}
+_PARAMETERS = tuple(field.name for field in msgspec.structs.fields(Case) if field.name not in _RESULTS)
+
+
+def keep_run(run: Run, root: Path | None = None) -> Path:
+    """Copy a run into the cache and give its place; drops the oldest runs of the same machine and device.
+
+    Raises OSError where the cache cannot be written.
+    """
+    folder = _folder(run.fingerprint.host, run.fingerprint.device, root)
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = sorted({case.experiment for case in run.cases if not case.skipped})
+    path = folder / f"{run.run}.{run.settings.mode}.{'+'.join(measured)}{_SUFFIX}"
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(gzip.compress(msgspec.json.encode(run), mtime=0))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    for old in set(_runs_in(folder)) - _worth_keeping(_runs_in(folder)):
+        old.unlink(missing_ok=True)
+    return path
+
+
+def cached_run(host: Host, device: Device, root: Path | None = None) -> Run | None:
+    """All that the cached runs of a device of this machine say together; None where there is none.
+
+    Of cases that several runs measured, the newest counts, those of quick runs after all others. Raises RunFileError
+    for a file that cannot be read.
+    """
+    paths = _runs_in(_folder(host, device, root))
+    return joined([read_run(path) for path in paths]) if paths else None
+
+
+def joined(runs: Iterable[Run]) -> Run:
+    """One run with the cases of several of one device, of which there must be one; earlier runs come first.
+
+    A case that an earlier run could measure is not replaced. Everything but cases is the first run's, but for the name.
+    """
+    runs = list(runs)
+    cases: dict[tuple[object, ...], Case] = {}
+    names = []
+    for run in runs:
+        new = {_parameters(case): case for case in run.cases}
+        used = {key: case for key, case in new.items() if key not in cases or (cases[key].skipped > case.skipped)}
+        cases |= used
+        if used:
+            names.append(run.run)
+    return msgspec.structs.replace(runs[0], run=", ".join(names) or runs[0].run, cases=list(cases.values()))
+
+
+def _folder(host: Host, device: Device, root: Path | None) -> Path:
+    """The place of a device: another driver is another machine, because it changes what is measured."""
+    identity = (host.name, device.backend, device.name, device.uuid, device.pci_address, device.driver_version)
+    digest = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:12]
+    return (root or _root()) / f"{device.spec.replace(':', '-')}-{digest}"
+
+
+def _root() -> Path:
+    # As the XDG Base Directory Specification has it: a relative path counts for nothing.
+    told = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (told if told.is_absolute() else Path.home() / ".cache") / "isthmus" / "runs"
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """The run files of a folder, quick ones last and otherwise the newest first."""
+    newest = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.name, reverse=True)
+    return sorted(newest, key=lambda path: _parts(path)[0] == _QUICK)
+
+
+def _worth_keeping(paths: Iterable[Path]) -> set[Path]:
+    counts: dict[tuple[bool, str], int] = {}
+    worth = set()
+    for path in paths:
+        mode, experiments = _parts(path)
+        for experiment in experiments:
+            key = mode == _QUICK, experiment
+            counts[key] = counts.get(key, 0) + 1
+            if counts[key] <= _KEPT:
+                worth.add(path)
+    return worth
+
+
+def _parts(path: Path) -> tuple[str, list[str]]:
+    """Mode and experiments out of a name that `keep_run` gave."""
+    _, mode, experiments = path.name.removesuffix(_SUFFIX).rsplit(".", 2)
+    return mode, experiments.split("+")
+
+
+def _parameters(case: Case) -> tuple[object, ...]:
+    return tuple(getattr(case, name) for name in _PARAMETERS)

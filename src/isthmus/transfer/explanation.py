@@ -1,0 +1,49 @@
+"""How a copy would be made, and why, for people to read."""
+
+from dataclasses import dataclass
+
+from isthmus.record import format_bytes, format_rate, format_seconds
+
+__all__ = ["Explanation"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a copy would be made. Sizes are bytes, times seconds.
+
+    `method` is ``driver`` (its own copy of pageable memory), ``direct`` (page-locked, managed or registered memory,
+    which the device reaches by itself), ``staged`` (threads pack into page-locked chunks that cross the link
+    meanwhile), ``device`` (within one device), or the name of a way to move pieces. `host_memory` is ``pageable``,
+    ``pinned`` or ``managed``, and empty between devices. A contiguous copy is one piece. `chunk_bytes` and `threads`
+    are 0 where the method has none, `seconds` is 0 where the table cannot say.
+    """
+
+    method: str
+    direction: str
+    host_memory: str
+    bytes: int
+    pieces: int
+    width_bytes: int
+    chunk_bytes: int
+    threads: int
+    streaming_stores: bool
+    seconds: float
+    why: str
+
+    def __str__(self) -> str:
+        """Two lines: what is done, and why."""
+        what = f"{self.direction} {format_bytes(self.bytes)}"
+        if self.pieces > 1:
+            what += f" in {self.pieces} pieces of {format_bytes(self.width_bytes)}"
+        if self.host_memory:
+            what += f", {self.host_memory} memory"
+        how = self.method
+        if self.chunk_bytes:
+            how += f", chunks of {format_bytes(self.chunk_bytes)}"
+        if self.threads:
+            how += f", {self.threads} thread{'s' if self.threads > 1 else ''}"
+        if self.streaming_stores:
+            how += ", streaming stores"
+        if self.seconds > 0:
+            how += f"; expected {format_seconds(self.seconds)} ({format_rate(self.bytes / self.seconds)})"
+        return f"{what}: {how}\n{self.why}"

@@ -1,0 +1,179 @@
+"""Sessions: what copies for a device share, those that are kept for all callers, and how all of them end."""
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus import _native
+from isthmus.errors import UsageError
+from isthmus.experiment.devices import choose_device, open_device, open_native
+from isthmus.record import parse_bytes
+from isthmus.transfer.arrays import DeviceArray
+from isthmus.transfer.explanation import Explanation
+
+__all__ = [
+    "Session",
+    "default_session",
+    "device_empty",
+    "explain",
+    "explain_batch",
+    "session_of",
+    "to_device",
+    "to_host",
+]
+
+
+class Session(_native.Session):
+    """What copies for one device share: page-locked memory, threads, and a table to choose methods by.
+
+    `device` is a name such as ``cuda:0``, ``opencl:0`` or ``host``; None for the best that is present. `pinned_budget`
+    bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``), `threads` the threads that
+    pack. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is one, else the built-in one.
+    Neither memory nor threads are got before a copy needs them. Any number of threads may use it.
+
+    Raises DeviceAbsent without such a device, and UsageError for what makes no sense.
+    """
+
+    def __init__(
+        self,
+        device: str | _native.Device | None = None,
+        pinned_budget: str | int = "64MiB",
+        threads: int | None = None,
+        table: str | os.PathLike[str] | None = None,
+    ) -> None:
+        budget = parse_bytes(pinned_budget) if isinstance(pinned_budget, str) else pinned_budget
+        if budget < 0:
+            raise UsageError(f"a pinned budget of {budget} bytes; expected 0 or more")
+        if threads is not None and threads < 1:
+            raise UsageError(f"{threads} threads; expected at least 1, or None for as many as pay")
+        native = device if isinstance(device, _native.Device) else open_device(device).native
+        super().__init__(native, budget, threads or 0, None if table is None else _read_table(Path(table)))
+
+    def to_device(self, array: object, stream: object = None) -> DeviceArray:
+        """Copy an array of any library into a new one on the session's device."""
+        made = DeviceArray(self, *_shape_and_type(array))
+        self.copy(made, array, stream=stream)
+        return made
+
+    def to_host(self, x: object, out: npt.NDArray[Any] | None = None, stream: object = None) -> npt.NDArray[Any]:
+        """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type."""
+        if out is None:
+            out = np.empty(*_shape_and_type(x))
+        self.copy(out, x, stream=stream)
+        return out
+
+    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> DeviceArray:
+        """A new array on the session's device, whose contents are anything."""
+        return DeviceArray(self, [shape] if isinstance(shape, int) else list(shape), np.dtype(dtype))
+
+    def explain(self, dst: object, src: object) -> Explanation:
+        """How `copy` would copy between them, and why. Moves nothing."""
+        return Explanation(**_native.explain(dst, src, session=self))
+
+    def explain_batch(self, dsts: Iterable[object], srcs: Iterable[object]) -> Explanation:
+        """How `copy_batch` would copy between them, and why. Moves nothing."""
+        return Explanation(**_native.explain_batch(dsts, srcs, session=self))
+
+    def __enter__(self) -> "Session":
+        """The session itself; leaving the block closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Its device, and the page-locked memory that it holds."""
+        return f"<isthmus.Session on {self.device}, {self.pinned_bytes} of {self.pinned_budget_bytes} bytes pinned>"
+
+
+_defaults: dict[tuple[str, int], Session] = {}
+_lock = threading.Lock()
+
+
+def session_of(backend: str, index: int) -> Session:
+    """The session that is kept for a device, opened when it is first asked for."""
+    found = _defaults.get((backend, index))
+    if found is not None:
+        return found
+    with _lock:
+        if (backend, index) not in _defaults:
+            _defaults[backend, index] = Session(open_native(backend, index))
+        return _defaults[backend, index]
+
+
+def default_session(device: str | None = None) -> Session:
+    """The session that functions without one use for a device; None: the best device that is present.
+
+    It is kept until the process ends, and its page-locked memory too, unless `trim` is called.
+    """
+    chosen = choose_device(device)
+    return session_of(chosen.backend, chosen.index)
+
+
+def to_device(array: object, device: str | None = None, stream: object = None) -> DeviceArray:
+    """Copy an array of any library into a new one on a device: ``cuda:0``, ``opencl:0``, ``host``; None: the best."""
+    return default_session(device).to_device(array, stream)
+
+
+def to_host(x: object, out: npt.NDArray[Any] | None = None, stream: object = None) -> npt.NDArray[Any]:
+    """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type."""
+    if out is None:
+        out = np.empty(*_shape_and_type(x))
+    _native.copy(out, x, stream=stream)
+    return out
+
+
+def device_empty(
+    shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64, device: str | None = None
+) -> DeviceArray:
+    """A new array on a device, whose contents are anything."""
+    return default_session(device).empty(shape, dtype)
+
+
+def explain(dst: object, src: object, session: Session | None = None) -> Explanation:
+    """How `copy` would copy between them, and why. Moves nothing."""
+    return Explanation(**_native.explain(dst, src, session=session))
+
+
+def explain_batch(dsts: Iterable[object], srcs: Iterable[object], session: Session | None = None) -> Explanation:
+    """How `copy_batch` would copy between them, and why. Moves nothing."""
+    return Explanation(**_native.explain_batch(dsts, srcs, session=session))
+
+
+def _shape_and_type(array: object) -> tuple[list[int], np.dtype[Any]]:
+    """Of types that NumPy lacks, such as bfloat16, ml_dtypes' where that is loaded, else raw bytes."""
+    shape, described, name = _native.describe(array)
+    if isinstance(array, np.ndarray | np.generic | DeviceArray):
+        return shape, array.dtype
+    return shape, np.dtype(getattr(sys.modules.get("ml_dtypes"), name, described) if name else described)
+
+
+def _read_table(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        advice = f"`isthmus calibrate -o {path}` writes one"
+        raise UsageError(f"the table {path} cannot be read: {error}; {advice}") from None
+
+
+def _forget() -> None:
+    """In the child of a fork: sessions of the parent work no more, and are not waited for."""
+    global _lock  # noqa: PLW0603 - the parent may have held it
+    _lock = threading.Lock()
+    _defaults.clear()
+    _native.forget_sessions()
+
+
+# Copies that are under way end while all that they need is still there.
+atexit.register(_native.close_sessions)
+os.register_at_fork(after_in_child=_forget)

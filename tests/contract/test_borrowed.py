@@ -1,0 +1,458 @@
+"""Memory and streams of callers: what the driver knows of them, views of them, and streams that wait for the host."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isthmus import _native
+from isthmus.errors import UsageError
+from isthmus.experiment.devices import open_device
+
+Allocate = Callable[..., _native.Buffer]
+Contents = Callable[[_native.Buffer], bytes]
+
+SIZE = 256 * 1024 + 3
+POISON = 0xA5
+
+
+def address_of(array: np.ndarray) -> int:
+    address: int = array.ctypes.data
+    return address
+
+
+@pytest.fixture
+def latched(device: _native.Device) -> None:
+    """Skips where streams cannot be held by a latch."""
+    if reason := device.why_no_latch():
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def has_addresses(device: _native.Device) -> bool:
+    """Whether device memory is known by addresses, and the driver can be asked about them."""
+    backend: str = device.info["backend"]
+    return backend != "opencl"
+
+
+def is_pattern(memory: _native.Buffer, seed: int) -> bool:
+    return memory.verify_pattern(0, SIZE, seed)[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["pageable", "pinned", "managed", "device"])
+def test_borrowed_memory_moves_both_ways(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate, kind: str
+) -> None:
+    owner = allocate(kind, SIZE)
+    owner.set_bytes(0, SIZE, POISON)
+    other = allocate("pinned" if kind == "device" else "device", SIZE)
+    other.fill_pattern(0, SIZE, 3)
+    view = device.borrow(kind, owner.handle, SIZE)
+    assert (view.kind, view.bytes, view.handle) == (kind, SIZE, owner.handle)
+    stream.copy(view, 0, other, 0, SIZE)
+    stream.synchronize()
+    assert is_pattern(owner, 3)
+    other.set_bytes(0, SIZE, POISON)
+    stream.copy(other, 0, view, 0, SIZE)
+    stream.synchronize()
+    assert is_pattern(other, 3)
+    # The owner's memory is there after the view is gone.
+    del view
+    gc.collect()
+    assert is_pattern(owner, 3)
+
+
+def test_a_part_of_numpys_memory_moves_and_nothing_beside_it(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate
+) -> None:
+    array = np.full(SIZE + 200, POISON, np.uint8)
+    on_device = allocate("device", SIZE)
+    on_device.fill_pattern(0, SIZE, 5)
+    view = device.borrow("pageable", address_of(array) + 100, SIZE)
+    stream.copy(view, 7, on_device, 7, SIZE - 20)
+    stream.synchronize()
+    expected = allocate("pageable", SIZE)
+    expected.fill_pattern(0, SIZE, 5)
+    assert array[107 : 100 + SIZE - 13].tobytes() == expected.read(7, SIZE - 20)
+    assert set(array[:107].tolist()) == set(array[100 + SIZE - 13 :].tolist()) == {POISON}
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        ("pageable", "pageable"),
+        ("pinned", "pinned"),
+        ("pinned_portable", "pinned"),
+        ("write_combined", "pinned"),
+        ("registered", "pinned"),
+        ("managed", "managed"),
+        ("device", "device"),
+    ],
+)
+def test_an_address_is_identified_with_its_range(
+    device: _native.Device, has_addresses: bool, allocate: Allocate, kind: str, known: str
+) -> None:
+    if not has_addresses and known in ("pinned", "device"):
+        pytest.skip("OpenCL cannot be asked about addresses")
+    buffer = allocate(kind, SIZE)
+    address = buffer.handle
+    on_device = device.info["index"] if known in ("managed", "device") else -1
+    for place in (0, 1, SIZE // 2, SIZE - 1):
+        found, where, begin, end = device.identify(address + place)
+        assert (found, where) == (known, on_device)
+        # Drivers round sizes up, and may not know how far locked memory goes.
+        assert begin <= address + place < end or (begin, end) == (0, 0)
+        if known in ("managed", "device"):
+            assert begin <= address
+            assert address + SIZE <= end
+
+
+def test_what_the_driver_does_not_know_is_pageable_and_leaves_no_error_behind(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate
+) -> None:
+    array = np.zeros(SIZE, np.uint8)
+    for address in (address_of(array), 4096, 2**64 - 1):
+        assert device.identify(address) == ("pageable", -1, 0, 0)
+    memory, on_device = allocate("pinned", SIZE), allocate("device", SIZE)
+    memory.fill_pattern(0, SIZE, 1)
+    stream.copy(on_device, 0, memory, 0, SIZE)
+    stream.synchronize()
+    assert is_pattern(on_device, 1)
+
+
+@pytest.mark.parametrize("kind", ["pinned", "managed", "device"])
+def test_memory_that_was_given_back_is_not_known_any_more(
+    device: _native.Device, has_addresses: bool, allocate: Allocate, kind: str
+) -> None:
+    if not has_addresses and kind != "managed":
+        pytest.skip("OpenCL cannot be asked about addresses")
+    # Of a size that allocators do not keep for the next who asks.
+    buffer = allocate(kind, 64 << 20)
+    address = buffer.handle
+    assert device.identify(address)[0] == kind
+    del buffer
+    gc.collect()
+    assert device.identify(address) == ("pageable", -1, 0, 0)
+
+
+def test_what_cannot_be_borrowed_is_a_usage_error(device: _native.Device, allocate: Allocate) -> None:
+    buffer = allocate("pinned", SIZE)
+    with pytest.raises(UsageError, match="pageable, pinned, managed or device, not write_combined"):
+        device.borrow("write_combined", buffer.handle, SIZE)
+    with pytest.raises(UsageError, match="has an address, not 0"):
+        device.borrow("pageable", 0, SIZE)
+
+
+def test_a_borrowed_stream_is_the_owners(device: _native.Device, allocate: Allocate, latched: None) -> None:
+    owner = _native.Stream(device)
+    borrowed = _native.Stream.borrow(device, owner.handle)
+    assert borrowed.handle == owner.handle
+    memory, on_device = allocate("pinned", SIZE), allocate("device", SIZE)
+    memory.fill_pattern(0, SIZE, 1)
+    event = _native.Event(device)
+    latch = owner.close_latch()
+    borrowed.copy(on_device, 0, memory, 0, SIZE)
+    borrowed.record(event)
+    assert not event.has_passed()
+    latch.open()
+    owner.synchronize()
+    assert event.has_passed()
+    assert is_pattern(on_device, 1)
+    # Dropping the view leaves the owner's stream.
+    del borrowed
+    gc.collect()
+    owner.copy(on_device, 0, memory, 0, SIZE)
+    owner.synchronize()
+
+
+def test_default_streams_can_be_borrowed_where_there_are_some(device: _native.Device, allocate: Allocate) -> None:
+    backend = device.info["backend"]
+    if backend == "opencl":
+        with pytest.raises(UsageError, match="no default queue"):
+            _native.Stream.borrow(device, 0)
+        return
+    memory, on_device = allocate("pinned", SIZE), allocate("device", SIZE)
+    for seed, handle in enumerate((0, 1, 2) if backend == "cuda" else (0,)):
+        stream = _native.Stream.borrow(device, handle)
+        memory.fill_pattern(0, SIZE, seed)
+        stream.copy(on_device, 0, memory, 0, SIZE)
+        stream.synchronize()
+        assert is_pattern(on_device, seed)
+
+
+def test_two_views_of_the_default_stream_are_one_stream(
+    device: _native.Device, allocate: Allocate, latched: None
+) -> None:
+    if device.info["backend"] == "opencl":
+        pytest.skip("OpenCL has no default queue")
+    first, second = _native.Stream.borrow(device, 0), _native.Stream.borrow(device, 0)
+    event = _native.Event(device)
+    latch = first.close_latch()
+    second.record(event)
+    assert not event.has_passed()
+    latch.open()
+    second.synchronize()
+    assert event.has_passed()
+
+
+def test_no_stream_of_the_host_backend_has_a_made_up_handle(device: _native.Device) -> None:
+    if device.info["backend"] != "host":
+        pytest.skip("drivers cannot tell")
+    with pytest.raises(UsageError, match="no stream of the host backend has this handle"):
+        _native.Stream.borrow(device, 4096)
+    gone = _native.Stream(device)
+    handle = gone.handle
+    del gone
+    gc.collect()
+    with pytest.raises(UsageError, match="no stream of the host backend has this handle"):
+        _native.Stream.borrow(device, handle)
+
+
+def test_a_stream_of_another_context_is_a_usage_error(device: _native.Device, spec: str) -> None:
+    if device.info["backend"] != "opencl":
+        pytest.skip("one device has one context")
+    other = _native.Stream(open_device(spec).native)
+    with pytest.raises(UsageError, match="belongs to another context"):
+        _native.Stream.borrow(device, other.handle)
+
+
+class OpenClProgram:
+    """Calls of OpenCL in the context of a device, as another library makes them: through the table of its driver."""
+
+    def __init__(self, device: _native.Device) -> None:
+        self.context = ctypes.c_void_p(device.context_handle)
+        self.table = ctypes.cast(self.context, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))).contents
+        self.device = ctypes.c_void_p()
+        context_devices, size = 0x1081, ctypes.sizeof(self.device)
+        get_info = self._function(8, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+        assert get_info(self.context, context_devices, size, ctypes.byref(self.device), None) == 0
+
+    def _function(self, place: int, result: type, *parameters: type) -> Callable[..., Any]:
+        return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *parameters)(self.table[place] or 0)
+
+    def create_queue(self, properties: int) -> int:
+        create = self._function(9, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p)
+        return int(create(self.context, self.device, properties, None) or 0)
+
+    def create_buffer(self, size: int) -> int:
+        create = self._function(14, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+        return int(create(self.context, 1, size, None, None) or 0)
+
+    def release_queue(self, handle: int) -> None:
+        assert self._function(11, ctypes.c_int)(handle) == 0
+
+    def release_buffer(self, handle: int) -> None:
+        assert self._function(18, ctypes.c_int)(handle) == 0
+
+
+def test_queues_and_buffers_of_an_opencl_program_are_retained_and_used(
+    device: _native.Device, allocate: Allocate
+) -> None:
+    if device.info["backend"] != "opencl":
+        pytest.skip("not OpenCL")
+    program = OpenClProgram(device)
+    queue, buffer = program.create_queue(0), program.create_buffer(SIZE)
+    stream, view = _native.Stream.borrow(device, queue), device.borrow("device", buffer, SIZE)
+    # The views hold references of their own.
+    program.release_queue(queue)
+    program.release_buffer(buffer)
+    memory, back = allocate("pinned", SIZE), allocate("pinned", SIZE, POISON)
+    memory.fill_pattern(0, SIZE, 4)
+    stream.copy(view, 0, memory, 0, SIZE)
+    stream.copy(back, 0, view, 0, SIZE)
+    stream.synchronize()
+    assert is_pattern(back, 4)
+
+
+def test_a_queue_that_keeps_no_order_is_a_usage_error(device: _native.Device) -> None:
+    if device.info["backend"] != "opencl":
+        pytest.skip("not OpenCL")
+    program = OpenClProgram(device)
+    queue = program.create_queue(properties=1)
+    with pytest.raises(UsageError, match="pass one that keeps the order"):
+        _native.Stream.borrow(device, queue)
+    program.release_queue(queue)
+
+
+def test_a_buffer_of_another_context_or_too_small_is_a_usage_error(device: _native.Device, spec: str) -> None:
+    if device.info["backend"] != "opencl":
+        pytest.skip("memory has addresses")
+    other = open_device(spec).native.allocate("device", SIZE)
+    with pytest.raises(UsageError, match="belongs to another context"):
+        device.borrow("device", other.handle, SIZE)
+    mine = device.allocate("device", SIZE)
+    with pytest.raises(UsageError, match=f"has {SIZE} bytes"):
+        device.borrow("device", mine.handle, SIZE + 1)
+
+
+def test_a_latch_holds_its_own_stream_back_and_no_other(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate, latched: None
+) -> None:
+    source = allocate("device", SIZE)
+    source.fill_pattern(0, SIZE, 1)
+    held, free = allocate("pinned", SIZE, POISON), allocate("pinned", SIZE, POISON)
+    other = _native.Stream.unheld(device)
+    for _ in range(3):  # also with words that were used before
+        held.set_bytes(0, SIZE, POISON)
+        latch = stream.close_latch()
+        stream.copy(held, 0, source, 0, SIZE)
+        other.copy(free, 0, source, 0, SIZE)
+        other.synchronize()
+        assert is_pattern(free, 1)
+        assert held.read(0, SIZE) == bytes([POISON]) * SIZE
+        latch.open()
+        latch.open()
+        stream.synchronize()
+        assert is_pattern(held, 1)
+
+
+def test_a_latch_opens_itself_when_it_is_dropped(device: _native.Device, stream: _native.Stream, latched: None) -> None:
+    event = _native.Event(device)
+    latch = stream.close_latch()
+    stream.record(event)
+    assert not event.has_passed()
+    del latch
+    gc.collect()
+    stream.synchronize()
+    assert event.has_passed()
+
+
+def test_a_latch_is_opened_by_another_thread_while_one_waits(
+    device: _native.Device, stream: _native.Stream, latched: None
+) -> None:
+    latch = stream.close_latch()
+    with ThreadPoolExecutor(1) as executor:
+        waiting = executor.submit(stream.synchronize)
+        latch.open()
+        assert waiting.result() is None
+
+
+def created(device: _native.Device, priority: int, count: int) -> tuple[list[int], ctypes.CDLL]:
+    """Streams of a CUDA program with this priority, the ordinary one being 0 and the highest clamped."""
+    cuda = ctypes.CDLL("libcuda.so.1")
+    before = device.enter()
+    handles = []
+    for _ in range(count):
+        handle = ctypes.c_void_p()
+        non_blocking = 1
+        assert cuda.cuStreamCreateWithPriority(ctypes.byref(handle), non_blocking, priority) == 0
+        handles.append(handle.value or 0)
+    device.leave(before)
+    return handles, cuda
+
+
+# More streams than hardware has queues: if they shared one with the stream that goes on, it would stand still.
+@pytest.mark.parametrize("priority", [0, -1, -100])
+def test_many_held_streams_keep_none_back_that_is_to_go_on(
+    device: _native.Device, allocate: Allocate, latched: None, priority: int
+) -> None:
+    source, destination = allocate("device", SIZE), allocate("pinned", SIZE, POISON)
+    source.fill_pattern(0, SIZE, 2)
+    if device.info["backend"] == "cuda":
+        handles, cuda = created(device, priority, 64)
+        streams = [_native.Stream.borrow(device, handle) for handle in handles]
+    elif priority == 0:
+        handles, streams = [], [_native.Stream(device) for _ in range(40)]
+    else:
+        pytest.skip("priorities are CUDA's")
+    events = [_native.Event(device) for _ in streams]
+    latches = []
+    # Each has its own memory, as they all run at once in the end.
+    places = [(allocate("device", SIZE), allocate("pinned", SIZE)) for _ in streams]
+    for stream, event, (there, back) in zip(streams, events, places, strict=True):
+        latches.append(stream.close_latch())
+        stream.copy(there, 0, back, 0, SIZE)
+        stream.copy(back, 0, there, 0, SIZE)
+        stream.record(event)
+    free, ended = _native.Stream.unheld(device), _native.Event(device)
+    free.copy(destination, 0, source, 0, SIZE)
+    free.copy(source, 0, destination, 0, SIZE)
+    free.record(ended)
+    until = time.monotonic() + 30
+    while not ended.has_passed() and time.monotonic() < until:
+        time.sleep(0.001)
+    went_on = ended.has_passed()
+    held = not any(event.has_passed() for event in events)
+    for latch in reversed(latches):
+        latch.open()
+    for stream in streams:
+        stream.synchronize()
+    assert all(event.has_passed() for event in events)
+    assert (went_on, held) == (True, True)
+    assert is_pattern(destination, 2)
+    del streams, stream
+    for handle in handles:
+        assert cuda.cuStreamDestroy_v2(ctypes.c_void_p(handle)) == 0
+
+
+def test_one_stream_waits_for_another_by_an_event(
+    device: _native.Device, stream: _native.Stream, allocate: Allocate, latched: None
+) -> None:
+    memory, on_device, back = allocate("pinned", SIZE), allocate("device", SIZE), allocate("pinned", SIZE, POISON)
+    memory.fill_pattern(0, SIZE, 1)
+    on_device.set_bytes(0, SIZE, POISON)
+    later = _native.Stream(device)
+    event, last = _native.Event(device), _native.Event(device)
+    latch = stream.close_latch()
+    stream.copy(on_device, 0, memory, 0, SIZE)
+    stream.record(event)
+    later.wait(event)
+    later.copy(back, 0, on_device, 0, SIZE)
+    later.record(last)
+    assert not last.has_passed()
+    latch.open()
+    later.synchronize()
+    assert is_pattern(back, 1)
+
+
+def test_a_wait_is_for_the_record_before_it(device: _native.Device, stream: _native.Stream, latched: None) -> None:
+    later = _native.Stream(device)
+    event = _native.Event(device)
+    stream.record(event)
+    later.wait(event)
+    latch = stream.close_latch()
+    stream.record(event)
+    later.synchronize()  # does not wait for the second
+    assert not event.has_passed()
+    latch.open()
+    stream.synchronize()
+    assert event.has_passed()
+
+
+def test_leaving_makes_current_again_what_was_before(device: _native.Device) -> None:
+    def enter_twice() -> tuple[int, int, int]:
+        before = device.enter()
+        within = device.enter()
+        device.leave(within)
+        device.leave(before)
+        after = device.enter()
+        device.leave(after)
+        return before, within, after
+
+    # A thread of its own, where nothing is current yet.
+    with ThreadPoolExecutor(1) as executor:
+        before, within, after = executor.submit(enter_twice).result()
+    assert before == after == 0
+    if device.info["backend"] == "cuda":
+        assert within == device.context_handle
+
+
+def test_latches_are_many(device: _native.Device, stream: _native.Stream, latched: None) -> None:
+    event = _native.Event(device)
+    for _ in range(200):
+        latches = [stream.close_latch() for _ in range(5)]
+        stream.record(event)
+        assert not event.has_passed()
+        for latch in latches:
+            latch.open()
+        until = time.monotonic() + 60
+        while not event.has_passed() and time.monotonic() < until:
+            time.sleep(0)
+        assert event.has_passed()

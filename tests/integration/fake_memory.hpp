@@ -1,0 +1,112 @@
+// What the fake CUDA driver has allocated and locked: what is known of an address, how much there is, what was leaked.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace fake {
+
+using Address = unsigned long long;
+
+enum class Kind { device, managed, pinned, registered, array };
+
+struct Block {
+    std::size_t bytes = 0;
+    Kind kind = Kind::device;
+    int device = 0;
+    bool is_locked() const { return kind == Kind::pinned || kind == Kind::registered; }
+};
+
+inline std::size_t limit(const char* variable) {
+    const char* text = std::getenv(variable);
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : std::size_t{1} << 30;
+}
+
+// Told when the library is unloaded, which is after everything else.
+struct Ledger {
+    long live = 0, all = 0;
+    ~Ledger() {
+        const char* path = std::getenv("FAKE_CUDA_LIVE");
+        if (path != nullptr && all > 0) std::ofstream(path) << live << ' ' << all;
+    }
+    void add() { ++live, ++all; }
+    void remove() { --live; }
+};
+inline Ledger ledger;
+
+// All functions: with `world` held.
+class Memory {
+  public:
+    // Null when there is not so much left.
+    void* take(std::size_t bytes, Kind kind, int device) {
+        Block block{bytes, kind, device};
+        if (!count(block)) return nullptr;
+        constexpr std::size_t page = 4096;
+        void* memory = std::aligned_alloc(page, (bytes / page + 1) * page);
+        note(memory, block);
+        return memory;
+    }
+    bool lock(void* pages, std::size_t bytes, int device) {
+        const Block block{bytes, Kind::registered, device};
+        if (!count(block)) return false;
+        note(pages, block);
+        return true;
+    }
+    // Whether there was such a block.
+    bool give(void* memory, bool is_registered) {
+        const auto found = blocks_.find(reinterpret_cast<Address>(memory));
+        if (found == blocks_.end() || (found->second.kind == Kind::registered) != is_registered) return false;
+        (found->second.is_locked() ? locked_ : used_) -= found->second.bytes;
+        blocks_.erase(found);
+        ledger.remove();
+        if (!is_registered) std::free(memory);
+        return true;
+    }
+    // The block that an address lies in, with where it begins; null where nothing is known.
+    const std::pair<const Address, Block>* find(Address address) const {
+        const auto after = blocks_.upper_bound(address);
+        if (after == blocks_.begin()) return nullptr;
+        const auto& found = *std::prev(after);
+        return address - found.first < found.second.bytes ? &found : nullptr;
+    }
+    bool is_pageable(const void* address) const { return find(reinterpret_cast<Address>(address)) == nullptr; }
+    std::size_t used() const { return used_; }
+
+  private:
+    bool count(const Block& block) {
+        std::size_t& sum = block.is_locked() ? locked_ : used_;
+        const std::size_t most = limit(block.is_locked() ? "FAKE_CUDA_LOCKED" : "FAKE_CUDA_MEMORY");
+        if (sum > most || block.bytes > most - sum) return false;
+        sum += block.bytes;
+        return true;
+    }
+    void note(void* memory, const Block& block) {
+        ledger.add();
+        blocks_[reinterpret_cast<Address>(memory)] = block;
+    }
+    std::map<Address, Block> blocks_;
+    std::size_t used_ = 0, locked_ = 0;
+};
+// Never destroyed: programs give back what they hold at the very end.
+inline Memory& memory = *new Memory;
+
+// What a pointer's attribute is, and how many bytes the driver writes of it.
+inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address address) {
+    const auto* found = memory.find(address);
+    const bool is_locked = found != nullptr && found->second.is_locked();
+    const bool is_known = found != nullptr && found->second.kind != Kind::array;
+    switch (attribute) {
+        case 2: return {!is_known ? 0 : is_locked ? 1 : 2, 4};
+        case 8: return {is_known && found->second.kind == Kind::managed, 1};
+        case 9: return {is_known ? static_cast<std::uint64_t>(found->second.device) : std::uint64_t(-2), 4};
+        case 11: return {is_known ? found->first : 0, 8};
+        case 12: return {is_known ? found->second.bytes : 0, 8};
+        default: return {0, 0};
+    }
+}
+
+}  // namespace fake

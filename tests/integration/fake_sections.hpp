@@ -1,0 +1,49 @@
+// 2-D and 3-D copies of the fake CUDA driver.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "fake_memory.hpp"
+
+namespace fake {
+
+struct Copy2d {
+    std::size_t source_x, source_y;
+    int source_type;
+    const std::byte* source_host;
+    Address source_device;
+    void* source_array;
+    std::size_t source_pitch, x, y;
+    int type;
+    std::byte* host;
+    Address device;
+    void* array;
+    std::size_t pitch, width, height;
+};
+struct Copy3d {
+    std::size_t source_x, source_y, source_z, source_level;
+    int source_type;
+    const std::byte* source_host;
+    Address source_device;
+    void *source_array, *source_reserved;
+    std::size_t source_pitch, source_height, x, y, z, level;
+    int type;
+    std::byte* host;
+    Address device;
+    void *array, *reserved;
+    std::size_t pitch, height_of_slices, width, height, depth;
+};
+template <typename Copy>
+void copy_rows(const Copy& copy, std::size_t depth, std::size_t source_height, std::size_t height) {
+    const auto* from = copy.source_type == 1 ? copy.source_host : reinterpret_cast<std::byte*>(copy.source_device);
+    auto* to = copy.type == 1 ? copy.host : reinterpret_cast<std::byte*>(copy.device);
+    for (std::size_t z = 0; z < depth; ++z) {
+        for (std::size_t y = 0; y < copy.height; ++y) {
+            std::memcpy(to + (z * height + y) * copy.pitch, from + (z * source_height + y) * copy.source_pitch,
+                        copy.width);
+        }
+    }
+}
+
+}  // namespace fake

@@ -1,0 +1,118 @@
+// Streams and events of the fake CUDA driver: commands run at once, unless something before them on their stream waits.
+//
+// There are no threads here. What waits is looked at again whenever the program calls the driver: a program that waits
+// for a stream or asks for an event gets on, as it would with a real one.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace fake {
+
+// Guards all that the driver knows.
+inline std::mutex world;
+
+// What an event was recorded behind.
+struct Moment {
+    bool passed = true;
+    std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
+};
+struct Event {
+    std::shared_ptr<Moment> moment = std::make_shared<Moment>();
+};
+
+// Returns whether it could run; asked again until it could.
+using Command = std::function<bool()>;
+
+struct Stream {
+    void* context = nullptr;
+    bool destroyed = false;
+    std::deque<Command> queue = {};
+
+    // Whether anything ran.
+    bool advance() {
+        bool ran = false;
+        while (!queue.empty() && queue.front()()) {
+            queue.pop_front();
+            ran = true;
+        }
+        return ran;
+    }
+};
+
+class Streams {
+  public:
+    // All functions: with `world` held.
+    Stream* create(void* context) {
+        all_.push_back(std::make_unique<Stream>(Stream{context}));
+        return all_.back().get();
+    }
+    // A null stream and one for each thread come to be when they are first used. Null for a handle that no stream has.
+    Stream* find(void* handle, void* context) {
+        const auto number = reinterpret_cast<std::uintptr_t>(handle);
+        if (number <= 2) {
+            const auto thread = number == 2 ? std::this_thread::get_id() : std::thread::id();
+            Stream*& special = special_[{context, thread}];
+            if (special == nullptr) special = create(context);
+            return special;
+        }
+        const auto found = std::find_if(all_.begin(), all_.end(), [handle](const auto& stream) {
+            return stream.get() == handle && !stream->destroyed;
+        });
+        return found == all_.end() ? nullptr : found->get();
+    }
+    void enqueue(Stream& stream, Command command) {
+        if (stream.queue.empty() && command()) return advance();
+        stream.queue.push_back(std::move(command));
+        ++waiting_;
+    }
+    // Until nothing moves any more: what one stream did may be what another waits for.
+    void advance() {
+        if (waiting_ == 0) return;
+        bool ran = true;
+        while (ran) {
+            ran = false;
+            for (const auto& stream : all_) ran = stream->advance() || ran;
+        }
+        std::erase_if(all_, [](const auto& stream) { return stream->destroyed && stream->queue.empty(); });
+        waiting_ = 0;
+        for (const auto& stream : all_) waiting_ += stream->queue.size();
+    }
+    void destroy(Stream& stream) {
+        stream.destroyed = true;
+        ++waiting_;  // to be looked at
+        advance();
+    }
+
+  private:
+    std::vector<std::unique_ptr<Stream>> all_;
+    std::map<std::pair<void*, std::thread::id>, Stream*> special_;
+    std::size_t waiting_ = 0;
+};
+
+// Never destroyed, as memory.
+inline Streams& streams = *new Streams;
+
+// Without `world` held: returns when `done` says so, looking again and again.
+template <typename Done>
+void wait_until(Done done) {
+    while (true) {
+        {
+            const std::lock_guard lock(world);
+            streams.advance();
+            if (done()) return;
+        }
+        std::this_thread::yield();
+    }
+}
+
+}  // namespace fake

@@ -1,0 +1,128 @@
+"""The examples in C and C++, built against the installed package by CMake and by make, and run on the host."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import isthmus
+
+_EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "c"
+# An installation without its scripts folder on PATH has the command and build tools beside its interpreter.
+_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    """A copy of the examples, as a user takes them."""
+    try:
+        isthmus.get_library_dir()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    return Path(shutil.copytree(_EXAMPLES, tmp_path / "examples"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs a tool, which must be there and succeed, and gives what it printed."""
+
+    def run(*command: str | Path, **environment: str) -> str:
+        if shutil.which(command[0], path=_PATH) is None:
+            pytest.skip(f"needs {command[0]}")
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": _PATH, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def check(run: Run, folder: Path, device: str = "host", **environment: str) -> None:
+    """Both programs move what they should; what they cannot do, they say."""
+    copied = run(folder / "copy", device, **environment).splitlines()
+    assert copied[0].startswith("h2d of 67108864 bytes, pageable memory: ")
+    assert copied[1].startswith("d2h of 67108864 bytes, pageable memory: ")
+    assert copied[-1] == "67108864 bytes came back unchanged"
+    assert run(folder / "batch", device, **environment) == "4096 pieces came back unchanged\n"
+    for program in ("copy", "batch"):
+        done = subprocess.run([folder / program, "gpu"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "no device is called 'gpu'" in done.stderr
+
+
+def test_cmake_finds_the_package(examples: Path, tmp_path: Path, run: Run) -> None:
+    run("make", "--version")
+    place = run(sys.executable, "-m", "isthmus", "config", "--cmakedir").strip()
+    assert place == isthmus.get_cmake_dir()
+    run("cmake", "-S", examples, "-B", tmp_path / "build", "-G", "Unix Makefiles", f"-Disthmus_DIR={place}")
+    run("cmake", "--build", tmp_path / "build")
+    check(run, tmp_path / "build")
+
+
+def test_cmake_refuses_another_major_version(examples: Path, tmp_path: Path, run: Run) -> None:
+    run("make", "--version")
+    lists = examples / "CMakeLists.txt"
+    lists.write_text(
+        lists.read_text("utf-8").replace("find_package(isthmus 0.1 ", "find_package(isthmus 1.0 "), "utf-8"
+    )
+    command = ["cmake", "-S", str(examples), "-B", str(tmp_path / "build"), "-G", "Unix Makefiles"]
+    if shutil.which("cmake", path=_PATH) is None:
+        pytest.skip("needs cmake")
+    refused = subprocess.run(
+        [*command, f"-Disthmus_DIR={isthmus.get_cmake_dir()}"],
+        env={**os.environ, "PATH": _PATH},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode != 0
+    assert f"isthmusConfig.cmake, version: {isthmus.__version__}" in refused.stderr
+
+
+def test_pkg_config_finds_the_package(examples: Path, run: Run, compiled: Callable[..., Path]) -> None:
+    run("pkg-config", "--version")
+    run("make", "-C", examples, f"ISTHMUS={sys.executable} -m isthmus")
+    check(run, examples)
+    check(run, examples, "cuda:0", LD_LIBRARY_PATH=str(compiled("fake_cuda.cpp").parent))
+
+
+def test_the_package_may_be_moved(examples: Path, tmp_path: Path, run: Run) -> None:
+    """All that finds it says where it is from its own place, as it must in a wheel."""
+    moved = tmp_path / "elsewhere" / "isthmus"
+    library = Path(isthmus.get_library_dir())
+    shutil.copytree(library, moved / "lib")
+    shutil.copytree(isthmus.get_include(), moved / "include")
+    flags = run("pkg-config", "--cflags", "--libs", "isthmus", PKG_CONFIG_PATH=str(moved / "lib" / "pkgconfig")).split()
+    named = {Path(word.removeprefix("-I").removeprefix("-L").removeprefix("-Wl,-rpath,")) for word in flags[:-1]}
+    assert {path.resolve() for path in named} == {moved / "lib", moved / "include"}
+    for path in moved.rglob("*"):
+        if path.is_file() and path.suffix in {".cmake", ".pc"}:
+            assert str(library.parent) not in path.read_text("utf-8")
+    run("cc", "-std=c99", examples / "copy.c", "-o", tmp_path / "copy", *flags)
+    assert "unchanged" in run(tmp_path / "copy", "host")
+
+
+def test_the_command_says_where_everything_is(run: Run) -> None:
+    printed = run(sys.executable, "-m", "isthmus", "config").splitlines()
+    assert printed == [
+        f"include: {isthmus.get_include()}",
+        f"lib: {isthmus.get_library_dir()}",
+        f"cmakedir: {isthmus.get_cmake_dir()}",
+        f"pkgconfigdir: {isthmus.get_pkgconfig_dir()}",
+    ]
+    assert run(sys.executable, "-m", "isthmus", "config", "--include") == isthmus.get_include() + "\n"
+    assert (Path(isthmus.get_include()) / "isthmus.h").is_file()

@@ -1,0 +1,118 @@
+"""`isthmus calibrate` as a user runs it: what it keeps and shows, and what mistakes and faults cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus import _native
+
+HANGS_SECONDS = 180
+
+Isthmus = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path) -> Isthmus:
+    """Runs `isthmus calibrate` with these words; its cache is a folder of the test."""
+    usual = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "isthmus", "calibrate", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=usual | environment,
+            timeout=HANGS_SECONDS,
+        )
+
+    return run
+
+
+def tables(folder: Path) -> list[Path]:
+    return sorted((folder / "cache" / "isthmus" / "tables").glob("*"))
+
+
+def test_a_machine_has_its_table_afterwards(isthmus: Isthmus, tmp_path: Path) -> None:
+    before = json.loads(isthmus("--device", "host", "--show", "--json").stdout)
+    assert before["built_in"] is True
+    done = isthmus("--device", "host", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    (kept,) = tables(tmp_path)
+    assert str(kept) in done.stdout
+    assert "Buffers in pageable memory" in done.stdout
+    table = _native.read_transfer_table(str(kept))
+    shown = json.loads(isthmus("--device", "host", "--show", "--json").stdout)
+    assert shown == {
+        "path": str(kept),
+        "origin": table.origin,
+        "built_in": False,
+        "buffers": table.buffers,
+        "direct": table.direct,
+        "pieces": table.pieces,
+    }
+
+
+def test_a_table_may_be_written_elsewhere_and_printed_for_scripts(isthmus: Isthmus, tmp_path: Path) -> None:
+    done = isthmus("--device", "host:rate=25GB/s", "--quick", "-o", "here/my.table", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["path"] == "here/my.table"
+    assert "pretends rate=25GB/s" in _native.read_transfer_table(str(tmp_path / "here" / "my.table")).origin
+    assert tables(tmp_path) == []
+
+
+def test_what_a_host_pretends_is_not_kept(isthmus: Isthmus, tmp_path: Path) -> None:
+    done = isthmus("--device", "host:rate=25GB/s", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "not kept: what a host pretends is no machine; -o FILE writes it" in done.stderr
+    assert tables(tmp_path) == []
+
+
+def test_the_cuda_backend_is_calibrated(isthmus: Isthmus, tmp_path: Path, compiled: Callable[..., Path]) -> None:
+    done = isthmus("--device", "cuda:0", "--quick", LD_LIBRARY_PATH=str(compiled("fake_cuda.cpp").parent))
+    assert done.returncode == 0, done.stderr
+    (kept,) = tables(tmp_path)
+    assert kept.name.startswith("cuda-GPU-")
+    methods = {rule["method"] for rule in _native.read_transfer_table(str(kept)).pieces}
+    assert methods <= {"copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel"}
+
+
+def test_a_table_that_cannot_be_used_is_shown_as_such(isthmus: Isthmus, tmp_path: Path) -> None:
+    path = json.loads(isthmus("--device", "host", "--show", "--json").stdout)["path"]
+    Path(path).parent.mkdir(parents=True)
+    Path(path).write_text("isthmus transfer table 99\n")
+    done = isthmus("--device", "host", "--show")
+    assert done.returncode == 0
+    assert "cannot be used" in done.stdout
+    assert "found version '99'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--show", "--quick"), 2, "--show measures nothing"),
+        (("--show", "-o", "a.table"), 2, "--show measures nothing"),
+        (("--device", "cuda:99"), 3, "cuda"),
+        (("--device", "hist"), 2, "did you mean host?"),
+        (("--device", "host:fault=copy:partial", "--quick"), 1, "wrong data"),
+        (("--device", "host:fault=copy:fail@20", "--quick"), 1, "copy"),
+        (("--device", "host", "--quick", "-o", "/dev/null/a.table"), 2, "the table cannot be written"),
+    ],
+)
+def test_what_goes_wrong_is_said_and_keeps_no_table(
+    isthmus: Isthmus, tmp_path: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
+    done = isthmus(*words)
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert tables(tmp_path) == []

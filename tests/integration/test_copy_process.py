@@ -1,0 +1,174 @@
+"""Copies and the life of the process: what is loaded when, forks, interrupts, and exits with copies in flight."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_SLOW = "host:rate=0.2GB/s"
+
+
+def run(code: str, *, expect: int = 0) -> str:
+    """What a program prints; whatever it writes elsewhere is a failure."""
+    # Python warns of every fork of a process that has threads.
+    options = ["-W", "ignore::DeprecationWarning"]
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (expect, ""), done.stdout
+    return done.stdout
+
+
+def test_a_copy_within_the_host_loads_no_driver() -> None:
+    found = run(
+        "import isthmus; from pathlib import Path; out = bytearray(3); isthmus.copy(out, b'abc'); "
+        "maps = Path('/proc/self/maps').read_text(); "
+        "print(out, [name for name in ('libcuda', 'libOpenCL', 'libpocl', 'libnvidia') if name in maps])"
+    )
+    assert found == "bytearray(b'abc') []\n"
+
+
+def test_every_exported_name_is_there_and_stays() -> None:
+    found = run(
+        "import isthmus; names = [name for name in isthmus.__all__ if getattr(isthmus, name) is None]; "
+        "print(names, set(isthmus.__all__) <= set(dir(isthmus)), 'copy' in vars(isthmus), hasattr(isthmus, 'cpoy'))"
+    )
+    assert found == "[] True True False\n"
+
+
+@pytest.mark.parametrize("ending", ["", "del future, source, target, session", "import sys; sys.exit(0)"])
+def test_an_exit_waits_for_copies_in_flight(ending: str) -> None:
+    found = run(
+        f"""
+import numpy as np
+import isthmus
+
+source, target = np.full(1 << 24, 7, np.uint8), None
+session = isthmus.Session("{_SLOW}")
+target = session.empty(1 << 24, "u1")
+future = session.copy_async(target, source)
+print(future.done())
+{ending}
+"""
+    )
+    assert found == "False\n"
+
+
+_FORK = """
+import os, sys
+import isthmus
+from isthmus.errors import CallFailed
+
+array = isthmus.to_device(bytes(1000), "host")
+session = isthmus.default_session("host")
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    for attempt in (lambda: isthmus.copy(bytearray(1000), array), lambda: session.copy(bytearray(1), b"x"),
+                    session.trim, lambda: session.copy_async(bytearray(1), b"x")):
+        try:
+            attempt()
+            print("no error")
+        except CallFailed as error:
+            print("fork" in str(error) and "spawn" in str(error))
+    out = bytearray(3)
+    isthmus.copy(out, b"abc")
+    print(out, isthmus.to_device(b"new", "host").to_host().tobytes())
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+isthmus.copy(array, bytes([1]) * 1000)
+print(status, array.to_host().sum())
+"""
+
+
+def test_a_forked_child_is_told_and_may_begin_anew() -> None:
+    assert run(_FORK) == "True\n" * 4 + "bytearray(b'abc') b'new'\n" + "0 1000\n"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_of_multiprocessing_copy(method: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    program = tmp_path_factory.mktemp("program") / "program.py"
+    program.write_text(
+        f"""
+import multiprocessing
+import isthmus
+
+def work(number):
+    return isthmus.to_device(bytes([number]) * 5, "host").to_host().sum()
+
+if __name__ == "__main__":
+    assert work(1) == 5
+    with multiprocessing.get_context("{method}").Pool(2) as pool:
+        print([int(found) for found in pool.map(work, range(4))])
+""",
+        "utf-8",
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
+    found = done.stdout
+    assert found == "[0, 5, 10, 15]\n"
+
+
+def test_an_interrupt_ends_a_long_wait_and_not_the_copy() -> None:
+    found = run(
+        f"""
+import os, signal, threading, time
+import numpy as np
+import isthmus
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+session = isthmus.Session("{_SLOW}")
+target = session.empty(1 << 27, "u1")
+future = session.copy_async(target, np.full(1 << 27, 3, np.uint8))
+threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    future.wait()
+    print("no interrupt")
+except KeyboardInterrupt:
+    print("interrupted", future.done())
+future.wait()
+print(future.bytes_completed == 1 << 27)
+"""
+    )
+    assert found == "interrupted False\nTrue\n"
+
+
+def test_a_wait_may_have_an_end() -> None:
+    found = run(
+        f"""
+import numpy as np
+import isthmus
+from isthmus.errors import TimedOut
+
+session = isthmus.Session("{_SLOW}")
+target = session.empty(1 << 25, "u1")
+future = session.copy_async(target, np.zeros(1 << 25, np.uint8))
+for late in (lambda: future.wait(0.01), lambda: future.exception(timeout=0)):
+    try:
+        late()
+    except TimeoutError as error:
+        print(isinstance(error, TimedOut), "goes on" in str(error), future.bytes_completed)
+print(future.exception(), future.bytes_completed)
+"""
+    )
+    assert found == "True True 0\n" * 2 + f"None {1 << 25}\n"
+
+
+def test_a_copy_that_fails_says_how_much_had_arrived() -> None:
+    found = run(
+        """
+import isthmus
+from isthmus.errors import CallFailed, CopyFailed
+
+session = isthmus.Session("host:fault=copy:fail@2")
+target = session.empty(1000, "u1")
+for attempt in (lambda: session.copy(target, bytes(1000)), lambda: session.copy(target, bytes(1000))):
+    try:
+        attempt()
+        print("copied")
+    except CopyFailed as error:
+        print(isinstance(error, CallFailed), error.operation, error.code, error.bytes_completed)
+"""
+    )
+    assert found == "copied\nTrue copy call_failed 0\n"

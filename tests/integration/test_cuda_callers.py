@@ -1,0 +1,183 @@
+"""Callers' memory, streams and threads on the CUDA backend where calls of the driver fail or are absent."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Outcome = Callable[..., Any]
+
+_SETUP = """
+import gc, json, os
+from concurrent.futures import ThreadPoolExecutor
+from isthmus import _native
+from isthmus.errors import IsthmusError
+from isthmus.experiment.devices import open_device
+
+device = open_device("cuda:0").native
+stream = _native.Stream(device)
+
+def tried(call, *arguments):
+    try:
+        return str(call(*arguments))
+    except IsthmusError as error:
+        return f"{type(error).__name__}: {error}"
+
+def fails(function, call, *arguments):
+    os.environ["FAKE_CUDA_FAIL"] = function
+    said = tried(call, *arguments)
+    del os.environ["FAKE_CUDA_FAIL"]
+    return said
+"""
+
+
+@pytest.fixture
+def outcome(compiled: Callable[..., Path]) -> Outcome:
+    """What a program that ends with `result = ...` found on a driver without some functions."""
+
+    def outcome(program: str, *omitted: str, **environment: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
+            env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent)} | environment,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return outcome
+
+
+def test_a_driver_too_old_for_latches_says_what_it_needs(outcome: Outcome) -> None:
+    reason, raised = outcome("result = [device.why_no_latch(), tried(stream.close_latch)]", "cuStreamWaitValue32_v2")
+    assert reason == "cuStreamWaitValue32_v2 is absent: the driver is too old; it needs CUDA 11.7"
+    assert raised == f"Unsupported: {reason}"
+
+
+@pytest.mark.parametrize("function", ["cuMemHostRegister_v2", "cuStreamWaitValue32_v2", "cuStreamWriteValue32_v2"])
+def test_a_latch_that_cannot_be_closed_leaves_its_stream_going(outcome: Outcome, function: str) -> None:
+    program = f"""
+    said = fails({function!r}, stream.close_latch)
+    stream.synchronize()
+    latch, event = stream.close_latch(), _native.Event(device)
+    stream.record(event)
+    held = not event.has_passed()
+    latch.open()
+    stream.synchronize()
+    result = [said, held, event.has_passed()]
+    """
+    said, *held = outcome(program)
+    assert f"{function} failed" in said
+    assert held == [True, True]
+
+
+def test_the_words_of_latches_are_given_back_when_streams_have_passed_them(outcome: Outcome, tmp_path: Path) -> None:
+    program = """
+    for _ in range(3):
+        latches = [stream.close_latch() for _ in range(10)]
+        del latches
+        stream.synchronize()
+    result = "closed"
+    """
+    live = tmp_path / "live"
+    assert outcome(program, FAKE_CUDA_LIVE=str(live)) == "closed"
+    assert live.read_text().split()[0] == "0"
+
+
+def test_the_words_of_latches_stay_while_a_stream_may_read_them(outcome: Outcome, tmp_path: Path) -> None:
+    # Its own stream still waits for another one's event when the device is closed.
+    program = """
+    owner, late = _native.Stream(device), _native.Event(device)
+    other = open_device("cuda:0").native
+    first = _native.Stream(other)
+    keeps = first.close_latch()
+    first.record(late)
+    owner.wait(late)
+    owner.close_latch().open()
+    del stream, owner, late, device
+    gc.collect()
+    keeps.open()
+    first.synchronize()
+    result = "passed"
+    """
+    live = tmp_path / "live"
+    assert outcome(program, FAKE_CUDA_LIVE=str(live)) == "passed"
+    assert live.read_text().split()[0] == "1"
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "said"),
+    [
+        ("device.identify, 4096", "cuPointerGetAttributes", "CallFailed: cuPointerGetAttributes failed"),
+        ("device.enter,", "cuCtxGetCurrent", "CallFailed: cuCtxGetCurrent failed"),
+        ("stream.wait, event", "cuStreamWaitEvent", "CallFailed: cuStreamWaitEvent failed"),
+        ("_native.Stream.unheld, device", "cuStreamCreateWithPriority", "CallFailed: cuStreamCreateWithPriority"),
+        ("_native.Stream.borrow, device, stream.handle", "cuStreamGetCtx", "UsageError: not a CUDA stream"),
+        (
+            "device.borrow, 'pinned', pinned.handle, 8",
+            "cuMemHostGetDevicePointer_v2",
+            "UsageError: the driver does not know this memory as page-locked",
+        ),
+    ],
+)
+def test_a_call_that_fails_is_named_and_works_the_next_time(
+    outcome: Outcome, call: str, function: str, said: str
+) -> None:
+    program = f"""
+    pinned, event = device.allocate("pinned", 8), _native.Event(device)
+    stream.record(event)
+    result = [fails({function!r}, {call}), tried({call})]
+    """
+    first, second = outcome(program)
+    assert first.startswith(said)
+    assert "Error" not in second
+    assert "Failed" not in second
+
+
+def test_foreign_streams_and_memory_are_usage_errors(outcome: Outcome) -> None:
+    program = """
+    other = open_device("cuda:1").native
+    theirs, memory = _native.Stream(other), other.allocate("device", 64)
+    result = [
+        tried(_native.Stream.borrow, device, theirs.handle),
+        tried(_native.Stream.borrow, device, 12345),
+        tried(device.borrow, "pinned", device.allocate("pageable", 64).handle, 64),
+        device.identify(memory.handle)[:2],
+    ]
+    """
+    foreign, unknown, unlocked, known = outcome(program, FAKE_CUDA_DEVICES="2")
+    assert "UsageError: the stream belongs to another device" in foreign
+    assert "UsageError: not a CUDA stream" in unknown
+    assert "UsageError: the driver does not know this memory as page-locked" in unlocked
+    assert known == ["device", 1]
+
+
+def test_a_thread_of_another_library_keeps_its_device(outcome: Outcome) -> None:
+    # What is dropped there is given back on its own device, and the thread is on the other one as before.
+    program = """
+    other = open_device("cuda:1").native
+    dropped = [_native.Stream(device), _native.Event(device), device.allocate("device", 64)]
+    dropped += [device.allocate(kind, 64) for kind in ("pinned", "registered", "managed")]
+
+    def work():
+        seen = [other.enter()]
+        seen.append(device.enter())
+        device.leave(seen[-1])
+        dropped.clear()
+        gc.collect()
+        seen.append(other.enter())
+        return seen
+
+    with ThreadPoolExecutor(1) as executor:
+        result = [executor.submit(work).result(), other.context_handle]
+    """
+    (first, *then), context = outcome(program, FAKE_CUDA_DEVICES="2")
+    assert first == 0
+    assert then == [context, context]

@@ -1,0 +1,199 @@
+"""`isthmus plan` from its command line to what it prints, in this process, with runs whose truth is known."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.commands.main import main
+from isthmus.experiment import devices, machine
+from isthmus.record import Backend, Device, Host, Settings, keep_run
+
+NEEDS = [
+    ["--bytes", "64MiB", "--uses", "100"],
+    ["--bytes", "3MiB", "--source", "new", "--direction", "both"],
+    ["--bytes", "3MiB", "--source", "pinned", "--direction", "d2h"],
+    ["--bytes", "64MiB", "--compute", "5ms", "--chunks", "auto"],
+    ["--pieces", "300", "--piece-bytes", "3KiB", "--source", "pinned"],
+]
+KANA_OR_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+@pytest.fixture(scope="module")
+def run_file(
+    tmp_path_factory: pytest.TempPathFactory,
+    synthetic: ModuleType,
+    synthetic_breakeven: ModuleType,
+    synthetic_batching: ModuleType,
+) -> Path:
+    run = synthetic.run([*synthetic_breakeven.everything(), *synthetic_batching.h200_cases()], name="node17")
+    path = tmp_path_factory.mktemp("runs") / "node17.json"
+    path.write_bytes(msgspec.json.encode(run, enc_hook=float))
+    return path
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, synthetic: ModuleType) -> Device:
+    """This machine, with a GPU and a cache that is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    device: Device = synthetic.gpu()
+    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=[device])])
+    monkeypatch.setattr(machine, "read_host", lambda: Host(name="node17"))
+    return device
+
+
+def test_the_answer_comes_first_with_its_time_and_why(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *NEEDS[0], "--run", str(run_file)]) == 0
+    out = capsys.readouterr().out
+    text = " ".join(out.split())
+    assert "64 MiB H2D, 100 times; the data is in pageable memory and stays there." in text
+    assert "On NVIDIA H200 (cuda:0), from run node17." in text
+    assert "Fastest: page-lock the memory in place, copy, unlock it at the end." in text
+    assert "Next best: copy the memory as it is; it takes" in text
+    assert re.search(r"each use takes 1\.2\d ms in place of 5\.\d\d ms, which pays from the first use on", text)
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("words", NEEDS, ids=" ".join)
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_every_kind_of_need_is_answered_in_every_language(
+    run_file: Path, capsys: pytest.CaptureFixture[str], words: list[str], language: str
+) -> None:
+    assert main(["plan", *words, "--run", str(run_file), "--explain", "--lang", language]) == 0
+    out = capsys.readouterr().out
+    assert bool(KANA_OR_HAN.search(out)) == (language != "en")
+    # No name of a way, a step or a key in place of its words.
+    assert not re.search(r"[a-z]+_[a-z]+", out.replace("node17", "")), out
+
+
+def test_explaining_shows_how_often_each_step_is_taken(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", *NEEDS[0], "--run", str(run_file), "--explain"])
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert any(re.fullmatch(r"100 x 1\.2\d ms copy to the device", line) for line in lines)
+    assert any(re.fullmatch(r"1 x \S+ ms page-lock it", line) for line in lines)
+    assert any(line.endswith("in all") for line in lines)
+
+
+def test_json_holds_names_and_figures(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *NEEDS[0], "--run", str(run_file), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["fastest"] == "registered"
+    assert found["need"] == {
+        "kind": "buffer",
+        "bytes": 64 << 20,
+        "direction": "h2d",
+        "uses": 100,
+        "source": "pageable",
+    }
+    first = found["ways"][0]
+    assert first["seconds"]["low"] <= first["seconds"]["median"] <= first["seconds"]["high"]
+    total = sum(step["count"] * step["seconds"]["median"] for step in first["steps"])
+    assert total == pytest.approx(first["seconds"]["median"])
+
+
+@pytest.mark.parametrize("language", ["cuda", "torch", "cupy", "opencl"])
+def test_a_snippet_follows_the_answer(run_file: Path, capsys: pytest.CaptureFixture[str], language: str) -> None:
+    words = ["plan", "--bytes", "64MiB", "--source", "pinned", "--run", str(run_file), "--snippet", language]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert f"\nIn {language} (copy it):\n" in out
+    assert str(64 << 20) in out.partition(f"In {language}")[2]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["snippet"]
+    assert (found["language"], found["way"]) == (language, "pinned")
+    assert found["code"].strip() in out
+
+
+def test_beyond_the_range_there_is_a_warning_and_the_command(
+    run_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "--bytes", "16GiB", "--source", "pinned", "--run", str(run_file)]) == 0
+    out = capsys.readouterr().out
+    assert "! This lies above what the run measured" in out
+    assert "\n  isthmus measure bandwidth --sizes 16GiB\n" in out
+
+
+def test_a_run_that_lacks_everything_ends_with_what_to_measure(
+    tmp_path: Path, synthetic: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "skips.json"
+    skips = synthetic.skips(("copy", "h2d", "pageable"), [4096], "no memory")
+    path.write_bytes(msgspec.json.encode(synthetic.run(skips, name="skips")))
+    assert main(["plan", "--bytes", "1MiB", "--run", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert "no memory" in captured.out
+    assert "run skips cannot price any way to do that" in captured.err
+    assert "isthmus measure allocation bandwidth breakeven" in captured.err
+
+
+def test_wrong_data_is_left_out_and_said(
+    tmp_path: Path, synthetic: ModuleType, synthetic_breakeven: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = synthetic_breakeven.bandwidth(sizes=[4096, 1 << 20])
+    wrong = [msgspec.structs.replace(case, verified="no") if case.host_memory == "pinned" else case for case in cases]
+    path = tmp_path / "wrong.json"
+    path.write_bytes(msgspec.json.encode(synthetic.run(wrong)))
+    assert main(["plan", "--bytes", "64KiB", "--source", "pinned", "--run", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "! 4 cases of this run moved wrong data and count for nothing." in out
+    assert "Fastest: let a kernel reach it over the link." in out
+
+
+@pytest.mark.parametrize("mode", ["quick", "default"])
+def test_a_quick_run_is_said_to_be_one(
+    tmp_path: Path,
+    synthetic: ModuleType,
+    synthetic_breakeven: ModuleType,
+    mode: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "run.json"
+    run = synthetic.run(synthetic_breakeven.bandwidth(sizes=[4096, 1 << 20]))
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(run, settings=Settings(mode=mode))))
+    assert main(["plan", "--bytes", "64KiB", "--source", "pinned", "--run", str(path)]) == 0
+    assert ("! The run is a quick one" in capsys.readouterr().out) == (mode == "quick")
+
+
+def test_the_newest_run_of_this_machine_needs_no_file(
+    here: Device, synthetic: ModuleType, synthetic_breakeven: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = synthetic.run(synthetic_breakeven.everything(), name="kept", device=here, host=Host(name="node17"))
+    keep_run(run)
+    assert main(["plan", *NEEDS[0]]) == 0
+    assert "from run kept." in capsys.readouterr().out
+
+
+def test_where_nobody_can_be_asked_the_command_to_measure_is_told(
+    here: Device, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *NEEDS[0]]) == 2
+    told = capsys.readouterr().err
+    assert "no run of cuda:0 on this machine is kept yet" in told
+    assert "isthmus measure allocation bandwidth breakeven --quick --device cuda:0" in told
+    assert re.search(r"about \d+ s", told)
+
+
+def test_a_device_that_is_not_here_is_its_own_error(here: Device, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *NEEDS[0], "--device", "cuda:3"]) == 3
+    assert "no device cuda:3 here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nothing to plan"),
+        (["--bytes", "1MiB", "--uses", "0"], "--uses"),
+        (["--bytes", "1MiB", "--lang", "fr"], "no such language: 'fr'; expected one of en, ja, zh"),
+        (["--bytes", "1MiB", "--snippet", "fortran"], "no snippets in 'fortran'; expected one of cuda, torch"),
+        (["--bytes", "1MiB", "--run", "nowhere.json"], "nowhere.json"),
+        (["--bytes", "1MiB", "--run", "a.json", "--device", "host"], "leave one of them out"),
+    ],
+)
+def test_usage_errors_say_what_fits(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,171 @@
+"""Plans for one buffer, against runs whose every cost is known."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.plan import BufferNeed, Plan, answer
+from isthmus.record import GIB, KIB, MIB, Run
+
+
+@pytest.fixture(scope="module")
+def run(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> Run:
+    made: Run = synthetic.run(synthetic_breakeven.everything())
+    return made
+
+
+def seconds(plan: Plan) -> dict[str, float]:
+    return {way.name: way.seconds.median for way in plan.ways}
+
+
+@pytest.mark.parametrize("size", [6 * KIB, 3 * MIB, 100 * MIB])
+@pytest.mark.parametrize("uses", [1, 7, 300])
+def test_every_way_takes_what_it_truly_takes(run: Run, synthetic_breakeven: ModuleType, size: int, uses: int) -> None:
+    machine = synthetic_breakeven.H200
+    copy = {kind: machine.copies[kind, "h2d"].seconds(size) for kind in ("pageable", "registered", "pinned")}
+    fill = machine.fill.seconds(size) - machine.fill.fixed
+    lock = sum(machine.memory["registered", phase].seconds(size) for phase in ("allocate", "free"))
+    pinned = sum(machine.memory["pinned", phase].seconds(size) for phase in ("allocate", "free"))
+    found = seconds(answer(run, BufferNeed(size, "h2d", uses)))
+    assert found == pytest.approx(
+        {
+            "pageable": uses * copy["pageable"],
+            "registered": lock + uses * copy["registered"],
+            "staging": uses * (fill + copy["pinned"]),
+            "pinned": pinned + uses * (fill + copy["pinned"]),
+        },
+        rel=0.05,
+    )
+
+
+def test_new_memory_costs_what_holding_it_costs_and_its_moves(run: Run, synthetic_breakeven: ModuleType) -> None:
+    machine, size, uses = synthetic_breakeven.H200, 48 * MIB, 5
+    found = seconds(answer(run, BufferNeed(size, "d2h", uses, "new")))
+    for way in ("pageable", "pinned", "registered", "touched_registered", "mapped"):
+        kind = {"touched_registered": "registered"}.get(way, way)
+        expected = machine.once(way, size) + uses * machine.copies[kind, "d2h"].seconds(size)
+        assert found[way] == pytest.approx(expected, rel=0.03), way
+
+
+def test_managed_pages_go_back_before_they_are_written_again(run: Run, synthetic_breakeven: ModuleType) -> None:
+    machine, size = synthetic_breakeven.H200, 16 * MIB
+    there, back = (machine.copies["managed", way].seconds(size) for way in ("h2d", "d2h"))
+    once = machine.once("managed_prefetch", size)
+    one_way = seconds(answer(run, BufferNeed(size, "h2d", 4, "new")))["managed_prefetch"]
+    both = seconds(answer(run, BufferNeed(size, "both", 4, "new")))["managed_prefetch"]
+    assert one_way == pytest.approx(once + 4 * there + 3 * back, rel=0.03)
+    assert both == pytest.approx(once + 4 * there + 4 * back, rel=0.03)
+
+
+def test_the_first_choice_turns_where_locking_pays(run: Run, synthetic_breakeven: ModuleType) -> None:
+    machine, size = synthetic_breakeven.H200, MIB
+    lock = sum(machine.memory["registered", phase].seconds(size) for phase in ("allocate", "free"))
+    saved = machine.copies["pageable", "h2d"].seconds(size) - machine.copies["registered", "h2d"].seconds(size)
+    pays = lock / saved
+    below, above = BufferNeed(size, uses=int(pays * 0.7)), BufferNeed(size, uses=int(pays * 1.4) + 1)
+    assert [answer(run, need).ways[0].name for need in (below, above)] == ["pageable", "registered"]
+
+
+def test_data_in_pinned_memory_is_copied_or_reached_by_a_kernel(run: Run, synthetic_breakeven: ModuleType) -> None:
+    copies = synthetic_breakeven.H200.copies
+    found = seconds(answer(run, BufferNeed(MIB, "both", 3, "pinned")))
+    expected = {
+        kind: 3 * sum(copies[kind, way].seconds(MIB) for way in ("h2d", "d2h")) for kind in ("pinned", "mapped")
+    }
+    assert found == pytest.approx(expected, rel=0.03)
+
+
+def test_steps_add_up_to_the_time(run: Run) -> None:
+    for need in (BufferNeed(5 * MIB, "both", 9), BufferNeed(5 * MIB, "h2d", 9, "new")):
+        for way in answer(run, need).ways:
+            total = sum(step.count * step.seconds.median for step in way.steps)
+            assert total == pytest.approx(way.seconds.median), way.name
+
+
+def test_intervals_hold_the_truth(run: Run, synthetic_breakeven: ModuleType) -> None:
+    copies = synthetic_breakeven.H200.copies
+    for size in (5 * KIB, 77 * KIB, 3 * MIB, 300 * MIB):
+        (way, *_) = (each for each in answer(run, BufferNeed(size, source="pinned")).ways if each.name == "pinned")
+        assert way.seconds.low <= copies["pinned", "h2d"].seconds(size) <= way.seconds.high
+        assert way.seconds.low > 0
+
+
+def test_beyond_the_measured_sizes_is_marked_and_names_the_command(run: Run) -> None:
+    plan = answer(run, BufferNeed(8 * GIB, source="pinned"))
+    assert {way.beyond for way in plan.ways} == {"above"}
+    assert plan.extend == "isthmus measure bandwidth --sizes 8GiB"
+    assert answer(run, BufferNeed(MIB, source="pinned")).extend == ""
+
+
+def test_what_the_device_cannot_hold_is_said_and_not_to_be_measured(run: Run) -> None:
+    memory = run.fingerprint.device.memory_bytes
+    plan = answer(run, BufferNeed(memory + 1, source="pinned"))
+    assert (plan.exceeded_bytes, plan.extend) == (memory, "")
+    assert answer(run, BufferNeed(memory, source="pinned")).exceeded_bytes == 0
+
+
+def test_what_is_to_be_measured_is_to_be_measured_on_the_device_of_the_run(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    other = synthetic.run(synthetic_breakeven.bandwidth(), device=synthetic.cpu_device())
+    assert answer(other, BufferNeed(MIB)).extend == "isthmus measure allocation breakeven --device opencl:0"
+
+
+def test_a_run_of_other_memory_lacks_the_whole_experiment(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    cases = [case for case in synthetic_breakeven.everything() if case.host_memory == "mapped"]
+    plan = answer(synthetic.run(cases), BufferNeed(MIB))
+    assert not plan.ways
+    assert plan.extend == "isthmus measure allocation bandwidth breakeven"
+
+
+def test_without_the_experiments_the_plan_says_which(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+    plan = answer(synthetic.run(synthetic_breakeven.bandwidth()), BufferNeed(MIB))
+    assert [way.name for way in plan.ways] == ["pageable"]
+    assert plan.unknown.keys() == {"registered", "staging", "pinned"}
+    assert plan.missing_experiments == ("allocation", "breakeven")
+    assert plan.extend == "isthmus measure allocation breakeven"
+
+
+@pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
+def test_an_empty_run_gives_reasons_and_no_way(synthetic: ModuleType, source: str) -> None:
+    plan = answer(synthetic.run([]), BufferNeed(MIB, source=source))  # type: ignore[arg-type]
+    assert not plan.ways
+    assert plan.unknown
+    assert all(plan.unknown.values())
+
+
+def test_the_reason_of_a_skipped_case_is_that_of_the_way(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    skips = synthetic.skips(("kernel", "h2d", "mapped"), [MIB], "kernels of this device do not reach host memory")
+    cases = [case for case in synthetic_breakeven.bandwidth() if case.host_memory != "mapped"]
+    plan = answer(synthetic.run([*cases, *skips]), BufferNeed(MIB, source="pinned"))
+    assert plan.unknown == {"mapped": "kernels of this device do not reach host memory"}
+
+
+def test_data_that_did_not_arrive_counts_for_nothing(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+    wrong = [
+        msgspec.structs.replace(case, verified="no") if case.host_memory == "pinned" else case
+        for case in synthetic_breakeven.bandwidth()
+    ]
+    plan = answer(synthetic.run(wrong), BufferNeed(MIB, source="pinned"))
+    assert [way.name for way in plan.ways] == ["mapped"]
+    assert "did not arrive" in plan.unknown["pinned"]
+
+
+def test_opencl_has_no_price_of_its_own_for_mapped_and_managed_memory(
+    synthetic: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    run = synthetic.run(synthetic_breakeven.everything(), device=synthetic.gpu(backend="opencl"))
+    names = {way.name for way in answer(run, BufferNeed(MIB, source="new")).ways}
+    assert names == {"pageable", "pinned", "registered", "touched_registered"}
+
+
+def test_one_process_plans_like_another(run: Run) -> None:
+    need = BufferNeed(3 * MIB, uses=3)
+    assert answer(run, need) == answer(run, need)

@@ -1,0 +1,114 @@
+"""Parts of managed arrays are planned near the truth that drew a run, between and beyond the measured parts."""
+
+from collections.abc import Mapping
+from types import ModuleType
+
+import pytest
+
+from isthmus.errors import UsageError
+from isthmus.plan import ManagedNeed, answer
+from isthmus.plan.managed_places import at_share
+from isthmus.record import GIB, KIB, MIB, Interval, Run
+
+
+@pytest.fixture(scope="module")
+def h200(synthetic: ModuleType, synthetic_managed: ModuleType) -> Run:
+    return synthetic.run(synthetic_managed.cases())  # type: ignore[no-any-return]
+
+
+def named(truths: Mapping[tuple[str, str], object]) -> dict[str, tuple[str, str]]:
+    """The names of a plan's ways."""
+    return {f"{key[0]}_{key[1]}" if key[0].startswith("explicit") else key[0]: key for key in truths}
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.75, 1.0])
+@pytest.mark.parametrize("size", [GIB, 300 * MIB])
+def test_times_between_shares_and_of_other_sizes_are_near_the_truth(
+    h200: Run, synthetic_managed: ModuleType, share: float, size: int
+) -> None:
+    keys = named(synthetic_managed.H200)
+    plan = answer(h200, ManagedNeed(size, fraction=share))
+    assert {way.name for way in plan.ways} == set(keys)
+    for way in plan.ways:
+        truth = sum(synthetic_managed.H200[keys[way.name]](share)) * size / GIB
+        assert way.seconds.median == pytest.approx(truth, rel=0.05), way.name
+        assert sum(step.count * step.seconds.median for step in way.steps) == pytest.approx(way.seconds.median)
+
+
+@pytest.mark.parametrize("stride", [4 * KIB, 32 * KIB, 200 * KIB, 2 * MIB])
+def test_strides_are_near_the_truth_on_either_side_of_what_a_fault_moves(
+    h200: Run, synthetic_managed: ModuleType, stride: int
+) -> None:
+    into, out = synthetic_managed.H200["managed", "managed"](min(synthetic_managed.UNIT / stride, 1.0))
+    (way,) = (way for way in answer(h200, ManagedNeed(GIB, stride_bytes=stride)).ways if way.name == "managed")
+    assert way.seconds.median == pytest.approx(into + out, rel=0.1)
+
+
+def test_another_size_is_beyond_and_says_how_to_measure_it(h200: Run) -> None:
+    plan = answer(h200, ManagedNeed(300 * MIB, fraction=0.1))
+    assert {way.beyond for way in plan.ways} == {"below"}
+    assert plan.extend == "isthmus measure managed --sizes 300MiB"
+    assert answer(h200, ManagedNeed(GIB, fraction=0.1)).extend == ""
+
+
+def test_a_share_beyond_those_measured_is_bounded_by_nothing_and_by_proportion(h200: Run) -> None:
+    plan = answer(h200, ManagedNeed(GIB, fraction=0.001))
+    beyond = {way.name: way.beyond for way in plan.ways}
+    assert beyond["managed"] == "below"
+    assert beyond["explicit_whole_pinned"] == "", "it moves everything whatever is touched"
+    assert plan.extend == "isthmus measure managed --sizes 1GiB --full"
+
+
+def test_only_what_may_be_the_fastest_is_worth_measuring_further(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    slow = synthetic_managed.case(("prefer_device", "managed"), 9.0, 9.0, fraction=1.0)
+    plan = answer(synthetic.run([*synthetic_managed.cases(), slow]), ManagedNeed(GIB, fraction=0.3))
+    assert plan.ways[-1].name == "prefer_device"
+    assert plan.ways[-1].beyond == "below"
+    assert plan.extend == ""
+
+
+def test_a_single_share_is_taken_at_its_worst() -> None:
+    one = {0.5: Interval(10.0, 9.0, 11.0)}
+    assert tuple(at_share(one, 0.05, levels=False)) == pytest.approx((10.0, 0.9, 11.0))
+    assert tuple(at_share(one, 1.0, levels=False)) == pytest.approx((20.0, 9.0, 22.0))
+
+
+def test_growth_ends_where_everything_moves() -> None:
+    known = {1.0: 1.0, 2.0: 2.0, 64.0: 4.0, 128.0: 4.0}
+    measured = {share: Interval(value, value, value) for share, value in known.items()}
+    assert at_share(measured, 3.0, levels=True).median == pytest.approx(3.0)
+    assert at_share(measured, 8.0, levels=True).median == pytest.approx(4.0)
+
+
+def test_skipped_ways_and_wrong_sums_are_unknown(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    key = ("system", "pageable")
+    wrong = synthetic_managed.case(("prefer_device", "managed"), 1.0, 1.0, fraction=0.5, verified="no")
+    cases = [*synthetic_managed.cases(), *synthetic_managed.skips(key, "neither HMM nor ATS"), wrong]
+    plan = answer(synthetic.run(cases), ManagedNeed(GIB, fraction=0.5))
+    assert plan.unknown == {
+        "system": "neither HMM nor ATS",
+        "prefer_device": "the data did not arrive as it was sent",
+    }
+
+
+def test_a_run_without_such_arrays_names_the_experiment(synthetic: ModuleType) -> None:
+    plan = answer(synthetic.h200(), ManagedNeed(GIB, fraction=0.5))
+    assert (plan.ways, plan.missing_experiments) == ((), ("managed",))
+
+
+@pytest.mark.parametrize(
+    "need",
+    [
+        ManagedNeed(GIB),
+        ManagedNeed(GIB, 0.5, 4096),
+        ManagedNeed(GIB, 0.0),
+        ManagedNeed(GIB, 1.5),
+        ManagedNeed(GIB, stride_bytes=4),
+        ManagedNeed(4096, stride_bytes=8192),
+    ],
+)
+def test_parts_that_cannot_be_are_errors(h200: Run, need: ManagedNeed) -> None:
+    with pytest.raises(UsageError):
+        answer(h200, need)

@@ -1,0 +1,84 @@
+"""Pieces are planned near the truth that drew a run, for the layouts and memory that were measured."""
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.plan import PiecesNeed, answer
+from isthmus.record import KIB, Run
+
+
+@pytest.fixture(scope="module")
+def h200(synthetic: ModuleType, synthetic_batching: ModuleType) -> Run:
+    return synthetic.run(synthetic_batching.h200_cases())  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("pieces", "size"), [(40, 700), (300, 9 * KIB), (2000, 3 * KIB), (5, 300 * KIB)])
+def test_the_first_choice_is_the_fastest_and_takes_what_is_said(
+    h200: Run, synthetic_batching: ModuleType, pieces: int, size: int
+) -> None:
+    truths = {name: time(size, pieces) for name, time in synthetic_batching.H200.items()}
+    plan = answer(h200, PiecesNeed(pieces, size, source="pinned"))
+    first = plan.ways[0]
+    assert truths[first.name] <= 1.1 * min(truths.values())
+    assert first.seconds.median == pytest.approx(truths[first.name], rel=0.2)
+    assert first.seconds.low <= first.seconds.median <= first.seconds.high
+    assert [way.seconds.median for way in plan.ways] == sorted(way.seconds.median for way in plan.ways)
+
+
+def test_within_the_grid_nothing_is_beyond(h200: Run) -> None:
+    plan = answer(h200, PiecesNeed(200, 4 * KIB, source="pinned"))
+    assert not any(way.beyond for way in plan.ways)
+    assert plan.extend == ""
+
+
+def test_beyond_the_grid_it_says_so_and_how_to_measure_there(h200: Run) -> None:
+    plan = answer(h200, PiecesNeed(200_000, 4 * KIB, source="pinned"))
+    assert {way.beyond for way in plan.ways} == {"above"}
+    assert plan.extend == "isthmus measure batching --full --sizes 4KiB --memory pinned"
+
+
+def test_threads_are_told_of_methods_that_pack_on_threads(h200: Run) -> None:
+    ways = {way.name: way for way in answer(h200, PiecesNeed(64, KIB, source="pageable")).ways}
+    assert ways["pack_threads"].options == {"threads": 8}
+    assert ways["copies"].options == {}
+
+
+def test_what_the_device_rules_out_is_unknown_with_the_reason(h200: Run) -> None:
+    plan = answer(h200, PiecesNeed(64, KIB))
+    assert plan.unknown["kernel"] == "kernels do not reach it"
+    assert "kernel" not in {way.name for way in plan.ways}
+
+
+def test_pieces_at_a_stride_cost_what_scattered_ones_do(h200: Run) -> None:
+    scattered = answer(h200, PiecesNeed(64, KIB, source="pinned"))
+    strided = answer(h200, PiecesNeed(64, KIB, source="pinned", host_layout="strided", device_layout="strided"))
+    assert strided.ways == scattered.ways
+
+
+def test_nothing_stands_for_other_layouts(h200: Run) -> None:
+    plan = answer(h200, PiecesNeed(64, KIB, source="pinned", host_layout="contiguous"))
+    assert not plan.ways
+    assert "contiguous on the host" in plan.unknown["copies"]
+    assert plan.extend == "isthmus measure batching"
+
+
+def test_wrong_data_is_no_way(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cases = synthetic_batching.h200_cases()
+    spoiled = [
+        synthetic_batching.case(
+            "kernel", each.width_bytes, each.pieces, 1e-9, synthetic_batching.np.random.default_rng(1), verified="no"
+        )
+        if each.method == "kernel" and each.pieces and each.host_memory == "pinned"
+        else each
+        for each in cases
+    ]
+    plan = answer(synthetic.run(spoiled), PiecesNeed(64, KIB, source="pinned"))
+    assert "kernel" not in {way.name for way in plan.ways}
+    assert plan.unknown["kernel"] == "the data did not arrive as it was sent"
+
+
+def test_a_run_without_pieces_names_the_experiment(synthetic: ModuleType) -> None:
+    plan = answer(synthetic.h200(), PiecesNeed(64, KIB))
+    assert (plan.ways, plan.missing_experiments) == ((), ("batching",))
+    assert plan.extend == "isthmus measure batching"

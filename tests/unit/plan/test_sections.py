@@ -1,0 +1,92 @@
+"""Sections are planned near the truth that drew a run, whatever their width, rows and pitch."""
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.errors import UsageError
+from isthmus.plan import SectionNeed, answer
+from isthmus.record import KIB, Run
+
+
+@pytest.fixture(scope="module")
+def h200(synthetic: ModuleType, synthetic_strided: ModuleType) -> Run:
+    return synthetic.run(synthetic_strided.h200_cases())  # type: ignore[no-any-return]
+
+
+def column(rows: int, width: int, **fields: object) -> SectionNeed:
+    """Rows that are together on the host and apart on the device."""
+    needed: dict[str, object] = {"direction": "d2h", "source": "pinned", "device_pitch_bytes": 2 * width} | fields
+    return SectionNeed(rows, width, width, **needed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rows", "width"), [(300, 20), (5000, 100), (200, 2000), (20_000, 8)])
+def test_the_first_choice_is_the_fastest_and_takes_what_is_said(
+    h200: Run, synthetic_strided: ModuleType, rows: int, width: int
+) -> None:
+    truths = {name: time(width, rows) for name, time in synthetic_strided.H200.items()}
+    first = answer(h200, column(rows, width)).ways[0]
+    assert truths[first.name] <= 1.1 * min(truths.values())
+    assert first.seconds.median == pytest.approx(truths[first.name], rel=0.2)
+
+
+def test_beyond_the_grid_it_says_so_and_how_to_measure_there(h200: Run) -> None:
+    plan = answer(h200, column(1 << 20, 64))
+    assert {way.beyond for way in plan.ways} == {"above"}
+    assert plan.extend == "isthmus measure strided --full --sizes 64B --memory pinned"
+
+
+def test_copying_all_between_the_rows_is_no_substitute(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+    truths = {"section": lambda width, rows: 1e-4, "whole": lambda width, rows: 1e-6}
+    run = synthetic.run(synthetic_strided.grid(truths, host="strided"))
+    plan = answer(run, SectionNeed(100, 8, 16, "d2h", "pinned", 16))
+    assert [way.name for way in plan.ways] == ["section"]
+    assert "overwrites" in plan.unknown["whole"]
+
+
+def test_methods_of_other_layouts_are_unknown(h200: Run) -> None:
+    plan = answer(h200, SectionNeed(100, 8, 16, "d2h", "pinned", 16))
+    assert "rows that lie so" in plan.unknown["kernel"]
+
+
+def test_a_run_without_sections_names_the_experiment(synthetic: ModuleType) -> None:
+    plan = answer(synthetic.h200(), column(100, 8))
+    assert (plan.ways, plan.missing_experiments) == ((), ("strided",))
+
+
+def test_rows_side_by_side_are_a_buffer(h200: Run) -> None:
+    with pytest.raises(UsageError, match="isthmus plan --bytes 800KiB --direction h2d --source pageable"):
+        answer(h200, SectionNeed(100, 8 * KIB, 8 * KIB))
+
+
+def test_rows_wider_than_their_pitch_cannot_be(h200: Run) -> None:
+    with pytest.raises(UsageError, match="do not fit into a host pitch of 4"):
+        answer(h200, SectionNeed(100, 8, 4))
+
+
+def test_few_sections_say_nothing_of_others_far_away(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+    grid = synthetic_strided.grid({"section": lambda width, rows: 1e-5 + 1e-9 * rows})
+    far = [synthetic_strided.case("pack", 40e-6, width, 2050, pitch=16400) for width in (8, 16, 32)]
+    run = synthetic.run([*grid, *far])
+    assert "pack" in {way.name for way in answer(run, column(2050, 10)).ways}
+    plan = answer(run, column(40, 10))
+    assert [way.name for way in plan.ways] == ["section"]
+    assert "far from these" in plan.unknown["pack"]
+
+
+def test_few_sections_are_better_than_none(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
+    run = synthetic.run([synthetic_strided.case("section", 40e-6, 8, 1024, pitch=16)])
+    (way,) = answer(run, column(2048, 8)).ways
+    assert way.beyond == "above"
+    assert 40e-6 < way.seconds.median <= 80e-6 * 1.01
+
+
+def test_nothing_beyond_is_faster_than_all_that_was_measured(
+    synthetic: ModuleType, synthetic_strided: ModuleType
+) -> None:
+    run = synthetic.run(
+        synthetic_strided.grid({"section": lambda width, rows: 1e-9 * rows}, (8,), (1024, 2048, 4096, 8192))
+    )
+    plan = answer(run, column(8, 8))
+    assert plan.ways[0].beyond == "below"
+    assert plan.ways[0].seconds.median == pytest.approx(1.024e-6, rel=0.01)

@@ -1,0 +1,38 @@
+"""The page's own colours: text has the contrast of WCAG AA on every ground it stands on, light and dark."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+_CSS = files("isthmus.report").joinpath("templates/page.css").read_text(encoding="utf-8")
+
+
+def variables(dark: bool) -> dict[str, str]:
+    blocks = re.findall(r":root \{([^}]*)\}", _CSS)
+    assert len(blocks) == 2
+    return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6});", blocks[1 if dark else 0]))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2.2 defines it."""
+    parts = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("text", ["--ink", "--soft", "--error", "--warning", "--info"])
+@pytest.mark.parametrize("ground", ["--page", "--card"])
+def test_text_stands_out_from_its_ground(dark: bool, text: str, ground: str) -> None:
+    colours = variables(dark)
+    low, high = sorted((luminance(colours[text]), luminance(colours[ground])))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [":focus-visible", "@media print", "prefers-color-scheme: dark", "prefers-reduced-motion", "overflow-x: auto"],
+)
+def test_what_readers_need_is_provided_for(rule: str) -> None:
+    assert rule in _CSS
