@@ -66,6 +66,9 @@ class Allocation {
     // What the caller's own calls name it by, and Device::borrow takes: the address, or of OpenCL's buffers the cl_mem;
     // 0 while it is not held.
     virtual std::uintptr_t handle() const { return reinterpret_cast<std::uintptr_t>(host_); }
+    // What kernels find it at, which tells how it is aligned; 0 where it has no address, as OpenCL's buffers, which are
+    // aligned for every type.
+    virtual std::uintptr_t kernel_address() const { return reinterpret_cast<std::uintptr_t>(host_); }
     // Of 2-D memory that is held.
     virtual Shape shape() const { return {}; }
 

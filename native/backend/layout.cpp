@@ -158,7 +158,7 @@ Result<Section> section_of(const Layout& destination, const Layout& source, cons
 std::size_t common_unit_bytes(const Layout& one, const Layout& other, const Extent& extent) {
     std::size_t bits = 16 | extent.width_bytes;
     for (const Layout* layout : {&one, &other}) {
-        bits |= layout->offset;
+        bits |= layout->offset + (layout->allocation != nullptr ? layout->allocation->kernel_address() : 0);
         for (const std::uint64_t offset : layout->offsets) bits |= offset;
         if (!layout->is_scattered() && extent.rows > 1) bits |= layout->pitch_bytes;
         if (!layout->is_scattered() && extent.slices > 1) bits |= layout->slice_pitch_bytes;

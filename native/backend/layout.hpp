@@ -66,8 +66,8 @@ struct Section {
 // become rows; no pitch is less than the width.
 Result<Section> section_of(const Layout& destination, const Layout& source, const Extent& extent);
 
-// The largest power of two, at most 16, that divides the width and all distances between pieces on both sides: what
-// kernels move at a time.
+// The largest power of two, at most 16, that divides the width, the address of the first piece and all distances
+// between pieces on both sides: what kernels move at a time. A side without an allocation begins at an aligned address.
 std::size_t common_unit_bytes(const Layout& one, const Layout& other, const Extent& extent);
 
 }  // namespace isthmus

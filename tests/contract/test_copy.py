@@ -162,6 +162,27 @@ class TestAgainstNumpy:
         assert (back[64 + size :] == GUARD).all()
         assert session.pinned_bytes <= session.pinned_budget_bytes
 
+    @pytest.mark.parametrize("offset", [1, 2, 4, 8, 12, 16])
+    @pytest.mark.parametrize(("count", "width"), [(1024, 16), (512, 512)])
+    @pytest.mark.parametrize("scattered", [False, True], ids=["rows", "scattered"])
+    def test_device_memory_that_begins_anywhere(
+        self, session: isthmus.Session, offset: int, count: int, width: int, scattered: bool
+    ) -> None:
+        """Kernels move words of up to 16 bytes, to which nobody else's memory need be aligned."""
+        data = filled((count, width), "u1", offset)
+        found = np.zeros_like(data)
+        there = session.to_device(np.zeros(offset + count * 2 * width, np.uint8))
+        if scattered:
+            places = np.random.default_rng(count).permutation(count) * 2 * width + offset
+            rows = [isthmus.DeviceArray(there, int(place), [width], [1]) for place in places]
+            session.copy_batch(rows, list(data))
+            session.copy_batch(list(found), rows)
+        else:
+            part = isthmus.DeviceArray(there, offset, [count, width], [2 * width, 1])
+            session.copy(part, data)
+            session.copy(found, part)
+        assert same(found, data)
+
 
 class TestOperands:
     def test_whatever_has_the_buffer_protocol(self, session: isthmus.Session, tmp_path: Path) -> None:

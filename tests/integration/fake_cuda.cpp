@@ -37,6 +37,7 @@ constexpr int no_device = 100;
 constexpr int invalid_context = 201;
 constexpr int invalid_handle = 400;
 constexpr int not_ready = 600;
+constexpr int misaligned_address = 716;
 constexpr int unknown = 999;
 
 // Each device's context is the address of one of these.
@@ -492,7 +493,9 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
                    void** arguments, void**) {
     ENTER_CONTEXT();
-    return enqueue(stream, fake::kernel_call(*static_cast<std::string*>(function), arguments));
+    const std::string& name = *static_cast<std::string*>(function);
+    if (!fake::is_aligned(name, arguments)) return misaligned_address;
+    return enqueue(stream, fake::kernel_call(name, arguments));
 }
 #endif
 

@@ -35,6 +35,14 @@ inline Command spin(void** arguments) {
     };
 }
 
+// Whether isthmus_copy_pieces was given regions that begin where its units are aligned, as devices insist.
+inline bool is_aligned(const std::string& name, void** arguments) {
+    if (name != "isthmus_copy_pieces") return true;
+    const auto word = [arguments](int at) { return *static_cast<std::uint64_t*>(arguments[at]); };
+    const auto unit = *static_cast<std::uint32_t*>(arguments[11]);
+    return (word(0) + word(1)) % unit == 0 && (word(4) + word(5)) % unit == 0;
+}
+
 inline Command kernel_call(const std::string& name, void** arguments) {
     if (name == "isthmus_spin") return spin(arguments);
     Command command;

@@ -30,5 +30,5 @@ def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(compiled: Callab
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout

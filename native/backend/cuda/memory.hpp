@@ -19,6 +19,7 @@ class CudaAllocation : public Allocation {
     std::uintptr_t handle() const override {
         return host() != nullptr ? Allocation::handle() : static_cast<std::uintptr_t>(address_);
     }
+    std::uintptr_t kernel_address() const override { return static_cast<std::uintptr_t>(address_); }
 
   protected:
     void set_address(DevicePointer address) { address_ = address; }
