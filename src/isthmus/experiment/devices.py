@@ -128,11 +128,10 @@ def _backend(found: "_native.BackendDict") -> Backend:
     devices = [_describe(info) for info in found["devices"]]
     absent_because = found["absent_because"]
     install = "" if devices else _INSTALL.get(found["name"], "")
-    if shutil.which("ld") is None and any(map(_is_pocl, devices)):
-        # PoCL links each kernel with `ld`, and aborts the whole process where there is none.
-        devices = [device for device in devices if not _is_pocl(device)]
-        absent_because = "PoCL is installed, but it links kernels with `ld`, which is not on PATH"
-        install = "install binutils (apt-get install binutils), which any C compiler brings too"
+    for device in filter(_is_pocl, list(devices)):
+        if reason := _why_no_pocl(device):
+            devices.remove(device)
+            absent_because, install = reason
     return Backend(
         name=found["name"],
         devices=devices,
@@ -159,6 +158,24 @@ def _link(reading: "_native.LinkDict", address: str) -> Link | None:
 
 def _is_pocl(device: Device) -> bool:
     return device.conditions.get("platform", "").startswith(_POCL)
+
+
+def _why_no_pocl(device: Device) -> tuple[str, str] | None:
+    """Why PoCL can compile no kernel here, and what to do; None where it can."""
+    if shutil.which("ld") is None:
+        # It aborts the whole process where there is none.
+        return (
+            "PoCL is installed, but it links kernels with `ld`, which is not on PATH",
+            "install binutils (apt-get install binutils), which any C compiler brings too",
+        )
+    if device.api_version.endswith("-generic") and "x86_64" in device.api_version:
+        # So it names the processor that it compiles for; its compiler then refuses that name.
+        version = device.driver_version
+        return (
+            f"PoCL {version} is installed, but its compiler is older than this CPU and does not know it",
+            "another OpenCL driver for CPUs may know it, such as Intel's: intel-opencl-rt and intel-cmplr-lib-rt of pip",
+        )
+    return None
 
 
 def _pocl_drivers() -> list[str]:

@@ -158,6 +158,17 @@ def test_a_gpu_beside_such_a_pocl_is_still_offered(found: Callable[..., None], m
     assert "binutils" in opencl.install
 
 
+def test_pocl_is_not_offered_on_a_cpu_that_its_compiler_does_not_know(found: Callable[..., None]) -> None:
+    version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
+    found(listing("opencl", pocl() | {"api_version": version + "generic", "driver_version": "3.0"}), HOST)
+    opencl = probe()[0]
+    assert opencl.devices == []
+    assert "PoCL 3.0 is installed, but its compiler is older than this CPU" in opencl.absent_because
+    assert "intel-opencl-rt" in opencl.install
+    found(listing("opencl", pocl() | {"api_version": version + "haswell"}), HOST)
+    assert [device.spec for device in probe()[0].devices] == ["opencl:0"]
+
+
 def test_this_machines_pocl_without_a_linker() -> None:
     """In a process of its own: were it offered all the same, using it would end the process."""
     if not any(map(devices._is_pocl, (device for backend in probe() for device in backend.devices))):
