@@ -71,14 +71,15 @@ Result<TransferTable> read_table(const std::string& path) {
     if (::stat(path.c_str(), &found) != 0) return unreadable(path, std::strerror(errno));
     // A pipe would keep the caller waiting.
     if (!S_ISREG(found.st_mode)) return unreadable(path, "not a file; expected one that `isthmus calibrate` wrote");
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
-    if (!file) return unreadable(path, std::strerror(errno));
-    std::string text(most_file_bytes + 1, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get()) != 0) return unreadable(path, "the file cannot be read");
-    if (text.size() > most_file_bytes) {
+    const auto bytes = static_cast<std::size_t>(found.st_size);
+    if (bytes > most_file_bytes) {
         return unreadable(path, "more than 4 MiB; expected a table that `isthmus calibrate` wrote");
     }
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), &std::fclose);
+    if (!file) return unreadable(path, std::strerror(errno));
+    std::string text(bytes, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+    if (std::ferror(file.get()) != 0) return unreadable(path, "the file cannot be read");
     auto table = TransferTable::parse(text);
     if (!table.ok()) return table.take_status().in(path);
     return table;
