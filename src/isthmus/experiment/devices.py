@@ -173,7 +173,7 @@ def _why_no_pocl(device: Device) -> tuple[str, str] | None:
         version = device.driver_version
         return (
             f"PoCL {version} is installed, but its compiler is older than this CPU and does not know it",
-            "another OpenCL driver for CPUs may know it, such as Intel's: intel-opencl-rt and intel-cmplr-lib-rt of pip",
+            "another OpenCL driver may know it, such as Intel's (intel-opencl-rt and intel-cmplr-lib-rt of pip)",
         )
     return None
 
