@@ -22,7 +22,7 @@ import transfer_idle
 import transfer_pieces
 import transfer_small
 from transfer_bench import Bench, Case, Finding
-from transfer_table import as_json, line, markdown
+from transfer_table import as_json, line, markdown, summary
 
 from isthmus.errors import IsthmusError, exit_code
 from isthmus.experiment.devices import open_device
@@ -50,18 +50,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = given.time if given.time is not None else QUICK_SECONDS if given.quick or shared else SECONDS
     command = shlex.join(["benchmarks/transfer.py", *(sys.argv[1:] if arguments is None else arguments)])
     findings: list[Finding] = []
-    print(f"{device.description.name}: copies up to {format_bytes(largest)}, {seconds:g} s a case", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(device, largest, seconds, given.seed, Path(scratch))
+        table = bench.session.table_origin
+        print(f"{device.description.name}: copies up to {format_bytes(largest)}, {seconds:g} s a case, by {table}")
         for name in given.only or CASES:
             findings.append(_measured(name, bench))
             print(line(findings[-1]), flush=True)
             # After each, lest a later one ends the process.
             if given.output:
-                _write(given.output, markdown(findings, fingerprint, command), as_json(findings, fingerprint, command))
-    missed = sum(finding.met is False for finding in findings)
-    print(f"{sum(each.met is True for each in findings)} met, {missed} missed, {time.monotonic() - begin:.0f} s")
-    return 1 if missed else 0
+                about = (findings, fingerprint, command, table)
+                _write(given.output, markdown(*about), as_json(*about))
+    print(f"{summary(findings)}, {time.monotonic() - begin:.0f} s")
+    if not given.output:
+        print("not kept: -o FOLDER writes the table and all samples", file=sys.stderr)
+    return 1 if any(finding.met is False for finding in findings) else 0
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

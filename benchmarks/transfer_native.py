@@ -14,7 +14,7 @@ from isthmus.errors import CallFailed, LibraryAbsent
 
 SOURCE = Path(__file__).with_name("transfer_powers.c")
 # Ways of turns_copy, ...
-ISTHMUS, DRIVER, BY_ADDRESS = 0, 1, 2
+ISTHMUS, DRIVER, BY_ADDRESS, ARRIVED = 0, 1, 2, 3
 # ... and of turns_pieces.
 LOOP, BATCH = 1, 2
 
@@ -57,7 +57,8 @@ class Native:
     ) -> float:
         """Seconds of one of so many copies of `size` bytes, each from or to the next slot of the host's memory.
 
-        By ISTHMUS, which is told the direction; by ISTHMUS, which asks BY_ADDRESS; by the DRIVER.
+        By ISTHMUS, which is told the direction; by ISTHMUS, which asks BY_ADDRESS; by the DRIVER, whose copies of
+        pageable memory to the device return before the bytes have ARRIVED, or until then.
         """
         return self._seconds("turns_copy", way, to_device, device, host, size, slot_bytes, slots, first, repeats)
 

@@ -141,8 +141,15 @@ static int copy_by_driver(int to_device, void* destination, const void* source, 
                      : failed_call("cuMemcpyDtoH", driver.to_host(destination, (device_pointer)source, bytes));
 }
 
+// The driver's copy, and then until what it has begun has ended: from pageable memory to the device it returns when the
+// bytes have left where they were, and Isthmus when they are there.
+static int copy_and_wait(int to_device, void* destination, const void* source, size_t bytes) {
+    if (copy_by_driver(to_device, destination, source, bytes)) return 1;
+    return library != NULL && failed_call("cuStreamSynchronize", driver.stream_synchronize(NULL));
+}
+
 // Of one of `repeats` copies that follow one another. Way 0 is Isthmus, told the direction; 1 the driver; 2 Isthmus,
-// which asks. The first is of slot `first` of the host's side, which has `slots` of them every `slot_bytes`; each copy
+// which asks; 3 the driver, until the bytes have arrived. The first is of slot `first` of the host's side, which has `slots` of them every `slot_bytes`; each copy
 // takes the next one.
 double turns_copy(int way, int to_device, void* device, char* host, size_t bytes, size_t slot_bytes, size_t slots,
                   size_t first, size_t repeats) {
@@ -152,9 +159,11 @@ double turns_copy(int way, int to_device, void* device, char* host, size_t bytes
         char* const slot = host + (first + turn) % slots * slot_bytes;
         void* const destination = to_device ? device : slot;
         const void* const source = to_device ? slot : device;
-        if (way == 1 ? copy_by_driver(to_device, destination, source, bytes)
-                     : failed_copy(isthmus_copy(session, destination, source, bytes, direction, NULL, &status)))
-            return -1;
+        const int failed =
+            way == 1   ? copy_by_driver(to_device, destination, source, bytes)
+            : way == 3 ? copy_and_wait(to_device, destination, source, bytes)
+                       : failed_copy(isthmus_copy(session, destination, source, bytes, direction, NULL, &status));
+        if (failed) return -1;
     }
     return (now() - begin) / (double)repeats;
 }

@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from transfer_bench import OURS, POISON, Bench, Case, Finding, decided, difference, shown
-from transfer_native import BY_ADDRESS, DRIVER, ISTHMUS
+from transfer_native import ARRIVED, BY_ADDRESS, DRIVER, ISTHMUS
 from transfer_peers import Bytes
 from transfer_turns import Contender, Turns, take_turns, timed
 
@@ -26,6 +26,9 @@ PYTHON_REPEATS, PYTHON_BYTES, PYTHON_SECONDS = 100, KIB, 3e-6
 IN_PYTHON, IN_C, THE_DRIVER = "isthmus.copy in Python", "isthmus_copy in C", "driver"
 # Which asks the driver what lies at an address: shown, for it is not what the driver's own copies do.
 ASKING, ASKED_UP_TO = "isthmus, by address", MIB
+# The driver's copies from pageable memory to the device return when the bytes have left where they were. What they are
+# compared with returns when the bytes are there; the ratio to their return alone is shown beside it.
+IN_FULL = "driver, until it has arrived"
 
 
 class Power(NamedTuple):
@@ -49,6 +52,7 @@ def measure_powers(bench: Bench) -> Finding:
     bench.pinned[:] = bench.source
     finding.turns = found = Turns()
     asking: dict[str, float] = {}
+    returned: dict[str, float] = {}
     for power in _powers(bench.within(GIB)):
         turns = _turns(bench, device, power)
         if _ratio(turns) < CLOSE:
@@ -57,13 +61,17 @@ def measure_powers(bench: Bench) -> Finding:
         finding.figures[power.name] = _ratio(turns)
         if ASKING in turns.samples:
             asking[power.name] = _ratio(turns, ASKING)
+        if IN_FULL in turns.samples:
+            returned[power.name] = _ratio(turns, OURS, THE_DRIVER)
         found.samples.update({f"{power.name}, {name}": samples for name, samples in turns.samples.items()})
         found.wrong.update({f"{power.name}, {name}": what for name, what in turns.wrong.items()})
     below = sum(ratio < BAR for ratio in finding.figures.values())
     finding.measured = (
         f"{below} of {len(finding.figures)} below, lowest {_lowest(finding.figures)}; "
-        f"where the direction is left to be asked for, lowest {_lowest(asking)}"
+        f"where the direction is left to be asked for, lowest {_lowest(asking)}; "
+        f"against the return of copies that have not arrived, lowest {_lowest(returned)}"
     )
+    finding.figures.update({f"{name}, against its return": ratio for name, ratio in returned.items()})
     finding.figures.update({f"{name}, direction asked for": ratio for name, ratio in asking.items()})
     return decided(finding, not below, bench.meaningless)
 
@@ -82,8 +90,9 @@ def _powers(largest: int) -> Iterator[Power]:
         size *= 2
 
 
-def _ratio(turns: Turns, name: str = OURS) -> float:
-    driver, ours = turns.seconds(THE_DRIVER), turns.seconds(name)
+def _ratio(turns: Turns, name: str = OURS, against: str = "") -> float:
+    """The driver's time over ours, of the driver's copies that are over when ours are unless others are named."""
+    driver, ours = turns.seconds(against or (IN_FULL if IN_FULL in turns.samples else THE_DRIVER)), turns.seconds(name)
     assert driver is not None
     assert ours is not None
     return driver / ours
@@ -115,7 +124,11 @@ def _turns(bench: Bench, device: int, power: Power, factor: float = 1.0) -> Turn
         bench.native.copy(way, True, device, host.ctypes.data, size)
         return difference(to_host(DRIVER, poison), host)
 
-    ways = [(OURS, ISTHMUS), (THE_DRIVER, DRIVER), *([(ASKING, BY_ADDRESS)] if size <= ASKED_UP_TO else [])]
+    ways = [(OURS, ISTHMUS), (THE_DRIVER, DRIVER)]
+    if size <= ASKED_UP_TO:
+        ways.append((ASKING, BY_ADDRESS))
+    if to_device and not power.pinned:
+        ways.append((IN_FULL, ARRIVED))
     contenders = [Contender(name, partial(once, way), partial(check, way)) for name, way in ways]
     found = take_turns(contenders, factor * bench.seconds / 20, bench.order)
     if found.left_out:

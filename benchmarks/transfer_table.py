@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 from transfer_bench import Finding, shown
 
-from isthmus.record import Fingerprint
+from isthmus.record import MIB, Fingerprint
 
+# More than these are in the file alone.
+MOST_SHOWN = 20
 _HEADER = ("case", "bar", "measured", "best of the others", "verdict")
 
 
@@ -22,10 +24,29 @@ def verdict(finding: Finding) -> str:
 def line(finding: Finding) -> str:
     """One finding for the terminal."""
     peer = f"; best of the others {finding.best_peer}" if finding.best_peer else ""
-    return f"{finding.case}: {finding.measured or 'not measured'} (bar {finding.bar}{peer}) - {verdict(finding)}"
+    summary = f"{finding.case}: {finding.measured or 'not measured'} (bar {finding.bar}{peer}) - {verdict(finding)}"
+    return "\n  ".join([summary, *_others(finding)])
 
 
-def markdown(findings: Sequence[Finding], fingerprint: Fingerprint, command: str) -> str:
+def _others(finding: Finding) -> list[str]:
+    """Every contender of a case that compares a few of them, and those that did not run, with why."""
+    turns = finding.turns
+    found = []
+    if finding.bytes and len(turns.samples) <= MOST_SHOWN:
+        medians = {name: seconds for name in turns.samples if (seconds := turns.seconds(name))}
+        ranked = sorted(medians, key=lambda name: medians[name])
+        size = finding.bytes if finding.bytes >= MIB else 0
+        found.append(", ".join(f"{name} {shown(medians[name], size)}" for name in ranked))
+    return [*found, *(f"without {name}: {why}" for name, why in turns.left_out.items())]
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """How many bars were met, missed, and neither."""
+    counts = (sum(each.met is met for each in findings) for met in (True, False, None))
+    return "{} met, {} missed, {} without a verdict".format(*counts)
+
+
+def markdown(findings: Sequence[Finding], fingerprint: Fingerprint, command: str, table: str) -> str:
     """The table, and below it every contender of every case."""
     device, host = fingerprint.device, fingerprint.host
     lines = [
@@ -33,11 +54,11 @@ def markdown(findings: Sequence[Finding], fingerprint: Fingerprint, command: str
         "",
         f"`{command}`, Isthmus {fingerprint.isthmus_version}, driver {device.driver_version or 'unknown'}, "
         f"{host.cpu.model}. One process; what one case compares took turns. GB = 1e9 bytes; medians.",
+        f"Methods from {table}.",
         "",
         *_table(_HEADER, ((each.case, each.bar, each.measured, each.best_peer, verdict(each)) for each in findings)),
         "",
-        f"{sum(each.met is True for each in findings)} met, {sum(each.met is False for each in findings)} missed, "
-        f"{sum(each.met is None for each in findings)} without a verdict.",
+        f"{summary(findings)}.",
     ]
     for finding in findings:
         lines += _details(finding)
@@ -67,10 +88,11 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines]
 
 
-def as_json(findings: Sequence[Finding], fingerprint: Fingerprint, command: str) -> dict[str, Any]:
+def as_json(findings: Sequence[Finding], fingerprint: Fingerprint, command: str, table: str) -> dict[str, Any]:
     """Everything, with every sample in seconds."""
     return {
         "command": command,
+        "table": table,
         "fingerprint": msgspec.to_builtins(fingerprint),
         "findings": [{**asdict(finding), "verdict": verdict(finding)} for finding in findings],
     }

@@ -7,11 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from isthmus.errors import IsthmusError
 from isthmus.record import LEAST_SAMPLES, Interval, median_interval
 
-# What peers are known to raise: their own classes are kinds of these.
-FAILURES = (IsthmusError, ImportError, RuntimeError, OSError, ValueError, TypeError, AttributeError, MemoryError)
 # Beyond this many a median gains nothing that a machine's neighbours leave it.
 MOST_ROUNDS = 300
 
@@ -85,6 +82,6 @@ def _left_out(turns: Turns, name: str) -> Iterator[None]:
     """Keep one contender's failure from ending what the others do."""
     try:
         yield
-    except FAILURES as error:
+    except Exception as error:
         turns.left_out[name] = f"{type(error).__name__}: {error}".partition("\n")[0]
         turns.samples.pop(name, None)
