@@ -46,9 +46,10 @@ def measure_pinned(bench: Bench) -> Finding:
         words.append(f"{format_bytes(kept)} of {format_bytes(budget)} through the C interface")
     finding.measured = ", ".join(words)
     budgets = {name: budget for name, budget in finding.figures.items() if name.endswith(", budget")}
-    within = all(finding.figures[name.removesuffix(", budget")] <= budget for name, budget in budgets.items())
+    used = [finding.figures[name.removesuffix(", budget")] for name in budgets]
+    within = all(bytes_ <= budget for bytes_, budget in zip(used, budgets.values(), strict=True))
     # Where nothing is page-locked nothing can be too much.
-    return decided(finding, within, "" if any(finding.figures[name] for name in held) else bench.meaningless)
+    return decided(finding, within, "" if any(used) else bench.meaningless)
 
 
 def measure_idle(bench: Bench) -> Finding:

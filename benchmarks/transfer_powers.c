@@ -149,8 +149,8 @@ static int copy_and_wait(int to_device, void* destination, const void* source, s
 }
 
 // Of one of `repeats` copies that follow one another. Way 0 is Isthmus, told the direction; 1 the driver; 2 Isthmus,
-// which asks; 3 the driver, until the bytes have arrived. The first is of slot `first` of the host's side, which has `slots` of them every `slot_bytes`; each copy
-// takes the next one.
+// which asks; 3 the driver, until the bytes have arrived. The first is of slot `first` of the host's side, which has
+// `slots` of them every `slot_bytes`; each copy takes the next one.
 double turns_copy(int way, int to_device, void* device, char* host, size_t bytes, size_t slot_bytes, size_t slots,
                   size_t first, size_t repeats) {
     const isthmus_direction direction = way == 2 ? ISTHMUS_BY_ADDRESS : to_device ? ISTHMUS_H2D : ISTHMUS_D2H;
