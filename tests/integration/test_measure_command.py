@@ -340,6 +340,15 @@ def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path, environment: 
     assert files(tmp_path) == {"a.json", "a.html"}
 
 
+def test_a_machine_without_devices_says_what_is_measured_instead(isthmus: Isthmus) -> None:
+    if has_device("cuda") or has_device("opencl"):
+        pytest.skip("a device is present: nothing else is measured instead")
+    done = isthmus("measure", *QUICK)
+    assert done.returncode == 0
+    assert "copies stay within this machine's memory\n`isthmus devices` says what is missing" in done.stderr
+    assert "stay within" not in isthmus("measure", "--device", "host", *QUICK).stderr
+
+
 def test_an_absent_gpu_is_exit_code_3_with_what_was_looked_for(isthmus: Isthmus, tmp_path: Path) -> None:
     if has_device("cuda"):
         pytest.skip("a GPU is present: nothing is missing")

@@ -162,6 +162,9 @@ def _prepare(names: list[str], options: "Options", device: str | None, output: P
     if not path.name.endswith((".json", ".json.gz")):
         raise UsageError(f"not a name for a run file: {path}; expected one that ends in .json or .json.gz")
     opened = open_for_rank(device, ranks)
+    if device is None and opened.description.backend == "host" and ranks.rank == 0:
+        print("no GPU or OpenCL device here, so that copies stay within this machine's memory", file=sys.stderr)
+        print("`isthmus devices` says what is missing", file=sys.stderr)
     if any(experiment.NAME == stencil.NAME for experiment in chosen):
         stencil.check_options(options, opened.description.shares_host_memory, ranks.count)
     for number in (signal.SIGINT, signal.SIGTERM):
