@@ -16,6 +16,10 @@ from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 __all__ = ["RunWriter", "read_run"]
 
 
+# Each time a case may end while its file is read.
+_TRIES = 5
+
+
 class _Header(msgspec.Struct):
     format: str = ""
     schema_version: int = 0
@@ -50,9 +54,19 @@ def read_run(path: Path) -> Run:
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
 
 
+def _read_whole(path: Path) -> bytes:
+    """All bytes as they are at one moment, also of a run that is still being measured: its file only ever grows."""
+    for _ in range(_TRIES):
+        bytes_before = path.stat().st_size
+        data = path.read_bytes()
+        if len(data) == bytes_before or not path.is_file():
+            break
+    return data
+
+
 def _read_bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        data = _read_whole(path)
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RunFileError(f"{path}: damaged gzip data: {error}; copy the file again") from error

@@ -57,6 +57,24 @@ def test_the_file_is_valid_after_every_case(path: Path, run: Run) -> None:
     assert read_run(path) == msgspec.structs.replace(run, cases=cases, end=end)
 
 
+def test_a_file_that_grows_while_it_is_read_is_read_again(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_bytes = Path.read_bytes
+    with RunWriter(path, run) as writer:
+        writer.add(case(1))
+
+        def torn(self: Path) -> bytes:
+            """What two reads give between which a case ends."""
+            monkeypatch.setattr(Path, "read_bytes", read_bytes)
+            first = read_bytes(self)
+            writer.add(case(2))
+            return first + read_bytes(self)[len(first) :]
+
+        monkeypatch.setattr(Path, "read_bytes", torn)
+        assert read_run(path).cases == [case(1), case(2)]
+
+
 def test_a_run_without_cases_is_valid(path: Path, run: Run) -> None:
     with RunWriter(path, run) as writer:
         writer.finish(End(status="interrupted"))
