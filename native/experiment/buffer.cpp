@@ -12,7 +12,9 @@
 namespace isthmus::experiment {
 
 Result<std::shared_ptr<Session>> Session::create(std::shared_ptr<Device> device) {
-    ISTHMUS_TRY(device->bind_thread());
+    // Sessions of the transfer library are opened this way too, and leave the thread as it was.
+    Binding binding(*device);
+    ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(stream, device->create_stream());
     return std::shared_ptr<Session>(new Session(std::move(device), std::move(stream)));
 }

@@ -296,8 +296,9 @@ int cuMemHostGetDevicePointer_v2(Address* address, void* host, unsigned) {
     if (fake::memory.is_pageable(host)) return invalid_value;
     return *address = reinterpret_cast<Address>(host), success;
 }
+// Needs no context: MPI libraries ask it whose memory they were given, and which context to enter.
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Address address) {
-    ENTER_CONTEXT();
+    ENTER();
     for (unsigned i = 0; i < count; ++i) {
         const auto [value, bytes] = fake::attribute_of(attributes[i], address);
         std::memcpy(values[i], &value, bytes);

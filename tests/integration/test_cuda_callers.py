@@ -181,3 +181,60 @@ def test_a_thread_of_another_library_keeps_its_device(outcome: Outcome) -> None:
     (first, *then), context = outcome(program, FAKE_CUDA_DEVICES="2")
     assert first == 0
     assert then == [context, context]
+
+
+@pytest.mark.parametrize("of_other", [False, True], ids=["none", "another device's"])
+def test_what_is_current_stays_so_from_open_to_close(compiled: Callable[..., Path], of_other: bool) -> None:
+    program = f"""
+    import ctypes
+    import gc
+    from pathlib import Path
+    import numpy as np
+    import isthmus
+    from tests.c_library import DEVICE, H2D, Library
+
+    driver = ctypes.CDLL("libcuda.so.1")
+    before = ctypes.c_void_p()
+    if {of_other}:
+        assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(before), 1) == 0
+    assert driver.cuCtxSetCurrent(before) == 0
+
+    def check(after):
+        now = ctypes.c_void_p()
+        assert driver.cuCtxGetCurrent(ctypes.byref(now)) == 0
+        assert now.value == before.value, after
+
+    data = np.arange(3 << 20).astype(np.uint8)
+    session = isthmus.Session("cuda:0")
+    check("opening")
+    there = session.to_device(data)
+    check("copying")
+    session.copy_async(np.empty_like(data), there).wait()
+    check("copying without waiting")
+    del there
+    gc.collect()
+    check("freeing")
+    session.close()
+    check("closing")
+
+    c = Library(Path(isthmus.get_library_dir()) / "libisthmus.so.0")
+    session = ctypes.c_void_p()
+    c.must("open", b"cuda:0", None, ctypes.byref(session))
+    check("opening in C")
+    memory = c.allocate(session, data.size)
+    check("allocating in C")
+    c.must("copy", session, memory, data.ctypes.data, data.size, H2D, None)
+    check("copying in C")
+    c.must("free", session, memory)
+    c.must("close", session)
+    check("closing in C")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2"},
+        cwd=Path(__file__).resolve().parents[2],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

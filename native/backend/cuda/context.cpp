@@ -25,7 +25,6 @@ Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& dri
     Context context = nullptr;
     ISTHMUS_TRY(api.call(api.cuDevicePrimaryCtxRetain, &context, device));
     std::shared_ptr<PrimaryContext> primary(new PrimaryContext(driver, device, context));
-    ISTHMUS_TRY(primary->make_current());
     auto reaches = primary->attribute(attribute_pageable_memory_access);  // Old drivers do not know it.
     primary->reaches_pageable_ = reaches.ok() && reaches.value() != 0;
     return primary;
