@@ -21,17 +21,27 @@ _NAMES = {
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """A fake library under its real name, without the functions that are named; each is compiled once."""
+    """A fake library under its real name, without the functions that are named; each source is compiled once."""
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("needs g++ to build the fake drivers")
 
     @functools.cache
+    def compiled_object(source: str) -> Path:
+        found = tmp_path_factory.mktemp("fake") / "fake.o"
+        options = ["-std=c++20", "-O1", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
+        subprocess.run([compiler, *options, "-c", _HERE / source, "-o", found], check=True)
+        return found
+
+    @functools.cache
     def compiled(source: str, *omitted: str) -> Path:
         library = tmp_path_factory.mktemp("fake") / _NAMES[source]
-        options = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
-        options += [f"-DOMIT_{name}" for name in omitted]
-        subprocess.run([compiler, *options, _HERE / source, "-o", library], check=True)
+        options = ["-shared"]
+        if omitted:
+            hidden = library.with_suffix(".map")
+            hidden.write_text("{ global: *; local: " + " ".join(f"{name};" for name in omitted) + " };\n")
+            options.append(f"-Wl,--version-script={hidden}")
+        subprocess.run([compiler, *options, compiled_object(source), "-o", library], check=True)
         return library
 
     return compiled

@@ -4,8 +4,8 @@
 // ended. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the bytes of all devices together,
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
-// names how many allocations were not given back, of how many. A function named in OMIT_<function> is not there at all,
-// as in a driver that is too old for it. With FAKE_CUDA_NULL_STREAMS every stream is the null stream.
+// names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream is the null
+// stream. A driver that is too old for a function is linked without it (conftest.py).
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -189,11 +189,9 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
                                                          : 1,
            success;
 }
-#ifndef OMIT_cuDeviceGetUuid
 int cuDeviceGetUuid(char* uuid, int) {
     return std::memset(uuid, 7, 16), success;
 }
-#endif
 int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
     return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%X:00.0", 0xAF + device), success;
 }
@@ -265,12 +263,10 @@ int cuMemPoolTrimTo(void*, std::size_t) {
     ENTER_CONTEXT();
     return success;
 }
-#ifndef OMIT_cuMemAllocFromPoolAsync
 int cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, void*, void*) {
     ENTER_CONTEXT();
     return take(address, bytes, Kind::device);
 }
-#endif
 int cuMemFreeAsync(Address address, void*) {
     ENTER_CONTEXT();
     return give(reinterpret_cast<void*>(address));
@@ -325,20 +321,16 @@ int cuMemcpy3DAsync_v2(const fake::Copy3d* copy, void* stream) {
     return enqueue_work(
         stream, [copy = *copy] { fake::copy_rows(copy, copy.depth, copy.source_height, copy.height_of_slices); });
 }
-#ifndef OMIT_cuMemcpyBatchAsync
 int cuMemcpyBatchAsync(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
                        std::size_t, std::size_t* failed, void* stream) {
     ENTER_CONTEXT();
     return copy_batch(to, from, sizes, count, failed, stream);
 }
-#endif
-#ifndef OMIT_cuMemcpyBatchAsync_v2
 int cuMemcpyBatchAsync_v2(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
                           std::size_t, void* stream) {
     ENTER_CONTEXT();
     return copy_batch(to, from, sizes, count, nullptr, stream);
 }
-#endif
 int cuStreamBeginCapture_v2(void*, int) {
     ENTER_CONTEXT();
     return capture = new Recorded, success;
@@ -348,13 +340,11 @@ int cuStreamEndCapture(void*, void** graph) {
     fake::ledger.add();
     return *graph = std::exchange(capture, nullptr), success;
 }
-#ifndef OMIT_cuGraphInstantiateWithFlags
 int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
     ENTER_CONTEXT();
     fake::ledger.add();
     return *executable = new Recorded(*static_cast<Recorded*>(graph)), success;
 }
-#endif
 int cuGraphLaunch(void* executable, void* stream) {
     ENTER_CONTEXT();
     return enqueue_work(stream, [commands = *static_cast<Recorded*>(executable)] {
@@ -369,13 +359,11 @@ int cuGraphDestroy(void* graph) {
 int cuGraphExecDestroy(void* executable) {
     return cuGraphDestroy(executable);
 }
-#ifndef OMIT_cuMemcpyPeerAsync
 // Refuses what a real one needs no function for.
 int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void* stream) {
     if (to_context == from_context) return invalid_value;
     return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
-#endif
 int cuDeviceCanAccessPeer(int* can, int, int) {
     return *can = 1, success;
 }
@@ -387,18 +375,14 @@ int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* st
     ENTER_CONTEXT();
     return enqueue_work(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
-#ifndef OMIT_cuMemPrefetchAsync
 int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
     ENTER_CONTEXT();
     return success;
 }
-#endif
-#ifndef OMIT_cuMemAdvise
 int cuMemAdvise(Address, std::size_t, int advice, int) {
     ENTER_CONTEXT();
     return advice >= 1 && advice <= 6 ? success : invalid_value;
 }
-#endif
 int cuStreamCreate(void** stream, unsigned) {
     ENTER_CONTEXT();
     return create_stream(stream);
@@ -434,7 +418,6 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     ENTER_CONTEXT();
     return enqueue(stream, [moment = static_cast<fake::Event*>(event)->moment] { return moment->passed; });
 }
-#ifndef OMIT_cuStreamWaitValue32_v2
 int cuStreamWaitValue32_v2(void* stream, Address address, std::uint32_t value, unsigned flags) {
     ENTER_CONTEXT();
     if (flags != 0) return invalid_value;
@@ -442,7 +425,6 @@ int cuStreamWaitValue32_v2(void* stream, Address address, std::uint32_t value, u
         return static_cast<std::int32_t>(std::atomic_ref(*word).load() - value) >= 0;
     });
 }
-#endif
 int cuStreamWriteValue32_v2(void* stream, Address address, std::uint32_t value, unsigned) {
     ENTER_CONTEXT();
     return enqueue_work(
@@ -490,7 +472,6 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
     ENTER_CONTEXT();
     return *function = new std::string(name), success;
 }
-#ifndef OMIT_cuLaunchKernel
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
                    void** arguments, void**) {
     ENTER_CONTEXT();
@@ -498,6 +479,5 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsig
     if (!fake::is_aligned(name, arguments)) return misaligned_address;
     return enqueue(stream, fake::kernel_call(name, arguments));
 }
-#endif
 
 }  // extern "C"

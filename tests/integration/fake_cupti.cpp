@@ -2,8 +2,8 @@
 //
 // FAKE_CUPTI_RECORDS names the file: a line of numbers (activity kind, counter kind, value, address, flags) for each
 // record. Every flush delivers the next line, so that reports come late. FAKE_CUPTI_LOST records are lost with the
-// first. FAKE_CUPTI_ENABLE is the code that cuptiActivityEnable returns. A function named in OMIT_<function> is not
-// there. FAKE_CUPTI_LOG names a file for what was enabled and disabled.
+// first. FAKE_CUPTI_ENABLE is the code that cuptiActivityEnable returns.
+// FAKE_CUPTI_LOG names a file for what was enabled and disabled.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -39,11 +39,9 @@ int cuptiGetResultString(int code, const char** text) {
 int cuptiActivityRegisterCallbacks(decltype(request) requested, decltype(complete) completed) {
     return request = requested, complete = completed, 0;
 }
-#ifndef OMIT_cuptiActivityConfigureUnifiedMemoryCounter
 int cuptiActivityConfigureUnifiedMemoryCounter(void*, std::uint32_t count) {
     return count == 4 ? 0 : 1;
 }
-#endif
 int cuptiActivityEnable(int kind) {
     if (const char* code = std::getenv("FAKE_CUPTI_ENABLE")) return std::atoi(code);
     if (const char* path = std::getenv("FAKE_CUPTI_RECORDS")) records.open(path);
