@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/allocation.hpp"
 
@@ -23,7 +24,7 @@ namespace {
 nb::dict run(AllocationCase& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     AllocationSamples samples;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         samples = unwrap(self.run(warmups, {least, most, seconds}));
     }
     nb::dict dict;
@@ -47,8 +48,7 @@ void bind_allocation(nb::module_& module) {
         [](const std::shared_ptr<Session>& device, const std::string& kind, std::size_t bytes, bool beside) {
             return unwrap(AllocationCase::create(device, kind_of(kind), bytes, beside));
         },
-        nb::arg("device"), nb::arg("kind"), nb::arg("bytes"), nb::arg("beside") = false,
-        nb::call_guard<nb::gil_scoped_release>());
+        nb::arg("device"), nb::arg("kind"), nb::arg("bytes"), nb::arg("beside") = false, ReleaseGil());
 }
 
 }  // namespace isthmus::bindings

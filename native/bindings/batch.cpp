@@ -9,6 +9,7 @@
 
 #include "bindings/device_array.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/released.hpp"
 
 namespace nb = nanobind;
@@ -138,7 +139,7 @@ void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, 
     if (batch.pieces.empty()) return;
     Outcome outcome;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         const StreamHandle ordered = unwrap(joined(*batch.session, asked, batch.ready));
         outcome = batch.session->copy_batch(batch.pieces, batch.sides(), ordered);
     }
@@ -156,7 +157,7 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
     const Sides sides = batch->sides();
     std::vector<std::shared_ptr<DeviceMemory>> memories = batch->destination.memories;
     memories.insert(memories.end(), batch->source.memories.begin(), batch->source.memories.end());
-    const nb::gil_scoped_release release;
+    const GilReleased release;
     const StreamHandle ordered = unwrap(joined(*chosen, asked, batch->ready));
     Future future{unwrap(chosen->copy_batch_async(pieces, sides, ordered, keep_until_released(std::move(batch)))),
                   bytes};
@@ -168,7 +169,7 @@ nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle s
     const Batch batch(destinations, sources, std::nullopt, session);
     if (batch.pieces.empty()) raise({Code::invalid_argument, "a batch without bytes needs no explanation"});
     Result<Explanation> explained = [&] {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         return batch.session->explain_batch(batch.pieces, batch.sides());
     }();
     return dict_of(unwrap(std::move(explained)));

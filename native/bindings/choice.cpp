@@ -7,6 +7,7 @@
 #include "bindings/batch.hpp"
 #include "bindings/device_array.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 
 namespace nb = nanobind;
 
@@ -28,10 +29,10 @@ std::shared_ptr<Session> session_in(nb::handle object) {
 
 std::shared_ptr<Session> default_session(const Operand& operand) {
     const nb::object opener = nb::module_::import_("isthmus.transfer.sessions").attr("session_of");
-    if (operand.backend().empty()) return session_in(opener("host", 0));
+    if (operand.backend().empty()) return session_in(or_sleep([&] { return opener("host", 0); }));
     // The interface of CUDA's arrays does not say which device's they are.
     const int index = operand.device() < 0 ? unwrap(cuda::device_of(operand.address())) : operand.device();
-    return session_in(opener(std::string(operand.backend()), index));
+    return session_in(or_sleep([&] { return opener(std::string(operand.backend()), index); }));
 }
 
 // Another backend would take its memory for something else.

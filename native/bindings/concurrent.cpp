@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/concurrent.hpp"
 
@@ -42,7 +43,7 @@ nb::dict run(ConcurrentTransfer& self, std::size_t warmups, std::size_t least, s
              double limit_seconds) {
     ConcurrentSamples samples;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         samples = unwrap(self.run(warmups, {least, most, seconds}, limit_seconds));
     }
     nb::dict dict;
@@ -60,7 +61,6 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(ConcurrentTransfer& 
 }  // namespace
 
 void bind_concurrent(nb::module_& module) {
-    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<ConcurrentTransfer>(module, "ConcurrentTransfer")
         .def(
             "poison", [](ConcurrentTransfer& self) { check(self.poison()); }, ReleaseGil())

@@ -9,6 +9,7 @@
 #include "bindings/batch.hpp"
 #include "bindings/device_array.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/operand.hpp"
 #include "bindings/released.hpp"
@@ -55,7 +56,7 @@ void copy(nb::handle destination, nb::handle source, nb::handle stream, nb::hand
     if (pair.source.bytes() == 0) return;
     Outcome outcome;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         const StreamHandle ordered = unwrap(stream_for(*chosen, asked, pair));
         outcome = pair.is_plain() ? chosen->copy_bytes(pair.piece(), pair.sides(), ordered)
                                   : chosen->copy(pair.destination.view(), pair.source.view(), ordered);
@@ -73,7 +74,7 @@ Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, 
     const std::array memories{pair->destination.memory(), pair->source.memory()};
     const ArrayView to = pair->destination.view();
     const ArrayView from = pair->source.view();
-    const nb::gil_scoped_release release;
+    const GilReleased release;
     const StreamHandle ordered = unwrap(stream_for(*chosen, asked, *pair));
     Future future{unwrap(chosen->copy_async(to, from, ordered, keep_until_released(std::move(pair)))), bytes};
     for (const auto& memory : memories) {
@@ -86,7 +87,7 @@ nb::dict explain(nb::handle destination, nb::handle source, nb::handle session) 
     const Pair pair(destination, source, std::nullopt);
     const std::shared_ptr<Session> chosen = session_for(session, pair.destination, pair.source);
     Result<Explanation> explained = [&] {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         return chosen->explain(pair.destination.view(), pair.source.view());
     }();
     return dict_of(unwrap(std::move(explained)));

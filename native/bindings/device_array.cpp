@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/operand.hpp"
 #include "bindings/session.hpp"
@@ -71,7 +72,7 @@ dlpack::Device dlpack_device(const DeviceArray& array) {
 // Makes what the consumer's stream is given from now on begin after the copies that are under way. Without a stream the
 // consumer cannot wait, so this does.
 void settle(const DeviceArray& array, std::optional<std::uintptr_t> stream) {
-    const nb::gil_scoped_release release;
+    const GilReleased release;
     for (const std::shared_ptr<Transfer>& transfer : array.memory->pending()) {
         if (transfer->done()) continue;
         if (!stream || !transfer->hold(*stream).ok()) static_cast<void>(transfer->wait());
@@ -142,7 +143,7 @@ void create(DeviceArray* self, const SessionHandle& session, std::vector<std::in
     const bool is_empty = std::ranges::find(shape, 0) != shape.end();
     std::shared_ptr<DeviceMemory> memory;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         memory = unwrap(DeviceMemory::allocate(session.session, is_empty ? 1 : bytes));
     }
     new (self) DeviceArray{std::move(memory), type, std::move(dtype), std::move(shape), std::move(strides), 0};

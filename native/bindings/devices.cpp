@@ -12,6 +12,7 @@
 #include "backend/opencl/opencl_device.hpp"
 #include "base/numa.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/transfer.hpp"
 
@@ -22,8 +23,6 @@ namespace isthmus::bindings {
 using namespace experiment;
 
 namespace {
-
-using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
 nb::dict dict_of(const DeviceInfo& info) {
     nb::dict dict;
@@ -61,7 +60,7 @@ nb::dict dict_of(const BackendListing& listing) {
 nb::list list_devices(const std::vector<std::string>& opencl_drivers) {
     std::vector<BackendListing> listings;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         listings = {cuda::list_devices(), opencl::list_devices(opencl_drivers), host::list_devices()};
     }
     nb::list result;
@@ -228,7 +227,7 @@ void bind_devices(nb::module_& module) {
                 const Region region = unwrap(self.region(offset, bytes));
                 std::vector<std::byte> data(bytes);
                 {
-                    const nb::gil_scoped_release release;
+                    const GilReleased release;
                     check(self.read(region, data.data()));
                 }
                 return nb::bytes(data.data(), data.size());

@@ -1,5 +1,6 @@
 // The one place where a failed status becomes a Python exception.
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -30,7 +31,7 @@ void raise(const Status& status) {
 }
 
 void raise(const char* class_name, const std::string& message) {
-    const nb::gil_scoped_acquire gil;
+    const GilHeld gil;
     const nb::object type = nb::module_::import_("isthmus.errors").attr(class_name);
     PyErr_SetString(type.ptr(), message.c_str());
     throw nb::python_error();

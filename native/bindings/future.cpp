@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/operand.hpp"
 #include "bindings/released.hpp"
@@ -19,7 +20,7 @@ using Seconds = std::chrono::duration<double>;
 using SteadyClock = std::chrono::steady_clock;
 
 bool is_done(const Future& self) {
-    const nb::gil_scoped_release release;
+    const GilReleased release;
     return self.transfer == nullptr || self.transfer->done();
 }
 
@@ -31,7 +32,7 @@ bool wait_until_done(const Future& self, std::optional<double> timeout) {
     const auto began = SteadyClock::now();
     while (true) {
         {
-            const nb::gil_scoped_release release;
+            const GilReleased release;
             const auto slice_began = SteadyClock::now();
             while (true) {
                 if (self.transfer == nullptr || self.transfer->done()) return true;
@@ -82,7 +83,7 @@ void bind_future(nb::module_& module) {
             "wait_on",
             [](const Future& self, nb::handle stream) {
                 const std::uintptr_t handle = stream_of(stream).value_or(0);
-                const nb::gil_scoped_release release;
+                const GilReleased release;
                 if (self.transfer != nullptr) check(self.transfer->hold(handle));
             },
             nb::arg("stream").none())

@@ -7,14 +7,13 @@
 #include "backend/cuda/context.hpp"
 #include "backend/cuda/migration_counter.hpp"
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
 namespace {
-
-using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
 std::chrono::nanoseconds nanoseconds(double seconds) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
@@ -23,7 +22,7 @@ std::chrono::nanoseconds nanoseconds(double seconds) {
 nb::tuple collect(cuda::MigrationCounter& self, double quiet_seconds, double most_seconds) {
     cuda::MigrationReports found;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         found = unwrap(self.collect(nanoseconds(quiet_seconds), nanoseconds(most_seconds)));
     }
     nb::list reports;

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/operand.hpp"
 
 namespace nb = nanobind;
@@ -11,7 +12,7 @@ namespace {
 
 // The attribute, or nothing where there is none; properties may say so by more than one exception.
 nb::object attribute(nb::handle object, const char* name, std::string* refusal = nullptr) {
-    PyObject* const found = PyObject_GetAttrString(object.ptr(), name);
+    PyObject* const found = or_sleep([&] { return PyObject_GetAttrString(object.ptr(), name); });
     if (found != nullptr) return nb::steal(found);
     const nb::python_error error;
     if (error.matches(PyExc_AttributeError)) return {};
@@ -30,11 +31,11 @@ nb::object export_capsule(nb::handle producer, const nb::dict& arguments) {
     nb::dict all = nb::cast<nb::dict>(arguments.attr("copy")());
     all["max_version"] = nb::make_tuple(1, 0);
     try {
-        return producer(**all);
+        return or_sleep([&] { return producer(**all); });
     } catch (nb::python_error& error) {
         if (!error.matches(PyExc_TypeError)) throw;
     }
-    return producer(**arguments);
+    return or_sleep([&] { return producer(**arguments); });
 }
 
 std::int64_t whole(nb::handle value) {
@@ -58,7 +59,7 @@ bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::
                "the destination is an array of JAX, which nothing may change; copy into another library's array, or "
                "make a new one with jax.device_put or jax.dlpack.from_dlpack"});
     }
-    const nb::object device = where();
+    const nb::object device = or_sleep([&] { return where(); });
     const auto kind = static_cast<std::int32_t>(whole(device[0]));
     const bool is_cuda = kind == dlpack::cuda || kind == dlpack::cuda_managed;
     nb::dict arguments;

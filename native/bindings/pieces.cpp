@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/piece_transfer.hpp"
 #include "transfer/method_names.hpp"
@@ -61,7 +62,7 @@ std::unique_ptr<PieceTransfer> create(const std::string& method, const PySide& d
     PieceSide from = side_of(source);
     const auto& [width, rows, slices] = extent;
     const Packing packing{threads, chunk_bytes, stores_of(stores)};
-    const nb::gil_scoped_release release;
+    const GilReleased release;
     return unwrap(PieceTransfer::create(method_of(method), std::move(to), std::move(from), {width, rows, slices},
                                         reference, staging, packing, from_caches));
 }
@@ -78,7 +79,6 @@ std::tuple<std::size_t, std::size_t, std::size_t> verify(PieceTransfer& self) {
 }  // namespace
 
 void bind_pieces(nb::module_& module) {
-    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Staging>(module, "Staging").def_prop_ro("threads", &Staging::threads);
     module.def(
         "create_staging",

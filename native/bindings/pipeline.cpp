@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/pipeline.hpp"
 
@@ -63,7 +64,6 @@ std::vector<std::tuple<std::string, std::size_t, double, double>> trace(Pipeline
 }  // namespace
 
 void bind_pipeline(nb::module_& module) {
-    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Pipeline>(module, "Pipeline")
         .def(
             "poison", [](Pipeline& self) { check(self.poison()); }, ReleaseGil())

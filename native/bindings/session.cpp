@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/released.hpp"
 #include "experiment/buffer.hpp"
@@ -19,8 +20,6 @@ namespace nb = nanobind;
 
 namespace isthmus::bindings {
 namespace {
-
-using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
 // The sessions of the process, to be closed when it ends.
 class Opened {
@@ -62,7 +61,7 @@ void open(SessionHandle* self, const std::shared_ptr<experiment::Session>& devic
 void close_sessions() {
     Status failure;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         for (const std::shared_ptr<Session>& session : Opened::get().take()) {
             Status status = session->close();
             if (failure.ok()) failure = std::move(status);
@@ -81,6 +80,7 @@ std::string device_name(const SessionHandle& self) {
 
 void bind_sessions(nb::module_& module) {
     module.def("close_sessions", &close_sessions);
+    module.def("tolerate_leaks", [] { nb::set_leak_warnings(false); });
     module.def("forget_sessions", [] { static_cast<void>(Opened::get().take()); });
     nb::class_<SessionHandle> session(module, "Session");
     bind_session_copies(session);
@@ -98,7 +98,7 @@ void bind_sessions(nb::module_& module) {
         .def("close", [](SessionHandle& self) {
             Status status;
             {
-                const nb::gil_scoped_release release;
+                const GilReleased release;
                 status = self.session->close();
             }
             end_kept();

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/stream.hpp"
 
@@ -11,8 +12,6 @@ namespace nb = nanobind;
 
 namespace isthmus::bindings {
 namespace {
-
-using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
 // Bytes from the start of the first of `count` units, a stride apart, to the end of the last. Raises UsageError.
 std::size_t span_of(std::size_t count, std::size_t stride, std::size_t unit) {

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/stream.hpp"
 
@@ -15,8 +16,6 @@ namespace nb = nanobind;
 
 namespace isthmus::bindings {
 namespace {
-
-using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
 // As PyStream.
 struct PyEvent {

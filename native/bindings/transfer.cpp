@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/transfer.hpp"
 
@@ -46,7 +47,7 @@ std::unique_ptr<Transfer> create(const std::string& method, const nb::list& lane
 nb::dict run(Transfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     Samples samples;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         samples = unwrap(self.run(warmups, {least, most, seconds}));
     }
     nb::dict dict;
@@ -66,7 +67,6 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(Transfer& self) {
 }  // namespace
 
 void bind_transfer(nb::module_& module) {
-    using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
     nb::class_<Transfer>(module, "Transfer")
         .def(
             "poison", [](Transfer& self) { check(self.poison()); }, ReleaseGil())
@@ -79,7 +79,7 @@ void bind_transfer(nb::module_& module) {
         [](Buffer& memory, Buffer& device) {
             LinkReading link;
             {
-                const nb::gil_scoped_release release;
+                const GilReleased release;
                 check(memory.session().device().bind_thread());
                 link = unwrap(read_link_under_load(memory, device));
             }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/trip.hpp"
 
@@ -48,7 +49,7 @@ Work work_of(const std::string& name) {
 nb::dict run(Trip& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     TripSamples samples;
     {
-        const nb::gil_scoped_release release;
+        const GilReleased release;
         samples = unwrap(self.run(warmups, {least, most, seconds}));
     }
     nb::dict totals;
@@ -73,7 +74,7 @@ void bind_trip(nb::module_& module) {
             return unwrap(Trip::create({way_of(way), work_of(work), in_place, bytes}, source, device));
         },
         nb::arg("way"), nb::arg("work"), nb::arg("in_place"), nb::arg("bytes"), nb::arg("source"), nb::arg("device"),
-        nb::call_guard<nb::gil_scoped_release>());
+        ReleaseGil());
 }
 
 }  // namespace isthmus::bindings

@@ -522,6 +522,9 @@ class Session:
 def close_sessions() -> None:
     """Wait for the copies of all sessions, and close these. Raises the first failure of a copy nobody waited for."""
 
+def tolerate_leaks() -> None:
+    """Say nothing of objects that are there when the interpreter has ended."""
+
 def forget_sessions() -> None:
     """In the child of a fork: leave the sessions of the parent to it."""
 

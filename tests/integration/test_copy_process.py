@@ -56,6 +56,45 @@ print(future.done())
     assert found == "False\n"
 
 
+_DAEMONS = """
+import threading, time
+import numpy as np
+import isthmus
+
+class Shared:
+    # Its protocol runs Python code under the copy.
+    def __dlpack_device__(self):
+        return array.__dlpack_device__()
+    def __dlpack__(self, **options):
+        return sum(range(100)) and array.__dlpack__()
+
+array = np.ones({elements})
+device = isthmus.to_device(array, "host")
+
+def work():
+    while True:
+        try:
+            {copy}
+        except ValueError:
+            pass  # The sessions are closed.
+
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("elements", [16, 1 << 22])
+@pytest.mark.parametrize(
+    "copy",
+    ["isthmus.copy_async(device, array).wait()", "isthmus.copy(device, Shared())", "isthmus.to_host(device)",
+     "isthmus.copy_batch([device], [array])"],
+)  # fmt: skip
+def test_an_exit_does_not_mind_daemon_threads_that_copy(elements: int, copy: str) -> None:
+    for _ in range(3):
+        run(_DAEMONS.format(elements=elements, copy=copy))
+
+
 _FORK = """
 import os, sys
 import isthmus

@@ -166,6 +166,14 @@ def _read_table(path: Path) -> str:
         raise UsageError(f"the table {path} cannot be read: {error}; {advice}") from None
 
 
+def _close() -> None:
+    """At exit: copies that are under way end while all that they need is still there."""
+    if threading.active_count() > 1:
+        # Daemon threads never return, nor give back what they hold.
+        _native.tolerate_leaks()
+    _native.close_sessions()
+
+
 def _forget() -> None:
     """In the child of a fork: sessions of the parent work no more, and are not waited for."""
     global _lock  # noqa: PLW0603 - the parent may have held it
@@ -174,6 +182,5 @@ def _forget() -> None:
     _native.forget_sessions()
 
 
-# Copies that are under way end while all that they need is still there.
-atexit.register(_native.close_sessions)
+atexit.register(_close)
 os.register_at_fork(after_in_child=_forget)
