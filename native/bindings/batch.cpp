@@ -35,6 +35,7 @@ struct BatchSide {
     std::vector<std::shared_ptr<DeviceMemory>> memories;  // each once
     std::string_view backend;
     std::optional<Side> side;
+    int device = -1;  // of those that say so
 
     BatchSide(nb::handle pieces, const char* role) : arrays(tuple_of(pieces, role)) {}
     std::size_t count() const { return nb::len(arrays); }
@@ -52,6 +53,16 @@ struct BatchSide {
             raise({Code::invalid_argument, "piece " + std::to_string(index) + ": its " + role + " (" + operand.text() +
                                                ") is not on the same side as that of piece 0; all "
                                                "pieces of a batch go one way: make a batch of each"});
+        }
+        if (operand.side() == Side::device && operand.device() >= 0) {
+            if (device < 0) device = operand.device();
+            if (operand.device() != device) {
+                raise({Code::invalid_argument, "piece " + std::to_string(index) + ": its " + role + " (" +
+                                                   operand.text() + ") is on " + std::string(backend) + ":" +
+                                                   std::to_string(operand.device()) + ", that of others on " +
+                                                   std::string(backend) + ":" + std::to_string(device) +
+                                                   "; a session copies for one device: make a batch of each"});
+            }
         }
         if (operand.side() != side) side.reset();
         if (operand.memory() && std::ranges::find(memories, operand.memory()) == memories.end()) {

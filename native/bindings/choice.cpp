@@ -35,10 +35,13 @@ std::shared_ptr<Session> default_session(const Operand& operand) {
     return session_in(or_sleep([&] { return opener(std::string(operand.backend()), index); }));
 }
 
-// Another backend would take its memory for something else.
-void check_backend(Session& session, const Operand& operand, const char* role) {
+// Another backend would take its memory for something else, and kernels of another device need not reach it.
+void check_device(Session& session, const Operand& operand, const char* role) {
     const DeviceInfo& info = session.device().info();
-    if (operand.backend().empty() || operand.backend() == info.backend) return;
+    if (operand.backend().empty()) return;
+    // Managed memory is every device's.
+    const bool elsewhere = operand.side() == Side::device && operand.device() >= 0 && operand.device() != info.index;
+    if (operand.backend() == info.backend && !elsewhere) return;
     raise({Code::invalid_argument, "the " + std::string(role) + " is memory of " +
                                        name_of(operand.backend(), operand.device()) + ", the session copies for " +
                                        name_of(info.backend, info.index) +
@@ -58,8 +61,8 @@ std::shared_ptr<Session> session_for(nb::handle session, const Operand& destinat
     } else {
         chosen = default_session(destination.backend().empty() ? source : destination);
     }
-    check_backend(*chosen, destination, "destination");
-    check_backend(*chosen, source, "source");
+    check_device(*chosen, destination, "destination");
+    check_device(*chosen, source, "source");
     return chosen;
 }
 

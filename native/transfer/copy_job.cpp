@@ -27,6 +27,10 @@ Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array,
     return Borrowed{std::move(memory), lowest + lie.offset};
 }
 
+End end_of(const ArrayView& array, const ArrayPieces::Lie& lie) {
+    return {array.address + array.offset_bytes + static_cast<std::size_t>(lie.first_bytes), array.side, lie.span_bytes};
+}
+
 Layout layout_of(const Borrowed& borrowed, const ArrayPieces::Lie& lie, std::span<const std::uint64_t> offsets) {
     return {borrowed.memory.get(), borrowed.offset, lie.pitch_bytes, lie.slice_pitch_bytes, offsets};
 }
@@ -51,7 +55,7 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destina
     ISTHMUS_TRY_ASSIGN(pieces, ArrayPieces::of(destination, source));
     if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();
     ISTHMUS_TRY_ASSIGN(ends,
-                       ends_of(device, {destination.address, destination.side}, {source.address, source.side}, true));
+                       ends_of(device, end_of(destination, pieces.destination), end_of(source, pieces.source), true));
     ISTHMUS_TRY_ASSIGN(to, borrow(device, ends.destination, destination, pieces.destination));
     ISTHMUS_TRY_ASSIGN(from, borrow(device, ends.source, source, pieces.source));
     auto job = std::make_shared<CopyJob>();
@@ -95,7 +99,8 @@ bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t sour
     for (std::size_t i = 0; i < pieces; ++i) {
         const std::uintptr_t begin = begin_of(job.source, source, i);
         // The first one of the destination that does not end before this one of the source begins.
-        const auto found = std::upper_bound(begins.begin(), begins.end(), begin - std::min(begin, extent.width_bytes));
+        const std::uintptr_t lowest = begin < extent.width_bytes ? 0 : begin - extent.width_bytes + 1;
+        const auto found = std::lower_bound(begins.begin(), begins.end(), lowest);
         if (found != begins.end() && *found < begin + extent.width_bytes) return true;
     }
     return false;

@@ -12,46 +12,82 @@
 namespace isthmus {
 namespace {
 
-std::string place(const char* name, std::uintptr_t address) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "the %s at 0x%llx", name, static_cast<unsigned long long>(address));
+std::string hex(std::uintptr_t address) {
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
     return text.data();
 }
 
+Status invalid(const std::string& name, const End& end, const std::string& what) {
+    return {Code::invalid_argument, "the " + name + " at " + hex(end.address) + " " + what};
+}
+
+struct Found {
+    MemoryKind kind = MemoryKind::pageable;
+    bool partly_locked = false;
+};
+
+// Memory of the host: pageable, or page-locked if it is one block that holds all of it.
+Result<Found> found_on_host(Device& device, const KnownMemory& known, const End& end, const char* name) {
+    const bool is_pinned = known.kind == MemoryKind::pinned;
+    if (known.begin < known.end && end.address >= known.begin) {
+        const bool holds = end.bytes <= known.end - end.address;
+        return holds ? Found{known.kind, false} : Found{MemoryKind::pageable, is_pinned};
+    }
+    if (end.bytes <= 1) return Found{known.kind, false};
+    // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.
+    ISTHMUS_TRY_ASSIGN(last, device.identify(end.address + (end.bytes - 1)));
+    if (last.kind == MemoryKind::device) {
+        return invalid(name, end,
+                       "is host memory, and " + std::to_string(end.bytes) +
+                           " bytes from there reach into memory of the device; copy no more than there is");
+    }
+    if (last.kind == known.kind) return Found{known.kind, false};
+    return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
+}
+
 // Pageable, pinned, managed or device.
-Result<MemoryKind> kind_of(Device& device, const End& end, const char* name, bool kinds) {
-    if (end.side == Side::device) return MemoryKind::device;
-    if (end.side == Side::host && !kinds) return MemoryKind::pageable;
+Result<Found> find(Device& device, const End& end, const char* name, bool kinds) {
+    const bool said_device = end.side == Side::device;
+    if (said_device && (!kinds || !has_addresses(device))) return Found{MemoryKind::device, false};
+    if (end.side == Side::host && !kinds) return Found{};
     ISTHMUS_TRY_ASSIGN(known, device.identify(end.address));
-    if (known.kind != MemoryKind::device) return known.kind;
-    if (end.side == Side::host) {
-        return Status(Code::invalid_argument, place(name, end.address) + " was said to be on the host, but is on " +
-                                                  device.info().backend + ":" + std::to_string(known.device));
+    if (known.kind == MemoryKind::device) {
+        const std::string owner =
+            device.info().backend == "host" ? "host" : device.info().backend + ":" + std::to_string(known.device);
+        if (end.side == Side::host) return invalid(name, end, "was said to be on the host, but is on " + owner);
+        if (known.device != device.info().index) {
+            return invalid(name, end,
+                           "is on " + owner + ", and the session is of " + name_of(device) +
+                               "; copy it in a session of its own device, or move it first");
+        }
     }
-    if (known.device != device.info().index) {
-        return Status(Code::invalid_argument, place(name, end.address) + " is on " + device.info().backend + ":" +
-                                                  std::to_string(known.device) + ", and the session is of " +
-                                                  name_of(device) +
-                                                  "; copy it in a session of its own device, or move it first");
+    if (known.kind == MemoryKind::device || known.kind == MemoryKind::managed) {
+        ISTHMUS_TRY(check_span(device, known, end, name));
+        return Found{said_device ? MemoryKind::device : known.kind, false};
     }
-    return MemoryKind::device;
+    if (!said_device) return found_on_host(device, known, end, name);
+    // Mapped memory may be given by the address that the device has it at. A kernel that is given what the device does
+    // not reach ends all use of the device for the whole process.
+    if (known.kind == MemoryKind::pageable && !device.kernels_reach(MemoryKind::pageable)) {
+        return invalid(name, end,
+                       "was said to be on " + name_of(device) +
+                           ", but the driver knows no memory there: it was freed, or is the host's");
+    }
+    return Found{MemoryKind::device, false};
 }
 
-// Whether the process can read there. The kernel answers without a signal; where it must not be asked, it is believed.
-bool is_readable(std::uintptr_t address) {
-    std::byte byte{};
-    const iovec here{&byte, 1};
-    const iovec there{reinterpret_cast<void*>(address), 1};  // NOLINT(performance-no-int-to-ptr)
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
-}
-
-// Of a side that counts as the host's since no driver knows it, before the host touches it.
-Status check_readable(const End& end, MemoryKind kind, const char* name) {
-    if (end.side || !is_pageable(kind) || is_readable(end.address)) return {};
-    return {Code::invalid_argument,
-            place(name, end.address) +
-                " is neither memory of the device nor of this process: it was freed, or belongs to "
-                "a library that the driver does not know"};
+// Whether the process can read the first byte and the last. The kernel answers without a signal; where it must not be
+// asked, it is believed.
+bool is_readable(const End& end) {
+    std::array<std::byte, 2> bytes{};
+    const iovec here{bytes.data(), bytes.size()};
+    const auto at = [](std::uintptr_t address) {
+        return iovec{reinterpret_cast<void*>(address), 1};  // NOLINT(performance-no-int-to-ptr)
+    };
+    const std::array there{at(end.address), at(end.address + (end.bytes - 1))};
+    const ssize_t read = process_vm_readv(getpid(), &here, 1, there.data(), there.size(), 0);
+    return read == static_cast<ssize_t>(bytes.size()) || (read < 0 && errno != EFAULT);
 }
 
 }  // namespace
@@ -61,7 +97,32 @@ bool has_addresses(const Device& device) {
 }
 
 std::string name_of(const Device& device) {
-    return device.info().backend + ":" + std::to_string(device.info().index);
+    const DeviceInfo& info = device.info();
+    return info.backend == "host" ? info.backend : info.backend + ":" + std::to_string(info.index);
+}
+
+Status check_span(Device& device, const KnownMemory& known, const End& end, const std::string& name) {
+    // Where the driver cannot say, it is believed.
+    if (known.begin >= known.end || end.address < known.begin) return {};
+    std::uintptr_t reached = known.end;
+    while (end.bytes > reached - end.address) {
+        ISTHMUS_TRY_ASSIGN(next, device.identify(reached));
+        if (next.kind != known.kind || next.device != known.device || next.begin != reached || next.end <= reached) {
+            return invalid(name, end,
+                           "is within memory that begins at " + hex(known.begin) + " and ends at " + hex(reached) +
+                               ", of which " + std::to_string(reached - end.address) + " bytes are left, not " +
+                               std::to_string(end.bytes) + "; copy no more than there is");
+        }
+        reached = next.end;
+    }
+    return {};
+}
+
+Status check_readable(const End& end, const std::string& name) {
+    if (is_readable(end)) return {};
+    return invalid(name, end,
+                   "is neither memory of the device nor of this process, or not all " + std::to_string(end.bytes) +
+                       " bytes of it: it was freed, is shorter, or belongs to a library that the driver does not know");
 }
 
 Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds) {
@@ -69,8 +130,12 @@ Result<Ends> ends_of(Device& device, const End& destination, const End& source, 
         return Status(Code::invalid_argument,
                       "buffers of OpenCL have no addresses: say which side of the copy is on the device");
     }
-    ISTHMUS_TRY_ASSIGN(to, kind_of(device, destination, "destination", kinds));
-    ISTHMUS_TRY_ASSIGN(from, kind_of(device, source, "source", kinds));
+    ISTHMUS_TRY_ASSIGN(destination_found, find(device, destination, "destination", kinds));
+    ISTHMUS_TRY_ASSIGN(source_found, find(device, source, "source", kinds));
+    MemoryKind to = destination_found.kind;
+    MemoryKind from = source_found.kind;
+    if (!destination.side && is_pageable(to)) ISTHMUS_TRY(check_readable(destination, "destination"));
+    if (!source.side && is_pageable(from)) ISTHMUS_TRY(check_readable(source, "source"));
     if (has_addresses(device)) {
         // The driver copies it like its own, wherever its pages are; the host need not touch them.
         if (to == MemoryKind::managed && from != MemoryKind::device) to = MemoryKind::device;
@@ -84,11 +149,7 @@ Result<Ends> ends_of(Device& device, const End& destination, const End& source, 
     } else if (from_device) {
         route = Route::d2h;
     }
-    if (route == Route::h2h) {
-        ISTHMUS_TRY(check_readable(destination, to, "destination"));
-        ISTHMUS_TRY(check_readable(source, from, "source"));
-    }
-    return Ends{route, to, from};
+    return Ends{route, to, from, destination_found.partly_locked || source_found.partly_locked};
 }
 
 }  // namespace isthmus

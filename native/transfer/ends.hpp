@@ -1,6 +1,7 @@
 // What a copy is between: which way it goes, and what kinds of memory lie on its sides.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,24 +22,36 @@ constexpr const char* name_of(Route route) {
     return "";
 }
 
-// One side as the caller gives it.
+// One side as the caller gives it, from its lowest byte on.
 struct End {
     std::uintptr_t address = 0;
     std::optional<Side> side;
+    std::size_t bytes = 1;
 };
 
 struct Ends {
     Route route = Route::h2h;
     // As what the memory is to be borrowed: `device` for all that copies and kernels treat as device memory.
     MemoryKind destination = MemoryKind::pageable, source = MemoryKind::pageable;
+    // The host's memory is page-locked, but not all of it, or not by one allocation: it counts as pageable, but the
+    // driver refuses to copy it, so that threads must.
+    bool partly_locked = false;
 
     MemoryKind host_kind() const { return route == Route::h2d ? source : destination; }
 };
 
-// Asks the driver about a side whose caller does not say where it is, and about the host's memory if `kinds` is set:
-// without, it counts as pageable. Managed memory counts as the device's, unless the other side is on the device. Fails
-// with invalid_argument for memory of another device, and for what is not where the caller says.
+// Asks the driver about a side whose caller does not say where it is, and about both if `kinds` is set: without, the
+// host's memory counts as pageable, and what is said to be on the device is believed. Managed memory counts as the
+// device's, unless the other side is on the device. Fails with invalid_argument for memory of another device, for what
+// is not where the caller says, and for what reaches beyond its allocation.
 Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds);
+
+// Fails with invalid_argument where so many bytes reach beyond the device's or managed memory that `known` is of.
+// Mappings that follow one another are one array's where a program maps them one by one.
+Status check_span(Device& device, const KnownMemory& known, const End& end, const std::string& name);
+
+// Fails with invalid_argument where a side that counts as the host's, since no driver knows it, is not this process's.
+Status check_readable(const End& end, const std::string& name);
 
 // Whether the device's memory has addresses, so that these alone say where something is.
 bool has_addresses(const Device& device);

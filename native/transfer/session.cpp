@@ -14,6 +14,9 @@
 namespace isthmus {
 namespace {
 
+// From here on, asking the driver about memory takes no time worth speaking of beside the copy.
+constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
+
 // As many as any rule wants, of those that there are processors for.
 std::size_t threads_for(const TransferTable& table, std::size_t most) {
     std::size_t threads = 1;
@@ -53,7 +56,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
              Lane(device_, options_.pinned_budget_bytes / 2, threads)} {
     for (const bool to_device : {true, false}) {
         std::size_t& first = first_staged_[to_device ? 0 : 1];
-        first = SIZE_MAX;
+        first = most_unasked_bytes;
         for (const BufferRule& rule : table_.buffers) {
             if (rule.to_device == to_device && rule.method == BufferMethod::staged) {
                 first = std::min(first, rule.from_bytes);
@@ -130,14 +133,14 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     const bool kinds = !sides.destination || !sides.source || piece.bytes >= first_staged_[to_device ? 0 : 1];
     Binding binding(*device_);
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto ends = ends_of(*device_, {piece.destination, sides.destination}, {piece.source, sides.source}, kinds);
+    const End destination_end{piece.destination, sides.destination, piece.bytes};
+    const End source_end{piece.source, sides.source, piece.bytes};
+    auto ends = ends_of(*device_, destination_end, source_end, kinds);
     if (!ends.ok()) return {ends.take_status()};
     Choice choice;
     choice.way = Choice::Way::driver;
     if (kinds || sides.destination == sides.source) choice = choose_buffer(ends.value(), piece.bytes);
-    const bool plain = choice.way == Choice::Way::driver || choice.way == Choice::Way::direct;
-    const bool moves = piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;
-    if (!plain || !moves) {
+    const auto resolved = [&] {
         ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
         ArrayView source = ArrayView::of_bytes(piece.source, piece.bytes);
         destination.side = sides.destination;
@@ -145,7 +148,10 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
         source.side = sides.source;
         source.offset_bytes = piece.source_offset_bytes;
         return copy(destination, source, stream);
-    }
+    };
+    const bool plain = choice.way == Choice::Way::driver || choice.way == Choice::Way::direct;
+    const bool moves = piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;
+    if (!plain || !moves) return resolved();
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
     // The driver's copy knows by itself what is page-locked.
@@ -154,9 +160,14 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     if (!to.ok()) return {to.take_status()};
     auto from = device_->borrow(plain_kind(ends.value().source), piece.source, piece.bytes);
     if (!from.ok()) return {from.take_status()};
-    return told(by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes},
-                          choice.way == Choice::Way::direct, order.value()),
-                ends.value().route, piece.bytes);
+    Outcome outcome = by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes},
+                                choice.way == Choice::Way::direct, order.value());
+    // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
+    if (!outcome.status.ok() && !kinds) {
+        const auto asked = ends_of(*device_, destination_end, source_end, true);
+        if (asked.ok() && asked.value().partly_locked) return resolved();
+    }
+    return told(std::move(outcome), ends.value().route, piece.bytes);
 }
 
 Status SessionImpl::trim() {

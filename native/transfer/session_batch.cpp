@@ -4,58 +4,18 @@
 #include <numeric>
 #include <utility>
 
+#include "transfer/batch_checks.hpp"
 #include "transfer/session_impl.hpp"
 
 namespace isthmus {
 namespace {
 
-// Of pieces whose memory the driver cannot say the bounds of, so many are asked about.
-constexpr std::size_t samples = 16;
 // Pieces of different sizes are cut into shorter ones of one size, unless these are too short or too many.
 constexpr std::size_t least_common_bytes = 256;
 constexpr std::size_t most_cuts = 4;
 
 Status invalid(std::string what) {
     return {Code::invalid_argument, std::move(what)};
-}
-
-// One side of the pieces of a batch.
-struct BatchSide {
-    const char* name;
-    std::uintptr_t BatchPiece::*address;
-    std::size_t BatchPiece::*offset_bytes;
-};
-constexpr BatchSide destinations{"destination", &BatchPiece::destination, &BatchPiece::destination_offset_bytes};
-constexpr BatchSide sources{"source", &BatchPiece::source, &BatchPiece::source_offset_bytes};
-
-// Makes sure that all pieces lie where the first one does, as far as the driver says where memory begins and ends. The
-// host's memory counts as page-locked if it is one allocation that holds all of it.
-Status check_side(Device& device, std::span<const BatchPiece> pieces, const BatchSide& side, MemoryKind& kind) {
-    KnownMemory known;
-    std::size_t allocations = 0;
-    const std::size_t stride = std::max<std::size_t>(pieces.size() / samples, 1);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const std::uintptr_t address = pieces[i].*side.address;
-        if (address >= known.begin && address < known.end && pieces[i].bytes <= known.end - address) continue;
-        if (kind == MemoryKind::pageable && i % stride != 0) continue;
-        ISTHMUS_TRY_ASSIGN(found, device.identify(address));
-        known = found;
-        ++allocations;
-        const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
-        const std::string place = "the " + std::string(side.name) + " of piece " + std::to_string(i);
-        if (kind == MemoryKind::device && (!on_device || found.device != device.info().index) &&
-            found.kind != MemoryKind::managed) {
-            return invalid(
-                place + " is " +
-                (on_device ? "on " + device.info().backend + ":" + std::to_string(found.device) : "host memory") +
-                ", and others are on " + name_of(device) + "; all pieces of a batch go one way");
-        }
-        if (kind != MemoryKind::device && found.kind == MemoryKind::device) {
-            return invalid(place + " is on the device, and others are host memory; all pieces of a batch go one way");
-        }
-    }
-    if (kind != MemoryKind::device && allocations > 1) kind = MemoryKind::pageable;
-    return {};
 }
 
 // Where the pieces of one side lie, from the lowest on.
@@ -111,7 +71,7 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::s
     job->ends = ends;
     job->extent = {pieces.front().bytes, pieces.size(), 1};
     if (!to.offsets.empty() && !are_disjoint(to.offsets, job->extent.width_bytes)) {
-        return invalid("destinations of the batch overlap one another");
+        return invalid("destinations of the batch overlap one another; copy them in batches of their own");
     }
     ISTHMUS_TRY_ASSIGN(destination, device.borrow(ends.destination, to.address, to.lowest + to.span_bytes));
     ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
@@ -130,7 +90,7 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::s
     const bool by_address = addresses || ends.route == Route::h2h;
     if (may_overlap && overlap(*job, by_address ? to.address : no_address + to.lowest,
                                by_address ? from.address : no_address + from.lowest)) {
-        return invalid("sources and destinations of the batch overlap");
+        return invalid("sources and destinations of the batch overlap; copy to other memory first");
     }
     return job;
 }
@@ -172,19 +132,26 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(std::span<con
     }
     if (pieces.empty()) return jobs;
     const BatchPiece& first = pieces.front();
-    ISTHMUS_TRY_ASSIGN(ends,
-                       ends_of(*device_, {first.destination, sides.destination}, {first.source, sides.source}, true));
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {first.destination, sides.destination, first.bytes},
+                                     {first.source, sides.source, first.bytes}, true));
     bool one_by_one = false;
     if (has_addresses_) {
         if (ends.destination != MemoryKind::device || sides.destination != Side::device) {
-            ISTHMUS_TRY(check_side(*device_, pieces, destinations, ends.destination));
+            ISTHMUS_TRY(check_side(*device_, pieces, destinations, sides.destination, ends));
         }
         if (ends.source != MemoryKind::device || sides.source != Side::device) {
-            ISTHMUS_TRY(check_side(*device_, pieces, sources, ends.source));
+            ISTHMUS_TRY(check_side(*device_, pieces, sources, sides.source, ends));
         }
     } else {
         one_by_one = (ends.destination == MemoryKind::device && !one_handle(pieces, destinations)) ||
                      (ends.source == MemoryKind::device && !one_handle(pieces, sources));
+    }
+    const bool one_size =
+        std::all_of(pieces.begin(), pieces.end(), [&](const BatchPiece& piece) { return piece.bytes == first.bytes; });
+    // What goes together is looked at when it is put together.
+    if (one_by_one || !one_size) {
+        ISTHMUS_TRY(check_apart(pieces, has_addresses_ || ends.destination != MemoryKind::device,
+                                has_addresses_ || ends.source != MemoryKind::device));
     }
     const auto add = [&](std::span<const BatchPiece> some) -> Status {
         ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some));
@@ -195,8 +162,6 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(std::span<con
         for (std::size_t i = 0; i < pieces.size(); ++i) ISTHMUS_TRY(add(pieces.subspan(i, 1)));
         return jobs;
     }
-    const bool one_size =
-        std::all_of(pieces.begin(), pieces.end(), [&](const BatchPiece& piece) { return piece.bytes == first.bytes; });
     if (one_size) {
         ISTHMUS_TRY(add(pieces));
         return jobs;

@@ -50,12 +50,13 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     const BufferRule& rule = table_.buffer(to_device, bytes);
     choice.seconds = table_.seconds(rule, bytes);
     choice.way = Choice::Way::driver;
-    if (rule.method != BufferMethod::staged) return choice;
+    if (rule.method != BufferMethod::staged && !ends.partly_locked) return choice;
     if (!lane(to_device).has_room()) {
         choice.no_room = true;
         choice.seconds = 0;
         return choice;
     }
+    if (ends.partly_locked) choice.seconds = 0;
     choice.way = Choice::Way::staged;
     choice.method = PieceMethod::pack_threads;
     choice.packing = packing(to_device, rule.threads);
@@ -97,6 +98,10 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
         choice.method = PieceMethod::pack_threads;
     } else {
         choice.method = device_->kernels_reach(job.ends.host_kind()) ? PieceMethod::kernel : PieceMethod::section;
+    }
+    if (job.ends.partly_locked) {
+        choice.method = PieceMethod::pack_threads;
+        choice.seconds = 0;
     }
     choice.packing = packing(job.to_device(), rule != nullptr ? rule->threads : 0);
     const bool through_lane = choice.method == PieceMethod::pack || choice.method == PieceMethod::pack_threads ||
@@ -172,6 +177,11 @@ Explanation SessionImpl::explain(const CopyJob& job) {
         explanation.threads = choice.packing.threads;
         explanation.chunk_bytes = choice.packing.chunk_bytes;
         explanation.streaming_stores = choice.packing.stores == Stores::streaming;
+    }
+    if (job.ends.partly_locked && !choice.no_room) {
+        explanation.why =
+            "the host's memory is page-locked in part, which the driver does not copy: threads copy between it and "
+            "page-locked chunks";
     }
     if (choice.no_room) {
         explanation.why = "the pinned budget of " + std::to_string(options_.pinned_budget_bytes) +

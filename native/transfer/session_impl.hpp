@@ -125,7 +125,7 @@ class SessionImpl final : public Session {
     const std::size_t threads_;
     const bool has_addresses_;
     const unsigned generation_;                  // of the process: forks so far
-    std::array<std::size_t, 2> first_staged_{};  // by direction: from this size on, what the host's memory is matters
+    std::array<std::size_t, 2> first_staged_{};  // by direction: from this size on, memory is asked about
     std::unique_ptr<Stream> default_stream_;     // null where there is none
     Streams streams_;
     std::array<Lane, 2> lanes_;

@@ -36,6 +36,25 @@ def test_bytes_go_there_and_back(
     library.must("free", session, device)
 
 
+def test_more_than_was_allocated_is_refused_with_what_there_is(
+    c: Any, library: Any, session: c_void_p, spec: str
+) -> None:
+    if spec.startswith("opencl"):
+        pytest.skip("a cl_mem says its own size")
+    held, size = 1 << 20, 2 << 20
+    device, block = library.allocate(session, held), ctypes.create_string_buffer(size)
+    for call in (
+        ("copy", session, device, block, size, c.H2D, None),
+        ("copy", session, block, device, size, c.BY_ADDRESS, None),
+        ("copy_async", session, device, block, size, c.H2D, None, byref(c_void_p())),
+        ("copy_array", session, byref(c.array(device, (size,))), byref(c.array(block, (size,))), None),
+    ):
+        refused = library.call(*call)
+        assert refused.code == c.INVALID
+        assert f"of which {held} bytes are left, not {size}".encode() in refused.message
+    library.must("copy", session, device, block, held, c.H2D, None)
+
+
 def test_a_status_is_not_needed(c: Any, library: Any, session: c_void_p) -> None:
     device = library.allocate(session, 8)
     assert library["isthmus_copy"](session, device, b"12345678", 8, c.H2D, None, None) == c.OK

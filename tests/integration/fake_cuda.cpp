@@ -97,6 +97,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         if (const int code = refusal(function); code != success) return code;
         if (current == nullptr) return invalid_context;
         if (capture != nullptr) return capture->push_back([=] { std::memcpy(to, from, bytes); }), success;
+        if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
         int code = success;
         if (fake::memory.is_pageable(from) && bytes <= taken_bytes) {
             const auto* first = static_cast<const std::byte*>(from);

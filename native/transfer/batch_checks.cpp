@@ -1,0 +1,104 @@
+// What is looked at before pieces of a batch are copied: where they are, and that they do not overlap.
+#include "transfer/batch_checks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace isthmus {
+namespace {
+
+// Of pieces whose memory the driver cannot say the bounds of, so many are asked about.
+constexpr std::size_t samples = 16;
+
+Status invalid(std::string what) {
+    return {Code::invalid_argument, std::move(what)};
+}
+
+// Where a piece lies, and beyond what: of memory without addresses, only that of one handle can overlap.
+struct Interval {
+    std::uintptr_t space;
+    std::size_t begin, end;
+    auto operator<=>(const Interval&) const = default;
+};
+
+std::vector<Interval> intervals_of(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses) {
+    std::vector<Interval> intervals;
+    intervals.reserve(pieces.size());
+    for (const BatchPiece& piece : pieces) {
+        const std::size_t begin = piece.*side.offset_bytes + (addresses ? piece.*side.address : 0);
+        intervals.push_back({addresses ? 0 : piece.*side.address, begin, begin + piece.bytes});
+    }
+    if (!std::ranges::is_sorted(intervals)) std::ranges::sort(intervals);
+    return intervals;
+}
+
+}  // namespace
+
+Status check_side(Device& device, std::span<const BatchPiece> pieces, const BatchSide& side, std::optional<Side> said,
+                  Ends& ends) {
+    MemoryKind& kind = side.address == destinations.address ? ends.destination : ends.source;
+    KnownMemory known;
+    std::size_t allocations = 0;
+    bool any_pinned = false;
+    const std::size_t stride = std::max<std::size_t>(pieces.size() / samples, 1);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const std::uintptr_t address = pieces[i].*side.address;
+        if (address >= known.begin && address < known.end && pieces[i].bytes <= known.end - address) continue;
+        if (kind == MemoryKind::pageable && i % stride != 0) continue;
+        ISTHMUS_TRY_ASSIGN(found, device.identify(address));
+        known = found;
+        ++allocations;
+        any_pinned = any_pinned || found.kind == MemoryKind::pinned;
+        const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
+        const std::string name = std::string(side.name) + " of piece " + std::to_string(i);
+        if (kind == MemoryKind::device && (!on_device || found.device != device.info().index) &&
+            found.kind != MemoryKind::managed) {
+            return invalid(
+                "the " + name + " is " +
+                (on_device ? "on " + device.info().backend + ":" + std::to_string(found.device) : "host memory") +
+                ", and others are on " + name_of(device) + "; all pieces of a batch go one way");
+        }
+        if (kind != MemoryKind::device && found.kind == MemoryKind::device) {
+            return invalid("the " + name +
+                           " is on the device, and others are host memory; all pieces of a batch go one way");
+        }
+        const End end{address, said, pieces[i].bytes};
+        if (on_device) ISTHMUS_TRY(check_span(device, found, end, name));
+        if (!said && found.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
+        // One that reaches beyond what holds its beginning counts as two.
+        if (found.begin < found.end && pieces[i].bytes > found.end - address) ++allocations;
+    }
+    if (kind != MemoryKind::device && allocations > 1) {
+        kind = MemoryKind::pageable;
+        ends.partly_locked = ends.partly_locked || any_pinned;
+    }
+    return {};
+}
+
+Status check_apart(std::span<const BatchPiece> pieces, bool destination_has_addresses, bool source_has_addresses) {
+    const std::vector<Interval> to = intervals_of(pieces, destinations, destination_has_addresses);
+    const auto meet = [](const Interval& one, const Interval& later) {
+        return one.space == later.space && later.begin < one.end;
+    };
+    if (std::ranges::adjacent_find(to, meet) != to.end()) {
+        return invalid("destinations of the batch overlap one another; copy them in batches of their own");
+    }
+    const std::vector<Interval> from = intervals_of(pieces, sources, source_has_addresses);
+    auto next = to.begin();
+    for (const Interval& read : from) {
+        // Destinations do not overlap, so that their ends ascend, too; those of sources need not.
+        while (next != to.end() &&
+               (next->space < read.space || (next->space == read.space && next->end <= read.begin))) {
+            ++next;
+        }
+        if (next == to.end()) break;
+        if (next->space == read.space && next->begin < read.end) {
+            return invalid("sources and destinations of the batch overlap; copy to other memory first");
+        }
+    }
+    return {};
+}
+
+}  // namespace isthmus

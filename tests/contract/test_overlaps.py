@@ -1,0 +1,92 @@
+"""Windows of one block, copied into one another: refused where a byte is read or written twice, right where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import isthmus
+from isthmus import _native
+from isthmus.errors import UsageError
+
+SIZE = 96
+
+# The lengths of pieces repeat, so that some batches are of one size, some of few, some of many.
+Piece = tuple[int, int, int]
+LENGTHS = st.sampled_from([0, 1, 3, 8, 8, 16])
+
+
+@st.composite
+def piece(draw: st.DrawFn) -> Piece:
+    length = draw(LENGTHS)
+    places = st.integers(0, SIZE - length)
+    return draw(places), draw(places), length
+
+
+def overlaps(pieces: list[Piece]) -> bool:
+    """Whether two destinations, or a destination and a source, have a byte in common: one byte at a time."""
+    written: set[int] = set()
+    for to, _, length in pieces:
+        here = set(range(to, to + length))
+        if written & here:
+            return True
+        written |= here
+    return any(place in written for _, source, length in pieces for place in range(source, source + length))
+
+
+@pytest.fixture
+def session(device: _native.Device) -> Iterator[isthmus.Session]:
+    with isthmus.Session(device, pinned_budget="4MiB", threads=2) as opened:
+        yield opened
+
+
+every_run = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+@every_run
+@given(pieces=st.lists(piece(), min_size=1, max_size=6))
+def test_a_batch_is_refused_exactly_where_its_windows_overlap(
+    session: isthmus.Session, on_device: bool, pieces: list[Piece]
+) -> None:
+    before = np.arange(SIZE, dtype=np.uint8)
+    block = session.to_device(before) if on_device else before.copy()
+    destinations = [block[to : to + length] for to, _, length in pieces]
+    sources = [block[source : source + length] for _, source, length in pieces]
+    expected = before.copy()
+    if overlaps(pieces):
+        with pytest.raises(UsageError, match="overlap"):
+            session.copy_batch(destinations, sources)
+    else:
+        for to, source, length in pieces:
+            expected[to : to + length] = before[source : source + length]
+        session.copy_batch(destinations, sources)
+    assert (np.asarray(session.to_host(block) if on_device else block) == expected).all()
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+@every_run
+@given(
+    windows=st.tuples(st.integers(0, 24), st.integers(0, 24)),
+    steps=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    count=st.integers(1, 18),
+)
+def test_a_copy_is_refused_exactly_where_its_elements_overlap(
+    session: isthmus.Session, on_device: bool, windows: tuple[int, int], steps: tuple[int, int], count: int
+) -> None:
+    before = np.arange(SIZE, dtype=np.uint8)
+    block = session.to_device(before) if on_device else before.copy()
+    to, source = (slice(at, at + step * count, step) for at, step in zip(windows, steps, strict=True))
+    pieces = [(windows[0] + i * steps[0], windows[1] + i * steps[1], 1) for i in range(count)]
+    expected = before.copy()
+    if overlaps(pieces):
+        with pytest.raises(UsageError, match="overlap"):
+            session.copy(block[to], block[source])
+    else:
+        expected[to] = before[source]
+        session.copy(block[to], block[source])
+    assert (np.asarray(session.to_host(block) if on_device else block) == expected).all()
