@@ -149,9 +149,34 @@ void create(DeviceArray* self, const SessionHandle& session, std::vector<std::in
     new (self) DeviceArray{std::move(memory), type, std::move(dtype), std::move(shape), std::move(strides), 0};
 }
 
-// A part of an array; `offset_bytes` from its first element. Who computes these is NumPy.
+// Whether all elements lie within the base's memory. Those of an empty array lie nowhere.
+bool is_within(const DeviceArray& base, std::int64_t offset_bytes, const std::vector<std::int64_t>& shape,
+               const std::vector<std::int64_t>& strides) {
+    if (std::ranges::find(shape, 0) != shape.end()) return true;
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+    bool overflows = __builtin_add_overflow(static_cast<std::int64_t>(base.offset_bytes), offset_bytes, &first) ||
+                     __builtin_add_overflow(first, static_cast<std::int64_t>(base.type.bytes), &end);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        std::int64_t reach = 0;
+        overflows = overflows || __builtin_mul_overflow(shape[i] - 1, strides[i], &reach);
+        std::int64_t& moved = reach < 0 ? first : end;
+        overflows = overflows || __builtin_add_overflow(moved, reach, &moved);
+    }
+    return !overflows && first >= 0 && end <= static_cast<std::int64_t>(base.memory->allocation->bytes());
+}
+
+// A part of an array; `offset_bytes` from its first element. Who computes these is NumPy, as a rule.
 void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes, std::vector<std::int64_t> shape,
           std::vector<std::int64_t> strides) {
+    if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
+        raise({Code::invalid_argument, "a view has a length of 0 or more and a stride for each of its dimensions"});
+    }
+    if (!is_within(base, offset_bytes, shape, strides)) {
+        raise({Code::invalid_argument, "the view reaches beyond its array's memory of " +
+                                           std::to_string(base.memory->allocation->bytes()) +
+                                           " bytes; index the array to get a part of it"});
+    }
     new (self)
         DeviceArray{base.memory,      base.type,          base.dtype,
                     std::move(shape), std::move(strides), base.offset_bytes + static_cast<std::size_t>(offset_bytes)};

@@ -237,6 +237,22 @@ class TestOperands:
         with pytest.raises(UsageError, match="a list cannot index"):
             device[[1, 2]]  # type: ignore[index]
 
+    def test_a_view_stays_within_its_array(self, session: isthmus.Session) -> None:
+        device = session.to_device(np.arange(6.0))[1:4]
+        whole = isthmus.DeviceArray(device, -8, [3, 2], [16, 8])
+        assert session.to_host(whole).tolist() == [[0, 1], [2, 3], [4, 5]]
+        assert isthmus.DeviceArray(device, 1 << 40, [0, 3], [8, 8]).size == 0
+        beyond: list[tuple[int, list[int], list[int]]] = [
+            (1 << 40, [3], [8]), (-16, [3], [8]), (0, [6], [8]), (0, [3], [-8]), (33, [1], [8]),
+            (0, [2**62], [8]), (2**63 - 1, [2], [8]), (0, [3], [-(2**63)]),
+        ]  # fmt: skip
+        for offset, shape, strides in beyond:
+            with pytest.raises(UsageError, match="beyond its array's memory of 48 bytes"):
+                isthmus.DeviceArray(device, offset, shape, strides)
+        for shape, strides in (([3], [8, 8]), ([-1], [8])):
+            with pytest.raises(UsageError, match="a stride for each"):
+                isthmus.DeviceArray(device, 0, shape, strides)
+
     def test_a_device_array_is_never_converted_by_accident(self, session: isthmus.Session) -> None:
         with pytest.raises(TypeError, match="to_host"):
             np.asarray(session.empty(3))
