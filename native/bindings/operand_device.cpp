@@ -38,6 +38,20 @@ nb::object export_capsule(nb::handle producer, const nb::dict& arguments) {
     return or_sleep([&] { return producer(**arguments); });
 }
 
+// What a protocol says, or nothing and a refusal where it is not what the protocol has there.
+template <typename Read>
+auto read(const char* what, nb::handle found, const char* expected, std::string& refusal, const Read& read_it)
+    -> std::optional<decltype(read_it())> {
+    try {
+        return read_it();
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_Exception)) throw;
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nanobind has several for one mistake
+    }
+    refusal = std::string("its ") + what + " " + text_of(nb::repr(found)) + "; expected " + expected;
+    return std::nullopt;
+}
+
 std::int64_t whole(nb::handle value) {
     return nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(value)));
 }
@@ -60,8 +74,10 @@ bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::
                "make a new one with jax.device_put or jax.dlpack.from_dlpack"});
     }
     const nb::object device = or_sleep([&] { return where(); });
-    const auto kind = static_cast<std::int32_t>(whole(device[0]));
-    const bool is_cuda = kind == dlpack::cuda || kind == dlpack::cuda_managed;
+    const auto kind =
+        read("__dlpack_device__ gives", device, "(type, index)", refusal, [&] { return whole(nb::object(device[0])); });
+    if (!kind) return false;
+    const bool is_cuda = *kind == dlpack::cuda || *kind == dlpack::cuda_managed;
     nb::dict arguments;
     if (is_cuda) {
         // DLPack forbids 0, which would leave open which of the default streams is meant: 1 is the legacy one.
@@ -81,15 +97,20 @@ bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::
             static_cast<const dlpack::VersionedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::versioned_name));
         if (tensor->version.major != 1) {
             refusal = "its DLPack is of version " + std::to_string(tensor->version.major) + "; expected 1";
+            ready_.reset();
             return false;
         }
         read_only_ = (tensor->flags & dlpack::read_only) != 0;
         take_tensor(tensor->tensor);
         return true;
     }
+    if (PyCapsule_IsValid(capsule_.ptr(), dlpack::name) == 0) {
+        refusal = "its __dlpack__ gives " + text_of(nb::repr(capsule_)) + "; expected a capsule with a new tensor";
+        ready_.reset();
+        return false;
+    }
     const auto* const tensor =
         static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::name));
-    if (tensor == nullptr) throw nb::python_error();
     take_tensor(tensor->tensor);
     return true;
 }
@@ -141,12 +162,29 @@ bool Operand::take_cuda_interface(std::string& refusal) {
         refusal = "its __cuda_array_interface__ lacks data, shape or typestr; expected version 2 or 3 of it";
         return false;
     }
-    own_shape_ = wholes(get("shape"));
+    const auto field = [&](const char* name, const char* expected, const auto& read_it) {
+        const std::string what = std::string("__cuda_array_interface__ has ") + name;
+        const nb::object value = get(name);
+        return read(what.c_str(), value, expected, refusal, [&] { return read_it(value); });
+    };
+    const auto shape = field("shape", "a tuple of lengths", wholes);
+    const auto type =
+        field("typestr", "a text such as '<f4'", [](nb::handle value) { return nb::cast<std::string>(value); });
+    const auto address = field("data", "(address, whether it is read-only)", [](nb::handle value) {
+        const nb::object pointer = value[0];
+        return pointer.is_none() ? 0 : nb::cast<std::uintptr_t>(nb::int_(pointer));
+    });
+    const auto read_only = field("data", "(address, whether it is read-only)",
+                                 [](nb::handle value) { return nb::cast<bool>(nb::bool_(nb::object(value[1]))); });
+    if (!shape || !type || !address || !read_only) return false;
+    own_shape_ = *shape;
     shape_ = own_shape_.data();
     dimensions_ = static_cast<int>(own_shape_.size());
-    type_ = type_of_typestr(nb::cast<std::string>(get("typestr")));
-    if (const nb::object strides = get("strides"); !strides.is_none()) {
-        own_strides_ = wholes(strides);
+    type_ = type_of_typestr(*type);
+    if (!get("strides").is_none()) {
+        const auto strides = field("strides", "None or a tuple of bytes", wholes);
+        if (!strides) return false;
+        own_strides_ = *strides;
         if (own_strides_.size() != own_shape_.size()) {
             refusal = "its __cuda_array_interface__ has " + std::to_string(own_strides_.size()) + " strides for " +
                       std::to_string(own_shape_.size()) + " dimensions";
@@ -154,16 +192,17 @@ bool Operand::take_cuda_interface(std::string& refusal) {
         }
         strides_ = own_strides_.data();
     }
-    address_ = data[0].is_none() ? 0 : nb::cast<std::uintptr_t>(nb::int_(nb::object(data[0])));
-    read_only_ = nb::cast<bool>(nb::bool_(nb::object(data[1])));
-    if (const nb::object stream = get("stream"); !stream.is_none()) {
-        const std::int64_t handle = whole(stream);
-        if (handle <= 0) {
-            refusal = "its __cuda_array_interface__ names stream " + std::to_string(handle) +
+    address_ = *address;
+    read_only_ = *read_only;
+    if (!get("stream").is_none()) {
+        const auto stream = field("stream", "None, 1, 2 or a handle", whole);
+        if (!stream) return false;
+        if (*stream <= 0) {
+            refusal = "its __cuda_array_interface__ names stream " + std::to_string(*stream) +
                       "; expected None, 1, 2 or a handle";
             return false;
         }
-        ready_ = static_cast<std::uintptr_t>(handle);
+        ready_ = static_cast<std::uintptr_t>(*stream);
     }
     backend_ = "cuda";
     side_.reset();  // Also managed and mapped memory comes this way.

@@ -208,6 +208,26 @@ class TestDLPack:
             isthmus.copy(np.zeros(2), tensor, stream=stream, session=isthmus.default_session("host"))
         assert tensor.streams == [expected]
 
+    @pytest.mark.parametrize(
+        ("name", "given", "message"),
+        [
+            ("__dlpack__", None, "its __dlpack__ gives None; expected a capsule"),
+            ("__dlpack__", 7, "its __dlpack__ gives 7; expected a capsule"),
+            ("__dlpack_device__", 7, r"its __dlpack_device__ gives 7; expected \(type, index\)"),
+            ("__dlpack_device__", (), r"its __dlpack_device__ gives \(\); expected"),
+            ("__dlpack_device__", ("cpu", 0), "gives .'cpu', 0.; expected"),
+        ],
+    )
+    def test_what_the_protocol_does_not_have(self, name: str, given: object, message: str) -> None:
+        tensor = type("Wrong", (Tensor,), {name: lambda _self, **_: given})(np.zeros(2))
+        with pytest.raises(UsageError, match=message):
+            _native.describe(tensor)
+
+    def test_a_tensor_that_somebody_took_already(self) -> None:
+        spent = type("Spent", (Tensor,), {"__dlpack__": lambda _self, **_: _new_capsule(1, b"used_dltensor", None)})
+        with pytest.raises(UsageError, match=r"used_dltensor.*expected a capsule with a new tensor"):
+            _native.describe(spent(np.zeros(2)))
+
     def test_pinned_memory_is_the_host_s(self) -> None:
         tensor = Tensor(np.ones(2), kind=CUDA_HOST)
         assert isthmus.to_host(tensor).tolist() == [1, 1]
@@ -254,6 +274,16 @@ class TestCudaArrayInterface:
             ({"shape": (-1, 2)}, "negative"),
             ({"shape": (2**40, 2**40)}, "overflow"),
             ({"typestr": "|O8"}, "Python objects"),
+            ({"typestr": 3}, "typestr 3; expected a text such as '<f4'"),
+            ({"data": (-5, False)}, r"data \(-5, False\); expected \(address,"),
+            ({"data": (2**64, False)}, r"expected \(address,"),
+            ({"data": ("x", False)}, r"data \('x', False\); expected"),
+            ({"shape": 3}, "shape 3; expected a tuple of lengths"),
+            ({"shape": (2**64,)}, "shape .* expected a tuple of lengths"),
+            ({"shape": ("a", "b")}, "expected a tuple of lengths"),
+            ({"strides": 4}, "strides 4; expected None or a tuple"),
+            ({"stream": "x"}, "stream 'x'; expected None"),
+            ({"stream": [1]}, r"stream \[1\]; expected None"),
         ],
     )
     def test_what_cannot_be_used(self, said: dict[str, Any], message: str) -> None:
