@@ -66,7 +66,7 @@ Result<std::shared_ptr<Staging>> Lane::staging() {
 }
 
 Status Lane::prepare(bool pieces) {
-    if (!has_room() || (pieces ? moves_pieces_.load() : pinned_bytes_ != 0)) return {};
+    if (!has_room() || is_ready(pieces)) return {};
     const Turn turn(turns_);
     ISTHMUS_TRY_ASSIGN(got, staging());
     ISTHMUS_TRY(got->need_threads());
@@ -83,9 +83,11 @@ Status Lane::prepare(bool pieces) {
 }
 
 void Lane::trim() {
+    // Ends without the turn: the driver may wait for all that the device does before it takes memory back.
+    std::shared_ptr<Staging> given_back;
     const Turn turn(turns_);
     if (staging_ == nullptr || staging_.use_count() > 1) return;
-    staging_.reset();
+    given_back.swap(staging_);
     pinned_bytes_ = 0;
     moves_pieces_ = false;
 }

@@ -38,6 +38,8 @@ class Lane {
     // Gets what a transfer through the lane would get: drivers may not give memory, nor load code, while a stream is
     // held. With `pieces` what kernels need, too. Waits for whoever has the turn, if there is anything to get.
     Status prepare(bool pieces);
+    // Whether it is there.
+    bool is_ready(bool pieces) const { return pieces ? moves_pieces_.load() : pinned_bytes_ != 0; }
     std::size_t pinned_bytes() const { return pinned_bytes_; }
     // Gives everything back, unless a transfer that has only paused holds it. Waits for whoever has the turn.
     void trim();

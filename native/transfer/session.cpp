@@ -80,7 +80,10 @@ SessionImpl::~SessionImpl() {
     }
     streams_.forget();
     for (Lane& lane : lanes_) lane.forget();
-    for (Background& background : backgrounds_) background.forget();
+    for (Worker& worker : workers_) {
+        worker.thread.forget();
+        static_cast<void>(new std::optional<Streams::Loan>(std::move(worker.track)));
+    }
     static_cast<void>(own_stream_.release());
     static_cast<void>(default_stream_.release());  // as the lanes: never freed
 }
@@ -109,6 +112,11 @@ Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> s
     order.borrowed = std::move(borrowed);
     order.stream = order.borrowed.get();
     return order;
+}
+
+Result<Streams::Loan> SessionImpl::track_for(const Order& order) {
+    if (order.track != nullptr) return Streams::Loan(order.track);
+    return streams_.borrow();
 }
 
 Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
@@ -175,9 +183,16 @@ Status SessionImpl::trim() {
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
+    const std::lock_guard lock(trimming_);
+    // Copies in the background may hold streams, and could get nothing anew.
+    if (in_background_ == 0) give_back();
+    return {};
+}
+
+void SessionImpl::give_back() {
+    for (Worker& worker : workers_) worker.track.reset();
     for (Lane& lane : lanes_) lane.trim();
     streams_.trim();
-    return {};
 }
 
 Status SessionImpl::close() {
@@ -186,9 +201,8 @@ Status SessionImpl::close() {
     for (std::size_t calls = calls_; calls != 0; calls = calls_) calls_.wait(calls);
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    for (Lane& lane : lanes_) lane.trim();
-    streams_.trim();
-    for (Background& background : backgrounds_) background.stop();
+    give_back();
+    for (Worker& worker : workers_) worker.thread.stop();
     const std::lock_guard lock(async_mutex_);
     own_stream_.reset();
     for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());

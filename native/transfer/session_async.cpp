@@ -9,6 +9,8 @@ namespace {
 
 // Of a large copy at a time, so that those of other streams get between.
 constexpr std::size_t part_bytes = std::size_t{8} << 20;
+// Of copies whose threads no large copy occupies.
+constexpr std::size_t most_small_bytes = part_bytes;
 // Failures that are remembered until the session is closed.
 constexpr std::size_t most_failed = 16;
 
@@ -20,7 +22,9 @@ struct SessionImpl::Pending {
     std::shared_ptr<AsyncCopy> copy;
     std::vector<Task> tasks;
     std::unique_ptr<Event> start;  // null where nothing comes before, or commands have it
+    std::size_t bytes = 0;
     bool enqueued = false;
+    bool in_background = false;
 
     explicit Pending(std::shared_ptr<SessionImpl> owner) : session(std::move(owner)) { ++session->calls_; }
     Pending(const Pending&) = delete;
@@ -29,6 +33,7 @@ struct SessionImpl::Pending {
         tasks.clear();
         start.reset();
         copy.reset();
+        if (in_background) --session->in_background_;
         if (--session->calls_ == 0 && session->closed_) session->calls_.notify_all();
     }
 };
@@ -77,7 +82,7 @@ Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, st
     auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
     pending->copy = copy;
     pending->tasks = std::move(tasks);
-    const bool to_device = pending->tasks.front().job->to_device();
+    pending->bytes = bytes;
     const bool commands = std::all_of(pending->tasks.begin(), pending->tasks.end(),
                                       [this](const Task& task) { return can_enqueue(task); });
     if (commands) {
@@ -89,7 +94,7 @@ Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, st
     } else {
         ISTHMUS_TRY(begin_in_background(order.stream, *pending));
     }
-    Status added = backgrounds_[to_device ? 0 : 1].add([this, pending] { return go_on(*pending); });
+    Status added = worker(*pending).thread.add([this, pending] { return go_on(*pending); });
     if (!added.ok()) {
         if (commands) (void)order.stream->synchronize();
         copy->end({});  // lets the stream go on
@@ -149,11 +154,30 @@ Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
     return {};
 }
 
+SessionImpl::Worker& SessionImpl::worker(const Pending& pending) {
+    const std::size_t direction = pending.tasks.front().job->to_device() ? 0 : 1;
+    return workers_[direction + (pending.enqueued || pending.bytes <= most_small_bytes ? 0 : 2)];
+}
+
+Status SessionImpl::get_track(Worker& worker) {
+    const std::lock_guard lock(async_mutex_);
+    if (worker.track) return {};
+    ISTHMUS_TRY_ASSIGN(loan, streams_.borrow());
+    worker.track.emplace(std::move(loan));
+    return {};
+}
+
 Status SessionImpl::begin_in_background(Stream* stream, Pending& pending) {
+    const std::shared_lock lock(trimming_);
+    ++in_background_;
+    pending.in_background = true;
+    const bool on_device = std::any_of(pending.tasks.begin(), pending.tasks.end(),
+                                       [](const Task& task) { return task.choice.way != Choice::Way::host; });
+    if (on_device) ISTHMUS_TRY(get_track(worker(pending)));
     for (const Task& task : pending.tasks) {
         const bool pieces = task.choice.way == Choice::Way::pieces || task.choice.way == Choice::Way::device;
         if (!pieces && task.choice.way != Choice::Way::staged && task.choice.way != Choice::Way::rows) continue;
-        // What cannot be got now, the copy does without later.
+        // What cannot be got now, the copy does without later: see Order::track.
         (void)lane(task.choice.way == Choice::Way::device || task.job->to_device()).prepare(pieces);
     }
     if (stream == nullptr) return {};
@@ -181,7 +205,8 @@ bool SessionImpl::go_on(Pending& pending) {
             if (passed.ok() && !passed.value()) return false;
             if (!passed.ok()) outcome.status = passed.take_status();
         }
-        const Order nothing_before;
+        Order nothing_before;
+        if (const auto& track = worker(pending).track) nothing_before.track = &*track;
         for (const Task& task : pending.tasks) {
             if (!outcome.status.ok()) break;
             Outcome one = perform(task.job, task.choice, nothing_before);

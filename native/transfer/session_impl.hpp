@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "transfer/async_copy.hpp"
@@ -62,11 +63,16 @@ class SessionImpl final : public Session {
     struct Order {
         std::unique_ptr<Stream> borrowed;
         Stream* stream = nullptr;
+        // Of copies that nobody waits for: what they go by. They may hold streams, and then the driver may not give
+        // anything new, so that they do with what was got before.
+        const Streams::Loan* track = nullptr;
 
+        bool may_get() const { return track == nullptr; }
         // Returns when all that it holds has ended.
         Status wait() const { return stream == nullptr ? Status() : stream->synchronize(); }
     };
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
+    Result<Streams::Loan> track_for(const Order& order);
 
     Lane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
     const Lane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
@@ -98,7 +104,19 @@ class SessionImpl final : public Session {
     Status begin_on_stream(Stream& stream, Pending& pending);
     Status begin_in_background(Stream* stream, Pending& pending);
     Result<Stream*> own_stream();
+
+    // A thread that goes on with copies, and what they go by one after the other, which is got before any of them holds
+    // a stream.
+    struct Worker {
+        Background thread;
+        std::optional<Streams::Loan> track;
+    };
+    // Small copies have threads of their own, so that none of them waits for a large one to end.
+    Worker& worker(const Pending& pending);
+    Status get_track(Worker& worker);
     bool go_on(Pending& pending);
+    // What no copy uses. Precondition: none is in the background.
+    void give_back();
 
     // What failed, with how much had arrived; what the caller did wrong is left as it is.
     static Outcome told(Outcome outcome, Route route, std::size_t bytes);
@@ -107,12 +125,14 @@ class SessionImpl final : public Session {
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     // `may_part`: large ones are cut, so that others' copies get between.
     Outcome by_driver(const Region& destination, const Region& source, bool may_part, const Order& order);
-    Outcome in_parts(const Region& destination, const Region& source);
+    Outcome in_parts(const Region& destination, const Region& source, const Order& order);
     Outcome on_host(CopyJob& job);
     Outcome staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome in_device(CopyJob& job, const Order& order);
     Outcome rows(const std::shared_ptr<CopyJob>& job, const Order& order);
+    // Whether the method's memory and code are there, or may be got.
+    bool is_ready(PieceMethod method, const CopyJob& job, const Order& order) const;
     // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
     Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, const Packing& packing);
     Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
@@ -129,11 +149,13 @@ class SessionImpl final : public Session {
     std::unique_ptr<Stream> default_stream_;     // null where there is none
     Streams streams_;
     std::array<Lane, 2> lanes_;
-    std::array<Background, 2> backgrounds_;
+    std::array<Worker, 4> workers_;
     std::atomic<std::size_t> calls_ = 0;
     std::atomic<bool> closed_ = false;
-    std::mutex async_mutex_;              // guards what follows
-    std::unique_ptr<Stream> own_stream_;  // of asynchronous copies that have none of the caller's
+    std::shared_mutex trimming_;                  // held by trim(), and shared by what goes to the background
+    std::atomic<std::size_t> in_background_ = 0;  // copies
+    std::mutex async_mutex_;                      // guards what follows, and the start of tracks
+    std::unique_ptr<Stream> own_stream_;          // of asynchronous copies that have none of the caller's
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
     std::mutex recent_mutex_;  // guards what follows
     std::vector<std::pair<PieceRule, const PieceRule*>> recent_;

@@ -110,15 +110,15 @@ Outcome SessionImpl::by_driver(const Region& destination, const Region& source, 
         return ended(std::move(status), order.stream->synchronize(), source.bytes);
     }
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    if (large) return in_parts(destination, source);
-    auto loan = streams_.borrow();
+    if (large) return in_parts(destination, source, order);
+    auto loan = track_for(order);
     if (!loan.ok()) return {loan.take_status()};
     Status status = device_->copy(loan.value().stream(), destination, source);
     return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
 }
 
-Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
-    auto borrowed = streams_.borrow();
+Outcome SessionImpl::in_parts(const Region& destination, const Region& source, const Order& order) {
+    auto borrowed = track_for(order);
     if (!borrowed.ok()) return {borrowed.take_status()};
     Streams::Loan& loan = borrowed.value();
     const std::size_t bytes = source.bytes;
@@ -151,8 +151,10 @@ Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
 
 Outcome SessionImpl::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
-    if (!leaves_to_others(outcome)) return outcome;
+    if (order.may_get() || lane(job->to_device()).is_ready(false)) {
+        Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
+        if (!leaves_to_others(outcome)) return outcome;
+    }
     const std::size_t bytes = job->extent.bytes();
     return by_driver(region_of(job->destination, bytes), region_of(job->source, bytes), false, order);
 }
@@ -163,8 +165,8 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
                              PieceMethod::section, PieceMethod::copies};
     Outcome outcome;
     for (const PieceMethod method : methods) {
+        if (!is_ready(method, *job, order)) continue;
         if (needs_lane(method, *job)) {
-            if (!lane(job->to_device()).has_room()) continue;
             if (Status status = order.wait(); !status.ok()) return {std::move(status)};
             outcome = through_lane(job, method, choice.packing);
         } else {
@@ -173,6 +175,13 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
         if (!leaves_to_others(outcome)) break;
     }
     return outcome;
+}
+
+bool SessionImpl::is_ready(PieceMethod method, const CopyJob& job, const Order& order) const {
+    const Lane& lane = this->lane(job.to_device() || job.ends.route == Route::d2d);
+    const bool lanes = needs_lane(method, job);
+    if (lanes && !lane.has_room()) return false;
+    return order.may_get() || !(lanes || method == PieceMethod::kernel) || lane.is_ready(true);
 }
 
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, const Packing& packing) {
@@ -226,7 +235,7 @@ Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order&
     Stream* stream = order.stream;
     if (stream == nullptr || batch != nullptr || bytes > part_bytes) {
         if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-        auto borrowed = streams_.borrow();
+        auto borrowed = track_for(order);
         if (!borrowed.ok()) return {borrowed.take_status()};
         loan.emplace(std::move(borrowed.value()));
         stream = &loan->stream();
@@ -265,8 +274,8 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     if (job.is_contiguous()) {
         return by_driver(region_of(job.destination, bytes), region_of(job.source, bytes), false, order);
     }
+    if (!is_ready(PieceMethod::kernel, job, order)) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
-    if (!lane(true).has_room()) return without_lane(job, PieceMethod::copies, order);
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     Turnfuls parts(job, lane(true).most_pieces());
     Turnful part;

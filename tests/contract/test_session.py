@@ -185,6 +185,22 @@ class TestOrder:
         up.wait()
         assert (back == data).all()
 
+    def test_trimming_leaves_copies_that_wait_what_they_need(
+        self, device: _native.Device, session: isthmus.Session
+    ) -> None:
+        """Their streams are held: what they got anew then, the driver might never give."""
+        stream = _native.Stream(device)
+        latch = stream.close_latch()
+        data = drawn(3 * MIB)
+        on_device = session.empty(data.size, np.uint8)
+        up = session.copy_async(on_device, data, stream=stream.handle)
+        held = session.pinned_bytes
+        session.trim()
+        assert session.pinned_bytes == held > 0
+        latch.open()
+        up.wait()
+        assert (session.to_host(on_device) == data).all()
+
     def test_a_stream_waits_for_a_copy_on_another(self, device: _native.Device, session: isthmus.Session) -> None:
         first, second = _native.Stream(device), _native.Stream(device)
         latch = first.close_latch()
@@ -221,6 +237,19 @@ class TestOrder:
 
 
 class TestThreads:
+    def test_a_small_copy_ends_before_a_large_one_that_came_first(self, table: Callable[[str], Path]) -> None:
+        """On another stream."""
+        native = open_device("host:rate=100MB/s").native
+        first, second = _native.Stream(native), _native.Stream(native)
+        with isthmus.Session(native, pinned_budget="4MiB", threads=3, table=table("pack_threads")) as session:
+            large, small = drawn(32 * MIB, 1), drawn(1000, 2)
+            theirs, ours = session.empty(large.size, np.uint8), session.empty(small.size, np.uint8)
+            before = session.copy_async(theirs, large, stream=first.handle)
+            session.copy_async(ours, small, stream=second.handle).wait()
+            assert not before.done()
+            before.wait()
+            assert (session.to_host(ours) == small).all()
+
     def test_thirty_two_at_once(self, session: isthmus.Session) -> None:
         """Mixed sizes, both ways, while somebody trims; every byte checked."""
         failures: list[str] = []

@@ -19,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.devices import open_device
+import numpy as np
+import isthmus
 
 device = open_device("cuda:0").native
 stream = _native.Stream(device)
@@ -36,6 +38,23 @@ def fails(function, call, *arguments):
     return said
 """
 
+# A session whose large buffers go through the ring, and a copy behind a stream that is held.
+_HELD = """
+import tempfile
+from pathlib import Path
+from tests.synthetic_tables import transfer_table
+
+table = Path(tempfile.mkdtemp()) / "table.txt"
+table.write_text(transfer_table())
+session = isthmus.Session("cuda:0", pinned_budget="4MiB", threads=3, table=table)
+latch = stream.close_latch()
+
+def begun(size):
+    data = np.arange(size).astype(np.uint8)
+    there = session.empty(size, np.uint8)
+    return data, there, session.copy_async(there, data, stream=stream.handle)
+"""
+
 
 @pytest.fixture
 def outcome(compiled: Callable[..., Path]) -> Outcome:
@@ -45,6 +64,7 @@ def outcome(compiled: Callable[..., Path]) -> Outcome:
         done = subprocess.run(
             [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
             env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent)} | environment,
+            cwd=Path(__file__).resolve().parents[2],
             text=True,
             capture_output=True,
             check=False,
@@ -238,3 +258,31 @@ def test_what_is_current_stays_so_from_open_to_close(compiled: Callable[..., Pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("size", [100, 3 << 20], ids=["by the driver", "through the ring"])
+@pytest.mark.parametrize("function", ["cuStreamCreateWithPriority", "cuEventCreate", "cuMemHostAlloc", "cuMemAlloc_v2"])
+def test_a_copy_gets_nothing_new_while_its_stream_is_held(outcome: Outcome, function: str, size: int) -> None:
+    # The driver may wait for the stream before it gives anything, and the stream waits for the copy.
+    program = f"""
+    data, there, copy = begun({size})
+    os.environ["FAKE_CUDA_FAIL"] = {function!r}
+    latch.open()
+    copy.wait()
+    del os.environ["FAKE_CUDA_FAIL"]
+    result = bool((session.to_host(there) == data).all())
+    """
+    assert outcome(_HELD + textwrap.dedent(program))
+
+
+def test_without_room_for_the_ring_a_held_stream_s_copy_goes_by_the_driver(outcome: Outcome) -> None:
+    program = """
+    os.environ["FAKE_CUDA_FAIL"] = "cuMemHostAlloc"
+    data, there, copy = begun(3 << 20)
+    del os.environ["FAKE_CUDA_FAIL"]
+    latch.open()
+    copy.wait()
+    locked = session.pinned_bytes
+    result = [locked, bool((session.to_host(there) == data).all())]
+    """
+    assert outcome(_HELD + textwrap.dedent(program)) == [0, True]
