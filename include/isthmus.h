@@ -89,7 +89,7 @@ typedef struct isthmus_array {
 /* How a copy would be made, and why. */
 typedef struct isthmus_explanation {
     size_t struct_bytes;  /* sizeof(isthmus_explanation), set by the caller */
-    char method[32];      /* "driver", "direct", "staged", "device", or a method for pieces */
+    char method[32];      /* "driver", "direct", "staged", "device", "host", "nothing", or a method for pieces */
     char direction[8];    /* "h2d", "d2h", "d2d", "h2h" */
     char host_memory[16]; /* "pageable", "pinned", "managed", or empty */
     size_t bytes, pieces, width_bytes;
@@ -166,6 +166,11 @@ ISTHMUS_API isthmus_code isthmus_finish(isthmus_transfer* transfer, isthmus_stat
 ISTHMUS_API isthmus_code isthmus_explain(isthmus_session* session, const isthmus_array* destination,
                                          const isthmus_array* source, isthmus_explanation* explanation,
                                          isthmus_status* status) ISTHMUS_NOEXCEPT;
+/* How isthmus_copy_batch would. */
+ISTHMUS_API isthmus_code isthmus_explain_batch(isthmus_session* session, size_t pieces, void* const* destinations,
+                                               const void* const* sources, const size_t* bytes,
+                                               isthmus_direction direction, isthmus_explanation* explanation,
+                                               isthmus_status* status) ISTHMUS_NOEXCEPT;
 
 /* Page-locked memory that the session holds, and may hold. */
 ISTHMUS_API size_t isthmus_pinned_bytes(const isthmus_session* session) ISTHMUS_NOEXCEPT;

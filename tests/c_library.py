@@ -84,6 +84,7 @@ class Library:
             "isthmus_hold_stream": (c_void_p, c_void_p),
             "isthmus_finish": (c_void_p,),
             "isthmus_explain": (c_void_p, c_void_p, c_void_p, c_void_p),
+            "isthmus_explain_batch": (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int, c_void_p),
             "isthmus_trim": (c_void_p,),
         }
         for name, (result, *arguments) in plain.items():

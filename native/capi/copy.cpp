@@ -28,6 +28,7 @@ isthmus_code isthmus_copy(isthmus_session* session, void* destination, const voi
         if (bytes == 0) return {};
         if (destination == nullptr) return failed(null_argument("destination"));
         if (source == nullptr) return failed(null_argument("source"));
+        if (Status status = check_bytes(bytes, "bytes"); !status.ok()) return failed(std::move(status));
         Result<Sides> sides = sides_of(direction);
         if (!sides.ok()) return failed(sides.take_status());
         return session->session->copy_bytes(

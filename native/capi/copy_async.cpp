@@ -48,6 +48,7 @@ isthmus_code isthmus_copy_async(isthmus_session* session, void* destination, con
         return begin(session, transfer, [&]() -> Begun {
             if (bytes > 0 && destination == nullptr) return null_argument("destination");
             if (bytes > 0 && source == nullptr) return null_argument("source");
+            ISTHMUS_TRY(check_bytes(bytes, "bytes"));
             ISTHMUS_TRY_ASSIGN(sides, sides_of(direction));
             ArrayView to = ArrayView::of_bytes(reinterpret_cast<std::uintptr_t>(destination), bytes);
             ArrayView from = ArrayView::of_bytes(reinterpret_cast<std::uintptr_t>(source), bytes);

@@ -1,4 +1,5 @@
 // Sessions of the C interface: opened, asked about, closed.
+#include "capi/batch.hpp"
 #include "capi/devices.hpp"
 #include "capi/ending.hpp"
 #include "capi/handles.hpp"
@@ -77,6 +78,19 @@ isthmus_code isthmus_explain(isthmus_session* session, const isthmus_array* dest
         ISTHMUS_TRY_ASSIGN(to, view_of(destination, "destination"));
         ISTHMUS_TRY_ASSIGN(from, view_of(source, "source"));
         ISTHMUS_TRY_ASSIGN(explained, session->session->explain(to, from));
+        return write_explanation(explained, explanation);
+    });
+}
+
+isthmus_code isthmus_explain_batch(isthmus_session* session, size_t pieces, void* const* destinations,
+                                   const void* const* sources, const size_t* bytes, isthmus_direction direction,
+                                   isthmus_explanation* explanation, isthmus_status* status) noexcept {
+    return guarded(status, "explain_batch", [&]() -> Status {
+        if (session == nullptr) return null_argument("session");
+        if (explanation == nullptr) return null_argument("explanation");
+        ISTHMUS_TRY_ASSIGN(batch, batch_of(pieces, destinations, sources, bytes));
+        ISTHMUS_TRY_ASSIGN(sides, sides_of(direction));
+        ISTHMUS_TRY_ASSIGN(explained, session->session->explain_batch(batch, sides));
         return write_explanation(explained, explanation);
     });
 }

@@ -49,6 +49,7 @@ struct Choice {
     PieceMethod method = PieceMethod::copies;
     Packing packing;
     double seconds = 0;    // expected; 0 where nobody knows
+    bool no_rule = false;  // the table has nothing like these pieces
     bool no_room = false;  // the budget holds no ring of chunks, which else would be used
 };
 

@@ -1,6 +1,8 @@
 // Opens sessions, lets calls in, and puts them in the order of the caller's streams.
 #include "transfer/session.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -25,6 +27,14 @@ std::size_t threads_for(const TransferTable& table, std::size_t most) {
     return std::min(threads, most != 0 ? most : allowed_processors());
 }
 
+// Of this host's memory; as much as there are addresses where the system does not say.
+std::size_t installed_bytes() {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page_bytes <= 0 ? SIZE_MAX
+                                         : static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_bytes);
+}
+
 Status forked() {
     return {
         Code::call_failed,
@@ -36,6 +46,13 @@ Status forked() {
 }  // namespace
 
 Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, SessionOptions options) {
+    const std::size_t memory = installed_bytes();
+    if (options.pinned_budget_bytes > memory) {
+        return Status(Code::invalid_argument,
+                      "a pinned budget of " + std::to_string(options.pinned_budget_bytes) +
+                          " bytes, and the host has " + std::to_string(memory) +
+                          " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
+    }
     TransferTable table = options.table ? *options.table : table_for(device->info());
     const std::size_t threads = threads_for(table, options.threads);
     auto session = std::make_shared<SessionImpl>(std::move(device), std::move(options), std::move(table), threads);

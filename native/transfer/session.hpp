@@ -14,7 +14,7 @@
 namespace isthmus {
 
 struct SessionOptions {
-    // Of page-locked memory, for all that the session does; it is got when it is first needed, and kept.
+    // Of page-locked memory, for all that this session does; it is got when it is first needed, and kept.
     std::size_t pinned_budget_bytes = std::size_t{64} << 20;
     std::size_t threads = 0;             // the most that pack; 0 for as many as the table says and the process may use
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
@@ -28,7 +28,7 @@ struct Outcome {
 
 // How a copy would be made, and why.
 struct Explanation {
-    std::string method;       // "driver", "direct", "staged", "device", or a name of a PieceMethod
+    std::string method;       // "driver", "direct", "staged", "device", "host", "nothing", or a name of a PieceMethod
     std::string direction;    // "h2d", "d2h", "d2d", "h2h"
     std::string host_memory;  // "pageable", "pinned", "managed"; empty without a host's side
     std::size_t bytes = 0, pieces = 1, width_bytes = 0;

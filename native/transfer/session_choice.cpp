@@ -91,6 +91,7 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     const PieceRule* rule = nearest(asked);
     Choice choice;
     choice.way = Choice::Way::pieces;
+    choice.no_rule = rule == nullptr;
     if (rule != nullptr) {
         choice.method = rule->method;
         choice.seconds = table_.seconds(*rule, asked.width_bytes, asked.pieces);
@@ -135,7 +136,8 @@ Explanation SessionImpl::explain(const CopyJob& job) {
     explanation.pieces = job.extent.pieces();
     explanation.width_bytes = job.extent.width_bytes;
     explanation.seconds = choice.seconds;
-    const std::string table = table_.built_in ? "the built-in table" : "this machine's table";
+    std::string table = table_.built_in ? "the built-in table" : "this machine's table";
+    if (options_.table) table = "the table that the session was given, of " + table_.origin;
     switch (choice.way) {
         case Choice::Way::nothing: explanation.method = "nothing"; break;
         case Choice::Way::host:
@@ -153,13 +155,13 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
         case Choice::Way::driver:
             explanation.method = "driver";
-            explanation.why = "the driver's own copy is fastest for so few bytes, says " + table;
+            explanation.why = "the driver's own copy is fastest for this size, says " + table;
             break;
         case Choice::Way::staged:
             explanation.method = "staged";
             explanation.why =
                 "threads copy between pageable memory and page-locked chunks that cross the link "
-                "meanwhile: fastest for so many bytes, says " +
+                "meanwhile: fastest for this size, says " +
                 table;
             break;
         case Choice::Way::rows:
@@ -168,8 +170,11 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
         case Choice::Way::pieces:
             explanation.method = name_of(choice.method);
-            explanation.why = "fastest for " + std::to_string(explanation.pieces) + " pieces of " +
-                              std::to_string(explanation.width_bytes) + " bytes, says " + table;
+            explanation.why =
+                std::to_string(explanation.pieces) + " pieces of " + std::to_string(explanation.width_bytes) + " bytes";
+            explanation.why = choice.no_rule ? table + " has nothing like " + explanation.why +
+                                                   ": a method that serves most; `isthmus calibrate` finds the best"
+                                             : "fastest for " + explanation.why + ", says " + table;
             break;
     }
     if (choice.way == Choice::Way::staged || (choice.way == Choice::Way::rows && choice.packing.chunk_bytes != 0) ||

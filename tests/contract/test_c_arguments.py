@@ -91,6 +91,7 @@ def test_every_function_says_which_argument_is_null(c: Any, library: Any, opened
         "wait": ((None,), "transfer"),
         "hold_stream": ((None, None), "transfer"),
         "explain": ((session, None, None, byref(c.Explanation())), "destination"),
+        "explain_batch": ((session, 1, None, None, None, c.H2D, byref(c.Explanation())), "destinations"),
         "trim": ((None,), "session"),
     }
     no_mistake = {"close", "finish"}
@@ -141,6 +142,24 @@ def test_arrays_that_make_no_sense_are_refused(
         assert said in refused.message.decode()
     refused = library.call("explain", session, byref(device), byref(wrong), byref(c.Explanation(struct_bytes=376)))
     assert refused.code == c.INVALID
+
+
+@pytest.mark.parametrize("size", [1 << 63, (1 << 64) - 1])
+def test_sizes_that_no_memory_has_are_refused(c: Any, library: Any, opened: Open, size: int) -> None:
+    session = opened("host")
+    device, transfer = library.allocate(session, 8), byref(c_void_p())
+    pieces = 1, byref(device), byref(c_void_p(device.value)), byref(c_size_t(size)), c.D2D
+    explanation = byref(c.Explanation(struct_bytes=ctypes.sizeof(c.Explanation)))
+    for name, arguments in (
+        ("copy", (device, b"12345678", size, c.H2D, None)),
+        ("copy_async", (device, b"12345678", size, c.BY_ADDRESS, None, transfer)),
+        ("copy_batch", (*pieces, None)),
+        ("copy_batch_async", (*pieces, None, transfer)),
+        ("explain_batch", (*pieces, explanation)),
+    ):
+        refused = library.call(name, session, *arguments)
+        assert refused.code == c.INVALID
+        assert f" is {size}, more than any memory holds; expected at most {(1 << 63) - 1}" in refused.message.decode()
 
 
 def test_two_sessions_know_nothing_of_each_other(c: Any, library: Any, opened: Open) -> None:

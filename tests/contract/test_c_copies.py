@@ -168,6 +168,26 @@ def test_an_explanation_says_how_and_writes_no_more_than_there_is_room_for(
     assert library.call("explain", session, *views, byref(c.Explanation())).code == c.INVALID
 
 
+def test_a_batch_is_explained_in_sums(c: Any, library: Any, session: c_void_p, spec: str) -> None:
+    if spec.startswith("opencl"):
+        pytest.skip("pieces within a cl_mem have no addresses")
+    sizes = [4096, 0, 4096, 17]
+    count, device = len(sizes), library.allocate(session, 1 << 16).value
+    assert device
+    block = ctypes.create_string_buffer(1 << 16)
+    on_device = (c_void_p * count)(*(device + 8192 * i for i in range(count)))
+    sources = (c_void_p * count)(*(ctypes.addressof(block) + 8192 * i for i in range(count)))
+    how = c.Explanation(struct_bytes=ctypes.sizeof(c.Explanation))
+    arguments = session, count, on_device, sources, (c_size_t * count)(*sizes), c.H2D
+    library.must("explain_batch", *arguments, byref(how))
+    assert (how.direction, how.bytes, how.pieces) == (b"h2d", sum(sizes), 3)
+    assert how.method
+    assert how.why
+    library.must("explain_batch", session, 0, None, None, None, c.H2D, byref(how))
+    assert (how.method, how.bytes) == (b"nothing", 0)
+    assert library.call("explain_batch", *arguments, byref(c.Explanation())).code == c.INVALID
+
+
 def test_page_locked_memory_is_given_out_and_goes_with_its_session(c: Any, library: Any, session: c_void_p) -> None:
     pinned, device = library.allocate(session, 4096, c.HOST), library.allocate(session, 4096)
     ctypes.memset(pinned, 7, 4096)

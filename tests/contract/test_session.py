@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -155,6 +156,11 @@ class TestBudgets:
             found = session.explain(session.empty(MIB, np.uint8), np.zeros(MIB, np.uint8))
             assert found.method == "driver"
             assert "65536 bytes holds no ring of chunks" in found.why
+
+    def test_one_beyond_this_hosts_memory_is_refused(self, device: _native.Device) -> None:
+        installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+        with pytest.raises(UsageError, match=f"budget of {installed + 1} bytes, and the host has {installed} bytes"):
+            isthmus.Session(device, pinned_budget=installed + 1)
 
     def test_trim_gives_all_back(self, session: isthmus.Session) -> None:
         data = drawn(MIB)
@@ -392,3 +398,25 @@ def test_closing_twice_and_closing_with_copies_under_way(table: Callable[[str], 
     assert future.done()
     future.wait()
     session.close()
+
+
+class TestExplanations:
+    def test_they_name_the_table_that_they_rest_on(
+        self, device: _native.Device, table: Callable[[str], Path], tmp_path: Path
+    ) -> None:
+        narrow = np.zeros((512, 8), np.uint8)
+        given = "says the table that the session was given, of a test"
+        with isthmus.Session(device, table=table("pack_threads")) as session:
+            staged = session.explain(session.empty(MIB, np.uint8), np.zeros(MIB, np.uint8))
+            pieces = session.explain(session.empty((512, 64), np.uint8)[:, :8], narrow)
+            assert (staged.method, pieces.method) == ("staged", "pack_threads")
+            assert staged.why.endswith(f"fastest for this size, {given}")
+            assert pieces.why == f"fastest for 512 pieces of 8 bytes, {given}"
+        bare = tmp_path / "bare.txt"
+        bare.write_text(transfer_table().partition("pieces ")[0] + "end\n")
+        with isthmus.Session(device, table=bare) as session:
+            small = session.explain(session.empty(8, np.uint8), np.zeros(8, np.uint8))
+            assert small.why == f"the driver's own copy is fastest for this size, {given}"
+            pieces = session.explain(session.empty((512, 64), np.uint8)[:, :8], narrow)
+            assert pieces.why.startswith("the table that the session was given, of a test has nothing like 512 pieces")
+            assert "fastest" not in pieces.why
