@@ -240,7 +240,9 @@ Result<ArrayPieces> ArrayPieces::of(const ArrayView& destination, const ArrayVie
         if (count > most_offsets) return too_many(count);
         pieces.destination.offsets = offsets_of(dimensions, &Dimension::destination, count);
         if (!is_nested(to, extent.width_bytes) && !are_disjoint(pieces.destination.offsets, extent.width_bytes)) {
-            return invalid("elements of the destination overlap one another (its strides are too short for its shape)");
+            return invalid(
+                "elements of the destination overlap one another (its strides are too short for its shape); copy into "
+                "an array whose elements are apart, such as a new one without strides of its own");
         }
     }
     if (!fit(pieces.source, from, extent)) {

@@ -313,7 +313,7 @@ class TestBadInput:
         device = session.to_device(data)
         with pytest.raises(UsageError, match="overlap"):
             session.copy(device[1:], device[:-1])
-        with pytest.raises(UsageError, match="overlap"):
+        with pytest.raises(UsageError, match=r"overlap one another.*copy into an array whose elements are apart"):
             session.copy(np.lib.stride_tricks.as_strided(data, (3, 3), (8, 8)), session.empty((3, 3), data.dtype))
 
     def test_a_source_may_repeat_its_elements(self, session: isthmus.Session) -> None:

@@ -64,7 +64,8 @@ class HostAllocation final : public Allocation {
         *used() -= bytes();
         const std::string what = is_on_device(kind()) ? "the modelled device has " : "the modelled limit leaves ";
         return {Code::out_of_memory, what + std::to_string(most - (in_use - bytes())) +
-                                         (is_on_device(kind()) ? " bytes free" : " bytes to be locked")};
+                                         (is_on_device(kind()) ? " bytes free" : " bytes to be locked") + "; " +
+                                         std::to_string(bytes()) + " were asked for"};
     }
     void give_back() const {
         if (used() != nullptr) *used() -= bytes();

@@ -88,7 +88,9 @@ def test_device_memory_is_used_up_and_given_back() -> None:
     device = open_device("host:memory=10KiB").native
     first, second = device.allocate("device", 4096), device.allocate("device", 4096)
     assert device.free_bytes() == 2048
-    with pytest.raises(OutOfMemory, match="4096 bytes of device memory: the modelled device has 2048 bytes free"):
+    with pytest.raises(
+        OutOfMemory, match="4096 bytes of device memory: the modelled device has 2048 bytes free; 4096 were asked for"
+    ):
         device.allocate("device", 4096)
     assert device.free_bytes() == 2048
     del first
