@@ -98,7 +98,8 @@ piece_lines = st.builds(
 @st.composite
 def tables(draw: st.DrawFn) -> str:
     # Printable, and not a line of its own.
-    origin = draw(st.text(st.characters(min_codepoint=32, exclude_characters="\x85\u2028\u2029"), max_size=40))
+    characters = st.characters(min_codepoint=32, codec="utf-8", exclude_characters="\x85\u2028\u2029")
+    origin = draw(st.text(characters, max_size=40))
     lines = draw(buffer_lines("h2d")) + draw(buffer_lines("d2h")) + draw(st.lists(piece_lines, max_size=8))
     return "\n".join([TITLE, f"origin {origin}", *lines, "end", ""])
 
