@@ -18,10 +18,15 @@ constexpr std::size_t share_of_offsets = 32;
 constexpr double awake_seconds = 150e-6;
 constexpr std::size_t offsets_bytes_a_piece = 2 * sizeof(std::uint64_t);
 
-std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads) {
-    const std::size_t table = std::max(budget / share_of_offsets / page * page, page);
+std::size_t in_pages(std::size_t bytes) {
+    return (bytes + page - 1) / page * page;
+}
+
+std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads, const Lane::Needs& needs) {
+    const std::size_t most_table = in_pages(needs.pieces * offsets_bytes_a_piece);
+    const std::size_t table = std::max(std::min(budget / share_of_offsets / page * page, most_table), page);
     if (budget <= table) return std::nullopt;
-    const std::size_t slot = (budget - table) / Staging::slots / page * page;
+    const std::size_t slot = std::min((budget - table) / Staging::slots / page * page, in_pages(needs.chunk_bytes));
     if (slot < least_slot_bytes) return std::nullopt;
     Staging::Options options;
     options.bytes = slot * Staging::slots;
@@ -33,10 +38,10 @@ std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads) {
 
 }  // namespace
 
-Lane::Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads)
+Lane::Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads, const Needs& needs)
     : device_(std::move(device)),
       node_(node_of_pci_device(device_->info().pci_address)),
-      options_(fit(pinned_budget_bytes, threads)) {
+      options_(fit(pinned_budget_bytes, threads, needs)) {
     if (!options_ || !node_) return;
     // Where a container forbids it, threads run anywhere.
     options_->group.begin = [node = *node_] { (void)bind_to_node(node.index, node.processors); };

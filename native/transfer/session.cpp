@@ -19,12 +19,28 @@ namespace {
 // From here on, asking the driver about memory takes no time worth speaking of beside the copy.
 constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
 
+// Of pieces, whatever the table says: no chunk is larger, and no more need go at a time.
+constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
+constexpr std::size_t most_pieces = std::size_t{1} << 16;
+
 // As many as any rule wants, of those that there are processors for.
 std::size_t threads_for(const TransferTable& table, std::size_t most) {
     std::size_t threads = 1;
     for (const BufferRule& rule : table.buffers) threads = std::max(threads, rule.threads);
     for (const PieceRule& rule : table.pieces) threads = std::max(threads, rule.threads);
     return std::min(threads, most != 0 ? most : allowed_processors());
+}
+
+// What a table can use of a large budget, which takes long to page-lock. Pieces are cut without its help.
+Lane::Needs needs_of(const TransferTable& table, bool to_device) {
+    Lane::Needs needs{most_chunk_bytes, most_pieces};
+    for (const BufferRule& rule : table.buffers) {
+        if (rule.to_device == to_device) needs.chunk_bytes = std::max(needs.chunk_bytes, rule.chunk_bytes);
+    }
+    for (const PieceRule& rule : table.pieces) {
+        if (rule.to_device == to_device) needs.pieces = std::max(needs.pieces, rule.pieces);
+    }
+    return needs;
 }
 
 // Of this host's memory; as much as there are addresses where the system does not say.
@@ -69,8 +85,8 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{Lane(device_, options_.pinned_budget_bytes / 2, threads),
-             Lane(device_, options_.pinned_budget_bytes / 2, threads)} {
+      lanes_{Lane(device_, options_.pinned_budget_bytes / 2, threads, needs_of(table_, true)),
+             Lane(device_, options_.pinned_budget_bytes / 2, threads, needs_of(table_, false))} {
     for (const bool to_device : {true, false}) {
         std::size_t& first = first_staged_[to_device ? 0 : 1];
         first = most_unasked_bytes;

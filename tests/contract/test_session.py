@@ -157,6 +157,16 @@ class TestBudgets:
             assert found.method == "driver"
             assert "65536 bytes holds no ring of chunks" in found.why
 
+    def test_of_a_large_one_no_more_is_taken_than_is_of_use(
+        self, device: _native.Device, table: Callable[[str], Path]
+    ) -> None:
+        with isthmus.Session(device, pinned_budget=1 << 30, threads=2, table=table("pack_kernel")) as session:
+            data = drawn(6 * MIB).reshape(-1, 64)
+            on_device = session.to_device(data)
+            assert (session.to_host(on_device[::3, ::2]) == data[::3, ::2]).all()
+            # Each way sixteen chunks of 2 MiB, and offsets of 65536 pieces on both sides.
+            assert 0 < session.pinned_bytes <= 2 * (16 * 2 * MIB + MIB)
+
     def test_one_beyond_this_hosts_memory_is_refused(self, device: _native.Device) -> None:
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
         with pytest.raises(UsageError, match=f"budget of {installed + 1} bytes, and the host has {installed} bytes"):
