@@ -180,6 +180,12 @@ constexpr std::size_t stride_count(std::size_t bytes, std::size_t stride_bytes) 
     return (bytes + stride_bytes - 1) / stride_bytes;
 }
 
+// What a thread had before it entered a device: see Device::enter.
+struct Before {
+    void* context = nullptr;
+    int capture_mode = 0;
+};
+
 // A device with one context. All functions may be called from several threads at once unless they say otherwise, each
 // thread having called bind_thread() once.
 class Device {
@@ -227,8 +233,8 @@ class Device {
     virtual Status bind_thread() = 0;
     // For callers whose thread may be another library's: enter makes the device current and returns what was current
     // before, which leave makes current again. See Binding.
-    virtual Result<void*> enter() { return static_cast<void*>(nullptr); }
-    virtual void leave(void* previous) noexcept { static_cast<void>(previous); }
+    virtual Result<Before> enter() { return Before(); }
+    virtual void leave(Before before) noexcept { static_cast<void>(before); }
     // What memory and streams of callers must belong to: CUcontext, cl_context; 0 where there is no such thing.
     virtual std::uintptr_t context_handle() const { return 0; }
 
@@ -241,7 +247,8 @@ class Device {
     virtual Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) = 0;
     // A stream that somebody else owns, and keeps until all has ended that it was given here: CUstream (0 and 1 are the
     // legacy default stream, 2 the default stream of whichever thread uses it), cl_command_queue, what handle() of a
-    // stream says. Fails with invalid_argument where there are no such streams, or it belongs to another context.
+    // stream says. Fails with invalid_argument where there are no such streams, or it belongs to another context; with
+    // unsupported where it is recording a graph.
     virtual Result<std::unique_ptr<Stream>> borrow_stream(std::uintptr_t handle) = 0;
     // What `stream` is given from now on begins after what `event` was last recorded behind has ended. Precondition: it
     // was recorded.
@@ -327,7 +334,7 @@ class Binding {
 
   private:
     Device& device_;
-    Result<void*> previous_;
+    Result<Before> previous_;
 };
 
 // The devices of one backend, or why it has none.

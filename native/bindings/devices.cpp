@@ -167,12 +167,13 @@ void bind_devices(nb::module_& module) {
             nb::arg("kind"), nb::arg("bytes"), ReleaseGil())
         .def_prop_ro("context_handle", [](Session& self) { return self.device().context_handle(); })
         .def(
-            "enter", [](Session& self) { return reinterpret_cast<std::uintptr_t>(unwrap(self.device().enter())); },
+            "enter",
+            [](Session& self) { return reinterpret_cast<std::uintptr_t>(unwrap(self.device().enter()).context); },
             ReleaseGil())
         .def(
             "leave",
             [](Session& self, std::uintptr_t previous) {
-                self.device().leave(reinterpret_cast<void*>(previous));  // NOLINT(performance-no-int-to-ptr)
+                self.device().leave({reinterpret_cast<void*>(previous)});  // NOLINT(performance-no-int-to-ptr)
             },
             nb::arg("previous"), ReleaseGil())
         .def(

@@ -97,6 +97,8 @@ inline constexpr ReturnCode error_out_of_memory = 2;
 inline constexpr ReturnCode error_no_device = 100;
 inline constexpr ReturnCode error_not_ready = 600;
 inline constexpr ReturnCode error_not_supported = 801;
+inline constexpr ReturnCode error_stream_capture_unsupported = 900;
+inline constexpr ReturnCode error_captured_event = 907;
 
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned stream_wait_value_geq = 0;
@@ -125,7 +127,10 @@ inline constexpr int pointer_attribute_device_ordinal = 9;
 inline constexpr int pointer_attribute_range_start_addr = 11;
 inline constexpr int pointer_attribute_range_size = 12;
 inline constexpr int source_access_order_stream = 1;
+inline constexpr int stream_capture_mode_global = 0;
 inline constexpr int stream_capture_mode_thread_local = 1;
+inline constexpr int stream_capture_mode_relaxed = 2;
+inline constexpr int stream_capture_status_none = 0;
 inline constexpr int pool_attribute_release_threshold = 4;
 
 inline constexpr int attribute_multiprocessor_count = 16;
@@ -208,6 +213,8 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuStreamWriteValue32, "cuStreamWriteValue32_v2", "CUDA 11.7", (Stream, DevicePointer, std::uint32_t, unsigned))  \
     X(cuStreamBeginCapture, "cuStreamBeginCapture_v2", "CUDA 10.1", (Stream, int))                                     \
     X(cuStreamEndCapture, "cuStreamEndCapture", "CUDA 10.0", (Stream, Graph*))                                         \
+    X(cuStreamIsCapturing, "cuStreamIsCapturing", "CUDA 10.0", (Stream, int*))                                         \
+    X(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", "CUDA 10.1", (int*))                     \
     X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", "CUDA 11.4",                                         \
       (GraphExecutable*, Graph, unsigned long long))                                                                   \
     X(cuGraphLaunch, "cuGraphLaunch", "CUDA 10.0", (GraphExecutable, Stream))                                          \

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_captures.hpp"
 #include "fake_kernels.hpp"
 #include "fake_memory.hpp"
 #include "fake_sections.hpp"
@@ -69,16 +70,17 @@ int refusal(std::string_view function) {
 #define ENTER_CONTEXT() \
     ENTER();            \
     if (current == nullptr) return invalid_context
-
-// Copies that are recorded instead of done, while a stream of this thread is in capture.
-using Recorded = std::vector<std::function<void()>>;
-thread_local Recorded* capture = nullptr;
+// Begins one that is not safe while graphs are recorded.
+#define ENTER_UNCAPTURED() \
+    ENTER_CONTEXT();       \
+    if (fake::captures.forbid()) return fake::capture_unsupported
 
 // With `world` held.
 int enqueue(void* handle, fake::Command command) {
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     if (stream->context != current) return invalid_context;
+    if (stream->recorded != nullptr) return stream->recorded->push_back(std::move(command)), success;
     return fake::streams.enqueue(*stream, std::move(command)), success;
 }
 template <typename Work>
@@ -96,7 +98,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         const std::lock_guard lock(world);
         if (const int code = refusal(function); code != success) return code;
         if (current == nullptr) return invalid_context;
-        if (capture != nullptr) return capture->push_back([=] { std::memcpy(to, from, bytes); }), success;
+        if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
         if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
         int code = success;
         if (fake::memory.is_pageable(from) && bytes <= taken_bytes) {
@@ -220,7 +222,7 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     return *total = fake::limit("FAKE_CUDA_MEMORY"), *free = *total - fake::memory.used(), success;
 }
 int cuMemAlloc_v2(Address* address, std::size_t bytes) {
-    ENTER_CONTEXT();
+    ENTER_UNCAPTURED();
     return take(address, bytes, Kind::device);
 }
 int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
@@ -273,15 +275,15 @@ int cuMemFreeAsync(Address address, void*) {
     return give(reinterpret_cast<void*>(address));
 }
 int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
-    ENTER_CONTEXT();
+    ENTER_UNCAPTURED();
     return take(reinterpret_cast<Address*>(host), bytes, Kind::pinned);
 }
 int cuMemFreeHost(void* host) {
-    ENTER_CONTEXT();
+    ENTER_UNCAPTURED();
     return give(host);
 }
 int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned) {
-    ENTER_CONTEXT();
+    ENTER_UNCAPTURED();
     return fake::memory.lock(host, bytes, current_device()) ? success : out_of_memory;
 }
 int cuMemHostUnregister(void* host) {
@@ -332,34 +334,6 @@ int cuMemcpyBatchAsync_v2(Address* to, Address* from, std::size_t* sizes, std::s
     ENTER_CONTEXT();
     return copy_batch(to, from, sizes, count, nullptr, stream);
 }
-int cuStreamBeginCapture_v2(void*, int) {
-    ENTER_CONTEXT();
-    return capture = new Recorded, success;
-}
-int cuStreamEndCapture(void*, void** graph) {
-    ENTER_CONTEXT();
-    fake::ledger.add();
-    return *graph = std::exchange(capture, nullptr), success;
-}
-int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long) {
-    ENTER_CONTEXT();
-    fake::ledger.add();
-    return *executable = new Recorded(*static_cast<Recorded*>(graph)), success;
-}
-int cuGraphLaunch(void* executable, void* stream) {
-    ENTER_CONTEXT();
-    return enqueue_work(stream, [commands = *static_cast<Recorded*>(executable)] {
-        for (const auto& command : commands) command();
-    });
-}
-int cuGraphDestroy(void* graph) {
-    const std::lock_guard lock(world);
-    fake::ledger.remove();
-    return delete static_cast<Recorded*>(graph), success;
-}
-int cuGraphExecDestroy(void* executable) {
-    return cuGraphDestroy(executable);
-}
 // Refuses what a real one needs no function for.
 int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void* stream) {
     if (to_context == from_context) return invalid_value;
@@ -408,7 +382,7 @@ int cuStreamGetCtx(void* handle, void** context) {
 int cuStreamSynchronize(void* handle) {
     fake::Stream* stream = nullptr;
     {
-        ENTER_CONTEXT();
+        ENTER_UNCAPTURED();
         stream = fake::streams.find(handle, current);
         if (stream == nullptr) return invalid_handle;
     }
@@ -451,6 +425,7 @@ int cuEventRecord(void* event, void* stream) {
 }
 int cuEventQuery(void* event) {
     ENTER();
+    if (fake::captures.forbid()) return fake::capture_unsupported;
     fake::streams.advance();
     return static_cast<fake::Event*>(event)->moment->passed ? success : not_ready;
 }
@@ -480,5 +455,7 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsig
     if (!fake::is_aligned(name, arguments)) return misaligned_address;
     return enqueue(stream, fake::kernel_call(name, arguments));
 }
+
+#include "fake_graphs.hpp"
 
 }  // extern "C"

@@ -33,10 +33,15 @@ struct Event {
 // Returns whether it could run; asked again until it could.
 using Command = std::function<bool()>;
 
+// What a stream was given while it was recording a graph.
+using Recorded = std::vector<Command>;
+
 struct Stream {
     void* context = nullptr;
     bool destroyed = false;
     std::deque<Command> queue = {};
+    Recorded* recorded = nullptr;  // null while it records nothing
+    bool captured_everywhere = false;
 
     // Whether anything ran.
     bool advance() {

@@ -286,3 +286,76 @@ def test_without_room_for_the_ring_a_held_stream_s_copy_goes_by_the_driver(outco
     result = [locked, bool((session.to_host(there) == data).all())]
     """
     assert outcome(_HELD + textwrap.dedent(program)) == [0, True]
+
+
+# A stream that torch would record a graph on: what is unsafe on any thread meanwhile, the driver refuses.
+_CAPTURE = """
+import ctypes
+
+driver = ctypes.CDLL("libcuda.so.1")
+recording = _native.Stream(device)
+device.enter()
+
+def begin_capture():
+    assert driver.cuStreamBeginCapture_v2(ctypes.c_void_p(recording.handle), 0) == 0
+
+def end_capture():
+    return driver.cuStreamEndCapture(ctypes.c_void_p(recording.handle), ctypes.byref(ctypes.c_void_p()))
+"""
+
+
+@pytest.mark.parametrize("size", [100, 3 << 20], ids=["by the driver", "through the ring"])
+def test_copies_go_on_while_another_stream_records_a_graph_and_leave_it_whole(outcome: Outcome, size: int) -> None:
+    program = f"""
+    driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(0)))
+    begin_capture()
+    data, there, copy = begun({size})
+    session.copy(session.empty({size}, np.uint8), data)
+    latch.open()
+    copy.wait()
+    back = session.copy_async(np.zeros({size}, np.uint8), there)
+    back.wait()
+    mode = ctypes.c_int(2)
+    driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode))
+    ended = end_capture()
+    result = [bool((session.to_host(there) == data).all()), mode.value, ended]
+    """
+    assert outcome(_CAPTURE + _HELD + textwrap.dedent(program)) == [True, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "session.copy(there, data, stream=handle)",
+        "session.copy_async(there, data, stream=handle)",
+        "up.wait_on(handle)",
+    ],
+)
+def test_a_stream_that_records_a_graph_is_refused(outcome: Outcome, call: str) -> None:
+    program = f"""
+    data, there, up = begun(100)
+    handle = recording.handle
+    begin_capture()
+    said = tried(lambda: {call})
+    ended = end_capture()
+    latch.open()
+    up.wait()
+    result = [said, ended, tried(lambda: {call})]
+    """
+    said, ended, later = outcome(_CAPTURE + _HELD + textwrap.dedent(program))
+    assert said.startswith("Unsupported: ")
+    assert "is recording a CUDA graph" in said
+    assert "copy before the capture begins" in said
+    assert ended == 0
+    assert "recording" not in later
+
+
+@pytest.mark.parametrize("function", ["cuStreamIsCapturing", "cuThreadExchangeStreamCaptureMode"])
+def test_drivers_without_these_functions_copy_as_before(outcome: Outcome, function: str) -> None:
+    program = """
+    data, there, up = begun(3 << 20)
+    latch.open()
+    up.wait()
+    result = bool((session.to_host(there) == data).all())
+    """
+    assert outcome(_HELD + textwrap.dedent(program), function)

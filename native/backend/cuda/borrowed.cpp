@@ -72,6 +72,19 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
     return known;
 }
 
+// What a copy waits for, and gives back when it has ended, no graph can repeat.
+Status check_not_capturing(const Api& cu, cuda::Stream stream) {
+    // The legacy stream records nothing, and the driver does not like to be asked while another one does.
+    constexpr std::uintptr_t last_legacy = 1;
+    if (!cu.cuStreamIsCapturing || reinterpret_cast<std::uintptr_t>(stream) <= last_legacy) return {};
+    int capturing = stream_capture_status_none;
+    ISTHMUS_TRY(cu.call(cu.cuStreamIsCapturing, stream, &capturing));
+    if (capturing == stream_capture_status_none) return {};
+    return {Code::unsupported,
+            "the stream is recording a CUDA graph, which cannot repeat this copy: copy before the capture begins or "
+            "after it has ended, and inside a graph by the driver (cudaMemcpyAsync, or torch's copy_)"};
+}
+
 }  // namespace
 
 Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t address) {
@@ -107,6 +120,7 @@ Result<std::unique_ptr<isthmus::Stream>> borrow_stream(const std::shared_ptr<Pri
                           "the stream belongs to another device, or to a context that is not its device's primary one");
         }
     }
+    ISTHMUS_TRY(check_not_capturing(cu, stream));
     return std::unique_ptr<isthmus::Stream>(std::make_unique<CudaStream>(context, stream, CudaStream::Owner::caller));
 }
 

@@ -45,15 +45,23 @@ PrimaryContext::~PrimaryContext() {
 // Setting replaces the top of the thread's stack of contexts, and puts one on an empty stack, as setting none takes it
 // off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs a
 // question only.
-Result<void*> PrimaryContext::enter() const {
+Result<Before> PrimaryContext::enter() const {
     Context previous = nullptr;
     ISTHMUS_TRY(api().call(api().cuCtxGetCurrent, &previous));
     if (previous != context_) ISTHMUS_TRY(make_current());
-    return static_cast<void*>(previous);
+    return Before{previous, exchange_capture_mode(stream_capture_mode_relaxed)};
 }
 
-void PrimaryContext::leave(void* previous) const noexcept {
-    if (previous != context_) (void)api().cuCtxSetCurrent(static_cast<Context>(previous));
+void PrimaryContext::leave(Before before) const noexcept {
+    (void)exchange_capture_mode(before.capture_mode);
+    if (before.context != context_) (void)api().cuCtxSetCurrent(static_cast<Context>(before.context));
+}
+
+// While a program records a graph, on whichever thread, the driver refuses others' calls that might have been meant for
+// it (memory, events, waiting), and what was recorded is lost. None of ours is meant for it.
+int PrimaryContext::exchange_capture_mode(int mode) const noexcept {
+    const auto& exchange = api().cuThreadExchangeStreamCaptureMode;
+    return exchange && exchange(&mode) == success ? mode : stream_capture_mode_global;
 }
 
 Result<int> PrimaryContext::attribute(int attribute) const {

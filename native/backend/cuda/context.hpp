@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "backend/backend.hpp"
 #include "driver/cuda_api.hpp"
 #include "driver/nvml_api.hpp"
 #include "kernels/kernels.hpp"
@@ -40,8 +41,8 @@ class PrimaryContext {
     Status make_current() const { return api().call(api().cuCtxSetCurrent, context_); }
     Context get() const { return context_; }
     // As Device::enter and leave.
-    Result<void*> enter() const;
-    void leave(void* previous) const noexcept;
+    Result<Before> enter() const;
+    void leave(Before before) const noexcept;
     // Whether both are the primary context of one device.
     bool same(const PrimaryContext& other) const { return context_ == other.context_; }
     Result<int> attribute(int attribute) const;
@@ -69,6 +70,7 @@ class PrimaryContext {
     const Driver& driver_;
     Device device_;
     Context context_;
+    int exchange_capture_mode(int mode) const noexcept;
     Result<Pool> create_pool(bool keeps);
     void connect(PrimaryContext& other);
     void reach(const PrimaryContext& other) const;
@@ -94,7 +96,7 @@ class Current {
 
   private:
     const PrimaryContext& context_;
-    Result<void*> previous_;
+    Result<Before> previous_;
 };
 
 }  // namespace isthmus::cuda

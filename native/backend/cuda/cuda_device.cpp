@@ -130,8 +130,8 @@ class CudaDevice final : public isthmus::Device {
     }
 
     Status bind_thread() override { return context_->make_current(); }
-    Result<void*> enter() override { return context_->enter(); }
-    void leave(void* previous) noexcept override { context_->leave(previous); }
+    Result<Before> enter() override { return context_->enter(); }
+    void leave(Before before) noexcept override { context_->leave(before); }
     std::uintptr_t context_handle() const override { return reinterpret_cast<std::uintptr_t>(context_->get()); }
 
     Result<KnownMemory> identify(std::uintptr_t address) override { return cuda::identify(*context_, address); }
@@ -328,7 +328,9 @@ class CudaDevice final : public isthmus::Device {
         const auto& query = cu().cuEventQuery;
         if (!query) return query.absent();
         const cuda::ReturnCode code = query(raw(event));
-        if (code != cuda::success && code != cuda::error_not_ready) return cu().failure(query.name, code);
+        // That a graph is being recorded says nothing of the event.
+        const bool captures = code >= error_stream_capture_unsupported && code <= error_captured_event;
+        if (code != cuda::success && code != cuda::error_not_ready && !captures) return cu().failure(query.name, code);
         return code == cuda::success;
     }
 
