@@ -213,7 +213,7 @@ def test_sizes_beyond_the_memory_budget_are_skipped_with_the_option_that_helps(
         (["--seed", "-1"], "not a seed: -1; expected a number from 0 to"),
         (["--quick", "--full"], "--quick and --full exclude each other"),
         (["--sizs", "1"], "--sizes"),
-        (["--device", "hots"], "no backend 'hots' in --device hots; did you mean host?"),
+        (["--device", "hots"], "no backend 'hots'; did you mean host?"),
         (["--device", "cuda:first"], "not a device: 'cuda:first'; expected cuda:NUMBER, such as cuda:0"),
         (["--device", "host:fault=copy:explode"], "host device: cannot read 'fault=copy:explode'; expected fault="),
         (["-o", "nowhere/a.json"], "nowhere/a.json: cannot be created: No such file or directory;"),

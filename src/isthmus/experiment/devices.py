@@ -56,10 +56,11 @@ def choose_device(spec: str | None) -> Device:
             raise DeviceAbsent("no device at all")
         return device
     name, _, rest = spec.partition(":")
+    name = name.lower()
     if name not in backends:
         near = difflib.get_close_matches(name, backends, n=1)
         hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
-        raise UsageError(f"no backend {name!r} in --device {spec}; {hint}")
+        raise UsageError(f"no backend {name!r}; {hint}")
     if name == "host":
         return backends[name].devices[0]
     if rest and not rest.isdecimal():

@@ -66,10 +66,10 @@ def test_the_host_is_always_there() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("cudda:0", "no backend 'cudda' in --device cudda:0; did you mean cuda?"),
-        ("opncl", "no backend 'opncl' in --device opncl; did you mean opencl?"),
-        ("xyz:1", "no backend 'xyz' in --device xyz:1; there are cuda, opencl, host"),
-        ("", "no backend '' in --device ; there are cuda, opencl, host"),
+        ("cudda:0", "no backend 'cudda'; did you mean cuda?"),
+        ("opncl", "no backend 'opncl'; did you mean opencl?"),
+        ("xyz:1", "no backend 'xyz'; there are cuda, opencl, host"),
+        ("", "no backend ''; there are cuda, opencl, host"),
         ("cuda:one", "not a device: 'cuda:one'; expected cuda:NUMBER, such as cuda:0"),
         ("opencl:-1", "not a device: 'opencl:-1'; expected opencl:NUMBER, such as opencl:0"),
         ("opencl:0:1", "not a device: 'opencl:0:1'"),
