@@ -121,15 +121,17 @@ Batch::Batch(nb::handle destinations, nb::handle sources, StreamHandle stream, n
     }
     pieces.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-        const Operand& to = destination.take(i, Role::destination, stream);
-        const Operand& from = source.take(i, Role::source, stream);
         try {
-            check_pair(to, from);
-            add(to, from);
+            const Operand& taken = destination.take(i, Role::destination, stream);
+            check_pair(taken, source.take(i, Role::source, stream));
+            add(taken, source.held.back());
         } catch (nb::python_error& error) {
-            if (!error.matches(PyExc_ValueError)) throw;
-            raise({Code::invalid_argument, "piece " + std::to_string(i) + ": " + text_of(error.value())});
+            if (!error.matches(error_class("UsageError"))) throw;
+            raise(error.matches(error_class("WrongType")) ? "WrongType" : "UsageError",
+                  "piece " + std::to_string(i) + ": " + text_of(error.value()));
         }
+        const Operand& to = destination.held.back();
+        const Operand& from = source.held.back();
         if (i == 0) session = session_for(session_object, to, from);
         for (const Operand* const operand : {&to, &from}) {
             if (operand->ready() && std::ranges::find(ready, *operand->ready()) == ready.end()) {
@@ -178,7 +180,13 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
 
 nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle session) {
     const Batch batch(destinations, sources, std::nullopt, session);
-    if (batch.pieces.empty()) raise({Code::invalid_argument, "a batch without bytes needs no explanation"});
+    if (batch.session == nullptr) {
+        Explanation nothing;
+        nothing.method = "nothing";
+        nothing.pieces = 0;
+        nothing.why = "the batch is empty";
+        return dict_of(nothing);
+    }
     Result<Explanation> explained = [&] {
         const GilReleased release;
         return batch.session->explain_batch(batch.pieces, batch.sides());

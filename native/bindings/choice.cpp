@@ -27,12 +27,23 @@ std::shared_ptr<Session> session_in(nb::handle object) {
     return handle->session;
 }
 
-std::shared_ptr<Session> default_session(const Operand& operand) {
+std::shared_ptr<Session> open_default(const Operand& operand) {
     const nb::object opener = nb::module_::import_("isthmus.transfer.sessions").attr("session_of");
     if (operand.backend().empty()) return session_in(or_sleep([&] { return opener("host", 0); }));
     // The interface of CUDA's arrays does not say which device's they are.
     const int index = operand.device() < 0 ? unwrap(cuda::device_of(operand.address())) : operand.device();
     return session_in(or_sleep([&] { return opener(std::string(operand.backend()), index); }));
+}
+
+std::shared_ptr<Session> default_session(const Operand& operand, const char* role) {
+    try {
+        return open_default(operand);
+    } catch (nb::python_error& error) {
+        if (operand.backend() != "cuda" || !error.matches(error_class("LibraryAbsent"))) throw;
+        raise("LibraryAbsent",
+              "the " + std::string(role) + " says that it is CUDA memory, but no CUDA driver is here: " +
+                  text_of(error.value()) + "; install NVIDIA's driver, or start the container with --gpus all");
+    }
 }
 
 // Another backend would take its memory for something else, and kernels of another device need not reach it.
@@ -51,6 +62,7 @@ void check_device(Session& session, const Operand& operand, const char* role) {
 }  // namespace
 
 std::shared_ptr<Session> session_for(nb::handle session, const Operand& destination, const Operand& source) {
+    check_not_shut_down();
     std::shared_ptr<Session> chosen;
     if (!session.is_none()) {
         chosen = session_in(session);
@@ -59,7 +71,8 @@ std::shared_ptr<Session> session_for(nb::handle session, const Operand& destinat
     } else if (source.memory() != nullptr) {
         chosen = source.memory()->session;
     } else {
-        chosen = default_session(destination.backend().empty() ? source : destination);
+        const bool by_source = destination.backend().empty();
+        chosen = default_session(by_source ? source : destination, by_source ? "source" : "destination");
     }
     check_device(*chosen, destination, "destination");
     check_device(*chosen, source, "source");

@@ -129,6 +129,8 @@ ElementType type_of_dtype(const nb::object& dtype) {
 }
 
 void create(DeviceArray* self, const SessionHandle& session, std::vector<std::int64_t> shape, nb::object dtype) {
+    check_not_shut_down();
+    if (session.closed) raise({Code::invalid_argument, "the session was closed; open another one"});
     ElementType type = type_of_dtype(dtype);
     std::size_t bytes = type.bytes;
     std::vector<std::int64_t> strides(shape.size());
@@ -141,12 +143,16 @@ void create(DeviceArray* self, const SessionHandle& session, std::vector<std::in
         if (bytes == 0) bytes = type.bytes;  // Empty; its strides are as though it were not.
     }
     const bool is_empty = std::ranges::find(shape, 0) != shape.end();
-    std::shared_ptr<DeviceMemory> memory;
-    {
+    auto memory = [&] {
         const GilReleased release;
-        memory = unwrap(DeviceMemory::allocate(session.session, is_empty ? 1 : bytes));
+        return DeviceMemory::allocate(session.session, is_empty ? 1 : bytes);
+    }();
+    if (!memory.ok()) {
+        Status status = memory.take_status();
+        if (status.code() == Code::out_of_memory) check_copy({std::move(status)}, "allocate");
+        raise(status);
     }
-    new (self) DeviceArray{std::move(memory), type, std::move(dtype), std::move(shape), std::move(strides), 0};
+    new (self) DeviceArray{std::move(memory.value()), type, std::move(dtype), std::move(shape), std::move(strides), 0};
 }
 
 // Whether all elements lie within the base's memory. Those of an empty array lie nowhere.
@@ -229,7 +235,7 @@ void bind_device_array(nb::module_& module) {
             for (int i = 0; i < operand.dimensions(); ++i) shape.append(operand.extent(i));
             return std::tuple(shape, operand.type().typestr(), std::string(operand.type().name));
         },
-        nb::arg("array"));
+        nb::arg("array").none());
     nb::class_<DeviceArray>(module, "DeviceArray")
         .def("__init__", &create, nb::arg("session"), nb::arg("shape"), nb::arg("dtype"))
         .def("__init__", &view, nb::arg("base"), nb::arg("offset_bytes"), nb::arg("shape"), nb::arg("strides"))

@@ -1,13 +1,15 @@
 // The one place where a failed status becomes a Python exception.
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
-
-#include <nanobind/nanobind.h>
+#include "bindings/module.hpp"
 
 namespace nb = nanobind;
 
 namespace isthmus::bindings {
 namespace {
+
+// Never let go: while the interpreter ends nothing can be imported, and errors are still raised.
+PyObject* classes = nullptr;
 
 const char* class_of(Code code) {
     switch (code) {
@@ -30,10 +32,18 @@ void raise(const Status& status) {
     raise(class_of(status.code()), status.message());
 }
 
+nb::handle error_class(const char* name) {
+    return nb::handle(PyDict_GetItemString(classes, name));
+}
+
+void bind_errors(nb::module_&) {
+    classes = PyDict_Copy(nb::module_::import_("isthmus.errors").attr("__dict__").ptr());
+    if (classes == nullptr) throw nb::python_error();
+}
+
 void raise(const char* class_name, const std::string& message) {
     const GilHeld gil;
-    const nb::object type = nb::module_::import_("isthmus.errors").attr(class_name);
-    PyErr_SetString(type.ptr(), message.c_str());
+    PyErr_SetString(error_class(class_name).ptr(), message.c_str());
     throw nb::python_error();
 }
 

@@ -1,6 +1,8 @@
 // The one place where a failed status becomes a Python exception.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <string>
 
 #include "base/status.hpp"
@@ -9,6 +11,9 @@ namespace isthmus::bindings {
 
 // Throws the class of isthmus.errors that belongs to the code. Precondition: !status.ok().
 [[noreturn]] void raise(const Status& status);
+
+// The class of isthmus.errors that has this name.
+nanobind::handle error_class(const char* name);
 
 // Throws the class of isthmus.errors that has this name.
 [[noreturn]] void raise(const char* class_name, const std::string& message);

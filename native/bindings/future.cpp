@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "bindings/errors.hpp"
@@ -51,7 +52,13 @@ bool wait_until_done(const Future& self, std::optional<double> timeout) {
     }
 }
 
+void check_timeout(std::optional<double> timeout) {
+    if (!timeout || !std::isnan(*timeout)) return;
+    raise({Code::invalid_argument, "a timeout of nan; expected a number of seconds, or None for no end"});
+}
+
 void wait(const Future& self, std::optional<double> timeout) {
+    check_timeout(timeout);
     if (!wait_until_done(self, timeout)) {
         raise("TimedOut", "the copy had not ended after " + text_of(nb::float_(*timeout)) +
                               " s; it goes on, and may be waited for again");
@@ -61,12 +68,11 @@ void wait(const Future& self, std::optional<double> timeout) {
 }
 
 nb::object exception(const Future& self, std::optional<double> timeout) {
+    check_timeout(timeout);
     try {
         wait(self, timeout);
     } catch (nb::python_error& error) {
-        const nb::object failed = nb::module_::import_("isthmus.errors").attr("IsthmusError");
-        const nb::object late = nb::module_::import_("isthmus.errors").attr("TimedOut");
-        if (!error.matches(failed) || error.matches(late)) throw;
+        if (!error.matches(error_class("IsthmusError")) || error.matches(error_class("TimedOut"))) throw;
         return nb::borrow(error.value());
     }
     return nb::none();

@@ -4,6 +4,7 @@
 NB_MODULE(_native, module) {
     module.doc() =
         "The native core of Isthmus: devices, buffers, timed transfers and allocations, and copies for callers.";
+    isthmus::bindings::bind_errors(module);
     isthmus::bindings::bind_devices(module);
     isthmus::bindings::bind_streams(module);
     isthmus::bindings::bind_transfer(module);

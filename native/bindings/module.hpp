@@ -13,6 +13,8 @@ MemoryKind kind_of(const std::string& name);
 // Likewise for ``host`` and ``device``.
 Side side_of(const std::string& name);
 
+// Before anything can fail.
+void bind_errors(nanobind::module_& module);
 void bind_devices(nanobind::module_& module);
 void bind_streams(nanobind::module_& module);
 void bind_transfer(nanobind::module_& module);

@@ -70,6 +70,13 @@ bool same_type(const Operand& one, const Operand& other) {
     return one.object().attr("dtype").equal(other.object().attr("dtype"));
 }
 
+// What NumPy makes a small array of.
+bool is_plain_data(nb::handle object) {
+    PyObject* const found = object.ptr();
+    return PyFloat_Check(found) != 0 || PyLong_Check(found) != 0 || PyComplex_Check(found) != 0 ||
+           PyList_Check(found) != 0 || PyTuple_Check(found) != 0;
+}
+
 [[noreturn]] void refuse(const std::string& what) {
     raise({Code::invalid_argument, what});
 }
@@ -96,7 +103,8 @@ Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> str
         }
         raise("WrongType", who +
                                " is no array; expected NumPy's, anything with the buffer protocol, DLPack or "
-                               "__cuda_array_interface__, or one that isthmus.to_device made");
+                               "__cuda_array_interface__, or one that isthmus.to_device made" +
+                               (role == Role::source && is_plain_data(object) ? "; np.asarray(x) makes one" : ""));
     }
     measure();
 }
@@ -156,8 +164,9 @@ std::string Operand::text() const {
 void check_pair(const Operand& destination, const Operand& source) {
     if (destination.is_read_only()) {
         refuse("the destination (" + destination.text() +
-               ") may not be written to; pass one that is writable: a copy, a bytearray, or an array whose "
-               "flags.writeable is set");
+               ") may not be written to; pass one that is writable: a copy, " +
+               (nb::hasattr(destination.object(), "flags") ? "or an array whose flags.writeable is set"
+                                                           : "or a bytearray in place of bytes"));
     }
     const bool bytes = destination.type().is_byte() && source.type().is_byte() && destination.dimensions() == 1 &&
                        source.dimensions() == 1;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -48,18 +49,23 @@ class Opened {
     std::vector<std::weak_ptr<Session>> sessions_;
 };
 
+// Set when Python shuts down.
+std::atomic<bool> shut_down{false};
+
 void open(SessionHandle* self, const std::shared_ptr<experiment::Session>& device, std::size_t pinned_budget,
           std::size_t threads, const std::optional<std::string>& table) {
+    check_not_shut_down();
     SessionOptions options{.pinned_budget_bytes = pinned_budget, .threads = threads, .table = std::nullopt};
     if (table) options.table = unwrap(TransferTable::parse(*table));
     std::shared_ptr<Session> session = unwrap(Session::open(device->device_handle(), std::move(options)));
     Opened::get().add(session);
-    new (self) SessionHandle{std::move(session)};
+    new (self) SessionHandle{.session = std::move(session)};
 }
 
 // Ends the copies of all sessions, also of those that Python has let go of and copies still keep.
 void close_sessions() {
     Status failure;
+    shut_down = true;
     {
         const GilReleased release;
         for (const std::shared_ptr<Session>& session : Opened::get().take()) {
@@ -78,6 +84,11 @@ std::string device_name(const SessionHandle& self) {
 
 }  // namespace
 
+void check_not_shut_down() {
+    if (!shut_down) return;
+    raise({Code::invalid_argument, "Python is shutting down and Isthmus has closed its sessions: copy before exit"});
+}
+
 void bind_sessions(nb::module_& module) {
     module.def("close_sessions", &close_sessions);
     module.def("tolerate_leaks", [] { nb::set_leak_warnings(false); });
@@ -95,8 +106,10 @@ void bind_sessions(nb::module_& module) {
                      [](const SessionHandle& self) { return self.session->pinned_budget_bytes(); })
         .def(
             "trim", [](SessionHandle& self) { check(self.session->trim()); }, ReleaseGil())
+        .def_ro("closed", &SessionHandle::closed)
         .def("close", [](SessionHandle& self) {
             Status status;
+            self.closed = true;
             {
                 const GilReleased release;
                 status = self.session->close();

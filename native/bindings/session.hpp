@@ -13,7 +13,11 @@ namespace isthmus::bindings {
 // What isthmus.Session derives from.
 struct SessionHandle {
     std::shared_ptr<Session> session;
+    bool closed = false;  // guarded by the interpreter's lock
 };
+
+// Raises UsageError once all sessions were closed because Python is shutting down.
+void check_not_shut_down();
 
 struct Future {
     std::shared_ptr<Transfer> transfer;  // null where there was nothing to copy

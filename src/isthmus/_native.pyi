@@ -502,6 +502,9 @@ class Session:
     def table_origin(self) -> str:
         """Where that was measured."""
     @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+    @property
     def pinned_bytes(self) -> int:
         """Page-locked memory that it holds."""
     @property

@@ -95,6 +95,39 @@ def test_an_exit_does_not_mind_daemon_threads_that_copy(elements: int, copy: str
         run(_DAEMONS.format(elements=elements, copy=copy))
 
 
+def test_a_copy_after_the_sessions_were_closed_says_that_python_is_shutting_down() -> None:
+    """From a function of atexit that is called later, and from __del__ when nothing can be imported any more."""
+    found = run(
+        """
+import atexit, os, sys
+
+def attempt():
+    for copy in (lambda: isthmus.copy(bytearray(1), b"x"), lambda: isthmus.to_device(b"x", "host"),
+                 lambda: own.copy(bytearray(1), b"x"), lambda: own.empty(3), lambda: isthmus.Session("host")):
+        try:
+            copy()
+        except ValueError as error:
+            print(type(error).__name__, error, flush=True)
+
+atexit.register(attempt)
+import isthmus
+own = isthmus.Session("host")
+isthmus.copy(bytearray(1), b"x")
+
+class Late:
+    def __del__(self, copy=isthmus.copy, write=os.write, system=sys):
+        try:
+            copy(bytearray(1), b"x")
+        except ValueError as error:
+            write(1, f"{system.meta_path}: {error}\\n".encode())
+
+late = Late()
+"""
+    )
+    why = "Python is shutting down and Isthmus has closed its sessions: copy before exit\n"
+    assert found == f"UsageError {why}" * 5 + f"None: {why}"
+
+
 _FORK = """
 import os, sys
 import isthmus

@@ -1,6 +1,7 @@
 """Sessions: what copies for a device share, those that are kept for all callers, and how all of them end."""
 
 import atexit
+import operator
 import os
 import sys
 import threading
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus import _native
-from isthmus.errors import UsageError
+from isthmus.errors import UsageError, WrongType
 from isthmus.experiment.devices import choose_device, open_device, open_native
 from isthmus.record import parse_bytes
 from isthmus.transfer.arrays import DeviceArray
@@ -50,12 +51,11 @@ class Session(_native.Session):
         table: str | os.PathLike[str] | None = None,
     ) -> None:
         budget = parse_bytes(pinned_budget) if isinstance(pinned_budget, str) else pinned_budget
-        if budget < 0:
-            raise UsageError(f"a pinned budget of {budget} bytes; expected 0 or more")
-        if threads is not None and threads < 1:
-            raise UsageError(f"{threads} threads; expected at least 1, or None for as many as pay")
-        native = device if isinstance(device, _native.Device) else open_device(device).native
-        super().__init__(native, budget, threads or 0, None if table is None else _read_table(Path(table)))
+        budget = _whole("pinned_budget", budget, 0, "bytes as an int, or a text such as '64MiB'")
+        if threads is not None:
+            threads = _whole("threads", threads, 1, "an int of at least 1, or None for as many as pay")
+        native = device if isinstance(device, _native.Device) else open_device(_name(device)).native
+        super().__init__(native, budget, threads or 0, None if table is None else _read_table(table))
 
     def to_device(self, array: object, stream: object = None) -> DeviceArray:
         """Copy an array of any library into a new one on the session's device."""
@@ -72,7 +72,7 @@ class Session(_native.Session):
 
     def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> DeviceArray:
         """A new array on the session's device, whose contents are anything."""
-        return DeviceArray(self, [shape] if isinstance(shape, int) else list(shape), np.dtype(dtype))
+        return DeviceArray(self, _lengths(shape), np.dtype(dtype))
 
     def explain(self, dst: object, src: object) -> Explanation:
         """How `copy` would copy between them, and why. Moves nothing."""
@@ -101,14 +101,15 @@ _lock = threading.Lock()
 
 
 def session_of(backend: str, index: int) -> Session:
-    """The session that is kept for a device, opened when it is first asked for."""
+    """The session that is kept for a device, opened when it is first asked for, and anew where it was closed."""
     found = _defaults.get((backend, index))
-    if found is not None:
+    if found is not None and not found.closed:
         return found
     with _lock:
-        if (backend, index) not in _defaults:
-            _defaults[backend, index] = Session(open_native(backend, index))
-        return _defaults[backend, index]
+        found = _defaults.get((backend, index))
+        if found is None or found.closed:
+            found = _defaults[backend, index] = Session(open_native(backend, index))
+        return found
 
 
 def default_session(device: str | None = None) -> Session:
@@ -116,28 +117,38 @@ def default_session(device: str | None = None) -> Session:
 
     It is kept until the process ends, and its page-locked memory too, unless `trim` is called.
     """
-    chosen = choose_device(device)
+    chosen = choose_device(_name(device))
     return session_of(chosen.backend, chosen.index)
 
 
-def to_device(array: object, device: str | None = None, stream: object = None) -> DeviceArray:
-    """Copy an array of any library into a new one on a device: ``cuda:0``, ``opencl:0``, ``host``; None: the best."""
-    return default_session(device).to_device(array, stream)
+def to_device(
+    array: object, device: str | None = None, stream: object = None, session: Session | None = None
+) -> DeviceArray:
+    """Copy an array of any library into a new one on a device: ``cuda:0``, ``opencl:0``, ``host``; None: the best.
+
+    With a session, on its device.
+    """
+    return _session(device, session).to_device(array, stream)
 
 
-def to_host(x: object, out: npt.NDArray[Any] | None = None, stream: object = None) -> npt.NDArray[Any]:
+def to_host(
+    x: object, out: npt.NDArray[Any] | None = None, stream: object = None, session: Session | None = None
+) -> npt.NDArray[Any]:
     """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type."""
     if out is None:
         out = np.empty(*_shape_and_type(x))
-    _native.copy(out, x, stream=stream)
+    _native.copy(out, x, stream=stream, session=session)
     return out
 
 
 def device_empty(
-    shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64, device: str | None = None
+    shape: int | Sequence[int],
+    dtype: npt.DTypeLike = np.float64,
+    device: str | None = None,
+    session: Session | None = None,
 ) -> DeviceArray:
-    """A new array on a device, whose contents are anything."""
-    return default_session(device).empty(shape, dtype)
+    """A new array on a device, or on that of the session, whose contents are anything."""
+    return _session(device, session).empty(shape, dtype)
 
 
 def explain(dst: object, src: object, session: Session | None = None) -> Explanation:
@@ -158,7 +169,47 @@ def _shape_and_type(array: object) -> tuple[list[int], np.dtype[Any]]:
     return shape, np.dtype(getattr(sys.modules.get("ml_dtypes"), name, described) if name else described)
 
 
-def _read_table(path: Path) -> str:
+def _session(device: str | None, session: Session | None) -> Session:
+    if session is None:
+        return default_session(device)
+    if not isinstance(session, Session):
+        raise WrongType(f"the session is of type {type(session).__name__}; expected None or an isthmus.Session")
+    if device is not None:
+        raise UsageError("both a device and a session were passed; a session has its own device, so pass one of them")
+    return session
+
+
+def _name(device: str | None) -> str | None:
+    if device is None or isinstance(device, str):
+        return device
+    raise _wrong("device", device, "a name such as 'cuda:0', or None for the best one present")
+
+
+def _whole(name: str, value: int, least: int, expected: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise _wrong(name, value, expected)
+    if not least <= (whole := operator.index(value)) < 1 << 63:
+        raise UsageError(f"{name} is {whole}; expected {least} or more, and less than 2**63")
+    return whole
+
+
+def _lengths(shape: int | Sequence[int]) -> list[int]:
+    expected = "an int, or a sequence of ints"
+    if isinstance(shape, str):
+        raise _wrong("shape", shape, expected)
+    lengths = shape if isinstance(shape, Iterable) else [shape]
+    return [_whole("shape", length, 0, expected) for length in lengths]
+
+
+def _wrong(name: str, value: object, expected: str) -> WrongType:
+    return WrongType(f"{name} is of type {type(value).__name__}, {value!r}; expected {expected}")
+
+
+def _read_table(table: str | os.PathLike[str]) -> str:
+    try:
+        path = Path(table)
+    except TypeError:
+        raise _wrong("table", table, "a path, or None for this machine's") from None
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
