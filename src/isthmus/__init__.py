@@ -21,20 +21,22 @@ _TRANSFER = (
     "to_host",
 )
 
-__all__ = ["__version__", "get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]
+__all__ = ["__version__", "errors", "get_cmake_dir", "get_include", "get_library_dir", "get_pkgconfig_dir"]
 __all__.extend(_TRANSFER)
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    if name in _TRANSFER:
-        import importlib
+    import importlib
 
+    if name == "errors":
+        return importlib.import_module("isthmus.errors")
+    if name in _TRANSFER:
         globals()[name] = found = getattr(importlib.import_module("isthmus.transfer"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_TRANSFER})
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,6 @@
 """What the package exports, for type checkers: at run time most of it is found when it is first asked for."""
 
+from isthmus import errors as errors
 from isthmus.c_interface import get_cmake_dir, get_include, get_library_dir, get_pkgconfig_dir
 from isthmus.transfer import (
     DeviceArray,
@@ -30,6 +31,7 @@ __all__ = [
     "copy_batch_async",
     "default_session",
     "device_empty",
+    "errors",
     "explain",
     "explain_batch",
     "get_cmake_dir",

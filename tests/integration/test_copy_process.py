@@ -38,6 +38,11 @@ def test_every_exported_name_is_there_and_stays() -> None:
     assert found == "[] True True False\n"
 
 
+def test_the_errors_are_there_after_the_import_alone() -> None:
+    found = run("import sys, isthmus; print('isthmus._native' in sys.modules, isthmus.errors.UsageError.__name__)")
+    assert found == "False UsageError\n"
+
+
 @pytest.mark.parametrize("ending", ["", "del future, source, target, session", "import sys; sys.exit(0)"])
 def test_an_exit_waits_for_copies_in_flight(ending: str) -> None:
     found = run(
