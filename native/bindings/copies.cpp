@@ -1,5 +1,6 @@
 // Copies between what callers pass: synchronous, asynchronous, and how they would be made.
 #include <nanobind/stl/string.h>
+#include <descriptions.hpp>
 
 #include <array>
 #include <memory>
@@ -116,40 +117,44 @@ void bind_session_copies(nb::class_<SessionHandle>& session) {
         .def(
             "copy",
             [](nb::handle self, nb::handle dst, nb::handle src, nb::handle stream) { copy(dst, src, stream, self); },
-            nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+            ISTHMUS_DESCRIBED(Session_copy), nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
+            nb::arg("stream") = nb::none())
         .def(
             "copy_async",
             [](nb::handle self, nb::handle dst, nb::handle src, nb::handle stream) {
                 return copy_async(dst, src, stream, self);
             },
-            nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+            ISTHMUS_DESCRIBED(Session_copy_async), nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
+            nb::arg("stream") = nb::none())
         .def(
             "copy_batch",
             [](nb::handle self, nb::handle dsts, nb::handle srcs, nb::handle stream) {
                 copy_batch(dsts, srcs, stream, self);
             },
-            nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none())
+            ISTHMUS_DESCRIBED(Session_copy_batch), nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
+            nb::arg("stream") = nb::none())
         .def(
             "copy_batch_async",
             [](nb::handle self, nb::handle dsts, nb::handle srcs, nb::handle stream) {
                 return copy_batch_async(dsts, srcs, stream, self);
             },
-            nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none());
+            ISTHMUS_DESCRIBED(Session_copy_batch_async), nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
+            nb::arg("stream") = nb::none());
 }
 
 void bind_copies(nb::module_& module) {
-    module.def("copy", &copy, nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
+    module.def("copy", &copy, ISTHMUS_DESCRIBED(copy), nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
                nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
-    module.def("copy_async", &copy_async, nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
-               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
-    module.def("copy_batch", &copy_batch, nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
-               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
-    module.def("copy_batch_async", &copy_batch_async, nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
-               nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
-    module.def("explain", &explain, nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
-               nb::arg("session") = nb::none());
-    module.def("explain_batch", &explain_batch, nb::arg("dsts").none(), nb::arg("srcs").none(), nb::kw_only(),
-               nb::arg("session") = nb::none());
+    module.def("copy_async", &copy_async, ISTHMUS_DESCRIBED(copy_async), nb::arg("dst").none(), nb::arg("src").none(),
+               nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_batch", &copy_batch, ISTHMUS_DESCRIBED(copy_batch), nb::arg("dsts").none(), nb::arg("srcs").none(),
+               nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_batch_async", &copy_batch_async, ISTHMUS_DESCRIBED(copy_batch_async), nb::arg("dsts").none(),
+               nb::arg("srcs").none(), nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("explain", &explain, ISTHMUS_DESCRIBED(explain), nb::arg("dst").none(), nb::arg("src").none(),
+               nb::kw_only(), nb::arg("session") = nb::none());
+    module.def("explain_batch", &explain_batch, ISTHMUS_DESCRIBED(explain_batch), nb::arg("dsts").none(),
+               nb::arg("srcs").none(), nb::kw_only(), nb::arg("session") = nb::none());
 }
 
 }  // namespace isthmus::bindings

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <descriptions.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -236,25 +237,33 @@ void bind_device_array(nb::module_& module) {
             return std::tuple(shape, operand.type().typestr(), std::string(operand.type().name));
         },
         nb::arg("array").none());
-    nb::class_<DeviceArray>(module, "DeviceArray")
+    nb::class_<DeviceArray>(module, "DeviceArray", described::DeviceArray.text)
         .def("__init__", &create, nb::arg("session"), nb::arg("shape"), nb::arg("dtype"))
         .def("__init__", &view, nb::arg("base"), nb::arg("offset_bytes"), nb::arg("shape"), nb::arg("strides"))
-        .def_prop_ro("shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); })
-        .def_prop_ro("strides", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.strides_bytes)); })
-        .def_prop_ro("dtype", [](const DeviceArray& self) { return self.dtype; })
-        .def_prop_ro("device",
-                     [](const DeviceArray& self) {
-                         const DeviceInfo& info = self.memory->session->device().info();
-                         return info.backend == "host" ? info.backend : info.backend + ":" + std::to_string(info.index);
-                     })
-        .def_prop_ro("__cuda_array_interface__", &cuda_interface)
+        .def_prop_ro(
+            "shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); },
+            described::DeviceArray_shape.text)
+        .def_prop_ro(
+            "strides", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.strides_bytes)); },
+            described::DeviceArray_strides.text)
+        .def_prop_ro(
+            "dtype", [](const DeviceArray& self) { return self.dtype; }, described::DeviceArray_dtype.text)
+        .def_prop_ro(
+            "device",
+            [](const DeviceArray& self) {
+                const DeviceInfo& info = self.memory->session->device().info();
+                return info.backend == "host" ? info.backend : info.backend + ":" + std::to_string(info.index);
+            },
+            described::DeviceArray_device.text)
+        .def_prop_ro("__cuda_array_interface__", &cuda_interface, described::DeviceArray_cuda_array_interface.text)
         .def("__dlpack_device__",
              [](const DeviceArray& self) {
                  const dlpack::Device device = dlpack_device(self);
                  return std::pair(device.type, device.id);
              })
-        .def("__dlpack__", &to_dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
-             nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none());
+        .def("__dlpack__", &to_dlpack, ISTHMUS_DESCRIBED(DeviceArray_dlpack), nb::kw_only(),
+             nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+             nb::arg("copy") = nb::none());
 }
 
 }  // namespace isthmus::bindings

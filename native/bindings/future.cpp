@@ -1,5 +1,7 @@
 // Python's view of copies that were begun.
 #include <nanobind/stl/optional.h>
+#include <descriptions.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -81,10 +83,10 @@ nb::object exception(const Future& self, std::optional<double> timeout) {
 }  // namespace
 
 void bind_future(nb::module_& module) {
-    nb::class_<Future>(module, "Future")
-        .def("done", &is_done)
-        .def("wait", &wait, nb::arg("timeout") = nb::none())
-        .def("exception", &exception, nb::arg("timeout") = nb::none())
+    nb::class_<Future>(module, "Future", described::Future.text)
+        .def("done", &is_done, ISTHMUS_DESCRIBED(Future_done))
+        .def("wait", &wait, ISTHMUS_DESCRIBED(Future_wait), nb::arg("timeout") = nb::none())
+        .def("exception", &exception, ISTHMUS_DESCRIBED(Future_exception), nb::arg("timeout") = nb::none())
         .def(
             "wait_on",
             [](const Future& self, nb::handle stream) {
@@ -92,11 +94,14 @@ void bind_future(nb::module_& module) {
                 const GilReleased release;
                 if (self.transfer != nullptr) check(self.transfer->hold(handle));
             },
-            nb::arg("stream").none())
-        .def_prop_ro("bytes_completed", [](const Future& self) -> std::size_t {
-            if (!is_done(self)) return 0;
-            return self.transfer == nullptr ? 0 : self.transfer->wait().bytes_completed;
-        });
+            ISTHMUS_DESCRIBED(Future_wait_on), nb::arg("stream").none())
+        .def_prop_ro(
+            "bytes_completed",
+            [](const Future& self) -> std::size_t {
+                if (!is_done(self)) return 0;
+                return self.transfer == nullptr ? 0 : self.transfer->wait().bytes_completed;
+            },
+            described::Future_bytes_completed.text);
 }
 
 }  // namespace isthmus::bindings

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <descriptions.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -93,30 +94,41 @@ void bind_sessions(nb::module_& module) {
     module.def("close_sessions", &close_sessions);
     module.def("tolerate_leaks", [] { nb::set_leak_warnings(false); });
     module.def("forget_sessions", [] { static_cast<void>(Opened::get().take()); });
-    nb::class_<SessionHandle> session(module, "Session");
+    nb::class_<SessionHandle> session(module, "Session", described::Session.text);
     bind_session_copies(session);
     session
         .def("__init__", &open, nb::arg("device"), nb::arg("pinned_budget"), nb::arg("threads"),
              nb::arg("table") = nb::none(), ReleaseGil())
-        .def_prop_ro("device", &device_name)
-        .def_prop_ro("table", [](const SessionHandle& self) { return self.session->table().text(); })
-        .def_prop_ro("table_origin", [](const SessionHandle& self) { return self.session->table().origin; })
-        .def_prop_ro("pinned_bytes", [](const SessionHandle& self) { return self.session->pinned_bytes(); })
-        .def_prop_ro("pinned_budget_bytes",
-                     [](const SessionHandle& self) { return self.session->pinned_budget_bytes(); })
+        .def_prop_ro("device", &device_name, described::Session_device.text)
+        .def_prop_ro(
+            "table", [](const SessionHandle& self) { return self.session->table().text(); },
+            described::Session_table.text)
+        .def_prop_ro(
+            "table_origin", [](const SessionHandle& self) { return self.session->table().origin; },
+            described::Session_table_origin.text)
+        .def_prop_ro(
+            "pinned_bytes", [](const SessionHandle& self) { return self.session->pinned_bytes(); },
+            described::Session_pinned_bytes.text)
+        .def_prop_ro(
+            "pinned_budget_bytes", [](const SessionHandle& self) { return self.session->pinned_budget_bytes(); },
+            described::Session_pinned_budget_bytes.text)
         .def(
-            "trim", [](SessionHandle& self) { check(self.session->trim()); }, ReleaseGil())
-        .def_ro("closed", &SessionHandle::closed)
-        .def("close", [](SessionHandle& self) {
-            Status status;
-            self.closed = true;
-            {
-                const GilReleased release;
-                status = self.session->close();
-            }
-            end_kept();
-            check(status);
-        });
+            "trim", [](SessionHandle& self) { check(self.session->trim()); }, ISTHMUS_DESCRIBED(Session_trim),
+            ReleaseGil())
+        .def_ro("closed", &SessionHandle::closed, described::Session_closed.text)
+        .def(
+            "close",
+            [](SessionHandle& self) {
+                Status status;
+                self.closed = true;
+                {
+                    const GilReleased release;
+                    status = self.session->close();
+                }
+                end_kept();
+                check(status);
+            },
+            ISTHMUS_DESCRIBED(Session_close));
 }
 
 }  // namespace isthmus::bindings

@@ -1,6 +1,7 @@
 """The native core: devices, buffers and timed transfers, timed allocations, and copies for callers.
 
-Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`.
+Sizes and offsets are bytes, times are seconds. Every function raises a class of `isthmus.errors`. help() of what
+callers use says the same: the build takes it from here (scripts/make_descriptions.py).
 """
 
 import builtins
@@ -510,10 +511,14 @@ class Session:
     @property
     def pinned_budget_bytes(self) -> int:
         """Page-locked memory that it may hold."""
-    def copy(self, dst: object, src: object, *, stream: object = None) -> None: ...
-    def copy_async(self, dst: object, src: object, *, stream: object = None) -> Future: ...
-    def copy_batch(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> None: ...
-    def copy_batch_async(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> Future: ...
+    def copy(self, dst: object, src: object, *, stream: object = None) -> None:
+        """As `isthmus.copy`, by this session."""
+    def copy_async(self, dst: object, src: object, *, stream: object = None) -> Future:
+        """As `isthmus.copy_async`, by this session."""
+    def copy_batch(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> None:
+        """As `isthmus.copy_batch`, by this session."""
+    def copy_batch_async(self, dsts: Iterable[object], srcs: Iterable[object], *, stream: object = None) -> Future:
+        """As `isthmus.copy_batch_async`, by this session."""
     def trim(self) -> None:
         """Give page-locked memory back that no copy uses at this moment; the next one that needs some gets it anew."""
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from pathlib import Path
 
@@ -102,3 +103,23 @@ def test_the_description_of_the_native_module_has_its_names_and_no_other() -> No
         if not name.startswith("_")
     }
     assert described == found
+
+
+@pytest.mark.parametrize(
+    "name", ["Session", "Future", "DeviceArray", *(f"{a}{b}" for a in ("copy", "copy_batch") for b in ("", "_async"))]
+)
+def test_what_callers_use_says_what_its_description_says(name: str) -> None:
+    """So help() does; the build takes it from there."""
+    body = ast.parse((REPOSITORY / "src" / "isthmus" / "_native.pyi").read_text("utf-8")).body
+    found = next(node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name)
+    native = getattr(_native, name)
+    described: dict[tuple[str, ...], ast.ClassDef | ast.FunctionDef] = {(): found}
+    for node in found.body if isinstance(found, ast.ClassDef) else []:
+        if isinstance(node, ast.FunctionDef) and node.name not in {"__init__", "__dlpack_device__"}:
+            described[node.name,] = node
+    for path, node in described.items():
+        text = ast.get_docstring(node)
+        said = inspect.getdoc(getattr(native, *path) if path else native) or ""
+        assert text, path
+        assert said.endswith(text), path
+        assert "object | None" not in said
