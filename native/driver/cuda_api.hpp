@@ -133,6 +133,7 @@ inline constexpr int stream_capture_mode_relaxed = 2;
 inline constexpr int stream_capture_status_none = 0;
 inline constexpr int pool_attribute_release_threshold = 4;
 
+inline constexpr int attribute_max_pitch = 11;
 inline constexpr int attribute_multiprocessor_count = 16;
 inline constexpr int attribute_can_map_host_memory = 19;
 inline constexpr int attribute_integrated = 18;

@@ -97,10 +97,14 @@ Status AsyncCopy::hold(std::uintptr_t stream) {
     ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
     if (event_ != nullptr) return device_->wait(*borrowed, *event_);
     if (auto why = device_->why_no_latch()) return {Code::unsupported, *why};
-    const std::lock_guard lock(mutex_);
-    if (ended_) return {};
+    // Without the mutex: the driver may wait for the stream, and whoever ends the copy for the mutex.
     ISTHMUS_TRY_ASSIGN(latch, device_->close_latch(*borrowed));
-    latches_.push_back(std::move(latch));
+    const std::lock_guard lock(mutex_);
+    if (ended_) {
+        latch->open();
+    } else {
+        latches_.push_back(std::move(latch));
+    }
     return {};
 }
 

@@ -9,10 +9,17 @@ namespace {
 
 // Of a large copy at a time, so that those of other streams get between.
 constexpr std::size_t part_bytes = std::size_t{8} << 20;
+constexpr std::size_t part_alignment = 4096;
+// A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
+constexpr std::size_t most_commands = 128;
 // Of copies whose threads no large copy occupies.
 constexpr std::size_t most_small_bytes = part_bytes;
 // Failures that are remembered until the session is closed.
 constexpr std::size_t most_failed = 16;
+
+std::size_t parts_of(const CopyJob& job) {
+    return std::min((job.extent.bytes() + part_bytes - 1) / part_bytes, most_commands);
+}
 
 }  // namespace
 
@@ -83,47 +90,62 @@ Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, st
     pending->copy = copy;
     pending->tasks = std::move(tasks);
     pending->bytes = bytes;
-    const bool commands = std::all_of(pending->tasks.begin(), pending->tasks.end(),
-                                      [this](const Task& task) { return can_enqueue(task); });
-    if (commands) {
-        if (order.stream == nullptr) {
+    if (can_enqueue(pending->tasks)) {
+        Stream* stream_of_commands = order.stream;
+        if (stream_of_commands == nullptr) {
             ISTHMUS_TRY_ASSIGN(own, own_stream());
-            order.stream = own;
+            stream_of_commands = own;
         }
-        ISTHMUS_TRY(begin_on_stream(*order.stream, *pending));
-    } else {
-        ISTHMUS_TRY(begin_in_background(order.stream, *pending));
+        ISTHMUS_TRY(begin_on_stream(*stream_of_commands, *pending));
+        // What it was given before a command that the device cannot do, nothing else would wait for.
+        if (!pending->enqueued && order.stream == nullptr) ISTHMUS_TRY(stream_of_commands->synchronize());
     }
+    if (!pending->enqueued) ISTHMUS_TRY(begin_in_background(order.stream, *pending));
     Status added = worker(*pending).thread.add([this, pending] { return go_on(*pending); });
     if (!added.ok()) {
-        if (commands) (void)order.stream->synchronize();
+        if (pending->enqueued) (void)copy->wait();
         copy->end({});  // lets the stream go on
         return added;
     }
     return std::shared_ptr<Transfer>(std::move(copy));
 }
 
-bool SessionImpl::can_enqueue(const Task& task) const {
-    const bool reached = !is_pageable(task.job->ends.host_kind());
+std::size_t SessionImpl::commands_of(const Task& task) const {
+    const CopyJob& job = *task.job;
+    const bool reached = !is_pageable(job.ends.host_kind());
     switch (task.choice.way) {
-        case Choice::Way::direct: return true;
-        case Choice::Way::device: return !task.job->is_scattered();
-        case Choice::Way::rows: return reached;
+        case Choice::Way::direct: return parts_of(job);
+        case Choice::Way::device: return job.is_contiguous() ? parts_of(job) : job.is_scattered() ? 0 : 1;
+        case Choice::Way::rows: return reached ? job.extent.pieces() : 0;
         case Choice::Way::pieces:
-            return reached &&
-                   (task.choice.method == PieceMethod::copies || task.choice.method == PieceMethod::section ||
-                    (task.choice.method == PieceMethod::kernel && !task.job->is_scattered() &&
-                     device_->kernels_reach(task.job->ends.host_kind())));
-        default: return false;
+            if (!reached) return 0;
+            if (task.choice.method == PieceMethod::copies) return job.extent.pieces();
+            if (task.choice.method == PieceMethod::section) return 1;
+            return task.choice.method == PieceMethod::kernel && !job.is_scattered() &&
+                           device_->kernels_reach(job.ends.host_kind())
+                       ? 1
+                       : 0;
+        default: return 0;
     }
+}
+
+bool SessionImpl::can_enqueue(const std::vector<Task>& tasks) const {
+    std::size_t commands = 0;
+    for (const Task& task : tasks) {
+        const std::size_t more = commands_of(task);
+        if (more == 0 || more > most_commands - commands) return false;
+        commands += more;
+    }
+    return true;
 }
 
 Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     CopyJob& job = *task.job;
     if (job.is_contiguous()) {
         const std::size_t bytes = job.extent.bytes();
-        for (std::size_t at = 0; at < bytes; at += part_bytes) {
-            const std::size_t length = std::min(part_bytes, bytes - at);
+        const std::size_t part = bytes / parts_of(job) / part_alignment * part_alignment + part_alignment;
+        for (std::size_t at = 0; at < bytes; at += part) {
+            const std::size_t length = std::min(part, bytes - at);
             ISTHMUS_TRY(device_->copy(stream, {job.destination.allocation, job.destination.offset + at, length},
                                       {job.source.allocation, job.source.offset + at, length}));
         }
@@ -134,7 +156,8 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
     if (task.choice.way == Choice::Way::device) method = PieceMethod::kernel;
     if (task.choice.way == Choice::Way::rows) method = PieceMethod::copies;
     Status status = enqueue(stream, method, all);
-    return status.code() == Code::unsupported ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
+    const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
+    return leaves ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
 }
 
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
@@ -144,6 +167,8 @@ Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
         if (status.ok()) status = enqueue(stream, task);
     }
     if (status.ok()) status = device_->record(*ended, stream);
+    // The background does all of it again, in the same order.
+    if (status.code() == Code::unsupported) return {};
     if (!status.ok()) {
         // What was enqueued before it still uses the memory.
         (void)stream.synchronize();

@@ -97,10 +97,12 @@ class SessionImpl final : public Session {
     std::vector<Task> tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs);
     Result<std::shared_ptr<Transfer>> begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
                                             std::shared_ptr<const void> keep);
-    // Whether all of it is commands that a stream can hold, and puts them there.
-    bool can_enqueue(const Task& task) const;
+    // How many commands of a stream it is; 0 where it is more than commands. Whether a stream can hold those of all
+    // tasks, and puts one's there.
+    std::size_t commands_of(const Task& task) const;
+    bool can_enqueue(const std::vector<Task>& tasks) const;
     Status enqueue(Stream& stream, const Task& task);
-    // By commands on a stream, and by the background thread.
+    // By commands on a stream, which leaves to the background what the device cannot do by few, and by the background.
     Status begin_on_stream(Stream& stream, Pending& pending);
     Status begin_in_background(Stream* stream, Pending& pending);
     Result<Stream*> own_stream();

@@ -183,11 +183,12 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
     return *bytes = fake::limit("FAKE_CUDA_MEMORY"), success;
 }
 // Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers; 88: it
-// reaches ordinary memory if FAKE_CUDA_HMM is set.
+// reaches ordinary memory if FAKE_CUDA_HMM is set; 11: its 2-D copies take pitches of FAKE_CUDA_PITCH at most.
 int cuDeviceGetAttribute(int* value, int attribute, int) {
     return *value = attribute == 75                      ? 6
                     : attribute == 18 || attribute == 76 ? 0
                     : attribute == 88                    ? std::getenv("FAKE_CUDA_HMM") != nullptr
+                    : attribute == 11                    ? static_cast<int>(fake::most_pitch())
                     : attribute == 22 || attribute == 23 ? 65536
                                                          : 1,
            success;
@@ -315,12 +316,12 @@ int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stre
 }
 int cuMemcpy2DAsync_v2(const fake::Copy2d* copy, void* stream) {
     ENTER_CONTEXT();
-    if (copy->source_pitch < copy->width || copy->pitch < copy->width) return invalid_value;
+    if (!fake::has_pitches(*copy)) return invalid_value;
     return enqueue_work(stream, [copy = *copy] { fake::copy_rows(copy, 1, 0, 0); });
 }
 int cuMemcpy3DAsync_v2(const fake::Copy3d* copy, void* stream) {
     ENTER_CONTEXT();
-    if (copy->source_pitch < copy->width || copy->pitch < copy->width) return invalid_value;
+    if (!fake::has_pitches(*copy)) return invalid_value;
     return enqueue_work(
         stream, [copy = *copy] { fake::copy_rows(copy, copy.depth, copy.source_height, copy.height_of_slices); });
 }

@@ -1,7 +1,9 @@
 // 2-D and 3-D copies of the fake CUDA driver.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "fake_memory.hpp"
@@ -34,6 +36,14 @@ struct Copy3d {
     void *array, *reserved;
     std::size_t pitch, height_of_slices, width, height, depth;
 };
+inline std::size_t most_pitch() {
+    return std::min<std::size_t>(limit("FAKE_CUDA_PITCH"), INT32_MAX);
+}
+template <typename Copy>
+bool has_pitches(const Copy& copy) {
+    return std::min(copy.source_pitch, copy.pitch) >= copy.width &&
+           std::max(copy.source_pitch, copy.pitch) <= most_pitch();
+}
 template <typename Copy>
 void copy_rows(const Copy& copy, std::size_t depth, std::size_t source_height, std::size_t height) {
     const auto* from = copy.source_type == 1 ? copy.source_host : reinterpret_cast<std::byte*>(copy.source_device);

@@ -359,3 +359,49 @@ def test_drivers_without_these_functions_copy_as_before(outcome: Outcome, functi
     result = bool((session.to_host(there) == data).all())
     """
     assert outcome(_HELD + textwrap.dedent(program), function)
+
+
+# Rows of page-locked memory that go by one method, to columns of an array behind a stream that is held.
+_ROWS = """
+import ctypes
+
+def begun_rows(method, rows):
+    table.write_text(transfer_table(method))
+    session = isthmus.Session("cuda:0", pinned_budget="4MiB", threads=3, table=table)
+    address = ctypes.c_void_p()
+    device.enter()
+    assert ctypes.CDLL("libcuda.so.1").cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(rows * 64), 0) == 0
+    data = np.ctypeslib.as_array((ctypes.c_uint8 * (rows * 64)).from_address(address.value)).reshape(rows, 64)
+    data[:] = np.arange(rows * 64).reshape(rows, 64)
+    there = session.empty(data.shape, np.uint8)
+    return data, there, session, session.copy_async(there[:, :8], data[:, :8], stream=stream.handle)
+"""
+
+
+@pytest.mark.parametrize(("rows", "on_stream"), [(128, True), (129, False), (5000, False)])
+def test_a_stream_is_given_few_commands_a_copy(outcome: Outcome, rows: int, on_stream: bool) -> None:
+    # Of what its queue cannot hold the caller would wait.
+    program = f"""
+    data, there, session, copy = begun_rows("copies", {rows})
+    os.environ["FAKE_CUDA_FAIL"] = "cuMemcpyHtoDAsync_v2"
+    latch.open()
+    said = tried(copy.wait)
+    del os.environ["FAKE_CUDA_FAIL"]
+    result = said
+    """
+    said = outcome(_HELD + _ROWS + textwrap.dedent(program))
+    assert ("cuMemcpyHtoDAsync_v2 failed" in said) != on_stream
+
+
+@pytest.mark.parametrize("rows", [100, 300])
+def test_pitches_that_the_driver_does_not_take_go_another_way(outcome: Outcome, rows: int) -> None:
+    program = f"""
+    data, there, session, copy = begun_rows("section", {rows})
+    latch.open()
+    copy.wait()
+    again = session.empty(data.shape, np.uint8)
+    session.copy(again[:, :8], data[:, :8])
+    found = [session.to_host(array)[:, :8] for array in (there, again)]
+    result = [bool((rows == data[:, :8]).all()) for rows in found]
+    """
+    assert outcome(_HELD + _ROWS + textwrap.dedent(program), FAKE_CUDA_PITCH="63") == [True, True]

@@ -27,6 +27,8 @@ Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& dri
     std::shared_ptr<PrimaryContext> primary(new PrimaryContext(driver, device, context));
     auto reaches = primary->attribute(attribute_pageable_memory_access);  // Old drivers do not know it.
     primary->reaches_pageable_ = reaches.ok() && reaches.value() != 0;
+    auto pitch = primary->attribute(attribute_max_pitch);
+    if (pitch.ok() && pitch.value() > 0) primary->most_pitch_bytes_ = static_cast<std::size_t>(pitch.value());
     return primary;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,6 +49,8 @@ class PrimaryContext {
     Result<int> attribute(int attribute) const;
     // Whether kernels reach ordinary memory of the system (HMM, ATS).
     bool reaches_pageable() const { return reaches_pageable_; }
+    // Of the driver's 2-D and 3-D copies.
+    std::size_t most_pitch_bytes() const { return most_pitch_bytes_; }
     // Loads the device code on first use; the driver compiles it then.
     Result<Kernels> kernels();
 
@@ -75,6 +78,7 @@ class PrimaryContext {
     void connect(PrimaryContext& other);
     void reach(const PrimaryContext& other) const;
     bool reaches_pageable_ = false;
+    std::size_t most_pitch_bytes_ = SIZE_MAX;
     std::mutex mutex_;  // guards all below
     Module module_ = nullptr;
     std::optional<Kernels> kernels_;

@@ -1,6 +1,8 @@
 // Copies of many pieces in one call of the CUDA driver: 2-D and 3-D sections, batches and graphs.
 #include "backend/cuda/pieces.hpp"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,6 +95,12 @@ Status copy_section(const PrimaryContext& context, Stream stream, const Layout& 
                     const Extent& extent) {
     const Api& cu = context.api();
     ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
+    const std::size_t pitch = std::max(section.source.pitch_bytes, section.destination.pitch_bytes);
+    if (pitch > context.most_pitch_bytes()) {
+        return {Code::unsupported, "the driver's 2-D and 3-D copies take pitches of at most " +
+                                       std::to_string(context.most_pitch_bytes()) + " bytes, not " +
+                                       std::to_string(pitch)};
+    }
     if (section.extent.slices == 1) {
         Copy2d copy{};
         ISTHMUS_SET_SIDE(copy, source, section.source);
