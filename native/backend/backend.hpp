@@ -228,6 +228,8 @@ class Device {
     // a latch would else keep back what opens that latch.
     virtual Result<std::unique_ptr<Stream>> create_unheld_stream() { return create_stream(); }
     virtual Result<std::unique_ptr<Event>> create_event() = 0;
+    // One that seconds_between() is never asked about, which may cost the device less.
+    virtual Result<std::unique_ptr<Event>> create_untimed_event() { return create_event(); }
     // Closes one gate on all of `streams`.
     virtual Result<std::unique_ptr<Gate>> close_gate(std::span<Stream* const> streams) = 0;
     virtual Status bind_thread() = 0;

@@ -101,6 +101,8 @@ inline constexpr ReturnCode error_stream_capture_unsupported = 900;
 inline constexpr ReturnCode error_captured_event = 907;
 
 inline constexpr unsigned stream_non_blocking = 1;
+inline constexpr unsigned event_default = 0;
+inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned stream_wait_value_geq = 0;
 inline constexpr unsigned stream_write_value_default = 0;
 inline constexpr unsigned host_alloc_portable = 1;

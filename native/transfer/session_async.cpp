@@ -161,7 +161,7 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
 }
 
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
-    ISTHMUS_TRY_ASSIGN(ended, device_->create_event());
+    ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
     Status status;
     for (const Task& task : pending.tasks) {
         if (status.ok()) status = enqueue(stream, task);
@@ -210,7 +210,7 @@ Status SessionImpl::begin_in_background(Stream* stream, Pending& pending) {
         return {Code::unsupported, "a stream cannot wait for a copy that the host takes part in (" + *why +
                                        "): wait for the copy instead, or copy from page-locked memory"};
     }
-    ISTHMUS_TRY_ASSIGN(start, device_->create_event());
+    ISTHMUS_TRY_ASSIGN(start, device_->create_untimed_event());
     ISTHMUS_TRY(device_->record(*start, *stream));
     ISTHMUS_TRY_ASSIGN(latch, device_->close_latch(*stream));
     pending.start = std::move(start);

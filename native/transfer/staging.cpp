@@ -65,7 +65,7 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
         staging->streams_.push_back(std::move(one));
     }
     for (std::size_t i = 0; i < slots; ++i) {
-        ISTHMUS_TRY_ASSIGN(event, gpu.create_event());
+        ISTHMUS_TRY_ASSIGN(event, gpu.create_untimed_event());
         staging->arrivals_.push_back(std::move(event));
     }
     return staging;

@@ -16,7 +16,7 @@ Result<Streams::Loan> Streams::borrow() {
     ISTHMUS_TRY_ASSIGN(stream, device_->create_unheld_stream());
     track->stream = std::move(stream);
     for (std::unique_ptr<Event>& event : track->events) {
-        ISTHMUS_TRY_ASSIGN(made, device_->create_event());
+        ISTHMUS_TRY_ASSIGN(made, device_->create_untimed_event());
         event = std::move(made);
     }
     return Loan(*this, std::move(track));

@@ -216,7 +216,7 @@ int cuCtxGetCurrent(void** context) {
 }
 int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     ENTER_CONTEXT();
-    return *least = 0, *greatest = -5, success;
+    return *least = 0, *greatest = std::getenv("FAKE_CUDA_ONE_PRIORITY") != nullptr ? 0 : -5, success;
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     ENTER_CONTEXT();
@@ -406,8 +406,10 @@ int cuStreamWriteValue32_v2(void* stream, Address address, std::uint32_t value, 
     return enqueue_work(
         stream, [word = reinterpret_cast<std::uint32_t*>(address), value] { std::atomic_ref(*word).store(value); });
 }
-int cuEventCreate(void** event, unsigned) {
+int fake_timed_events = 0;
+int cuEventCreate(void** event, unsigned flags) {
     ENTER_CONTEXT();
+    if ((flags & 2) == 0) ++fake_timed_events;
     return *event = new fake::Event, success;
 }
 int cuEventDestroy_v2(void* event) {

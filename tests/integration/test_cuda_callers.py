@@ -405,3 +405,33 @@ def test_pitches_that_the_driver_does_not_take_go_another_way(outcome: Outcome, 
     result = [bool((rows == data[:, :8]).all()) for rows in found]
     """
     assert outcome(_HELD + _ROWS + textwrap.dedent(program), FAKE_CUDA_PITCH="63") == [True, True]
+
+
+def test_a_device_whose_streams_have_one_priority_holds_none(outcome: Outcome) -> None:
+    program = """
+    data = np.arange(100).astype(np.uint8)
+    session = isthmus.Session("cuda:0")
+    there = session.to_device(data)
+    copied = bool((session.to_host(there) == data).all())
+    result = [tried(lambda: session.copy_async(there, data, stream=stream.handle)), device.why_no_latch(), copied]
+    """
+    said, why, copied = outcome(program, FAKE_CUDA_ONE_PRIORITY="1")
+    assert why.startswith("all streams of the device have one priority")
+    assert said.startswith("Unsupported: a stream cannot wait for a copy that the host takes part in (" + why)
+    assert copied
+
+
+def test_no_event_of_a_copy_keeps_the_time(outcome: Outcome) -> None:
+    program = """
+    import ctypes
+
+    timed = ctypes.c_int.in_dll(ctypes.CDLL("libcuda.so.1"), "fake_timed_events")
+    data, there, copy = begun(3 << 20)
+    latch.open()
+    copy.wait()
+    session.to_host(there[::2])
+    before = timed.value
+    event = _native.Event(device)
+    result = [before, timed.value]
+    """
+    assert outcome(_HELD + textwrap.dedent(program)) == [0, 1]

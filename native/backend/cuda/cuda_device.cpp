@@ -111,10 +111,9 @@ class CudaDevice final : public isthmus::Device {
         return own(stream);
     }
 
-    Result<std::unique_ptr<isthmus::Event>> create_event() override {
-        cuda::Event event = nullptr;
-        ISTHMUS_TRY(cu().call(cu().cuEventCreate, &event, 0U));
-        return std::unique_ptr<isthmus::Event>(std::make_unique<CudaEvent>(context_, event));
+    Result<std::unique_ptr<isthmus::Event>> create_event() override { return create_event(event_default); }
+    Result<std::unique_ptr<isthmus::Event>> create_untimed_event() override {
+        return create_event(event_disable_timing);
     }
 
     Result<std::unique_ptr<Gate>> close_gate(std::span<isthmus::Stream* const> streams) override {
@@ -144,7 +143,11 @@ class CudaDevice final : public isthmus::Device {
     Status wait(isthmus::Stream& stream, isthmus::Event& event) override {
         return cu().call(cu().cuStreamWaitEvent, raw(stream), raw(event), 0U);
     }
-    std::optional<std::string> why_no_latch() const override { return cuda::why_no_latch(cu()); }
+    std::optional<std::string> why_no_latch() const override {
+        if (auto reason = cuda::why_no_latch(cu())) return reason;
+        if (features_.stream_priorities) return std::nullopt;
+        return "all streams of the device have one priority, so that one that is held could hold back what lets it go";
+    }
     Result<std::unique_ptr<Latch>> close_latch(isthmus::Stream& stream) override {
         if (auto reason = why_no_latch()) return Status(Code::unsupported, *reason);
         ISTHMUS_TRY_ASSIGN(words, latch_words());
@@ -342,6 +345,12 @@ class CudaDevice final : public isthmus::Device {
 
   private:
     const Api& cu() const { return context_->api(); }
+
+    Result<std::unique_ptr<isthmus::Event>> create_event(unsigned flags) {
+        cuda::Event event = nullptr;
+        ISTHMUS_TRY(cu().call(cu().cuEventCreate, &event, flags));
+        return std::unique_ptr<isthmus::Event>(std::make_unique<CudaEvent>(context_, event));
+    }
 
     // Made for the first gate, so that opening a device pins nothing: what that costs first is measured.
     Result<std::shared_ptr<GateWords>> gate_words() {

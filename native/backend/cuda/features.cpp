@@ -17,6 +17,12 @@ Result<Features> read_features(const PrimaryContext& context) {
     features.managed = has(attribute_managed_memory);
     features.concurrent_managed = has(attribute_concurrent_managed_access);
     features.memory_pools = has(attribute_memory_pools_supported);
+    int least = 0;
+    int greatest = 0;
+    const Current current(context);
+    const Api& cu = context.api();
+    features.stream_priorities =
+        current.ok() && cu.call(cu.cuCtxGetStreamPriorityRange, &least, &greatest).ok() && least != greatest;
     return features;
 }
 
