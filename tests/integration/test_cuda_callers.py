@@ -435,3 +435,25 @@ def test_no_event_of_a_copy_keeps_the_time(outcome: Outcome) -> None:
     result = [before, timed.value]
     """
     assert outcome(_HELD + textwrap.dedent(program)) == [0, 1]
+
+
+def test_the_words_of_latches_stay_with_the_process_that_has_them(outcome: Outcome) -> None:
+    # Where both had them, the one that wrote first might go on with another page than the device reads.
+    program = """
+    def kept():
+        return [line for line in open("/proc/self/smaps") if line.startswith("VmFlags") and " dc" in line]
+
+    before = len(kept())
+    latch = stream.close_latch()
+    after = len(kept())
+    child = os.fork()
+    if child == 0:
+        latch.open()
+        del latch
+        os._exit(0)
+    ended = os.waitpid(child, 0)[1]
+    latch.open()
+    stream.synchronize()
+    result = [after - before, ended]
+    """
+    assert outcome(program) == [1, 0]

@@ -7,10 +7,14 @@
 // caller who gives more streams that one priority than there are queues, and holds them all, would undo this.
 #include "backend/cuda/latch.hpp"
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <utility>
+
+#include "base/fork.hpp"
 
 namespace isthmus::cuda {
 namespace {
@@ -24,6 +28,7 @@ class CudaLatch final : public Latch {
     ~CudaLatch() override { open(); }
     // Once: when the stream has passed, the word is another latch's.
     void open() noexcept override {
+        if (generation_ != fork_generation()) return;  // the words are the parent's
         if (!opened_.exchange(true)) std::atomic_ref(word_).store(use_, std::memory_order_release);
     }
 
@@ -31,6 +36,7 @@ class CudaLatch final : public Latch {
     std::shared_ptr<LatchWords> words_;
     std::uint32_t& word_;
     std::uint32_t use_;
+    const unsigned generation_ = fork_generation();
     std::atomic<bool> opened_ = false;
 };
 
@@ -53,15 +59,21 @@ Result<std::shared_ptr<LatchWords>> LatchWords::create(const std::shared_ptr<Pri
     ISTHMUS_TRY_ASSIGN(memory, reserve(context, MemoryKind::registered, slots * sizeof(Pair), nullptr));
     ISTHMUS_TRY(memory->prepare());
     ISTHMUS_TRY(memory->acquire());
+    // After a fork, kernels before Linux 5.9 would give the first of both that writes another page than the device has.
+    (void)madvise(memory->host(), memory->bytes(), MADV_DONTFORK);
     return std::shared_ptr<LatchWords>(new LatchWords(context, std::move(memory)));
 }
 
 LatchWords::LatchWords(std::shared_ptr<PrimaryContext> context, std::unique_ptr<Allocation> memory)
-    : context_(std::move(context)), memory_(std::move(memory)), uses_(slots) {
+    : context_(std::move(context)), memory_(std::move(memory)), generation_(fork_generation()), uses_(slots) {
     std::memset(memory_->host(), 0, memory_->bytes());
 }
 
 LatchWords::~LatchWords() {
+    if (generation_ != fork_generation()) {
+        static_cast<void>(memory_.release());
+        return;
+    }
     for (std::size_t slot = 0; slot < slots; ++slot) {
         if (is_free(slot)) continue;
         static_cast<void>(memory_.release());

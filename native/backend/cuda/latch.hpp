@@ -46,7 +46,8 @@ class LatchWords : public std::enable_shared_from_this<LatchWords> {
 
     std::shared_ptr<PrimaryContext> context_;
     std::unique_ptr<Allocation> memory_;
-    std::mutex mutex_;  // guards all below
+    const unsigned generation_;  // of the process that has them: a child of it has not
+    std::mutex mutex_;           // guards all below
     std::size_t next_ = 0;
     std::vector<std::uint32_t> uses_;  // of each pair
 };
