@@ -123,6 +123,7 @@ struct KnownMemory {
     int device = -1;  // its index, of device memory and of managed memory
     // All addresses from begin to before end are of one allocation; empty where the driver cannot say.
     std::uintptr_t begin = 0, end = 0;
+    std::uintptr_t kernel_address = 0;  // where kernels find what was asked about; 0 where the driver does not say
 };
 
 // Keeps what a stream was given after it from beginning until it is opened. Unlike a gate it takes no time of the
@@ -245,8 +246,13 @@ class Device {
     virtual Result<KnownMemory> identify(std::uintptr_t address) = 0;
     // A view of memory that somebody else owns and keeps alive: of one of the kinds that identify() names. For device
     // memory without addresses `address` is the driver's handle (cl_mem), which is retained. acquire and release of it
-    // fail. Fails with invalid_argument where the handle is not one of this device.
-    virtual Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) = 0;
+    // fail. Fails with invalid_argument where the handle is not one of this device. `kernel_address` is what identify()
+    // said, which saves asking the driver for it.
+    virtual Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes,
+                                                       std::uintptr_t kernel_address) = 0;
+    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) {
+        return borrow(kind, address, bytes, 0);
+    }
     // A stream that somebody else owns, and keeps until all has ended that it was given here: CUstream (0 and 1 are the
     // legacy default stream, 2 the default stream of whichever thread uses it), cl_command_queue, what handle() of a
     // stream says. Fails with invalid_argument where there are no such streams, or it belongs to another context; with

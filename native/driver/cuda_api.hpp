@@ -124,6 +124,7 @@ inline constexpr int location_type_device = 1;
 inline constexpr int memory_type_host = 1;
 inline constexpr int memory_type_device = 2;
 inline constexpr int pointer_attribute_memory_type = 2;
+inline constexpr int pointer_attribute_device_pointer = 3;
 inline constexpr int pointer_attribute_is_managed = 8;
 inline constexpr int pointer_attribute_device_ordinal = 9;
 inline constexpr int pointer_attribute_range_start_addr = 11;

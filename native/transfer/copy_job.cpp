@@ -13,10 +13,11 @@ struct Borrowed {
     std::size_t offset = 0;
 };
 
-Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array, const ArrayPieces::Lie& lie) {
+Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array, const ArrayPieces::Lie& lie,
+                        std::uintptr_t for_kernels) {
     const auto first = static_cast<std::size_t>(lie.first_bytes);  // modulo 2^64
     if (array.offset_bytes == 0 && (kind != MemoryKind::device || has_addresses(device))) {
-        ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address + first, lie.span_bytes));
+        ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address + first, lie.span_bytes, for_kernels));
         return Borrowed{std::move(memory), lie.offset};
     }
     const std::size_t lowest = array.offset_bytes + first;
@@ -56,8 +57,9 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destina
     if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();
     ISTHMUS_TRY_ASSIGN(ends,
                        ends_of(device, end_of(destination, pieces.destination), end_of(source, pieces.source), true));
-    ISTHMUS_TRY_ASSIGN(to, borrow(device, ends.destination, destination, pieces.destination));
-    ISTHMUS_TRY_ASSIGN(from, borrow(device, ends.source, source, pieces.source));
+    ISTHMUS_TRY_ASSIGN(to,
+                       borrow(device, ends.destination, destination, pieces.destination, ends.destination_for_kernels));
+    ISTHMUS_TRY_ASSIGN(from, borrow(device, ends.source, source, pieces.source, ends.source_for_kernels));
     auto job = std::make_shared<CopyJob>();
     job->ends = ends;
     job->extent = pieces.extent;

@@ -25,6 +25,7 @@ Status invalid(const std::string& name, const End& end, const std::string& what)
 struct Found {
     MemoryKind kind = MemoryKind::pageable;
     bool partly_locked = false;
+    std::uintptr_t for_kernels = 0;
 };
 
 // Memory of the host: pageable, or page-locked if it is one block that holds all of it.
@@ -32,9 +33,9 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
     const bool is_pinned = known.kind == MemoryKind::pinned;
     if (known.begin < known.end && end.address >= known.begin) {
         const bool holds = end.bytes <= known.end - end.address;
-        return holds ? Found{known.kind, false} : Found{MemoryKind::pageable, is_pinned};
+        return holds ? Found{known.kind, false, known.kernel_address} : Found{MemoryKind::pageable, is_pinned};
     }
-    if (end.bytes <= 1) return Found{known.kind, false};
+    if (end.bytes <= 1) return Found{known.kind, false, known.kernel_address};
     // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.
     ISTHMUS_TRY_ASSIGN(last, device.identify(end.address + (end.bytes - 1)));
     if (last.kind == MemoryKind::device) {
@@ -42,7 +43,7 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
                        "is host memory, and " + std::to_string(end.bytes) +
                            " bytes from there reach into memory of the device; copy no more than there is");
     }
-    if (last.kind == known.kind) return Found{known.kind, false};
+    if (last.kind == known.kind) return Found{known.kind, false, known.kernel_address};
     return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
 }
 
@@ -149,7 +150,12 @@ Result<Ends> ends_of(Device& device, const End& destination, const End& source, 
     } else if (from_device) {
         route = Route::d2h;
     }
-    return Ends{route, to, from, destination_found.partly_locked || source_found.partly_locked};
+    return Ends{route,
+                to,
+                from,
+                destination_found.partly_locked || source_found.partly_locked,
+                destination_found.for_kernels,
+                source_found.for_kernels};
 }
 
 }  // namespace isthmus

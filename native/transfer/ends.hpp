@@ -36,6 +36,8 @@ struct Ends {
     // The host's memory is page-locked, but not all of it, or not by one allocation: it counts as pageable, but the
     // driver refuses to copy it, so that threads must.
     bool partly_locked = false;
+    // Where kernels find the lowest bytes, as far as the driver was asked and said so.
+    std::uintptr_t destination_for_kernels = 0, source_for_kernels = 0;
 
     MemoryKind host_kind() const { return route == Route::h2d ? source : destination; }
 };

@@ -109,6 +109,7 @@ inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address
     const bool is_known = found != nullptr && found->second.kind != Kind::array;
     switch (attribute) {
         case 2: return {!is_known ? 0 : is_locked ? 1 : 2, 4};
+        case 3: return {is_known ? address : 0, 8};
         case 8: return {is_known && found->second.kind == Kind::managed, 1};
         case 9: return {is_known ? static_cast<std::uint64_t>(found->second.device) : std::uint64_t(-2), 4};
         case 11: return {is_known ? found->first : 0, 8};

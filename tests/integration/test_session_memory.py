@@ -202,3 +202,28 @@ def test_memory_that_is_page_locked_in_part_goes_by_way_of_the_ring(outcome: Out
     assert right == [True] * 3
     assert (kind, method) == ("pageable", "staged")
     assert "page-locked in part" in why
+
+
+def test_where_kernels_find_memory_is_asked_together_with_what_it_is(outcome: Outcome) -> None:
+    # Also of pools and mappings in the host's memory, which cuMemHostGetDevicePointer does not know.
+    program = """
+    import os
+    cuda, size = ctypes.CDLL("libcuda.so.1"), MIB
+    whole = np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    rows = s0.to_device(np.arange(size, dtype=np.uint8).reshape(-1, 16))
+    context = ctypes.c_void_p()
+    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert cuda.cuCtxSetCurrent(context) == 0
+    assert cuda.cuMemHostRegister_v2(ctypes.c_void_p(whole.ctypes.data), ctypes.c_size_t(size), 0) == 0
+    there = whole.reshape(-1, 16)[:, :8]
+    s0.copy(there, rows[:, :8])  # which gets what the session needs itself
+    result = [s0.explain(there, rows[:, :8]).host_memory]
+    for fails in ("cuMemHostGetDevicePointer_v2", "cuPointerGetAttributes@3"):
+        there[:] = 0
+        os.environ["FAKE_CUDA_FAIL"] = fails
+        result.append(tried(s0.copy, there, rows[:, :8]))
+        del os.environ["FAKE_CUDA_FAIL"]
+        result.append(bool((there == s0.to_host(rows)[:, :8]).all()))
+    assert cuda.cuMemHostUnregister(ctypes.c_void_p(whole.ctypes.data)) == 0
+    """
+    assert outcome(program) == ["pinned", *["copied", True] * 2]

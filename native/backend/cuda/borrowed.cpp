@@ -27,18 +27,6 @@ class BorrowedMemory final : public CudaAllocation {
     Status release() override { return not_ours(); }
 };
 
-// Where kernels find memory of the host: pages that were registered need not be where the host has them.
-Result<DevicePointer> device_address(const PrimaryContext& context, MemoryKind kind, std::uintptr_t address) {
-    if (kind == MemoryKind::pageable && !context.reaches_pageable()) return DevicePointer{0};
-    if (kind != MemoryKind::pinned) return DevicePointer{address};
-    const Api& cu = context.api();
-    DevicePointer mapped = 0;
-    auto* const host = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
-    Status status = cu.call(cu.cuMemHostGetDevicePointer, &mapped, host, 0U);
-    if (status.ok()) return mapped;
-    return Status(Code::invalid_argument, "the driver does not know this memory as page-locked: " + status.message());
-}
-
 // Unlike cuPointerGetAttribute, the plural succeeds for what the driver does not know, and leaves zeros: no error that
 // the caller's own calls could find later. Zeros are what is asked into, too, since some attributes are written as
 // bytes.
@@ -48,9 +36,11 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
     int ordinal = -1;
     DevicePointer begin = 0;
     std::size_t bytes = 0;
-    std::array attributes{pointer_attribute_memory_type, pointer_attribute_is_managed, pointer_attribute_device_ordinal,
-                          pointer_attribute_range_start_addr, pointer_attribute_range_size};
-    std::array<void*, attributes.size()> values{&type, &is_managed, &ordinal, &begin, &bytes};
+    DevicePointer on_device = 0;
+    std::array attributes{pointer_attribute_memory_type,    pointer_attribute_is_managed,
+                          pointer_attribute_device_ordinal, pointer_attribute_range_start_addr,
+                          pointer_attribute_range_size,     pointer_attribute_device_pointer};
+    std::array<void*, attributes.size()> values{&type, &is_managed, &ordinal, &begin, &bytes, &on_device};
     ISTHMUS_TRY(cu.call(cu.cuPointerGetAttributes, static_cast<unsigned>(attributes.size()), attributes.data(),
                         values.data(), DevicePointer{address}));
     KnownMemory known;
@@ -63,6 +53,7 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
     } else {
         return known;
     }
+    known.kernel_address = on_device;
     if (known.kind != MemoryKind::pinned) known.device = ordinal;
     // Of registered pages the driver may say where the device has them, which need not be here.
     if (begin <= address && address - begin < bytes) {
@@ -85,6 +76,16 @@ Status check_not_capturing(const Api& cu, cuda::Stream stream) {
             "after it has ended, and inside a graph by the driver (cudaMemcpyAsync, or torch's copy_)"};
 }
 
+// Where kernels find memory of the host: pages that were registered need not be where the host has them. Unlike
+// cuMemHostGetDevicePointer, attributes also know of pools and mappings that lie in the host's memory.
+Result<DevicePointer> device_address(const PrimaryContext& context, MemoryKind kind, std::uintptr_t address) {
+    if (kind == MemoryKind::pageable && !context.reaches_pageable()) return DevicePointer{0};
+    if (kind != MemoryKind::pinned) return DevicePointer{address};
+    ISTHMUS_TRY_ASSIGN(known, known_memory(context.api(), address));
+    if (known.kernel_address != 0) return DevicePointer{known.kernel_address};
+    return Status(Code::invalid_argument, "the driver does not know this memory as page-locked");
+}
+
 }  // namespace
 
 Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t address) {
@@ -99,9 +100,13 @@ Result<int> device_of(std::uintptr_t address) {
 }
 
 Result<std::unique_ptr<Allocation>> borrow(const std::shared_ptr<PrimaryContext>& context, MemoryKind kind,
-                                           std::uintptr_t address, std::size_t bytes) {
+                                           std::uintptr_t address, std::size_t bytes, std::uintptr_t kernel_address) {
     ISTHMUS_TRY(check_borrowed(kind, address));
-    ISTHMUS_TRY_ASSIGN(on_device, device_address(*context, kind, address));
+    DevicePointer on_device = kernel_address;
+    if (kind != MemoryKind::pinned || on_device == 0) {
+        ISTHMUS_TRY_ASSIGN(found, device_address(*context, kind, address));
+        on_device = found;
+    }
     return std::unique_ptr<Allocation>(std::make_unique<BorrowedMemory>(context, kind, address, on_device, bytes));
 }
 

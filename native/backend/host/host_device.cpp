@@ -80,7 +80,8 @@ class HostDevice final : public Device {
         if (const auto fault = core_->meet("identify"); fails(fault)) return injected(*fault, "identify", 0);
         return Directory::get().find(address);
     }
-    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) override {
+    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes,
+                                               std::uintptr_t) override {
         if (const auto fault = core_->meet("borrow"); fails(fault)) return injected(*fault, "borrow", bytes);
         ISTHMUS_TRY(check_borrowed(kind, address));
         return host::borrow(kind, address, bytes);

@@ -140,7 +140,8 @@ class ClDevice final : public isthmus::Device {
         if (after == ranges.begin() || address >= std::prev(after)->second) return KnownMemory{};
         return KnownMemory{MemoryKind::managed, info().index, std::prev(after)->first, std::prev(after)->second};
     }
-    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes) override {
+    Result<std::unique_ptr<Allocation>> borrow(MemoryKind kind, std::uintptr_t address, std::size_t bytes,
+                                               std::uintptr_t) override {
         return opencl::borrow(context_, kind, address, bytes);
     }
     Result<std::unique_ptr<Stream>> borrow_stream(std::uintptr_t handle) override {
