@@ -29,6 +29,12 @@ class LockablePages {
     void release() {
         if (is_touched(kind_)) block_.release();
     }
+    // After the driver has not let go of them.
+    void leave() {
+        if (block_.data() == nullptr) return;  // they are the caller's
+        block_.leave();
+        pages_ = nullptr;
+    }
     // Null for kinds whose pages the driver provides.
     std::byte* data() const { return is_touched(kind_) ? block_.data() : pages_; }
 

@@ -84,6 +84,12 @@ Status HostBlock::acquire() {
     return {};
 }
 
+void HostBlock::leave() {
+    static_cast<void>(new std::optional<PageMemory>(std::move(pages_)));
+    pages_.reset();
+    recycled_ = nullptr;
+}
+
 void HostBlock::release() {
     pages_.reset();
     std::free(std::exchange(recycled_, nullptr));

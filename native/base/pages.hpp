@@ -49,6 +49,8 @@ class HostBlock {
     // Precondition: nothing is held. Fails with out_of_memory. The pages are not touched.
     Status acquire();
     void release();
+    // Holds nothing any more, and leaves the pages where they are, for good: a device may still reach them.
+    void leave();
     // Null when nothing is held.
     std::byte* data() const { return pages_ ? pages_->data() : recycled_; }
 

@@ -97,6 +97,7 @@ class Current {
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
     bool ok() const { return previous_.ok(); }
+    Status status() { return ok() ? Status() : previous_.take_status(); }
 
   private:
     const PrimaryContext& context_;

@@ -19,10 +19,11 @@ Result<Features> read_features(const PrimaryContext& context) {
     features.memory_pools = has(attribute_memory_pools_supported);
     int least = 0;
     int greatest = 0;
-    const Current current(context);
+    Current current(context);
+    ISTHMUS_TRY(current.status());
     const Api& cu = context.api();
-    features.stream_priorities =
-        current.ok() && cu.call(cu.cuCtxGetStreamPriorityRange, &least, &greatest).ok() && least != greatest;
+    ISTHMUS_TRY(cu.call(cu.cuCtxGetStreamPriorityRange, &least, &greatest));
+    features.stream_priorities = least != greatest;
     return features;
 }
 

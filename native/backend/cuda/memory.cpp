@@ -92,6 +92,8 @@ class RegisteredMemory final : public CudaAllocation {
     }
     Status release() override {
         Status status = cu().call(cu().cuMemHostUnregister, static_cast<void*>(host()));
+        // What is mapped there next would be taken for page-locked, and be copied from where these pages were.
+        if (!status.ok()) pages_.leave();
         forget();
         return status;
     }
