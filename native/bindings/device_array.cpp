@@ -149,9 +149,9 @@ void create(DeviceArray* self, const SessionHandle& session, std::vector<std::in
         return DeviceMemory::allocate(session.session, is_empty ? 1 : bytes);
     }();
     if (!memory.ok()) {
-        Status status = memory.take_status();
-        if (status.code() == Code::out_of_memory) check_copy({std::move(status)}, "allocate");
-        raise(status);
+        const Outcome failed{memory.take_status()};
+        if (failed.status.code() == Code::out_of_memory) check_copy(failed, "allocate");
+        raise(failed.status);
     }
     new (self) DeviceArray{std::move(memory.value()), type, std::move(dtype), std::move(shape), std::move(strides), 0};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,9 @@ Status invalid(std::string what) {
 struct Interval {
     std::uintptr_t space;
     std::size_t begin, end;
-    auto operator<=>(const Interval&) const = default;
+    bool operator<(const Interval& other) const {
+        return std::tie(space, begin, end) < std::tie(other.space, other.begin, other.end);
+    }
 };
 
 std::vector<Interval> intervals_of(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses) {
@@ -30,7 +33,7 @@ std::vector<Interval> intervals_of(std::span<const BatchPiece> pieces, const Bat
         const std::size_t begin = piece.*side.offset_bytes + (addresses ? piece.*side.address : 0);
         intervals.push_back({addresses ? 0 : piece.*side.address, begin, begin + piece.bytes});
     }
-    if (!std::ranges::is_sorted(intervals)) std::ranges::sort(intervals);
+    if (!std::is_sorted(intervals.begin(), intervals.end())) std::sort(intervals.begin(), intervals.end());
     return intervals;
 }
 

@@ -113,10 +113,7 @@ SessionImpl::~SessionImpl() {
     }
     streams_.forget();
     for (Lane& lane : lanes_) lane.forget();
-    for (Worker& worker : workers_) {
-        worker.thread.forget();
-        static_cast<void>(new std::optional<Streams::Loan>(std::move(worker.track)));
-    }
+    for (Worker& worker : workers_) worker.forget();
     static_cast<void>(own_stream_.release());
     static_cast<void>(default_stream_.release());  // as the lanes: never freed
 }

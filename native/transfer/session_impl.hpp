@@ -112,6 +112,12 @@ class SessionImpl final : public Session {
     struct Worker {
         Background thread;
         std::optional<Streams::Loan> track;
+
+        // In the child of a fork: never freed, as there is neither the thread nor the driver.
+        void forget() {
+            thread.forget();
+            static_cast<void>(new std::optional<Streams::Loan>(std::move(track)));
+        }
     };
     // Small copies have threads of their own, so that none of them waits for a large one to end.
     Worker& worker(const Pending& pending);
