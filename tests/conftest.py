@@ -15,6 +15,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let all end as it does without tests: what is left then counts as leaked."""
+    gc.unfreeze()
+
+
 def _load(name: str) -> ModuleType:
     """A module beside this file, which tests cannot import by name because they are no package."""
     spec = spec_from_file_location(f"isthmus_tests_{name}", Path(__file__).with_name(f"{name}.py"))
