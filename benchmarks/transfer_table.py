@@ -24,8 +24,8 @@ def verdict(finding: Finding) -> str:
 def line(finding: Finding) -> str:
     """One finding for the terminal."""
     peer = f"; best of the others {finding.best_peer}" if finding.best_peer else ""
-    summary = f"{finding.case}: {finding.measured or 'not measured'} (bar {finding.bar}{peer}) - {verdict(finding)}"
-    return "\n  ".join([summary, *_others(finding)])
+    found = f"{finding.case}: {finding.measured or 'not measured'} (bar {finding.bar}{peer}) - {verdict(finding)}"
+    return "\n  ".join([found, *_others(finding)])
 
 
 def _others(finding: Finding) -> list[str]:

@@ -2,11 +2,14 @@
 
 import gc
 import sys
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from isthmus.experiment.devices import probe
 
 
 def pytest_collection_finish() -> None:
@@ -30,6 +33,18 @@ def _load(name: str) -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def skip_without() -> Callable[[str], None]:
+    """Skips a test where the device that it names is of a backend without one."""
+
+    def skip_without(spec: str) -> None:
+        backend = spec.partition(":")[0]
+        if not any(found.name == backend and found.devices for found in probe()):
+            pytest.skip(f"no {backend} device" + "; pip install 'isthmus[cpu]' brings one" * (backend == "opencl"))
+
+    return skip_without
 
 
 @pytest.fixture(scope="session")

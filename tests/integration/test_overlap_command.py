@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.experiment.devices import probe
 from isthmus.record import Run, read_run
 
 HANGS_SECONDS = 120
@@ -39,9 +38,10 @@ def isthmus(tmp_path: Path) -> Isthmus:
 
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
-def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(isthmus: Isthmus, device: str) -> None:
-    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
+    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+) -> None:
+    skip_without(device)
     done, run = isthmus("--device", device)
     assert done.returncode == 0, done.stderr
     assert run.end

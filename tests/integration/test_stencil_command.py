@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.experiment.devices import probe
 from isthmus.record import Run, read_run
 
 HANGS_SECONDS = 120
@@ -100,10 +99,14 @@ def measured(path: Path) -> Run:
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_ranks_measure_together_and_one_of_them_tells(
-    run: Ended, tmp_path: Path, request: pytest.FixtureRequest, device: str, ranks: int
+    run: Ended,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    device: str,
+    ranks: int,
+    skip_without: Callable[[str], None],
 ) -> None:
-    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+    skip_without(device)
     launcher = (request.getfixturevalue("mpirun"), "-n", str(ranks)) if ranks > 1 else ()
     done = run(*launcher, *ISTHMUS, *QUICK, "--device", device, "--halo", "1,2")
     assert done.returncode == 0, done.stderr

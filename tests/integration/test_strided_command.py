@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from isthmus.experiment.devices import probe
 from isthmus.record import read_run
 
 HANGS_SECONDS = 120
@@ -27,9 +27,10 @@ def isthmus(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
-def test_a_run_measures_sections_and_says_what_to_use(tmp_path: Path, device: str) -> None:
-    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+def test_a_run_measures_sections_and_says_what_to_use(
+    tmp_path: Path, device: str, skip_without: Callable[[str], None]
+) -> None:
+    skip_without(device)
     words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.3", "-o", "a.json")
     done = isthmus(tmp_path, "measure", "strided", *words)
     assert done.returncode == 0, done.stderr

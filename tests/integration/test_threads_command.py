@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.experiment.devices import probe
 from isthmus.record import Run, read_run
 
 HERE = Path(__file__).parent
@@ -50,9 +49,10 @@ def isthmus(tmp_path: Path, environment: dict[str, str]) -> Isthmus:
 
 
 @pytest.mark.parametrize("device", ["host", "host:rate=20GB/s,latency=5us", "opencl:0"])
-def test_a_run_measures_threads_streams_chunks_and_creation(isthmus: Isthmus, device: str) -> None:
-    if device.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+def test_a_run_measures_threads_streams_chunks_and_creation(
+    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+) -> None:
+    skip_without(device)
     done, run = isthmus("--device", device)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

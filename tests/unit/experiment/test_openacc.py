@@ -14,7 +14,7 @@ import pytest
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.experiment import openacc
-from isthmus.experiment.devices import OpenDevice, open_device, probe
+from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import plan, prepare
 from isthmus.experiment.openacc_build import PROGRAMS
@@ -175,9 +175,8 @@ def test_a_compiler_that_fails_fails_its_programs_and_not_the_run(
 
 @pytest.mark.parametrize("spec", ["host", "opencl:0"])
 @pytest.mark.parametrize("size", [8, 3343 * 8, MIB + 8])
-def test_the_native_way_adds_copies_and_sums(spec: str, size: int) -> None:
-    if spec.startswith("opencl") and not any(found.name == "opencl" and found.devices for found in probe()):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+def test_the_native_way_adds_copies_and_sums(spec: str, size: int, skip_without: Callable[[str], None]) -> None:
+    skip_without(spec)
     device = open_device(spec).native
     if (reason := device.why_no_doubles()) is not None:
         pytest.skip(reason)

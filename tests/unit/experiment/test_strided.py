@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from isthmus.errors import CallFailed, OutOfMemory
 from isthmus.experiment import strided
-from isthmus.experiment.devices import OpenDevice, open_device, probe
+from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.options import ModeName, Options
 from isthmus.experiment.pieces import LEAST_STAGING_BYTES, Extent, Place
 from isthmus.experiment.rounds import Clock, run_rounds
@@ -210,9 +211,8 @@ def test_rows_beyond_all_bounds_are_a_skip(gpu: OpenDevice) -> None:
     assert notes == {"asks for 1 GiB, beyond the 64 MiB of this mode"}
 
 
-def test_kernels_that_reach_mapped_memory_alone_use_that() -> None:
-    if not any(found.name == "opencl" and found.devices for found in probe()):
-        pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
+def test_kernels_that_reach_mapped_memory_alone_use_that(skip_without: Callable[[str], None]) -> None:
+    skip_without("opencl:0")
     device = open_device("opencl:0")
     if device.native.kernels_reach("pinned") or device.native.why_not("mapped"):
         pytest.skip("its kernels reach pinned memory, or it has no mapped memory")
