@@ -21,7 +21,8 @@ Result<std::vector<BatchPiece>> batch_of(std::size_t pieces, void* const* destin
             const std::string index = "[" + std::to_string(i) + "]";
             return null_argument(((destinations[i] == nullptr ? "destinations" : "sources") + index).c_str());
         }
-        ISTHMUS_TRY(check_bytes(bytes[i], "bytes[" + std::to_string(i) + "]"));
+        // Names are put together where one is needed: for all of them it takes as long as moving the pieces.
+        if (bytes[i] > PTRDIFF_MAX) return check_bytes(bytes[i], "bytes[" + std::to_string(i) + "]");
         batch.push_back({reinterpret_cast<std::uintptr_t>(destinations[i]),
                          reinterpret_cast<std::uintptr_t>(sources[i]), bytes[i]});
     }
