@@ -11,7 +11,7 @@ constexpr std::size_t multiple = 4096;
 constexpr std::size_t most_part_bytes = std::size_t{64} << 10;
 // Time to hand a chunk to the driver is time to move about so much.
 constexpr std::size_t least_chunk_bytes = std::size_t{256} << 10;
-constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
+constexpr std::size_t most_chunk_bytes = std::size_t{4} << 20;
 // Nothing crosses the link before the first is packed, nor is packed while the last crosses.
 constexpr std::size_t wanted_chunks = 16;
 constexpr std::size_t parts_each_thread = 4;

@@ -11,7 +11,7 @@ namespace {
 
 // Chunks of the ring begin at pages, and handing less than this to the driver takes longer than its own copy.
 constexpr std::size_t page = 4096;
-constexpr std::size_t least_slot_bytes = std::size_t{56} << 10;
+constexpr std::size_t least_slot_bytes = std::size_t{112} << 10;
 // Of the budget, for the offsets of scattered pieces; at least for as many as fill a page.
 constexpr std::size_t share_of_offsets = 32;
 // For so long after a job, the next one finds threads awake.

@@ -16,13 +16,15 @@
 namespace isthmus {
 namespace {
 
-// No prefetcher of the CPU foresees where the next piece lies. Asking for eight pieces ahead, and the first lines of
-// each, keeps about as many loads under way as a core can have.
-constexpr std::size_t pieces_ahead = 8;
-constexpr std::size_t most_lines_ahead = 4 * cache_line;
+// No prefetcher of the CPU foresees where the next piece lies. Asking some pieces ahead for the first lines of one
+// keeps about as many loads under way as a core can have: of long ones more lines, by which prefetchers find the
+// others.
+constexpr std::size_t small_pieces_ahead = 8;
+constexpr std::size_t pieces_ahead = 4;
+constexpr std::size_t most_bytes_ahead = 16 * cache_line;
 
 void prefetch(const std::byte* piece, std::size_t bytes) {
-    for (std::size_t at = 0; at < std::min(bytes, most_lines_ahead); at += cache_line) __builtin_prefetch(piece + at);
+    for (std::size_t at = 0; at < std::min(bytes, most_bytes_ahead); at += cache_line) __builtin_prefetch(piece + at);
 }
 
 // Calls `move(piece in memory, bytes, place among the packed bytes)` for all that lies in [begin, end).
@@ -54,11 +56,12 @@ void for_each_small(const Layout& layout, const Extent& extent, std::size_t begi
     for (std::size_t i = 0; i < count; ++i) {
         std::byte* piece = nullptr;
         if (layout.is_scattered()) {
-            __builtin_prefetch(memory + layout.offsets[std::min(first + i + pieces_ahead, last)]);
+            __builtin_prefetch(memory + layout.offsets[std::min(first + i + small_pieces_ahead, last)]);
             piece = memory + layout.offsets[first + i];
         } else {
             piece = memory + slice * layout.slice_pitch_bytes + row * layout.pitch_bytes;
-            __builtin_prefetch(row + pieces_ahead < extent.rows ? piece + pieces_ahead * layout.pitch_bytes : piece);
+            __builtin_prefetch(row + small_pieces_ahead < extent.rows ? piece + small_pieces_ahead * layout.pitch_bytes
+                                                                      : piece);
             if (++row == extent.rows) {
                 row = 0;
                 ++slice;

@@ -15,6 +15,7 @@ namespace {
 
 // Of a large transfer, before others get their turn.
 constexpr std::size_t least_bytes_a_turn = std::size_t{64} << 20;
+constexpr std::size_t least_streamed_bytes = std::size_t{1} << 20;
 // How far ahead of what is written each thread has pages put in place.
 constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
 
@@ -22,6 +23,13 @@ constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
 Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t slot_bytes) {
     const Chunks chunks = Chunks::cut(bytes, threads, wanted_bytes);
     return chunks.chunk_bytes <= slot_bytes ? chunks : Chunks::cut(bytes, threads, slot_bytes);
+}
+
+// A copy engine reads what is in memory faster; what kernels read may stay in the caches, and so may what arrives, as
+// long as it does not drive out everything else.
+Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
+    const bool may_stay = to_device ? by_kernel : bytes < least_streamed_bytes;
+    return may_stay ? Stores::ordinary : Stores::streaming;
 }
 
 void keep_for_good(std::shared_ptr<const void> what) {
@@ -46,8 +54,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
     : PackedCopy(destination, source, extent, std::move(staging)),
       by_kernel_(by_kernel),
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
-      // A copy engine reads what is in memory faster; what kernels read may stay in the caches.
-      stores_(packing.stores.value_or(to_device() && !by_kernel ? Stores::streaming : Stores::ordinary)),
+      stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       turns_(packing.turns),
       chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->slot_bytes())),
       limit_(limit(extent, packing.waits_forever)) {}
@@ -59,7 +66,6 @@ Status PackOnThreads::start() {
         faults_.begin(host.allocation->host() + host.offset, extent_.bytes());
     }
     for (Count& count : done_) count.parts = 0;
-    awake_ = 0;
     next_part_ = first_ * (chunks_.chunk_bytes / chunks_.part_bytes);
     sent_ = arrived_ = first_;
     end_ = chunks_.count();
@@ -81,7 +87,6 @@ Status PackOnThreads::start() {
 }
 
 void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
-    ++awake_;
     for (std::size_t next = next_part_++; next < chunks_.parts(); next = next_part_++) {
         const std::size_t chunk = chunks_.chunk_of(next);
         const std::size_t ahead = chunks_.part(next).end + threads_ * bytes_ahead;
@@ -122,7 +127,7 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
         auto received = receive();
         if (!received.ok()) {
             status = received.take_status();
-        } else if (!received.value() && (awake_ != 0 || !move_one_part())) {
+        } else if (!received.value() && !move_one_part()) {
             if (seconds_between(begin, now()) > limit_.seconds) {
                 // Nothing may wait for the device any more, nor free what it may still use.
                 keep_for_good(shared_from_this());
@@ -148,9 +153,11 @@ bool PackOnThreads::may_send(std::size_t chunk) const {
 
 Status PackOnThreads::send(std::size_t chunk) {
     done_[chunk % Staging::slots].parts = 0;
-    Stream& stream = staging_->stream_of(chunk);
     const Part all = part(chunks_.chunk(chunk), chunk);
-    ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(stream, all));
+    const Route route{staging_->copies(), staging_->kernels(), &staging_->halfway_of(chunk)};
+    // Kernels alone take turns on both streams, so that one begins while another ends.
+    Stream& stream = !by_kernel_ ? last(route) : chunk % 2 == 0 ? route.copies : route.kernels;
+    ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
     ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
     ++sent_;
     return {};
@@ -183,12 +190,12 @@ std::size_t PackOnThreads::chunks_arrived() const {
 
 Status PackOnThreads::drain() {
     Status status;
-    for (std::size_t i = 0; i < std::min(sent_ + 1, Staging::streams); ++i) {
-        Status ended = staging_->stream_of(i).synchronize();
+    // The last one has offsets.
+    for (Stream* stream : {&staging_->copies(), &staging_->kernels(), &staging_->stream()}) {
+        Status ended = stream->synchronize();
         if (status.ok()) status = std::move(ended);
     }
-    Status ended = staging_->stream().synchronize();  // offsets
-    return status.ok() ? std::move(ended) : std::move(status);
+    return status;
 }
 
 PackedCopy::Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {

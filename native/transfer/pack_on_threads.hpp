@@ -33,7 +33,8 @@ class PackOnThreads final : public PackedCopy {
         std::atomic<std::size_t> parts = 0;
     };
     void move_parts(const std::atomic<bool>& stop);
-    // What the caller does while the threads are still waking up, and at the end: one part, if threads may take one.
+    // What the caller does while it has nothing to send, as when the threads are still waking up: one part, if threads
+    // may take one.
     bool move_one_part();
     void move_part(std::size_t index);
     Status send_chunks(const std::atomic<bool>& stop);
@@ -59,7 +60,6 @@ class PackOnThreads final : public PackedCopy {
     const WorkerGroup::Limit limit_;
     std::array<Count, Staging::slots> done_;
     std::atomic<std::size_t> next_part_ = 0;
-    std::atomic<std::size_t> awake_ = 0;        // threads
     std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
     std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run
     std::size_t first_ = 0;                     // chunk of this run, or the next

@@ -39,19 +39,32 @@ void PackedCopy::move_on_host(const Part& part, Stores stores) {
     }
 }
 
-Status PackedCopy::enqueue_copy(Stream& stream, const Part& part) {
+Status PackedCopy::pass_on(Stream& first, Stream& second, Event* halfway) {
+    if (halfway == nullptr) return {};
+    ISTHMUS_TRY(device().record(*halfway, first));
+    return device().wait(second, *halfway);
+}
+
+Stream& PackedCopy::last(const Route& route) const {
+    return to_device() && !device_side().is_contiguous(extent_) ? route.kernels : route.copies;
+}
+
+Status PackedCopy::enqueue_copy(const Route& route, const Part& part) {
     const Region host{&staging_->host(), part.staged_at, part.bytes()};
     if (const Layout& side = device_side(); side.is_contiguous(extent_)) {
         const Region on_device{side.allocation, side.offset + part.begin, part.bytes()};
-        return to_device() ? device().copy(stream, on_device, host) : device().copy(stream, host, on_device);
+        return to_device() ? device().copy(route.copies, on_device, host)
+                           : device().copy(route.copies, host, on_device);
     }
     const Region on_device{&staging_->on_device(), part.staged_at, part.bytes()};
     if (to_device()) {
-        ISTHMUS_TRY(device().copy(stream, on_device, host));
-        return move_pieces(stream, part, staging_->on_device());
+        ISTHMUS_TRY(device().copy(route.copies, on_device, host));
+        ISTHMUS_TRY(pass_on(route.copies, route.kernels, route.halfway));
+        return move_pieces(route.kernels, part, staging_->on_device());
     }
-    ISTHMUS_TRY(move_pieces(stream, part, staging_->on_device()));
-    return device().copy(stream, host, on_device);
+    ISTHMUS_TRY(move_pieces(route.kernels, part, staging_->on_device()));
+    ISTHMUS_TRY(pass_on(route.kernels, route.copies, route.halfway));
+    return device().copy(route.copies, host, on_device);
 }
 
 Status PackedCopy::enqueue_kernel(Stream& stream, const Part& part) {
@@ -71,7 +84,7 @@ Status PackOnce::start() {
     const Part all{0, extent_.bytes(), 0};
     ISTHMUS_TRY(send_offsets(stream));
     if (to_device()) move_on_host(all, Stores::ordinary);
-    ISTHMUS_TRY(enqueue_copy(stream, all));
+    ISTHMUS_TRY(enqueue_copy({stream, stream}, all));
     ISTHMUS_TRY(stream.synchronize());
     if (!to_device()) move_on_host(all, Stores::ordinary);
     return {};

@@ -26,12 +26,22 @@ class PackedCopy : public PieceCopy {
     Status send_offsets(Stream& stream);
     // Between the host's side and the staging memory: packs, or unpacks.
     void move_on_host(const Part& part, Stores stores);
+    // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
+    struct Route {
+        Stream& copies;
+        Stream& kernels;
+        Event* halfway = nullptr;  // null where it is one stream
+    };
     // Enqueues the way between the staging memory and the device's side: a copy, and a kernel before or after it where
     // the pieces lie apart there; or just a kernel.
-    Status enqueue_copy(Stream& stream, const Part& part);
+    Status enqueue_copy(const Route& route, const Part& part);
+    // The stream on which that ends.
+    Stream& last(const Route& route) const;
     Status enqueue_kernel(Stream& stream, const Part& part);
 
   private:
+    // What is enqueued on the second stream from now on begins after what the first one holds.
+    Status pass_on(Stream& first, Stream& second, Event* halfway);
     // By a kernel, from or to where they lie side by side.
     Status move_pieces(Stream& stream, const Part& part, Allocation& packed);
 

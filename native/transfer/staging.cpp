@@ -58,15 +58,15 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     staging->host_ = std::move(host);
     ISTHMUS_TRY_ASSIGN(offsets, gpu.allocate(MemoryKind::pinned, table_bytes(staging->options_.pieces)));
     staging->offsets_ = std::move(offsets);
-    ISTHMUS_TRY_ASSIGN(stream, gpu.create_unheld_stream());
-    staging->stream_ = std::move(stream);
-    for (std::size_t i = 0; i < streams; ++i) {
-        ISTHMUS_TRY_ASSIGN(one, gpu.create_unheld_stream());
-        staging->streams_.push_back(std::move(one));
+    for (std::unique_ptr<Stream>* stream : {&staging->stream_, &staging->copies_, &staging->kernels_}) {
+        ISTHMUS_TRY_ASSIGN(made, gpu.create_unheld_stream());
+        *stream = std::move(made);
     }
-    for (std::size_t i = 0; i < slots; ++i) {
-        ISTHMUS_TRY_ASSIGN(event, gpu.create_untimed_event());
-        staging->arrivals_.push_back(std::move(event));
+    for (std::vector<std::unique_ptr<Event>>* events : {&staging->halfway_, &staging->arrivals_}) {
+        for (std::size_t i = 0; i < slots; ++i) {
+            ISTHMUS_TRY_ASSIGN(event, gpu.create_untimed_event());
+            events->push_back(std::move(event));
+        }
     }
     return staging;
 }

@@ -15,9 +15,7 @@ namespace isthmus {
 class Staging {
   public:
     // Chunks that may be under way, or packed, at the same time.
-    static constexpr std::size_t slots = 16;
-    // That share them, so that the end of one chunk overlaps with the beginning of the next.
-    static constexpr std::size_t streams = 4;
+    static constexpr std::size_t slots = 8;
 
     // Holds transfers of `bytes`, with `threads` to pack them, and offsets for `pieces`. The device is bound to the
     // calling thread.
@@ -56,9 +54,14 @@ class Staging {
     // Page-locked, and on the device; of that the precondition: need_device_memory() has succeeded.
     Allocation& host() { return *host_; }
     Allocation& on_device() { return *on_device_; }
-    // For what is no chunk, and for a chunk by its number; when that has arrived.
+    // For what is no chunk.
     Stream& stream() { return *stream_; }
-    Stream& stream_of(std::size_t chunk) { return *streams_[chunk % streams]; }
+    // Chunks cross the link on one stream, one after the other: side by side they would share its rate, and all arrive
+    // late. What kernels do to them before or after that is done meanwhile on another.
+    Stream& copies() { return *copies_; }
+    Stream& kernels() { return *kernels_; }
+    // Of a chunk, by its number: that it may go on to the other stream, and that it has arrived.
+    Event& halfway_of(std::size_t chunk) { return *halfway_[chunk % slots]; }
     Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % slots]; }
 
     // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
@@ -77,9 +80,8 @@ class Staging {
     std::string lost_;  // why nothing may be used; empty while all may
     std::unique_ptr<Allocation> host_, on_device_;
     std::unique_ptr<Allocation> offsets_, offsets_on_device_;
-    std::unique_ptr<Stream> stream_;
-    std::vector<std::unique_ptr<Stream>> streams_;
-    std::vector<std::unique_ptr<Event>> arrivals_;
+    std::unique_ptr<Stream> stream_, copies_, kernels_;
+    std::vector<std::unique_ptr<Event>> halfway_, arrivals_;
     std::unique_ptr<WorkerGroup> workers_;
 };
 

@@ -66,7 +66,7 @@ def intact(part: Bytes, whole: Bytes, skew: int = 0) -> bool:
 
 
 class TestSizes:
-    """Around chunks, the ring's sixteen slots, turns of the ring, and pages."""
+    """Around chunks, the ring's slots, turns of the ring, and pages."""
 
     @pytest.mark.parametrize("skew", [0, 1, 13])
     @pytest.mark.parametrize("size", SIZES)
@@ -164,8 +164,8 @@ class TestBudgets:
             data = drawn(6 * MIB).reshape(-1, 64)
             on_device = session.to_device(data)
             assert (session.to_host(on_device[::3, ::2]) == data[::3, ::2]).all()
-            # Each way sixteen chunks of 2 MiB, and offsets of 65536 pieces on both sides.
-            assert 0 < session.pinned_bytes <= 2 * (16 * 2 * MIB + MIB)
+            # Each way eight chunks of 4 MiB, and offsets of 65536 pieces on both sides.
+            assert 0 < session.pinned_bytes <= 2 * (8 * 4 * MIB + MIB)
 
     def test_one_beyond_this_hosts_memory_is_refused(self, device: _native.Device) -> None:
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")

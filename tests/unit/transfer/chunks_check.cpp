@@ -9,7 +9,7 @@ namespace {
 
 using isthmus::Chunks;
 
-constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
+constexpr std::size_t most_chunk_bytes = std::size_t{4} << 20;
 
 void expect(bool condition, const char* what, std::size_t bytes, std::size_t threads) {
     if (condition) return;
