@@ -29,6 +29,9 @@ _FAR = 1.3
 _VISIT = Quota(1, 2, 8, 0.004)
 # Larger ones begin with what was best for the next smaller ones.
 _COARSE_BYTES = 16 * MIB
+# What the CPU copies is emptied out of its caches before: programs seldom copy what they have just made, and then more
+# threads pay. Of larger ones little is left there, and emptying them takes longer than moving them.
+_MOST_EVICTED_BYTES = 64 * MIB
 # Ways that take more than so many times the driver's time are not worth to be improved.
 _HOPELESS = 2.0
 
@@ -184,5 +187,5 @@ class BufferTimer:
             Extent(size, 1),
             self._reference,
             self._staging,
-            Packing(way.threads, way.chunk_bytes, way.stores, from_caches=True),
+            Packing(way.threads, way.chunk_bytes, way.stores, from_caches=size > _MOST_EVICTED_BYTES),
         )

@@ -130,7 +130,7 @@ class PieceTimer:
             bytes=cell.bytes,
             direction=setting.direction,
         )
-        packing = Packing(threads=self._threads[setting.direction], from_caches=True)
+        packing = Packing(threads=self._threads[setting.direction])
         return self._buffers.subject(template, setting, cell, self._staging, packing)
 
 
