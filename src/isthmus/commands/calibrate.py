@@ -42,7 +42,7 @@ def calibrate(
     seed: Annotated[int, typer.Option("--seed", help="Of the order of the measurements and of the data.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
 ) -> None:
-    """Measure which way to copy is fastest here, some fifteen seconds, for isthmus.copy and the C interface to choose by."""
+    """Measure which way to copy is fastest here, in some fifteen seconds, for isthmus.copy and the C interface."""
     from isthmus.experiment.calibration import table_in_use, table_path
     from isthmus.experiment.devices import open_device
 
