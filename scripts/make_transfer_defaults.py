@@ -57,7 +57,7 @@ _H200_BUFFERS: dict[str, list[tuple[int, _Staged | None, float]]] = {
         (16 * _MIB, _Staged(12, 1 * _MIB, _STREAMING), 16 * _MIB / 35e9),
         (64 * _MIB, _Staged(12, 2 * _MIB, _STREAMING), 64 * _MIB / 42e9),
         (256 * _MIB, _Staged(8, 4 * _MIB, _ORDINARY), 256 * _MIB / 48.5e9),
-        (1024 * _MIB, _Staged(8, 4 * _MIB, _ORDINARY), 1024 * _MIB / 52.2e9),
+        (1024 * _MIB, _Staged(8, 7680 * _KIB, _ORDINARY), 1024 * _MIB / 52.8e9),
     ],
     "d2h": [
         (0, None, 8.3e-6),
@@ -65,8 +65,8 @@ _H200_BUFFERS: dict[str, list[tuple[int, _Staged | None, float]]] = {
         (1 * _MIB, _Staged(14, 256 * _KIB, _STREAMING), _MIB / 10e9),
         (4 * _MIB, _Staged(10, 512 * _KIB, _STREAMING), 4 * _MIB / 21e9),
         (16 * _MIB, _Staged(10, 2 * _MIB, _STREAMING), 16 * _MIB / 38e9),
-        (64 * _MIB, _Staged(10, 4 * _MIB, _STREAMING), 64 * _MIB / 50e9),
-        (1024 * _MIB, _Staged(10, 4 * _MIB, _STREAMING), 1024 * _MIB / 53.5e9),
+        (64 * _MIB, _Staged(10, 3840 * _KIB, _STREAMING), 64 * _MIB / 50e9),
+        (1024 * _MIB, _Staged(10, 3840 * _KIB, _STREAMING), 1024 * _MIB / 53.5e9),
     ],
 }
 # The driver's copy of page-locked memory there: bytes and seconds.

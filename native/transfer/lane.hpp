@@ -28,7 +28,6 @@ class Lane {
     bool has_room() const { return options_.has_value(); }
     // Of the ring; 0 without room for one.
     std::size_t ring_bytes() const { return has_room() ? options_->bytes : 0; }
-    std::size_t slot_bytes() const { return ring_bytes() / Staging::slots; }
     std::size_t threads() const { return has_room() ? options_->threads : 0; }
     // How many pieces' offsets fit at once.
     std::size_t most_pieces() const { return has_room() ? options_->pieces : 0; }

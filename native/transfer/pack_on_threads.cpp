@@ -19,10 +19,11 @@ constexpr std::size_t least_streamed_bytes = std::size_t{1} << 20;
 // How far ahead of what is written each thread has pages put in place.
 constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
 
-// Chunks that fit the slots of the ring.
-Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t slot_bytes) {
+// Chunks that fit the ring.
+Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t ring_bytes) {
     const Chunks chunks = Chunks::cut(bytes, threads, wanted_bytes);
-    return chunks.chunk_bytes <= slot_bytes ? chunks : Chunks::cut(bytes, threads, slot_bytes);
+    const std::size_t fitting = Staging::fitting_chunk(ring_bytes, chunks.chunk_bytes);
+    return fitting == chunks.chunk_bytes ? chunks : Chunks::cut(bytes, threads, fitting);
 }
 
 // A copy engine reads what is in memory faster; what kernels read may stay in the caches, and so may what arrives, as
@@ -56,7 +57,8 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       turns_(packing.turns),
-      chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->slot_bytes())),
+      chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->bytes())),
+      slots_(std::min(Staging::slots, staging_->bytes() / chunks_.chunk_bytes)),
       limit_(limit(extent, packing.waits_forever)) {}
 
 Status PackOnThreads::start() {
@@ -69,7 +71,7 @@ Status PackOnThreads::start() {
     next_part_ = first_ * (chunks_.chunk_bytes / chunks_.part_bytes);
     sent_ = arrived_ = first_;
     end_ = chunks_.count();
-    open_chunks_ = to_device() ? std::min(first_ + Staging::slots, chunks_.count()) : first_;
+    open_chunks_ = to_device() ? std::min(first_ + slots_, chunks_.count()) : first_;
     const std::size_t caller = staging_->threads();
     Status status = staging_->run(
         [this, caller, keep = shared_from_this()](std::size_t worker, const std::atomic<bool>& stop) -> Status {
@@ -110,7 +112,7 @@ bool PackOnThreads::move_one_part() {
 void PackOnThreads::move_part(std::size_t index) {
     const std::size_t chunk = chunks_.chunk_of(index);
     move_on_host(part(chunks_.part(index), chunk), stores_);
-    done_[chunk % Staging::slots].parts.fetch_add(1, std::memory_order_release);
+    done_[chunk % slots_].parts.fetch_add(1, std::memory_order_release);
 }
 
 Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
@@ -146,13 +148,13 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
 }
 
 bool PackOnThreads::may_send(std::size_t chunk) const {
-    if (!to_device() && chunk < first_ + Staging::slots) return true;
-    const std::size_t last = to_device() ? chunk : chunk - Staging::slots;
-    return done_[chunk % Staging::slots].parts.load(std::memory_order_acquire) == chunks_.parts_of(last);
+    if (!to_device() && chunk < first_ + slots_) return true;
+    const std::size_t last = to_device() ? chunk : chunk - slots_;
+    return done_[chunk % slots_].parts.load(std::memory_order_acquire) == chunks_.parts_of(last);
 }
 
 Status PackOnThreads::send(std::size_t chunk) {
-    done_[chunk % Staging::slots].parts = 0;
+    done_[chunk % slots_].parts = 0;
     const Part all = part(chunks_.chunk(chunk), chunk);
     const Route route{staging_->copies(), staging_->kernels(), &staging_->halfway_of(chunk)};
     // Kernels alone take turns on both streams, so that one begins while another ends.
@@ -168,7 +170,7 @@ Result<bool> PackOnThreads::receive() {
     ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival_of(arrived_)));
     if (!passed) return false;
     ++arrived_;
-    open_chunks_.store(to_device() ? std::min<std::size_t>(arrived_ + Staging::slots, end_) : arrived_,
+    open_chunks_.store(to_device() ? std::min<std::size_t>(arrived_ + slots_, end_) : arrived_,
                        std::memory_order_release);
     return true;
 }
@@ -183,8 +185,8 @@ void PackOnThreads::end_for_others() {
 std::size_t PackOnThreads::chunks_arrived() const {
     if (to_device()) return arrived_;
     // Slots that were sent again had been unpacked.
-    std::size_t arrived = std::max(first_, sent_ - std::min(sent_, Staging::slots));
-    while (arrived < arrived_ && done_[arrived % Staging::slots].parts == chunks_.parts_of(arrived)) ++arrived;
+    std::size_t arrived = std::max(first_, sent_ - std::min(sent_, slots_));
+    while (arrived < arrived_ && done_[arrived % slots_].parts == chunks_.parts_of(arrived)) ++arrived;
     return arrived;
 }
 
@@ -199,7 +201,7 @@ Status PackOnThreads::drain() {
 }
 
 PackedCopy::Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {
-    const std::size_t slot_begins = chunk % Staging::slots * chunks_.chunk_bytes;
+    const std::size_t slot_begins = chunk % slots_ * chunks_.chunk_bytes;
     return {range.begin, range.end, slot_begins + (range.begin - chunks_.chunk(chunk).begin)};
 }
 

@@ -57,6 +57,7 @@ class PackOnThreads final : public PackedCopy {
     const Stores stores_;
     const Turns* const turns_;
     const Chunks chunks_;
+    const std::size_t slots_;  // of the ring
     const WorkerGroup::Limit limit_;
     std::array<Count, Staging::slots> done_;
     std::atomic<std::size_t> next_part_ = 0;

@@ -60,7 +60,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     choice.way = Choice::Way::staged;
     choice.method = PieceMethod::pack_threads;
     choice.packing = packing(to_device, rule.threads);
-    choice.packing.chunk_bytes = std::min(rule.chunk_bytes, lane(to_device).slot_bytes());
+    choice.packing.chunk_bytes = Staging::fitting_chunk(lane(to_device).ring_bytes(), rule.chunk_bytes);
     choice.packing.stores = rule.stores;
     return choice;
 }

@@ -14,8 +14,14 @@ namespace isthmus {
 
 class Staging {
   public:
-    // Chunks that may be under way, or packed, at the same time.
+    // Chunks that may be under way, or packed, at the same time; as many as there are of large ones.
     static constexpr std::size_t slots = 8;
+    static constexpr std::size_t least_slots = 3;
+    // What a ring of so many bytes has room for: chunks of the bytes that are wanted, or the usual number of smaller
+    // ones.
+    static constexpr std::size_t fitting_chunk(std::size_t ring_bytes, std::size_t wanted_bytes) {
+        return wanted_bytes <= ring_bytes / least_slots ? wanted_bytes : ring_bytes / slots;
+    }
 
     // Holds transfers of `bytes`, with `threads` to pack them, and offsets for `pieces`. The device is bound to the
     // calling thread.
@@ -36,8 +42,6 @@ class Staging {
     const std::shared_ptr<Device>& device_handle() const { return device_; }
     std::size_t bytes() const { return host_->bytes(); }
     std::size_t pinned_bytes() const { return host_->bytes() + offsets_->bytes(); }
-    // Where threads pack a chunk: no chunk is larger.
-    std::size_t slot_bytes() const { return host_->bytes() / slots; }
     std::size_t threads() const { return options_.threads; }
     // Get what is not there yet; fail with out_of_memory, or unsupported where there is room for no thread.
     Status need_device_memory();

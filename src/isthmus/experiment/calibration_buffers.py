@@ -14,9 +14,9 @@ from isthmus.record import KIB, MIB, Case, Direction, format_bytes
 
 __all__ = ["DRIVER", "GAIN", "RING_BYTES", "BufferTimer", "Choice", "Times", "Way", "choose", "thread_counts"]
 
-# What a lane of a session has: half of the usual budget, as 8 slots, none of which a chunk may exceed.
+# What a lane of a session has: half of the usual budget, of which a chunk has at most a third.
 RING_BYTES = 32 * MIB
-_CHUNKS = tuple(16 * KIB << i for i in range(9))
+_CHUNKS = tuple(16 * KIB << i for i in range(10))
 _STORES = ("streaming", "ordinary")
 # A method takes the place of a simpler one only where it is so much faster; of ways of one method that are as good as
 # equal, the one with the fewest threads is taken.
