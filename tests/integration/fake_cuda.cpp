@@ -5,7 +5,8 @@
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
 // names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream is the null
-// stream. A driver that is too old for a function is linked without it (conftest.py).
+// stream; with FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp). A driver that is too old
+// for a function is linked without it (conftest.py).
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -25,6 +26,7 @@
 #include "fake_memory.hpp"
 #include "fake_sections.hpp"
 #include "fake_streams.hpp"
+#include "fake_strict.hpp"
 
 namespace {
 
@@ -65,6 +67,7 @@ int refusal(std::string_view function) {
 
 // Begins a function, or one that needs a context.
 #define ENTER()                        \
+    fake::enter_driver();              \
     const std::lock_guard lock(world); \
     if (const int code = refusal(__func__); code != success) return code
 #define ENTER_CONTEXT() \
@@ -87,6 +90,15 @@ template <typename Work>
 int enqueue_work(void* handle, Work work) {
     return enqueue(handle, [work = std::move(work)] { return work(), true; });
 }
+// A copy, in the queue of its direction.
+template <typename Work>
+int enqueue_copy(void* handle, bool to_device, Work work) {
+    const fake::Stream* stream = fake::streams.find(handle, current);
+    if (stream == nullptr) return invalid_handle;
+    if (stream->context != current) return invalid_context;
+    return enqueue(handle,
+                   fake::in_turn(to_device, stream->priority, [work = std::move(work)] { return work(), true; }));
+}
 
 // Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
 constexpr std::size_t taken_bytes = 65536;
@@ -94,21 +106,23 @@ constexpr std::size_t taken_bytes = 65536;
 int copy(const char* function, void* to, const void* from, std::size_t bytes, void* handle) {
     bool done = false;
     bool waits = false;
+    fake::enter_driver();
     {
         const std::lock_guard lock(world);
         if (const int code = refusal(function); code != success) return code;
         if (current == nullptr) return invalid_context;
+        const bool to_device = std::string_view(function) == "cuMemcpyHtoDAsync_v2";
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
         if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
         int code = success;
         if (fake::memory.is_pageable(from) && bytes <= taken_bytes) {
             const auto* first = static_cast<const std::byte*>(from);
-            code = enqueue_work(handle, [to, taken = std::vector<std::byte>(first, first + bytes)] {
+            code = enqueue_copy(handle, to_device, [to, taken = std::vector<std::byte>(first, first + bytes)] {
                 if (!taken.empty()) std::memcpy(to, taken.data(), taken.size());
             });
         } else {
             waits = fake::memory.is_pageable(from) || fake::memory.is_pageable(to);
-            code = enqueue_work(handle, [=, &done] {
+            code = enqueue_copy(handle, to_device, [=, &done] {
                 std::memcpy(to, from, bytes);
                 if (waits) done = true;
             });
@@ -119,9 +133,10 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
     return success;
 }
 
-int create_stream(void** stream) {
+int create_stream(void** stream, int priority) {
+    fake::start_device();
     const bool is_null = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr;
-    return *stream = is_null ? nullptr : fake::streams.create(current), success;
+    return *stream = is_null ? nullptr : fake::streams.create(current, priority), success;
 }
 
 int copy_batch(Address* to, Address* from, std::size_t* sizes, std::size_t count, std::size_t* failed, void* stream) {
@@ -231,6 +246,7 @@ int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
     return take(address, bytes, Kind::managed);
 }
 int cuMemFree_v2(Address address) {
+    const fake::Alone alone;
     ENTER_CONTEXT();
     return give(reinterpret_cast<void*>(address));
 }
@@ -280,6 +296,7 @@ int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
     return take(reinterpret_cast<Address*>(host), bytes, Kind::pinned);
 }
 int cuMemFreeHost(void* host) {
+    const fake::Alone alone;
     ENTER_UNCAPTURED();
     return give(host);
 }
@@ -361,11 +378,11 @@ int cuMemAdvise(Address, std::size_t, int advice, int) {
 }
 int cuStreamCreate(void** stream, unsigned) {
     ENTER_CONTEXT();
-    return create_stream(stream);
+    return create_stream(stream, 0);
 }
-int cuStreamCreateWithPriority(void** stream, unsigned, int) {
+int cuStreamCreateWithPriority(void** stream, unsigned, int priority) {
     ENTER_CONTEXT();
-    return create_stream(stream);
+    return create_stream(stream, priority);
 }
 int cuStreamDestroy_v2(void* handle) {
     ENTER();
@@ -413,6 +430,7 @@ int cuEventCreate(void** event, unsigned flags) {
     return *event = new fake::Event, success;
 }
 int cuEventDestroy_v2(void* event) {
+    fake::enter_driver();
     const std::lock_guard lock(world);
     return delete static_cast<fake::Event*>(event), success;
 }
@@ -441,6 +459,7 @@ int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
     return success;
 }
 int cuModuleLoadData(void** module, const void*) {
+    const fake::Alone alone;
     ENTER_CONTEXT();
     return *module = contexts, success;
 }

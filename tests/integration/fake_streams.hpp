@@ -38,6 +38,7 @@ using Recorded = std::vector<Command>;
 
 struct Stream {
     void* context = nullptr;
+    int priority = 0;
     bool destroyed = false;
     std::deque<Command> queue = {};
     Recorded* recorded = nullptr;  // null while it records nothing
@@ -57,8 +58,8 @@ struct Stream {
 class Streams {
   public:
     // All functions: with `world` held.
-    Stream* create(void* context) {
-        all_.push_back(std::make_unique<Stream>(Stream{context}));
+    Stream* create(void* context, int priority = 0) {
+        all_.push_back(std::make_unique<Stream>(Stream{context, priority}));
         return all_.back().get();
     }
     // A null stream and one for each thread come to be when they are first used. Null for a handle that no stream has.
@@ -91,6 +92,9 @@ class Streams {
         std::erase_if(all_, [](const auto& stream) { return stream->destroyed && stream->queue.empty(); });
         waiting_ = 0;
         for (const auto& stream : all_) waiting_ += stream->queue.size();
+    }
+    bool all_idle() const {
+        return std::all_of(all_.begin(), all_.end(), [](const auto& stream) { return stream->queue.empty(); });
     }
     void destroy(Stream& stream) {
         stream.destroyed = true;

@@ -1,0 +1,85 @@
+// What real CUDA drivers have been seen to do, and the fake one does with FAKE_CUDA_STRICT: seen on an H200 with driver
+// 580.
+//
+// Giving memory back and loading modules waits for all streams, and keeps a lock meanwhile that every other call needs.
+// Copies of one direction, on streams of one priority, go one after the other in the order in which they were enqueued,
+// so that one that waits keeps back those behind it. And the device goes on by itself: no call of the program is
+// needed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "fake_streams.hpp"
+
+namespace fake {
+
+inline bool is_strict() {
+    static const bool strict = std::getenv("FAKE_CUDA_STRICT") != nullptr;
+    return strict;
+}
+
+// Taken before `world`.
+inline std::recursive_mutex driver_lock;
+
+// What every call does first.
+inline void enter_driver() {
+    if (is_strict()) const std::lock_guard lock(driver_lock);
+}
+
+// Held by calls that wait for all streams.
+class Alone {
+  public:
+    Alone() {
+        if (!is_strict()) return;
+        driver_lock.lock();
+        wait_until([] { return streams.all_idle(); });
+    }
+    ~Alone() {
+        if (is_strict()) driver_lock.unlock();
+    }
+    Alone(const Alone&) = delete;
+    Alone& operator=(const Alone&) = delete;
+};
+
+// The copies that are under way, by direction and priority of the stream. With `world` held.
+using CopyQueue = std::deque<std::uint64_t>;
+inline std::map<std::pair<int, int>, CopyQueue>& copy_queues = *new std::map<std::pair<int, int>, CopyQueue>;
+
+// The same command, when its turn has come.
+inline Command in_turn(int direction, int priority, Command command) {
+    if (!is_strict()) return command;
+    static std::uint64_t number = 0;
+    CopyQueue& queue = copy_queues[{direction, priority}];
+    queue.push_back(++number);
+    return [&queue, mine = number, command = std::move(command)] {
+        if (queue.front() != mine || !command()) return false;
+        queue.pop_front();
+        return true;
+    };
+}
+
+// The device's own time. Never ends.
+inline void start_device() {
+    if (!is_strict()) return;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        std::thread([] {
+            while (true) {
+                {
+                    const std::lock_guard lock(world);
+                    streams.advance();
+                }
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+            }
+        }).detach();
+    });
+}
+
+}  // namespace fake
