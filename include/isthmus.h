@@ -175,8 +175,7 @@ ISTHMUS_API isthmus_code isthmus_explain_batch(isthmus_session* session, size_t 
 /* Page-locked memory that the session holds, and may hold. */
 ISTHMUS_API size_t isthmus_pinned_bytes(const isthmus_session* session) ISTHMUS_NOEXCEPT;
 ISTHMUS_API size_t isthmus_pinned_budget_bytes(const isthmus_session* session) ISTHMUS_NOEXCEPT;
-/* Gives back what no copy uses at this moment: nothing while an asynchronous copy that the host takes part in is under
- * way, since a driver may not give memory while a stream waits. */
+/* Gives back what no copy uses at this moment. */
 ISTHMUS_API isthmus_code isthmus_trim(isthmus_session* session, isthmus_status* status) ISTHMUS_NOEXCEPT;
 
 #ifdef __cplusplus

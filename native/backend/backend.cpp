@@ -29,4 +29,11 @@ Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_
     return std::move(memory);
 }
 
+Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {
+    ISTHMUS_TRY_ASSIGN(rendezvous, create_rendezvous());
+    ISTHMUS_TRY(rendezvous->wait_for_host(stream, 1));
+    ISTHMUS_TRY(rendezvous->tell_host(stream, 1));
+    return std::make_unique<Latch>(std::move(rendezvous));
+}
+
 }  // namespace isthmus

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/layout.hpp"
@@ -126,13 +127,35 @@ struct KnownMemory {
     std::uintptr_t kernel_address = 0;  // where kernels find what was asked about; 0 where the driver does not say
 };
 
+// Two counts by which a stream and threads of the host wait for each other, for as long as it takes. Where the hardware
+// reads and writes the counts (CUDA), the host's side makes no call of the driver, which may keep others waiting while
+// a stream is held. Lets the stream pass when it is destroyed.
+class Rendezvous {
+  public:
+    virtual ~Rendezvous() = default;
+    // Commands for one stream, by one thread. What the stream is given from now on begins when the host has come to
+    // `count`; and the stream has come to `count`, as the host sees when all before it has ended. Both counts grow from
+    // 1 on, and the last command is tell_host.
+    virtual Status wait_for_host(Stream& stream, std::uint32_t count) = 0;
+    virtual Status tell_host(Stream& stream, std::uint32_t count) = 0;
+    // From any thread, with any device current: the host has come to `count`.
+    virtual void open(std::uint32_t count) noexcept = 0;
+    // What the stream has come to; 0 at first.
+    virtual std::uint32_t reached() noexcept = 0;
+    // All that the stream was given has ended, though it could not be told to say so.
+    virtual void settle() noexcept {}
+};
+
 // Keeps what a stream was given after it from beginning until it is opened. Unlike a gate it takes no time of the
 // device, waits as long as it takes, and the host may do anything meanwhile. Opens itself when it is destroyed.
 class Latch {
   public:
-    virtual ~Latch() = default;
+    explicit Latch(std::unique_ptr<Rendezvous> with) : rendezvous_(std::move(with)) {}
     // From any thread, with any device current.
-    virtual void open() noexcept = 0;
+    void open() noexcept { rendezvous_->open(1); }
+
+  private:
+    std::unique_ptr<Rendezvous> rendezvous_;
 };
 
 // Holds streams back until it is opened, so that a queue can be filled before the first command runs. Opens itself
@@ -261,9 +284,11 @@ class Device {
     // What `stream` is given from now on begins after what `event` was last recorded behind has ended. Precondition: it
     // was recorded.
     virtual Status wait(Stream& stream, Event& event) = 0;
-    // Why streams cannot be held by a latch; nothing when they can.
-    virtual std::optional<std::string> why_no_latch() const = 0;
-    virtual Result<std::unique_ptr<Latch>> close_latch(Stream& stream) = 0;
+    // Why streams and threads cannot wait for each other; nothing when they can.
+    virtual std::optional<std::string> why_no_rendezvous() const = 0;
+    // Fails with out_of_memory when streams have thousands of them to pass.
+    virtual Result<std::unique_ptr<Rendezvous>> create_rendezvous() = 0;
+    Result<std::unique_ptr<Latch>> close_latch(Stream& stream);
 
     // Makes host() of a host-side kind valid and up to date, or hands the memory back. For managed memory the pages may
     // migrate. Both synchronous; streams that use the memory must be idle.

@@ -192,7 +192,7 @@ void bind_devices(nb::module_& module) {
                 return unwrap(Buffer::borrow(self, kind_of(kind), address, bytes));
             },
             nb::arg("kind"), nb::arg("address"), nb::arg("bytes"), ReleaseGil())
-        .def("why_no_latch", [](Session& self) { return self.device().why_no_latch(); });
+        .def("why_no_latch", [](Session& self) { return self.device().why_no_rendezvous(); });
 
     nb::class_<Buffer>(module, "Buffer")
         .def_prop_ro("kind", [](Buffer& self) { return std::string(name_of(self.kind())); })

@@ -31,22 +31,21 @@ AsyncCopy::~AsyncCopy() {
     if (generation_ == fork_generation()) return;
     // The driver must not be called in the child of a fork, so these are never freed.
     static_cast<void>(event_.release());
-    for (std::unique_ptr<Latch>& latch : latches_) static_cast<void>(latch.release());
+    static_cast<void>(new std::shared_ptr<HeldCopy>(std::move(held_)));
 }
 
 void AsyncCopy::end(Outcome outcome) {
-    std::vector<std::unique_ptr<Latch>> latches;
     std::shared_ptr<const void> keep;
+    std::shared_ptr<HeldCopy> held;
     {
         const std::lock_guard lock(mutex_);
         if (ended_) return;
         ended_ = true;
         outcome_ = std::move(outcome);
-        latches.swap(latches_);
         keep.swap(keep_);
+        held.swap(held_);
     }
-    for (const std::unique_ptr<Latch>& latch : latches) latch->open();
-    latches.clear();
+    held.reset();
     keep.reset();  // without the mutex: it may wait for locks of the caller's
     done_.store(true, std::memory_order_release);
     done_.notify_all();
@@ -61,9 +60,24 @@ bool AsyncCopy::poll() {
         if (passed.ok() && !passed.value()) return false;
         if (!passed.ok()) status = passed.take_status();
     }
+    if (status.ok()) {
+        const std::lock_guard lock(mutex_);
+        if (held_ != nullptr) status = held_->take_status();
+    } else {
+        abandon();
+    }
     const std::size_t bytes = status.ok() ? bytes_ : 0;
     end({std::move(status), bytes});
     return done_;
+}
+
+void AsyncCopy::abandon() {
+    std::shared_ptr<HeldCopy> held;
+    {
+        const std::lock_guard lock(mutex_);
+        held = held_;
+    }
+    if (held != nullptr) held->abandon();
 }
 
 bool AsyncCopy::done() {
@@ -95,17 +109,7 @@ Status AsyncCopy::hold(std::uintptr_t stream) {
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
-    if (event_ != nullptr) return device_->wait(*borrowed, *event_);
-    if (auto why = device_->why_no_latch()) return {Code::unsupported, *why};
-    // Without the mutex: the driver may wait for the stream, and whoever ends the copy for the mutex.
-    ISTHMUS_TRY_ASSIGN(latch, device_->close_latch(*borrowed));
-    const std::lock_guard lock(mutex_);
-    if (ended_) {
-        latch->open();
-    } else {
-        latches_.push_back(std::move(latch));
-    }
-    return {};
+    return device_->wait(*borrowed, *event_);
 }
 
 Status AsyncCopy::unseen_failure() {

@@ -4,8 +4,9 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <utility>
 
+#include "transfer/held_copy.hpp"
 #include "transfer/session.hpp"
 
 namespace isthmus {
@@ -20,27 +21,30 @@ class AsyncCopy final : public Transfer {
     const Outcome& wait() override;
     Status hold(std::uintptr_t stream) override;
 
-    // By whoever begins it, before anybody else sees it. Of commands on a stream: that it has ended when the event has
-    // passed. Of what a thread does: what keeps a stream until it has ended.
-    void ends_with(std::unique_ptr<Event> event) { event_ = std::move(event); }
-    void keeps(std::unique_ptr<Latch> latch) { latches_.push_back(std::move(latch)); }
-    // Of what a thread does: it has ended so. Once.
+    // By whoever begins it, before anybody else sees it: it has ended when the event has passed, and `held` is how.
+    void ends_with(std::unique_ptr<Event> event, std::shared_ptr<HeldCopy> held) {
+        event_ = std::move(event);
+        held_ = std::move(held);
+    }
+    // It has ended so. Once.
     void end(Outcome outcome);
-    // Whether it has ended, if that is for an event to say, or failed.
+    // Whether it has ended. Should it have failed, returns when no thread is at work on it any more.
     bool poll();
     // The failure that nobody has asked about; success where somebody has.
     Status unseen_failure();
 
   private:
+    void abandon();
+
     const std::shared_ptr<Device> device_;
     const std::size_t bytes_;
     const unsigned generation_;
     const Outcome forked_;
-    std::unique_ptr<Event> event_;  // null where a thread says when it has ended
+    std::unique_ptr<Event> event_;  // null where there is nothing to wait for
     std::mutex mutex_;              // guards what follows
     bool ended_ = false;
     std::shared_ptr<const void> keep_;
-    std::vector<std::unique_ptr<Latch>> latches_;
+    std::shared_ptr<HeldCopy> held_;  // null where commands do all of it
     Outcome outcome_;
     std::atomic<bool> done_ = false;
     std::atomic<bool> seen_ = false;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <list>
 #include <utility>
 
@@ -13,28 +14,25 @@ namespace {
 
 using Nap = std::chrono::microseconds;
 constexpr Nap first_nap{10};
-constexpr Nap last_nap{500};
 
 }  // namespace
 
-Status Background::add(Task task) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!thread_) {
-            thread_ = start_thread([queue = queue_] { run(queue); });
-            if (!thread_) {
-                return {Code::unsupported,
-                        "no thread for copies that nobody waits for: the limit on threads is reached (ulimit -u, or "
-                        "pids.max of the container)"};
-            }
-        }
-    }
+Status Background::start() {
+    const std::lock_guard lock(mutex_);
+    if (thread_) return {};
+    thread_ = start_thread([queue = queue_, last_nap = last_nap_] { run(queue, last_nap); });
+    if (thread_) return {};
+    return {Code::unsupported,
+            "no thread for copies that nobody waits for: the limit on threads is reached (ulimit -u, or pids.max of "
+            "the container)"};
+}
+
+void Background::add(Task task) {
     {
         const std::lock_guard lock(queue_->mutex);
         queue_->fresh.push_back(std::move(task));
     }
     queue_->changed.notify_one();
-    return {};
 }
 
 void Background::stop() {
@@ -61,7 +59,7 @@ void Background::forget() {
     thread_.reset();
 }
 
-void Background::run(const std::shared_ptr<Queue>& queue) {
+void Background::run(const std::shared_ptr<Queue>& queue, Nap last_nap) {
     std::list<Task> tasks;
     Nap nap = first_nap;
     while (true) {
@@ -71,23 +69,24 @@ void Background::run(const std::shared_ptr<Queue>& queue) {
             if (tasks.empty()) {
                 queue->changed.wait(lock, is_called);
                 if (queue->fresh.empty()) return;
-            } else {
+            } else if (nap.count() != 0) {
                 queue->changed.wait_for(lock, nap, is_called);
             }
             if (!queue->fresh.empty()) nap = first_nap;
             for (Task& task : queue->fresh) tasks.push_back(std::move(task));
             queue->fresh.clear();
         }
-        bool moved = false;
+        Step most = Step::waits;
         for (auto task = tasks.begin(); task != tasks.end();) {
-            if ((*task)()) {
-                task = tasks.erase(task);
-                moved = true;
-            } else {
-                ++task;
-            }
+            const Step step = (*task)();
+            if (step != Step::waits && most != Step::moves) most = step;
+            task = step == Step::ended ? tasks.erase(task) : std::next(task);
         }
-        nap = moved ? first_nap : std::min(2 * nap, last_nap);
+        if (most == Step::waits) {
+            nap = std::clamp(2 * nap, first_nap, last_nap);
+        } else {
+            nap = most == Step::moves ? Nap{0} : first_nap;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // A thread that goes on with what callers do not wait for.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -16,18 +17,22 @@ namespace isthmus {
 // Sleeps when there is nothing to do; looks ever more rarely while all there is waits for the device.
 class Background {
   public:
-    // Goes on with a task, or finds that it cannot yet; returns whether it has ended. Never waits for what a caller may
-    // have yet to do.
-    using Task = std::function<bool()>;
+    // How a task got on: it found that it cannot yet, it moved something and may go on at once, or it has ended.
+    enum class Step { waits, moves, ended };
+    // Goes on for a while. Never waits for what a caller may have yet to do.
+    using Task = std::function<Step()>;
 
-    Background() : queue_(std::make_shared<Queue>()) {}
+    // Looks again after `last_nap` at the latest.
+    explicit Background(std::chrono::microseconds last_nap) : queue_(std::make_shared<Queue>()), last_nap_(last_nap) {}
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;
     // Ends the thread, which may be the calling one: a task may own whoever owns this. Precondition: no tasks are left.
     ~Background() { stop(); }
 
-    // Starts the thread for the first one. Fails with unsupported where there is no room for it.
-    Status add(Task task);
+    // The thread, if it does not run yet. Fails with unsupported where there is no room for it.
+    Status start();
+    // Precondition: start() has succeeded.
+    void add(Task task);
     void stop();
     // In the child of a fork, where the thread is not there.
     void forget();
@@ -39,9 +44,10 @@ class Background {
         std::deque<Task> fresh;
         bool quit = false;
     };
-    static void run(const std::shared_ptr<Queue>& queue);
+    static void run(const std::shared_ptr<Queue>& queue, std::chrono::microseconds last_nap);
 
     std::shared_ptr<Queue> queue_;
+    const std::chrono::microseconds last_nap_;
     std::mutex mutex_;  // guards the thread's start
     std::optional<std::jthread> thread_;
 };

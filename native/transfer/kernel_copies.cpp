@@ -24,7 +24,7 @@ Status KernelCopy::start() {
 DevicePack::DevicePack(const Layout& destination, const Layout& source, const Extent& extent,
                        std::shared_ptr<Staging> staging)
     : PieceCopy(destination, source, extent, std::move(staging)),
-      packed_(contiguous(staging_->on_device(), 0, extent)),
+      packed_(contiguous(*staging_->on_device(), 0, extent)),
       units_(to_device() ? units_of(destination, packed_, extent) : units_of(packed_, source, extent)) {}
 
 Status DevicePack::check(const Layout& host_side, const Layout& device_side, const Extent& extent) {

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/threads.hpp"
+#include "transfer/on_node.hpp"
 
 namespace isthmus {
 namespace {
 
 // Chunks of the ring begin at pages, and handing less than this to the driver takes longer than its own copy.
 constexpr std::size_t page = 4096;
-constexpr std::size_t least_slot_bytes = std::size_t{112} << 10;
+constexpr std::size_t least_slot_bytes = std::size_t{80} << 10;
 // Of the budget, for the offsets of scattered pieces; at least for as many as fill a page.
 constexpr std::size_t share_of_offsets = 32;
 // For so long after a job, the next one finds threads awake.
@@ -47,44 +47,14 @@ Lane::Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std:
     options_->group.begin = [node = *node_] { (void)bind_to_node(node.index, node.processors); };
 }
 
-Result<std::shared_ptr<Staging>> Lane::create() const {
-    if (!node_) return Staging::create(device_, *options_);
-    // Pages lie where the thread that gets them wants them; the caller's keeps its own binding.
-    Result<std::shared_ptr<Staging>> made = Status(Code::unsupported, "no thread to get page-locked memory");
-    auto bound = start_thread([&] {
-        options_->group.begin();
-        Binding binding(*device_);
-        Status status = binding.status();
-        made = status.ok() ? Staging::create(device_, *options_) : std::move(status);
-    });
-    if (bound) bound->join();
-    return made;
-}
-
 Result<std::shared_ptr<Staging>> Lane::staging() {
     if (staging_ == nullptr) {
-        ISTHMUS_TRY_ASSIGN(made, create());
+        ISTHMUS_TRY_ASSIGN(made, made_on_node<std::shared_ptr<Staging>>(
+                                     node_, *device_, [this] { return Staging::create(device_, *options_); }));
         staging_ = std::move(made);
         pinned_bytes_ = staging_->pinned_bytes();
     }
     return staging_;
-}
-
-Status Lane::prepare(bool pieces) {
-    if (!has_room() || is_ready(pieces)) return {};
-    const Turn turn(turns_);
-    ISTHMUS_TRY_ASSIGN(got, staging());
-    ISTHMUS_TRY(got->need_threads());
-    if (!pieces) return {};
-    ISTHMUS_TRY(got->need_device_memory());
-    ISTHMUS_TRY(got->need_offsets_on_device());
-    // A first kernel, that moves nothing of anybody's.
-    const Extent extent{page, 1, 1};
-    ISTHMUS_TRY(device_->copy_pieces(got->stream(), contiguous(got->on_device(), 0, extent),
-                                     contiguous(got->on_device(), page, extent), extent, {1, 0, page}, {}));
-    ISTHMUS_TRY(got->stream().synchronize());
-    moves_pieces_ = true;
-    return {};
 }
 
 void Lane::trim() {
@@ -94,7 +64,6 @@ void Lane::trim() {
     if (staging_ == nullptr || staging_.use_count() > 1) return;
     given_back.swap(staging_);
     pinned_bytes_ = 0;
-    moves_pieces_ = false;
 }
 
 void Lane::forget() {

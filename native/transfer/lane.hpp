@@ -29,6 +29,8 @@ class Lane {
     // Of the ring; 0 without room for one.
     std::size_t ring_bytes() const { return has_room() ? options_->bytes : 0; }
     std::size_t threads() const { return has_room() ? options_->threads : 0; }
+    // What threads that pack for this direction are started with.
+    WorkerGroup::Options group() const { return has_room() ? options_->group : WorkerGroup::Options(); }
     // How many pieces' offsets fit at once.
     std::size_t most_pieces() const { return has_room() ? options_->pieces : 0; }
 
@@ -38,11 +40,6 @@ class Lane {
     // Precondition: has_room(), and the caller holds the turn. Fails with out_of_memory.
     Result<std::shared_ptr<Staging>> staging();
 
-    // Gets what a transfer through the lane would get: drivers may not give memory, nor load code, while a stream is
-    // held. With `pieces` what kernels need, too. Waits for whoever has the turn, if there is anything to get.
-    Status prepare(bool pieces);
-    // Whether it is there.
-    bool is_ready(bool pieces) const { return pieces ? moves_pieces_.load() : pinned_bytes_ != 0; }
     std::size_t pinned_bytes() const { return pinned_bytes_; }
     // Gives everything back, unless a transfer that has only paused holds it. Waits for whoever has the turn.
     void trim();
@@ -51,15 +48,12 @@ class Lane {
     void forget();
 
   private:
-    Result<std::shared_ptr<Staging>> create() const;
-
     const std::shared_ptr<Device> device_;
     const std::optional<NumaNode> node_;  // that the device is attached to, where there are others
     std::optional<Staging::Options> options_;
     Turns turns_;
     std::shared_ptr<Staging> staging_;  // whoever has the turn
     std::atomic<std::size_t> pinned_bytes_ = 0;
-    std::atomic<bool> moves_pieces_ = false;  // whether all that kernels need is there
 };
 
 }  // namespace isthmus

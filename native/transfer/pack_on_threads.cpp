@@ -15,7 +15,6 @@ namespace {
 
 // Of a large transfer, before others get their turn.
 constexpr std::size_t least_bytes_a_turn = std::size_t{64} << 20;
-constexpr std::size_t least_streamed_bytes = std::size_t{1} << 20;
 // How far ahead of what is written each thread has pages put in place.
 constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
 
@@ -24,13 +23,6 @@ Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std
     const Chunks chunks = Chunks::cut(bytes, threads, wanted_bytes);
     const std::size_t fitting = Staging::fitting_chunk(ring_bytes, chunks.chunk_bytes);
     return fitting == chunks.chunk_bytes ? chunks : Chunks::cut(bytes, threads, fitting);
-}
-
-// A copy engine reads what is in memory faster; what kernels read may stay in the caches, and so may what arrives, as
-// long as it does not drive out everything else.
-Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
-    const bool may_stay = to_device ? by_kernel : bytes < least_streamed_bytes;
-    return may_stay ? Stores::ordinary : Stores::streaming;
 }
 
 void keep_for_good(std::shared_ptr<const void> what) {
@@ -200,7 +192,7 @@ Status PackOnThreads::drain() {
     return status;
 }
 
-PackedCopy::Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {
+Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {
     const std::size_t slot_begins = chunk % slots_ * chunks_.chunk_bytes;
     return {range.begin, range.end, slot_begins + (range.begin - chunks_.chunk(chunk).begin)};
 }

@@ -4,11 +4,73 @@
 #include <string>
 
 namespace isthmus {
-PackedCopy::PackedCopy(const Layout& destination, const Layout& source, const Extent& extent,
-                       std::shared_ptr<Staging> staging)
-    : PieceCopy(destination, source, extent, std::move(staging)),
+namespace {
+
+constexpr std::size_t least_streamed_bytes = std::size_t{1} << 20;
+
+// What is enqueued on the second stream from now on begins after what the first one holds.
+Status pass_on(Device& device, Stream& first, Stream& second, Event* halfway) {
+    if (halfway == nullptr) return {};
+    ISTHMUS_TRY(device.record(*halfway, first));
+    return device.wait(second, *halfway);
+}
+
+}  // namespace
+
+Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
+    const bool may_stay = to_device ? by_kernel : bytes < least_streamed_bytes;
+    return may_stay ? Stores::ordinary : Stores::streaming;
+}
+
+PackedPieces::PackedPieces(const Layout& destination, const Layout& source, const Extent& extent)
+    : destination_(destination),
+      source_(source),
+      extent_(extent),
       unit_bytes_(common_unit_bytes(device_side(),
                                     {nullptr, 0, extent.width_bytes, extent.rows * extent.width_bytes, {}}, extent)) {}
+
+void PackedPieces::move_on_host(const Part& part, const PackedInto& into, Stores stores) const {
+    std::byte* const staged = into.host->host() + part.staged_at;
+    if (to_device()) {
+        pack(staged, source_, extent_, part.begin, part.end, stores);
+    } else {
+        unpack(destination_, staged, extent_, part.begin, part.end, stores);
+    }
+}
+
+Stream& PackedPieces::last(const Route& route) const {
+    return to_device() && !device_side().is_contiguous(extent_) ? route.kernels : route.copies;
+}
+
+Status PackedPieces::enqueue_copy(Device& device, const Route& route, const Part& part, const PackedInto& into) const {
+    const Region host{into.host, part.staged_at, part.bytes()};
+    if (const Layout& side = device_side(); side.is_contiguous(extent_)) {
+        const Region on_device{side.allocation, side.offset + part.begin, part.bytes()};
+        return to_device() ? device.copy(route.copies, on_device, host) : device.copy(route.copies, host, on_device);
+    }
+    const Region on_device{into.on_device, part.staged_at, part.bytes()};
+    if (to_device()) {
+        ISTHMUS_TRY(device.copy(route.copies, on_device, host));
+        ISTHMUS_TRY(pass_on(device, route.copies, route.kernels, route.halfway));
+        return move_pieces(device, route.kernels, part, *into.on_device, into.table);
+    }
+    ISTHMUS_TRY(move_pieces(device, route.kernels, part, *into.on_device, into.table));
+    ISTHMUS_TRY(pass_on(device, route.kernels, route.copies, route.halfway));
+    return device.copy(route.copies, host, on_device);
+}
+
+Status PackedPieces::enqueue_kernel(Device& device, Stream& stream, const Part& part, const PackedInto& into) const {
+    return move_pieces(device, stream, part, *into.host, into.table);
+}
+
+Status PackedPieces::move_pieces(Device& device, Stream& stream, const Part& part, Allocation& packed,
+                                 Region table) const {
+    // Counted as if all pieces lay side by side from before where this part is staged: modulo 2^64.
+    const Layout staged = contiguous(packed, part.staged_at - part.begin, extent_);
+    const Units units{unit_bytes_, part.begin / unit_bytes_, part.bytes() / unit_bytes_};
+    return to_device() ? device.copy_pieces(stream, destination_, staged, extent_, units, table)
+                       : device.copy_pieces(stream, staged, source_, extent_, units, table);
+}
 
 Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
     const Allocation& memory = *host_side.allocation;
@@ -28,55 +90,6 @@ Status PackedCopy::send_offsets(Stream& stream) {
                                           : staging_->send_offsets(stream, {}, source_));
     table_ = table;
     return {};
-}
-
-void PackedCopy::move_on_host(const Part& part, Stores stores) {
-    std::byte* const staged = staging_->host().host() + part.staged_at;
-    if (to_device()) {
-        pack(staged, source_, extent_, part.begin, part.end, stores);
-    } else {
-        unpack(destination_, staged, extent_, part.begin, part.end, stores);
-    }
-}
-
-Status PackedCopy::pass_on(Stream& first, Stream& second, Event* halfway) {
-    if (halfway == nullptr) return {};
-    ISTHMUS_TRY(device().record(*halfway, first));
-    return device().wait(second, *halfway);
-}
-
-Stream& PackedCopy::last(const Route& route) const {
-    return to_device() && !device_side().is_contiguous(extent_) ? route.kernels : route.copies;
-}
-
-Status PackedCopy::enqueue_copy(const Route& route, const Part& part) {
-    const Region host{&staging_->host(), part.staged_at, part.bytes()};
-    if (const Layout& side = device_side(); side.is_contiguous(extent_)) {
-        const Region on_device{side.allocation, side.offset + part.begin, part.bytes()};
-        return to_device() ? device().copy(route.copies, on_device, host)
-                           : device().copy(route.copies, host, on_device);
-    }
-    const Region on_device{&staging_->on_device(), part.staged_at, part.bytes()};
-    if (to_device()) {
-        ISTHMUS_TRY(device().copy(route.copies, on_device, host));
-        ISTHMUS_TRY(pass_on(route.copies, route.kernels, route.halfway));
-        return move_pieces(route.kernels, part, staging_->on_device());
-    }
-    ISTHMUS_TRY(move_pieces(route.kernels, part, staging_->on_device()));
-    ISTHMUS_TRY(pass_on(route.kernels, route.copies, route.halfway));
-    return device().copy(route.copies, host, on_device);
-}
-
-Status PackedCopy::enqueue_kernel(Stream& stream, const Part& part) {
-    return move_pieces(stream, part, staging_->host());
-}
-
-Status PackedCopy::move_pieces(Stream& stream, const Part& part, Allocation& packed) {
-    // Counted as if all pieces lay side by side from before where this part is staged: modulo 2^64.
-    const Layout staged = contiguous(packed, part.staged_at - part.begin, extent_);
-    const Units units{unit_bytes_, part.begin / unit_bytes_, part.bytes() / unit_bytes_};
-    return to_device() ? device().copy_pieces(stream, destination_, staged, extent_, units, table_)
-                       : device().copy_pieces(stream, staged, source_, extent_, units, table_);
 }
 
 Status PackOnce::start() {

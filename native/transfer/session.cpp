@@ -43,6 +43,14 @@ Lane::Needs needs_of(const TransferTable& table, bool to_device) {
     return needs;
 }
 
+// Of a direction: a quarter of the budget is for copies that nobody waits for.
+std::size_t ring_bytes(std::size_t budget) {
+    return budget / 8;
+}
+std::size_t lane_bytes(std::size_t budget) {
+    return budget / 2 - ring_bytes(budget);
+}
+
 // Of this host's memory; as much as there are addresses where the system does not say.
 std::size_t installed_bytes() {
     const long pages = sysconf(_SC_PHYS_PAGES);
@@ -85,8 +93,10 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{Lane(device_, options_.pinned_budget_bytes / 2, threads, needs_of(table_, true)),
-             Lane(device_, options_.pinned_budget_bytes / 2, threads, needs_of(table_, false))} {
+      lanes_{Lane(device_, lane_bytes(options_.pinned_budget_bytes), threads, needs_of(table_, true)),
+             Lane(device_, lane_bytes(options_.pinned_budget_bytes), threads, needs_of(table_, false))},
+      rings_{std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes)),
+             std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes))} {
     for (const bool to_device : {true, false}) {
         std::size_t& first = first_staged_[to_device ? 0 : 1];
         first = most_unasked_bytes;
@@ -113,7 +123,9 @@ SessionImpl::~SessionImpl() {
     }
     streams_.forget();
     for (Lane& lane : lanes_) lane.forget();
-    for (Worker& worker : workers_) worker.forget();
+    for (const std::shared_ptr<Rings>& rings : rings_) rings->forget();
+    for (Packer& packer : packers_) packer.forget();
+    watcher_.forget();
     static_cast<void>(own_stream_.release());
     static_cast<void>(default_stream_.release());  // as the lanes: never freed
 }
@@ -142,11 +154,6 @@ Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> s
     order.borrowed = std::move(borrowed);
     order.stream = order.borrowed.get();
     return order;
-}
-
-Result<Streams::Loan> SessionImpl::track_for(const Order& order) {
-    if (order.track != nullptr) return Streams::Loan(order.track);
-    return streams_.borrow();
 }
 
 Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
@@ -213,15 +220,13 @@ Status SessionImpl::trim() {
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    const std::lock_guard lock(trimming_);
-    // Copies in the background may hold streams, and could get nothing anew.
-    if (in_background_ == 0) give_back();
+    give_back();
     return {};
 }
 
 void SessionImpl::give_back() {
-    for (Worker& worker : workers_) worker.track.reset();
     for (Lane& lane : lanes_) lane.trim();
+    for (const std::shared_ptr<Rings>& rings : rings_) rings->trim();
     streams_.trim();
 }
 
@@ -232,8 +237,10 @@ Status SessionImpl::close() {
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     give_back();
-    for (Worker& worker : workers_) worker.thread.stop();
+    for (Packer& packer : packers_) packer.thread.stop();
+    watcher_.stop();
     const std::lock_guard lock(async_mutex_);
+    for (Packer& packer : packers_) packer.group.reset();
     own_stream_.reset();
     for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());
     return {};

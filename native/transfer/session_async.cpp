@@ -1,4 +1,4 @@
-// Copies that nobody waits for: commands on the caller's stream, or work of a thread that the stream waits for.
+// Copies that nobody waits for: commands on the caller's stream, which waits where threads have to move memory.
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +12,8 @@ constexpr std::size_t part_bytes = std::size_t{8} << 20;
 constexpr std::size_t part_alignment = 4096;
 // A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
 constexpr std::size_t most_commands = 128;
-// Of copies whose threads no large copy occupies.
-constexpr std::size_t most_small_bytes = part_bytes;
+// Of copies that one thread moves, which no large copy occupies.
+constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
 // Failures that are remembered until the session is closed.
 constexpr std::size_t most_failed = 16;
 
@@ -27,20 +27,20 @@ std::size_t parts_of(const CopyJob& job) {
 struct SessionImpl::Pending {
     std::shared_ptr<SessionImpl> session;
     std::shared_ptr<AsyncCopy> copy;
+    std::shared_ptr<HeldCopy> held;  // null where it is commands alone
     std::vector<Task> tasks;
-    std::unique_ptr<Event> start;  // null where nothing comes before, or commands have it
+    std::optional<Streams::Loan> own;  // where the caller has no stream
     std::size_t bytes = 0;
     bool enqueued = false;
-    bool in_background = false;
 
     explicit Pending(std::shared_ptr<SessionImpl> owner) : session(std::move(owner)) { ++session->calls_; }
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
     ~Pending() {
+        held.reset();
         tasks.clear();
-        start.reset();
+        own.reset();
         copy.reset();
-        if (in_background) --session->in_background_;
         if (--session->calls_ == 0 && session->closed_) session->calls_.notify_all();
     }
 };
@@ -90,6 +90,7 @@ Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, st
     pending->copy = copy;
     pending->tasks = std::move(tasks);
     pending->bytes = bytes;
+    ISTHMUS_TRY(watcher_.start());
     if (can_enqueue(pending->tasks)) {
         Stream* stream_of_commands = order.stream;
         if (stream_of_commands == nullptr) {
@@ -100,13 +101,16 @@ Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, st
         // What it was given before a command that the device cannot do, nothing else would wait for.
         if (!pending->enqueued && order.stream == nullptr) ISTHMUS_TRY(stream_of_commands->synchronize());
     }
-    if (!pending->enqueued) ISTHMUS_TRY(begin_in_background(order.stream, *pending));
-    Status added = worker(*pending).thread.add([this, pending] { return go_on(*pending); });
-    if (!added.ok()) {
-        if (pending->enqueued) (void)copy->wait();
-        copy->end({});  // lets the stream go on
-        return added;
+    if (!pending->enqueued) {
+        Stream* held_stream = order.stream;
+        if (held_stream == nullptr) {
+            ISTHMUS_TRY_ASSIGN(own, streams_.borrow());
+            pending->own.emplace(std::move(own));
+            held_stream = &pending->own->stream();
+        }
+        ISTHMUS_TRY(begin_held(*held_stream, *pending));
     }
+    watcher_.add([this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
     return std::shared_ptr<Transfer>(std::move(copy));
 }
 
@@ -167,79 +171,54 @@ Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
         if (status.ok()) status = enqueue(stream, task);
     }
     if (status.ok()) status = device_->record(*ended, stream);
-    // The background does all of it again, in the same order.
+    // A held copy does all of it again, in the same order.
     if (status.code() == Code::unsupported) return {};
     if (!status.ok()) {
         // What was enqueued before it still uses the memory.
         (void)stream.synchronize();
         return status;
     }
-    pending.copy->ends_with(std::move(ended));
+    pending.copy->ends_with(std::move(ended), nullptr);
     pending.enqueued = true;
     return {};
 }
 
-SessionImpl::Worker& SessionImpl::worker(const Pending& pending) {
-    const std::size_t direction = pending.tasks.front().job->to_device() ? 0 : 1;
-    return workers_[direction + (pending.enqueued || pending.bytes <= most_small_bytes ? 0 : 2)];
+Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
+    ISTHMUS_TRY_ASSIGN(held, held_copy(pending.tasks));
+    ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
+    pending.held = held;
+    if (held->has_host_part()) {
+        ISTHMUS_TRY_ASSIGN(packer,
+                           this->packer(pending.tasks.front().job->to_device(), pending.bytes > most_small_bytes));
+        packer->thread.add([held = held.get(), group = packer->group.get()] { return held->go_on(group); });
+    }
+    Status status = held->enqueue(stream);
+    if (status.ok()) status = device_->record(*ended, stream);
+    if (!status.ok()) {
+        held->abandon();
+        // What was enqueued before it still uses the memory.
+        if (stream.synchronize().ok()) held->settle();
+        return status;
+    }
+    pending.copy->ends_with(std::move(ended), std::move(held));
+    return {};
 }
 
-Status SessionImpl::get_track(Worker& worker) {
+Result<SessionImpl::Packer*> SessionImpl::packer(bool to_device, bool large) {
+    Packer& packer = packers_[(to_device ? 0U : 1U) + (large ? 2U : 0U)];
+    ISTHMUS_TRY(packer.thread.start());
     const std::lock_guard lock(async_mutex_);
-    if (worker.track) return {};
-    ISTHMUS_TRY_ASSIGN(loan, streams_.borrow());
-    worker.track.emplace(std::move(loan));
-    return {};
+    if (large && packer.group == nullptr) {
+        // Without room for more threads, the packer's own does it all.
+        auto group = WorkerGroup::start(threads_, lane(to_device).group());
+        if (group.ok()) packer.group = std::move(group.value());
+    }
+    return &packer;
 }
 
-Status SessionImpl::begin_in_background(Stream* stream, Pending& pending) {
-    const std::shared_lock lock(trimming_);
-    ++in_background_;
-    pending.in_background = true;
-    const bool on_device = std::any_of(pending.tasks.begin(), pending.tasks.end(),
-                                       [](const Task& task) { return task.choice.way != Choice::Way::host; });
-    if (on_device) ISTHMUS_TRY(get_track(worker(pending)));
-    for (const Task& task : pending.tasks) {
-        const bool pieces = task.choice.way == Choice::Way::pieces || task.choice.way == Choice::Way::device;
-        if (!pieces && task.choice.way != Choice::Way::staged && task.choice.way != Choice::Way::rows) continue;
-        // What cannot be got now, the copy does without later: see Order::track.
-        (void)lane(task.choice.way == Choice::Way::device || task.job->to_device()).prepare(pieces);
-    }
-    if (stream == nullptr) return {};
-    if (auto why = device_->why_no_latch()) {
-        return {Code::unsupported, "a stream cannot wait for a copy that the host takes part in (" + *why +
-                                       "): wait for the copy instead, or copy from page-locked memory"};
-    }
-    ISTHMUS_TRY_ASSIGN(start, device_->create_untimed_event());
-    ISTHMUS_TRY(device_->record(*start, *stream));
-    ISTHMUS_TRY_ASSIGN(latch, device_->close_latch(*stream));
-    pending.start = std::move(start);
-    pending.copy->keeps(std::move(latch));
-    return {};
-}
-
-bool SessionImpl::go_on(Pending& pending) {
-    Outcome outcome;
-    if (pending.enqueued) {
-        if (!pending.copy->poll()) return false;
-    } else {
-        Binding binding(*device_);
-        outcome.status = binding.status();
-        if (outcome.status.ok() && pending.start != nullptr) {
-            auto passed = device_->has_passed(*pending.start);
-            if (passed.ok() && !passed.value()) return false;
-            if (!passed.ok()) outcome.status = passed.take_status();
-        }
-        Order nothing_before;
-        if (const auto& track = worker(pending).track) nothing_before.track = &*track;
-        for (const Task& task : pending.tasks) {
-            if (!outcome.status.ok()) break;
-            Outcome one = perform(task.job, task.choice, nothing_before);
-            outcome.bytes_completed += one.bytes_completed;
-            outcome.status = std::move(one.status);
-        }
-        pending.copy->end(std::move(outcome));
-    }
+bool SessionImpl::watch(Pending& pending) {
+    if (!pending.copy->poll()) return false;
+    if (pending.held != nullptr && pending.held->has_host_part() && !pending.held->has_left()) return false;
     if (!pending.copy->unseen_failure().ok()) {
         const std::lock_guard lock(async_mutex_);
         if (failed_.size() < most_failed) failed_.push_back(pending.copy);

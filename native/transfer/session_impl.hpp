@@ -3,14 +3,16 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <mutex>
-#include <shared_mutex>
 #include <vector>
 
 #include "transfer/async_copy.hpp"
 #include "transfer/background.hpp"
 #include "transfer/copy_job.hpp"
+#include "transfer/held_copy.hpp"
 #include "transfer/lane.hpp"
+#include "transfer/rings.hpp"
 #include "transfer/session.hpp"
 #include "transfer/streams.hpp"
 
@@ -35,7 +37,10 @@ class SessionImpl final : public Session {
 
     Device& device() override { return *device_; }
     const TransferTable& table() const override { return table_; }
-    std::size_t pinned_bytes() const override { return lanes_[0].pinned_bytes() + lanes_[1].pinned_bytes(); }
+    std::size_t pinned_bytes() const override {
+        return lanes_[0].pinned_bytes() + lanes_[1].pinned_bytes() + rings_[0]->pinned_bytes() +
+               rings_[1]->pinned_bytes();
+    }
     std::size_t pinned_budget_bytes() const override { return options_.pinned_budget_bytes; }
     Status trim() override;
     Status close() override;
@@ -63,16 +68,11 @@ class SessionImpl final : public Session {
     struct Order {
         std::unique_ptr<Stream> borrowed;
         Stream* stream = nullptr;
-        // Of copies that nobody waits for: what they go by. They may hold streams, and then the driver may not give
-        // anything new, so that they do with what was got before.
-        const Streams::Loan* track = nullptr;
 
-        bool may_get() const { return track == nullptr; }
         // Returns when all that it holds has ended.
         Status wait() const { return stream == nullptr ? Status() : stream->synchronize(); }
     };
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
-    Result<Streams::Loan> track_for(const Order& order);
 
     Lane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
     const Lane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
@@ -102,28 +102,39 @@ class SessionImpl final : public Session {
     std::size_t commands_of(const Task& task) const;
     bool can_enqueue(const std::vector<Task>& tasks) const;
     Status enqueue(Stream& stream, const Task& task);
-    // By commands on a stream, which leaves to the background what the device cannot do by few, and by the background.
+    // By commands on a stream alone, which leaves it to begin_held() where the device cannot do them by few; or by
+    // commands that wait for threads.
     Status begin_on_stream(Stream& stream, Pending& pending);
-    Status begin_in_background(Stream* stream, Pending& pending);
+    Status begin_held(Stream& stream, Pending& pending);
+    // Such a copy of all tasks. For want of page-locked memory by the driver's own copies, which may take the caller's
+    // time.
+    Result<std::shared_ptr<HeldCopy>> held_copy(const std::vector<Task>& tasks);
+    Result<std::shared_ptr<HeldCopy>> without_ring(const std::vector<Task>& tasks, Status why);
+    Result<std::unique_ptr<Rendezvous>> rendezvous();
+    // How a task takes part in it: by commands alone, by a kernel that is given offsets, through the ring, or by the
+    // host alone.
+    enum class Share { commands, tabled, packed, host };
+    Share share_of(const Task& task) const;
+    Status enqueue_plain(Stream& stream, const CopyJob& job);
+    static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
     Result<Stream*> own_stream();
 
-    // A thread that goes on with copies, and what they go by one after the other, which is got before any of them holds
-    // a stream.
-    struct Worker {
-        Background thread;
-        std::optional<Streams::Loan> track;
+    // A thread that moves memory for held copies, and others that help it with large ones. None of them calls the
+    // driver.
+    struct Packer {
+        Background thread{std::chrono::microseconds(50)};
+        std::unique_ptr<WorkerGroup> group;
 
-        // In the child of a fork: never freed, as there is neither the thread nor the driver.
+        // In the child of a fork: never freed, as there are no threads.
         void forget() {
             thread.forget();
-            static_cast<void>(new std::optional<Streams::Loan>(std::move(track)));
+            static_cast<void>(group.release());
         }
     };
-    // Small copies have threads of their own, so that none of them waits for a large one to end.
-    Worker& worker(const Pending& pending);
-    Status get_track(Worker& worker);
-    bool go_on(Pending& pending);
-    // What no copy uses. Precondition: none is in the background.
+    // Small copies have threads of their own, so that none of them waits for a large one.
+    Result<Packer*> packer(bool to_device, bool large);
+    bool watch(Pending& pending);
+    // What no copy uses.
     void give_back();
 
     // What failed, with how much had arrived; what the caller did wrong is left as it is.
@@ -133,14 +144,14 @@ class SessionImpl final : public Session {
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     // `may_part`: large ones are cut, so that others' copies get between.
     Outcome by_driver(const Region& destination, const Region& source, bool may_part, const Order& order);
-    Outcome in_parts(const Region& destination, const Region& source, const Order& order);
+    Outcome in_parts(const Region& destination, const Region& source);
     Outcome on_host(CopyJob& job);
     Outcome staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome in_device(CopyJob& job, const Order& order);
     Outcome rows(const std::shared_ptr<CopyJob>& job, const Order& order);
-    // Whether the method's memory and code are there, or may be got.
-    bool is_ready(PieceMethod method, const CopyJob& job, const Order& order) const;
+    // Whether the budget has room for the method.
+    bool has_room(PieceMethod method, const CopyJob& job) const;
     // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
     Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, const Packing& packing);
     Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
@@ -157,13 +168,14 @@ class SessionImpl final : public Session {
     std::unique_ptr<Stream> default_stream_;     // null where there is none
     Streams streams_;
     std::array<Lane, 2> lanes_;
-    std::array<Worker, 4> workers_;
+    const std::array<std::shared_ptr<Rings>, 2> rings_;
+    std::array<Packer, 4> packers_;
+    // Sees when copies have ended, and lets go of what they kept, which may take the caller's locks and the driver's.
+    Background watcher_{std::chrono::microseconds(500)};
     std::atomic<std::size_t> calls_ = 0;
     std::atomic<bool> closed_ = false;
-    std::shared_mutex trimming_;                  // held by trim(), and shared by what goes to the background
-    std::atomic<std::size_t> in_background_ = 0;  // copies
-    std::mutex async_mutex_;                      // guards what follows, and the start of tracks
-    std::unique_ptr<Stream> own_stream_;          // of asynchronous copies that have none of the caller's
+    std::mutex async_mutex_;              // guards what follows, and the start of groups
+    std::unique_ptr<Stream> own_stream_;  // of asynchronous commands that have none of the caller's
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
     std::mutex recent_mutex_;  // guards what follows
     std::vector<std::pair<PieceRule, const PieceRule*>> recent_;

@@ -110,15 +110,15 @@ Outcome SessionImpl::by_driver(const Region& destination, const Region& source, 
         return ended(std::move(status), order.stream->synchronize(), source.bytes);
     }
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    if (large) return in_parts(destination, source, order);
-    auto loan = track_for(order);
+    if (large) return in_parts(destination, source);
+    auto loan = streams_.borrow();
     if (!loan.ok()) return {loan.take_status()};
     Status status = device_->copy(loan.value().stream(), destination, source);
     return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
 }
 
-Outcome SessionImpl::in_parts(const Region& destination, const Region& source, const Order& order) {
-    auto borrowed = track_for(order);
+Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
+    auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};
     Streams::Loan& loan = borrowed.value();
     const std::size_t bytes = source.bytes;
@@ -151,10 +151,8 @@ Outcome SessionImpl::in_parts(const Region& destination, const Region& source, c
 
 Outcome SessionImpl::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    if (order.may_get() || lane(job->to_device()).is_ready(false)) {
-        Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
-        if (!leaves_to_others(outcome)) return outcome;
-    }
+    Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
+    if (!leaves_to_others(outcome)) return outcome;
     const std::size_t bytes = job->extent.bytes();
     return by_driver(region_of(job->destination, bytes), region_of(job->source, bytes), false, order);
 }
@@ -165,7 +163,7 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
                              PieceMethod::section, PieceMethod::copies};
     Outcome outcome;
     for (const PieceMethod method : methods) {
-        if (!is_ready(method, *job, order)) continue;
+        if (!has_room(method, *job)) continue;
         if (needs_lane(method, *job)) {
             if (Status status = order.wait(); !status.ok()) return {std::move(status)};
             outcome = through_lane(job, method, choice.packing);
@@ -177,11 +175,8 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
     return outcome;
 }
 
-bool SessionImpl::is_ready(PieceMethod method, const CopyJob& job, const Order& order) const {
-    const Lane& lane = this->lane(job.to_device() || job.ends.route == Route::d2d);
-    const bool lanes = needs_lane(method, job);
-    if (lanes && !lane.has_room()) return false;
-    return order.may_get() || !(lanes || method == PieceMethod::kernel) || lane.is_ready(true);
+bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
+    return !needs_lane(method, job) || lane(job.to_device() || job.ends.route == Route::d2d).has_room();
 }
 
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, const Packing& packing) {
@@ -235,7 +230,7 @@ Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order&
     Stream* stream = order.stream;
     if (stream == nullptr || batch != nullptr || bytes > part_bytes) {
         if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-        auto borrowed = track_for(order);
+        auto borrowed = streams_.borrow();
         if (!borrowed.ok()) return {borrowed.take_status()};
         loan.emplace(std::move(borrowed.value()));
         stream = &loan->stream();
@@ -274,7 +269,7 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     if (job.is_contiguous()) {
         return by_driver(region_of(job.destination, bytes), region_of(job.source, bytes), false, order);
     }
-    if (!is_ready(PieceMethod::kernel, job, order)) return without_lane(job, PieceMethod::copies, order);
+    if (!has_room(PieceMethod::kernel, job)) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
     Turnfuls parts(job, lane(true).most_pieces());
@@ -304,16 +299,21 @@ Status SessionImpl::move_scattered(Staging& staging, const Turnful& part) {
     return status.ok() ? std::move(last) : std::move(status);
 }
 
+std::shared_ptr<CopyJob> SessionImpl::row_of(const std::shared_ptr<CopyJob>& job, std::size_t index) {
+    auto row = std::make_shared<CopyJob>();
+    row->whole = job;
+    row->ends = job->ends;
+    row->extent = {job->extent.width_bytes, 1, 1};
+    row->destination = contiguous(*job->destination.allocation, job->destination.at(index, job->extent), row->extent);
+    row->source = contiguous(*job->source.allocation, job->source.at(index, job->extent), row->extent);
+    return row;
+}
+
 Outcome SessionImpl::rows(const std::shared_ptr<CopyJob>& job, const Order& order) {
     const std::size_t width = job->extent.width_bytes;
     std::size_t completed = 0;
     for (std::size_t i = 0; i < job->extent.pieces(); ++i) {
-        auto row = std::make_shared<CopyJob>();
-        row->whole = job;
-        row->ends = job->ends;
-        row->extent = {width, 1, 1};
-        row->destination = contiguous(*job->destination.allocation, job->destination.at(i, job->extent), row->extent);
-        row->source = contiguous(*job->source.allocation, job->source.at(i, job->extent), row->extent);
+        const std::shared_ptr<CopyJob> row = row_of(job, i);
         Outcome outcome = move(row, choose_buffer(row->ends, width), order);
         completed += outcome.bytes_completed;
         if (!outcome.status.ok()) return {std::move(outcome.status), completed};

@@ -18,20 +18,19 @@ constexpr double slowest_bytes_per_second = 50e6;
 constexpr std::size_t most_threads = 4096;
 constexpr std::size_t most_pieces = std::size_t{1} << 40;
 
-// Not through allocate(), which writes to it on a stream: others of the same queue may be held at the time.
-Result<std::unique_ptr<Allocation>> on_device_of(Device& device, std::size_t bytes) {
-    ISTHMUS_TRY_ASSIGN(memory, device.reserve(MemoryKind::device, bytes));
-    ISTHMUS_TRY(memory->prepare());
-    ISTHMUS_TRY(memory->acquire());
-    return std::move(memory);
-}
-
 // Offsets for both sides.
 std::size_t table_bytes(std::size_t pieces) {
     return std::max<std::size_t>(2 * pieces, 1) * sizeof(std::uint64_t);
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Allocation>> memory_on_device(Device& device, std::size_t bytes) {
+    ISTHMUS_TRY_ASSIGN(memory, device.reserve(MemoryKind::device, bytes));
+    ISTHMUS_TRY(memory->prepare());
+    ISTHMUS_TRY(memory->acquire());
+    return std::move(memory);
+}
 
 Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device, std::size_t bytes, std::size_t threads,
                                                  std::size_t pieces) {
@@ -73,14 +72,14 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
 
 Status Staging::need_device_memory() {
     if (on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, on_device_of(*device_, host_->bytes()));
+    ISTHMUS_TRY_ASSIGN(memory, memory_on_device(*device_, host_->bytes()));
     on_device_ = std::move(memory);
     return {};
 }
 
 Status Staging::need_offsets_on_device() {
     if (offsets_on_device_ != nullptr) return {};
-    ISTHMUS_TRY_ASSIGN(memory, on_device_of(*device_, offsets_->bytes()));
+    ISTHMUS_TRY_ASSIGN(memory, memory_on_device(*device_, offsets_->bytes()));
     offsets_on_device_ = std::move(memory);
     return {};
 }

@@ -12,6 +12,10 @@
 
 namespace isthmus {
 
+// Memory on the device, without a command on any stream, as Device::allocate() has one: others of the same queue may be
+// held at the time.
+Result<std::unique_ptr<Allocation>> memory_on_device(Device& device, std::size_t bytes);
+
 class Staging {
   public:
     // Chunks that may be under way, or packed, at the same time; as many as there are of large ones.
@@ -55,9 +59,9 @@ class Staging {
     static WorkerGroup::Limit limit(std::size_t bytes, std::string doing);
     // Fails once threads, or the device, did not end in time: they may use the memory at any later one.
     Status usable() const;
-    // Page-locked, and on the device; of that the precondition: need_device_memory() has succeeded.
+    // Page-locked, and on the device; that is null before need_device_memory() has succeeded.
     Allocation& host() { return *host_; }
-    Allocation& on_device() { return *on_device_; }
+    Allocation* on_device() { return on_device_.get(); }
     // For what is no chunk.
     Stream& stream() { return *stream_; }
     // Chunks cross the link on one stream, one after the other: side by side they would share its rate, and all arrive

@@ -25,22 +25,18 @@ class Streams {
     // On loan; goes back when it is destroyed, with nothing under way.
     class Loan {
       public:
-        Loan(Streams& owner, std::unique_ptr<Track> track)
-            : owner_(&owner), owned_(std::move(track)), track_(owned_.get()) {}
-        // The same track again, for as long as `lender` has it, which does not use it meanwhile.
-        explicit Loan(const Loan* lender) : owner_(lender->owner_), track_(lender->track_) {}
+        Loan(Streams& owner, std::unique_ptr<Track> track) : owner_(&owner), track_(std::move(track)) {}
         Loan(Loan&&) = default;
         Loan& operator=(Loan&&) = delete;
         ~Loan() {
-            if (owned_ != nullptr) owner_->give_back(std::move(owned_));
+            if (track_ != nullptr) owner_->give_back(std::move(track_));
         }
         Stream& stream() { return *track_->stream; }
         Event& event(std::size_t index) { return *track_->events[index % depth]; }
 
       private:
         Streams* owner_;
-        std::unique_ptr<Track> owned_;
-        Track* track_;
+        std::unique_ptr<Track> track_;
     };
     Result<Loan> borrow();
     // Ends those that are idle.

@@ -275,17 +275,19 @@ def test_a_copy_gets_nothing_new_while_its_stream_is_held(outcome: Outcome, func
     assert outcome(_HELD + textwrap.dedent(program))
 
 
-def test_without_room_for_the_ring_a_held_stream_s_copy_goes_by_the_driver(outcome: Outcome) -> None:
+def test_without_page_locked_memory_an_asynchronous_copy_goes_by_the_driver(outcome: Outcome) -> None:
     program = """
-    os.environ["FAKE_CUDA_FAIL"] = "cuMemHostAlloc"
-    data, there, copy = begun(3 << 20)
-    del os.environ["FAKE_CUDA_FAIL"]
     latch.open()
-    copy.wait()
+    os.environ["FAKE_CUDA_LOCKED"] = "0"
+    data, there, up = begun(3 << 20)
+    back = np.zeros_like(data)
+    down = session.copy_async(back, there, stream=stream.handle)
+    again = session.copy_async(there, back, stream=stream.handle)
+    again.wait()
     locked = session.pinned_bytes
-    result = [locked, bool((session.to_host(there) == data).all())]
+    result = [locked, bool((back == data).all()), bool((session.to_host(there) == data).all())]
     """
-    assert outcome(_HELD + textwrap.dedent(program)) == [0, True]
+    assert outcome(_HELD + textwrap.dedent(program)) == [0, True, True]
 
 
 # A stream that torch would record a graph on: what is unsafe on any thread meanwhile, the driver refuses.
@@ -378,19 +380,15 @@ def begun_rows(method, rows):
 """
 
 
-@pytest.mark.parametrize(("rows", "on_stream"), [(128, True), (129, False), (5000, False)])
-def test_a_stream_is_given_few_commands_a_copy(outcome: Outcome, rows: int, on_stream: bool) -> None:
+@pytest.mark.parametrize(("rows", "one_by_one"), [(128, True), (129, False), (5000, False)])
+def test_a_stream_is_given_few_commands_a_copy(outcome: Outcome, rows: int, one_by_one: bool) -> None:
     # Of what its queue cannot hold the caller would wait.
     program = f"""
-    data, there, session, copy = begun_rows("copies", {rows})
-    os.environ["FAKE_CUDA_FAIL"] = "cuMemcpyHtoDAsync_v2"
     latch.open()
-    said = tried(copy.wait)
-    del os.environ["FAKE_CUDA_FAIL"]
-    result = said
+    result = fails("cuMemcpyHtoDAsync_v2@100", lambda: begun_rows("copies", {rows})[-1].wait())
     """
     said = outcome(_HELD + _ROWS + textwrap.dedent(program))
-    assert ("cuMemcpyHtoDAsync_v2 failed" in said) != on_stream
+    assert ("cuMemcpyHtoDAsync_v2 failed" in said) == one_by_one
 
 
 @pytest.mark.parametrize("rows", [100, 300])

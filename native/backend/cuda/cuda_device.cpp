@@ -11,9 +11,9 @@
 #include "backend/cuda/describe.hpp"
 #include "backend/cuda/features.hpp"
 #include "backend/cuda/gate.hpp"
-#include "backend/cuda/latch.hpp"
 #include "backend/cuda/memory.hpp"
 #include "backend/cuda/pieces.hpp"
+#include "backend/cuda/rendezvous.hpp"
 #include "backend/cuda/stream.hpp"
 
 namespace isthmus::cuda {
@@ -144,15 +144,15 @@ class CudaDevice final : public isthmus::Device {
     Status wait(isthmus::Stream& stream, isthmus::Event& event) override {
         return cu().call(cu().cuStreamWaitEvent, raw(stream), raw(event), 0U);
     }
-    std::optional<std::string> why_no_latch() const override {
-        if (auto reason = cuda::why_no_latch(cu())) return reason;
+    std::optional<std::string> why_no_rendezvous() const override {
+        if (auto reason = cuda::why_no_rendezvous(cu())) return reason;
         if (features_.stream_priorities) return std::nullopt;
         return "all streams of the device have one priority, so that one that is held could hold back what lets it go";
     }
-    Result<std::unique_ptr<Latch>> close_latch(isthmus::Stream& stream) override {
-        if (auto reason = why_no_latch()) return Status(Code::unsupported, *reason);
-        ISTHMUS_TRY_ASSIGN(words, latch_words());
-        return words->close(raw(stream));
+    Result<std::unique_ptr<Rendezvous>> create_rendezvous() override {
+        if (auto reason = why_no_rendezvous()) return Status(Code::unsupported, *reason);
+        ISTHMUS_TRY_ASSIGN(words, rendezvous_words());
+        return words->take();
     }
 
     // Unified addresses: pinned memory is the host's at any time, and managed memory migrates when it is touched.
@@ -363,14 +363,14 @@ class CudaDevice final : public isthmus::Device {
         return gate_words_;
     }
 
-    // Likewise for the first latch.
-    Result<std::shared_ptr<LatchWords>> latch_words() {
+    // Likewise for the first rendezvous.
+    Result<std::shared_ptr<RendezvousWords>> rendezvous_words() {
         const std::lock_guard lock(mutex_);
-        if (latch_words_ == nullptr) {
-            ISTHMUS_TRY_ASSIGN(made, LatchWords::create(context_));
-            latch_words_ = std::move(made);
+        if (rendezvous_words_ == nullptr) {
+            ISTHMUS_TRY_ASSIGN(made, RendezvousWords::create(context_));
+            rendezvous_words_ = std::move(made);
         }
-        return latch_words_;
+        return rendezvous_words_;
     }
 
     std::unique_ptr<isthmus::Stream> own(cuda::Stream stream) const {
@@ -396,7 +396,7 @@ class CudaDevice final : public isthmus::Device {
     ContextPointer context_;
     std::mutex mutex_;  // guards the two that follow
     std::shared_ptr<GateWords> gate_words_;
-    std::shared_ptr<LatchWords> latch_words_;
+    std::shared_ptr<RendezvousWords> rendezvous_words_;
     DeviceInfo info_;
     Features features_;
     cuda::Device ordinal_;

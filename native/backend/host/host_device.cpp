@@ -101,10 +101,10 @@ class HostDevice final : public Device {
         });
         return {};
     }
-    std::optional<std::string> why_no_latch() const override { return std::nullopt; }
-    Result<std::unique_ptr<Latch>> close_latch(Stream& stream) override {
+    std::optional<std::string> why_no_rendezvous() const override { return std::nullopt; }
+    Result<std::unique_ptr<Rendezvous>> create_rendezvous() override {
         if (const auto fault = core_->meet("latch"); fails(fault)) return injected(*fault, "latch", 0);
-        return std::unique_ptr<Latch>(std::make_unique<HostLatch>(worker_of(stream)));
+        return std::unique_ptr<Rendezvous>(std::make_unique<HostRendezvous>());
     }
 
     Status begin_host_access(Allocation&) override { return {}; }

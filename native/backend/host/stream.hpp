@@ -1,4 +1,4 @@
-// Streams, events, gates and latches of the host backend: a thread, a time, and a word to wait for.
+// Streams, events, gates and rendezvous of the host backend: a thread, a time, and a word to wait for.
 #pragma once
 
 #include <atomic>
@@ -115,13 +115,36 @@ class HostGate final : public Gate {
     Barrier barrier_;
 };
 
-class HostLatch final : public Latch {
+class HostRendezvous final : public Rendezvous {
   public:
-    explicit HostLatch(Worker& worker) { barrier_.close(worker); }
-    void open() noexcept override { barrier_.open(); }
+    ~HostRendezvous() override { open(UINT32_MAX); }
+    Status wait_for_host(Stream& stream, std::uint32_t count) override {
+        static_cast<HostStream&>(stream).worker()->enqueue([counts = counts_, count] {
+            for (std::uint32_t now = counts->host; now < count; now = counts->host) counts->host.wait(now);
+            return Status();
+        });
+        return {};
+    }
+    Status tell_host(Stream& stream, std::uint32_t count) override {
+        static_cast<HostStream&>(stream).worker()->enqueue([counts = counts_, count] {
+            counts->stream = count;
+            return Status();
+        });
+        return {};
+    }
+    void open(std::uint32_t count) noexcept override {
+        std::uint32_t now = counts_->host;
+        while (now < count && !counts_->host.compare_exchange_weak(now, count)) {
+        }
+        counts_->host.notify_all();
+    }
+    std::uint32_t reached() noexcept override { return counts_->stream; }
 
   private:
-    Barrier barrier_;
+    struct Counts {
+        std::atomic<std::uint32_t> host = 0, stream = 0;
+    };
+    const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
 }  // namespace isthmus::host

@@ -152,11 +152,9 @@ class ClDevice final : public isthmus::Device {
         ISTHMUS_TRY(enqueue_barrier(cl(), stream_of(stream).get(), static_cast<ClEvent&>(event).get()));
         return flush(stream_of(stream).get());
     }
-    std::optional<std::string> why_no_latch() const override { return std::nullopt; }
-    Result<std::unique_ptr<Latch>> close_latch(Stream& stream) override {
-        ISTHMUS_TRY_ASSIGN(barrier, Barrier::create(context_));
-        ISTHMUS_TRY(barrier->close(stream_of(stream).get()));
-        return std::unique_ptr<Latch>(std::make_unique<ClLatch>(std::move(barrier)));
+    std::optional<std::string> why_no_rendezvous() const override { return std::nullopt; }
+    Result<std::unique_ptr<Rendezvous>> create_rendezvous() override {
+        return std::unique_ptr<Rendezvous>(std::make_unique<ClRendezvous>(context_));
     }
 
     Status bind_thread() override { return {}; }

@@ -1,6 +1,7 @@
-// Streams, events, gates and latches of the OpenCL backend.
+// Streams, events, gates and rendezvous of the OpenCL backend.
 #include "backend/opencl/stream.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/opencl/query.hpp"
@@ -77,6 +78,52 @@ Status Barrier::close(Queue queue) const {
 Status Barrier::open() {
     if (opened_.exchange(true)) return {};
     return context_->api().call(context_->api().clSetUserEventStatus, event_, complete);
+}
+
+Status ClRendezvous::wait_for_host(Stream& stream, std::uint32_t count) {
+    const std::lock_guard lock(mutex_);
+    if (opened_ >= count) return {};
+    ISTHMUS_TRY_ASSIGN(barrier, Barrier::create(context_));
+    ISTHMUS_TRY(barrier->close(static_cast<ClStream&>(stream).get()));
+    awaited_.emplace_back(count, std::move(barrier));
+    return {};
+}
+
+Status ClRendezvous::tell_host(Stream& stream, std::uint32_t count) {
+    const Api& cl = context_->api();
+    const Queue queue = static_cast<ClStream&>(stream).get();
+    Event marker = nullptr;
+    ISTHMUS_TRY(cl.call(cl.clEnqueueMarkerWithWaitList, queue, 0U, static_cast<const Event*>(nullptr), &marker));
+    auto told = std::make_unique<ClEvent>(context_);
+    told->replace(marker);
+    const std::lock_guard lock(mutex_);
+    told_.emplace_back(count, std::move(told));
+    return cl.call(cl.clFlush, queue);
+}
+
+void ClRendezvous::open(std::uint32_t count) noexcept {
+    // Opened without the mutex: the driver may run what waited on this thread.
+    std::deque<std::pair<std::uint32_t, std::unique_ptr<Barrier>>> passed;
+    const std::lock_guard lock(mutex_);
+    opened_ = std::max(opened_, count);
+    while (!awaited_.empty() && awaited_.front().first <= count) {
+        passed.push_back(std::move(awaited_.front()));
+        awaited_.pop_front();
+    }
+}
+
+std::uint32_t ClRendezvous::reached() noexcept {
+    const Api& cl = context_->api();
+    const std::lock_guard lock(mutex_);
+    while (!told_.empty()) {
+        std::int32_t state = 0;
+        const Status status = cl.call(cl.clGetEventInfo, told_.front().second->get(), event_command_execution_status,
+                                      sizeof state, static_cast<void*>(&state), static_cast<std::size_t*>(nullptr));
+        if (!status.ok() || state != complete) break;
+        reached_ = told_.front().first;
+        told_.pop_front();
+    }
+    return reached_;
 }
 
 Status enqueue_barrier(const Api& api, Queue queue, Event event) {

@@ -1,9 +1,11 @@
-// Streams, events, gates and latches of the OpenCL backend.
+// Streams, events, gates and rendezvous of the OpenCL backend.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "backend/backend.hpp"
@@ -73,13 +75,21 @@ class ClGate final : public Gate {
     std::unique_ptr<Barrier> barrier_;
 };
 
-class ClLatch final : public Latch {
+// A user event for each count that a queue waits for, and a marker for each that it tells.
+class ClRendezvous final : public Rendezvous {
   public:
-    explicit ClLatch(std::unique_ptr<Barrier> barrier) : barrier_(std::move(barrier)) {}
-    void open() noexcept override { (void)barrier_->open(); }
+    explicit ClRendezvous(std::shared_ptr<SharedContext> context) : context_(std::move(context)) {}
+    Status wait_for_host(Stream& stream, std::uint32_t count) override;
+    Status tell_host(Stream& stream, std::uint32_t count) override;
+    void open(std::uint32_t count) noexcept override;
+    std::uint32_t reached() noexcept override;
 
   private:
-    std::unique_ptr<Barrier> barrier_;
+    std::shared_ptr<SharedContext> context_;
+    std::mutex mutex_;  // guards what follows
+    std::uint32_t opened_ = 0, reached_ = 0;
+    std::deque<std::pair<std::uint32_t, std::unique_ptr<Barrier>>> awaited_;
+    std::deque<std::pair<std::uint32_t, std::unique_ptr<ClEvent>>> told_;
 };
 
 // What `queue` is given from now on begins after `event`.

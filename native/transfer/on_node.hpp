@@ -1,0 +1,29 @@
+// Gets memory where a device's NUMA node has it.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "backend/backend.hpp"
+#include "base/numa.hpp"
+#include "base/threads.hpp"
+
+namespace isthmus {
+
+// What `make` returns, with the device current. Pages lie where the thread that gets them wants them: with a node, on a
+// thread that is bound to it, so that the caller's keeps its own binding.
+template <typename Made, typename Make>
+Result<Made> made_on_node(const std::optional<NumaNode>& node, Device& device, Make make) {
+    if (!node) return make();
+    Result<Made> made = Status(Code::unsupported, "no thread to get page-locked memory");
+    auto bound = start_thread([&] {
+        (void)bind_to_node(node->index, node->processors);
+        Binding binding(device);
+        Status status = binding.status();
+        made = status.ok() ? make() : Result<Made>(std::move(status));
+    });
+    if (bound) bound->join();
+    return made;
+}
+
+}  // namespace isthmus

@@ -1,0 +1,78 @@
+// Page-locked memory for copies that nobody waits for: each has a part of it to itself until it has ended.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "base/numa.hpp"
+
+namespace isthmus {
+
+// Outlives its loans.
+class Rings : public std::enable_shared_from_this<Rings> {
+  public:
+    // Holds at most so many bytes, and none until they are first needed.
+    Rings(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes);
+    Rings(const Rings&) = delete;
+    Rings& operator=(const Rings&) = delete;
+
+    // A part of the memory; goes back when it is destroyed, with nothing under way. No other copy waits for it.
+    class Loan {
+      public:
+        Loan(std::shared_ptr<Rings> owner, std::size_t offset, std::size_t bytes)
+            : owner_(std::move(owner)),
+              host_(owner_->host_.get()),
+              on_device_(owner_->on_device_.get()),
+              offset_(offset),
+              bytes_(bytes) {}
+        Loan(Loan&&) = default;
+        Loan& operator=(Loan&&) = delete;
+        ~Loan() {
+            if (owner_ != nullptr) owner_->give_back(offset_, bytes_);
+        }
+        // All of the memory, which the loan is a part of; and as much on the device, if it was asked for.
+        Allocation* host() const { return host_; }
+        Allocation* on_device() const { return on_device_; }
+        std::size_t offset() const { return offset_; }
+        std::size_t bytes() const { return bytes_; }
+
+      private:
+        std::shared_ptr<Rings> owner_;  // null once it was moved on
+        Allocation *host_, *on_device_;
+        std::size_t offset_, bytes_;
+    };
+    // Whole pages, at least and at most so many bytes: a part of what is free, so that others get some, too. Fails with
+    // out_of_memory.
+    Result<Loan> borrow(std::size_t least_bytes, std::size_t most_bytes, bool on_device);
+
+    std::size_t capacity_bytes() const { return capacity_; }
+    std::size_t pinned_bytes() const { return pinned_bytes_; }
+    // Gives everything back, unless some of it is on loan.
+    void trim();
+    // In the child of a fork: lets go without calling the driver.
+    void forget();
+
+  private:
+    struct Range {
+        std::size_t offset = 0, bytes = 0;
+    };
+    Status get(bool on_device);
+    void give_back(std::size_t offset, std::size_t bytes);
+    std::size_t free_bytes() const;
+
+    const std::shared_ptr<Device> device_;
+    const std::optional<NumaNode> node_;
+    const std::size_t capacity_;
+    std::mutex mutex_;  // guards what follows
+    std::unique_ptr<Allocation> host_, on_device_;
+    std::vector<Range> free_;  // in order, none beside another
+    std::atomic<std::size_t> pinned_bytes_ = 0;
+};
+
+}  // namespace isthmus
