@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -31,7 +32,7 @@ AsyncCopy::~AsyncCopy() {
     if (generation_ == fork_generation()) return;
     // The driver must not be called in the child of a fork, so these are never freed.
     static_cast<void>(event_.release());
-    static_cast<void>(new std::shared_ptr<HeldCopy>(std::move(held_)));
+    static_cast<void>(new (std::nothrow) std::shared_ptr<HeldCopy>(std::move(held_)));
 }
 
 void AsyncCopy::end(Outcome outcome) {
@@ -62,7 +63,7 @@ bool AsyncCopy::poll() {
     }
     if (status.ok()) {
         const std::lock_guard lock(mutex_);
-        if (held_ != nullptr) status = held_->take_status();
+        if (held_ != nullptr) status = held_->status();
     } else {
         abandon();
     }

@@ -67,7 +67,7 @@ class HeldCopy {
         if (rendezvous_ != nullptr) rendezvous_->settle();
     }
     // How the host's part went. Precondition: the stream has passed all commands.
-    Status take_status() { return std::move(status_); }
+    Status status() const { return status_.ok() ? Status() : Status(status_.code(), status_.message()); }
 
   private:
     struct Stage {

@@ -151,6 +151,22 @@ class TestBudgets:
             assert (session.to_host(on_device[::3, ::2]) == data[::3, ::2]).all()
             assert session.pinned_bytes <= budget
 
+    @pytest.mark.parametrize("budget", [0, 100_000, 3 * MIB, 5_000_001])
+    def test_nor_for_copies_that_nobody_waits_for(
+        self, device: _native.Device, table: Callable[[str], Path], budget: int
+    ) -> None:
+        with isthmus.Session(device, pinned_budget=budget, threads=2, table=table("pack_threads")) as session:
+            sent = [drawn(size, size) for size in (1, 5000, 70_000, 300_000, 5 * MIB) * 3]
+            there = [session.empty(each.size, np.uint8) for each in sent]
+            back = [np.zeros_like(each) for each in sent]
+            for operands in (zip(there, sent, strict=True), zip(back, there, strict=True)):
+                futures = [session.copy_async(to, from_) for to, from_ in operands]
+                assert session.pinned_bytes <= budget
+                for future in futures:
+                    future.wait()
+            assert all((one == other).all() for one, other in zip(back, sent, strict=True))
+        assert session.pinned_bytes == 0
+
     def test_one_too_small_for_a_chunk_says_so(self, device: _native.Device, table: Callable[[str], Path]) -> None:
         with isthmus.Session(device, pinned_budget="64KiB", table=table("pack_threads")) as session:
             found = session.explain(session.empty(MIB, np.uint8), np.zeros(MIB, np.uint8))

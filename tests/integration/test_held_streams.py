@@ -221,3 +221,55 @@ def test_a_long_copy_goes_round_its_ring_many_times(goes_on: GoesOn) -> None:
     assert (session.to_host(from_pinned) == data).all()
     """
     goes_on(program, size=(40 << 20) + 17, budget="'2MiB'")
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_a_device_that_fails_meanwhile_fails_the_copy_and_holds_nothing(goes_on: GoesOn, direction: str) -> None:
+    program = f"""
+    from isthmus.errors import CallFailed
+    os.environ["FAKE_CUDA_FAIL"] = "cuEventQuery"
+    future = {direction}()
+    try:
+        future.wait()
+        raise AssertionError("it did not fail")
+    except CallFailed as error:
+        assert "cuEventQuery" in str(error)
+    del os.environ["FAKE_CUDA_FAIL"]
+    stream.synchronize()
+    assert (session.to_host(session.to_device(data)) == data).all()
+    session.close()
+    assert session.pinned_bytes == 0
+    """
+    goes_on(program, size=(33 << 20) + 5)
+
+
+@pytest.mark.parametrize(
+    ("direction", "function"),
+    [
+        ("up", "cuMemcpyHtoDAsync_v2"),
+        ("down", "cuMemcpyDtoHAsync_v2"),
+        ("up", "cuStreamWaitValue32_v2"),
+        ("down", "cuStreamWriteValue32_v2"),
+        ("down", "cuEventRecord"),
+    ],
+)
+def test_commands_that_are_refused_half_way_leave_the_stream_free(
+    goes_on: GoesOn, direction: str, function: str
+) -> None:
+    call = 1 if function == "cuEventRecord" else 9
+    program = f"""
+    from isthmus.errors import CallFailed
+    os.environ["FAKE_CUDA_FAIL"] = "{function}@{call}"
+    try:
+        {direction}()
+        raise AssertionError("it did not fail")
+    except CallFailed as error:
+        assert {function!r} in str(error)
+    del os.environ["FAKE_CUDA_FAIL"]
+    stream.synchronize()
+    session.trim()
+    assert session.pinned_bytes == 0
+    down().wait()
+    assert (back == np.asarray(session.to_host(there))).all()
+    """
+    goes_on(program)
