@@ -81,6 +81,22 @@ def test_a_driver_too_old_for_latches_says_what_it_needs(outcome: Outcome) -> No
     assert raised == f"Unsupported: {reason}"
 
 
+def test_a_device_that_is_not_there_is_told_from_a_driver_that_fails(outcome: Outcome) -> None:
+    program = """
+    import ctypes
+    from tests.c_library import Library
+
+    c = Library(isthmus.get_library_dir() + "/libisthmus.so.0")
+    status = c.call("open", b"cuda:4096", None, ctypes.byref(ctypes.c_void_p()))
+    os.environ["FAKE_CUDA_FAIL"] = "cuDevicePrimaryCtxRetain"
+    failed = c.call("open", b"cuda:1", None, ctypes.byref(ctypes.c_void_p()))
+    result = [c["isthmus_code_name"](one.code).decode() for one in (status, failed)] + [status.message.decode()]
+    """
+    absent, failed, said = outcome(program, FAKE_CUDA_DEVICES="2")
+    assert (absent, failed) == ("ISTHMUS_DEVICE_ABSENT", "ISTHMUS_CALL_FAILED")
+    assert said.startswith("no CUDA device 4096; found 2")
+
+
 @pytest.mark.parametrize("function", ["cuMemHostRegister_v2", "cuStreamWaitValue32_v2", "cuStreamWriteValue32_v2"])
 def test_a_latch_that_cannot_be_closed_leaves_its_stream_going(outcome: Outcome, function: str) -> None:
     program = f"""

@@ -429,8 +429,7 @@ BackendListing list_devices() {
 Result<std::shared_ptr<isthmus::Device>> open_device(int index) {
     ISTHMUS_TRY_ASSIGN(driver, Driver::get());
     ISTHMUS_TRY_ASSIGN(info, describe(*driver, index));
-    cuda::Device ordinal = 0;
-    ISTHMUS_TRY(driver->api.call(driver->api.cuDeviceGet, &ordinal, index));
+    ISTHMUS_TRY_ASSIGN(ordinal, device_at(*driver, index));
     ISTHMUS_TRY_ASSIGN(context, PrimaryContext::retain(*driver, ordinal));
     ISTHMUS_TRY_ASSIGN(features, read_features(*context));
     return std::shared_ptr<isthmus::Device>(std::make_shared<CudaDevice>(*driver, context, info, features, ordinal));

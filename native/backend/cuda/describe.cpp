@@ -94,10 +94,20 @@ void add_conditions(const Driver& driver, DeviceInfo& info) {
 
 }  // namespace
 
-Result<DeviceInfo> describe(const Driver& driver, int index) {
+Result<Device> device_at(const Driver& driver, int index) {
     const Api& cu = driver.api;
     Device device = 0;
-    ISTHMUS_TRY(cu.call(cu.cuDeviceGet, &device, index));
+    Status status = cu.call(cu.cuDeviceGet, &device, index);
+    if (status.ok()) return device;
+    int count = 0;
+    if (!cu.call(cu.cuDeviceGetCount, &count).ok() || (index >= 0 && index < count)) return status;
+    return Status(Code::device_absent, "no CUDA device " + std::to_string(index) + "; found " + std::to_string(count) +
+                                           ", counted from 0 (`isthmus devices` lists them)");
+}
+
+Result<DeviceInfo> describe(const Driver& driver, int index) {
+    const Api& cu = driver.api;
+    ISTHMUS_TRY_ASSIGN(device, device_at(driver, index));
     DeviceInfo info;
     info.backend = "cuda";
     info.index = index;

@@ -6,6 +6,9 @@
 
 namespace isthmus::cuda {
 
+// Fails with device_absent where there are fewer.
+Result<Device> device_at(const Driver& driver, int index);
+
 Result<DeviceInfo> describe(const Driver& driver, int index);
 
 // Each field stays empty where NVML is absent or does not know it (Jetson, MIG, some virtual machines).
