@@ -36,4 +36,14 @@ Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {
     return std::make_unique<Latch>(std::move(rendezvous));
 }
 
+Status Device::copy_now(Stream& stream, Side to, std::uintptr_t destination, std::uintptr_t source, std::size_t bytes,
+                        MemoryKind host) {
+    const bool to_device = to == Side::device;
+    ISTHMUS_TRY_ASSIGN(there, borrow(to_device ? MemoryKind::device : host, destination, bytes));
+    ISTHMUS_TRY_ASSIGN(here, borrow(to_device ? host : MemoryKind::device, source, bytes));
+    Status status = copy(stream, {there.get(), 0, bytes}, {here.get(), 0, bytes});
+    Status ended = stream.synchronize();
+    return status.ok() ? std::move(ended) : std::move(status);
+}
+
 }  // namespace isthmus

@@ -299,7 +299,12 @@ class Device {
     // unsupported for `mapped` memory that only kernels reach. Device memory may be another device's, if this one's
     // why_no_peer has no objection.
     virtual Status copy(Stream& stream, Region destination, Region source) = 0;
-    // The same by a kernel; one side is `device`, the other of a kind that kernels reach.
+    // Copies between memory of the host and of the device that callers own, by their addresses, and returns when all
+    // has arrived: the same as borrow(), copy() and synchronize(), and for small copies cheaper. `host` is what
+    // identify() said of the host's side, or pageable where nobody asked: then it may be page-locked all the same.
+    virtual Status copy_now(Stream& stream, Side to, std::uintptr_t destination, std::uintptr_t source,
+                            std::size_t bytes, MemoryKind host);
+    // As copy(), by a kernel; one side is `device`, the other of a kind that kernels reach.
     virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;
     // Pieces, from one side to the other, of layouts that were checked. The driver's 2-D or 3-D copy: regular layouts
     // whose slice pitches are multiples of their pitches, else fails with unsupported.

@@ -190,6 +190,8 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuMemHostUnregister, "cuMemHostUnregister", "CUDA 4.0", (void*))                                                 \
     X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", "CUDA 3.2", (DevicePointer*, void*, unsigned))        \
     X(cuPointerGetAttributes, "cuPointerGetAttributes", "CUDA 7.0", (unsigned, int*, void**, DevicePointer))           \
+    X(cuMemcpyHtoD, "cuMemcpyHtoD_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t))                          \
+    X(cuMemcpyDtoH, "cuMemcpyDtoH_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t))                                \
     X(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", "CUDA 3.2", (DevicePointer, const void*, std::size_t, Stream))        \
     X(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", "CUDA 3.2", (void*, DevicePointer, std::size_t, Stream))              \
     X(cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", "CUDA 3.2", (DevicePointer, DevicePointer, std::size_t, Stream))      \

@@ -1,7 +1,7 @@
 // What a copy is between: which way it goes, and what kinds of memory lie on its sides.
 #include "transfer/ends.hpp"
 
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +11,8 @@
 
 namespace isthmus {
 namespace {
+
+constexpr std::uintptr_t least_page = 4096;
 
 std::string hex(std::uintptr_t address) {
     std::array<char, 24> text{};
@@ -35,9 +37,11 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
         const bool holds = end.bytes <= known.end - end.address;
         return holds ? Found{known.kind, false, known.kernel_address} : Found{MemoryKind::pageable, is_pinned};
     }
-    if (end.bytes <= 1) return Found{known.kind, false, known.kernel_address};
+    // What lies in one page is page-locked together or not at all.
+    const std::uintptr_t last_byte = end.address + (end.bytes - 1);
+    if (end.address / least_page == last_byte / least_page) return Found{known.kind, false, known.kernel_address};
     // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.
-    ISTHMUS_TRY_ASSIGN(last, device.identify(end.address + (end.bytes - 1)));
+    ISTHMUS_TRY_ASSIGN(last, device.identify(last_byte));
     if (last.kind == MemoryKind::device) {
         return invalid(name, end,
                        "is host memory, and " + std::to_string(end.bytes) +
@@ -78,17 +82,20 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds)
     return Found{MemoryKind::device, false};
 }
 
-// Whether the process can read the first byte and the last. The kernel answers without a signal; where it must not be
-// asked, it is believed.
+// Whether the process can read the word that the byte is in. The kernel answers without a signal and before it looks at
+// what it shall do with the word, which is nothing that there is: the way of Abseil's AddressIsReadable, a tenth of
+// what process_vm_readv takes. Where the call is forbidden, memory is believed to be there.
+bool is_readable(std::uintptr_t address) {
+    constexpr long no_such_thing_to_do = -1;
+    constexpr std::uintptr_t word = sizeof(std::uint64_t);
+    const long done = syscall(SYS_rt_sigprocmask, no_such_thing_to_do, address / word * word, nullptr, word);
+    return done == 0 || errno != EFAULT;
+}
+
+// The first byte and the last.
 bool is_readable(const End& end) {
-    std::array<std::byte, 2> bytes{};
-    const iovec here{bytes.data(), bytes.size()};
-    const auto at = [](std::uintptr_t address) {
-        return iovec{reinterpret_cast<void*>(address), 1};  // NOLINT(performance-no-int-to-ptr)
-    };
-    const std::array there{at(end.address), at(end.address + (end.bytes - 1))};
-    const ssize_t read = process_vm_readv(getpid(), &here, 1, there.data(), there.size(), 0);
-    return read == static_cast<ssize_t>(bytes.size()) || (read < 0 && errno != EFAULT);
+    const std::uintptr_t last = end.address + (end.bytes - 1);
+    return is_readable(end.address) && (end.address / least_page == last / least_page || is_readable(last));
 }
 
 }  // namespace

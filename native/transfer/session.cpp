@@ -16,8 +16,10 @@
 namespace isthmus {
 namespace {
 
-// From here on, asking the driver about memory takes no time worth speaking of beside the copy.
+// From here on, asking the driver about memory takes no time worth speaking of beside the copy. To the device it pays
+// earlier: what is known to be page-locked has arrived when the driver's synchronous copy returns.
 constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_unasked_bytes_to_device = std::size_t{64} << 10;
 
 // Of pieces, whatever the table says: no chunk is larger, and no more need go at a time.
 constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
@@ -99,7 +101,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
              std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes))} {
     for (const bool to_device : {true, false}) {
         std::size_t& first = first_staged_[to_device ? 0 : 1];
-        first = most_unasked_bytes;
+        first = to_device ? most_unasked_bytes_to_device : most_unasked_bytes;
         for (const BufferRule& rule : table_.buffers) {
             if (rule.to_device == to_device && rule.method == BufferMethod::staged) {
                 first = std::min(first, rule.from_bytes);
@@ -173,9 +175,13 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     Call call(*this);
     if (Status status = call.status(); !status.ok()) return {std::move(status)};
     if (piece.bytes == 0) return {};
-    const bool to_device = sides.destination == Side::device;
-    // Where small ones go by the driver anyway, it need not be asked first.
-    const bool kinds = !sides.destination || !sides.source || piece.bytes >= first_staged_[to_device ? 0 : 1];
+    const auto [to_device, from_device] = first_staged_;
+    const std::size_t unasked = !sides.destination                  ? std::min(to_device, from_device)
+                                : sides.destination == Side::device ? to_device
+                                                                    : from_device;
+    // Where small ones go by the driver anyway, it need not be asked about a side that is known.
+    const bool kinds = piece.bytes >= unasked;
+    const bool is_known = sides.destination && sides.source && sides.destination != sides.source;
     Binding binding(*device_);
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
     const End destination_end{piece.destination, sides.destination, piece.bytes};
@@ -184,7 +190,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     if (!ends.ok()) return {ends.take_status()};
     Choice choice;
     choice.way = Choice::Way::driver;
-    if (kinds || sides.destination == sides.source) choice = choose_buffer(ends.value(), piece.bytes);
+    if (kinds || !is_known) choice = choose_buffer(ends.value(), piece.bytes);
     const auto resolved = [&] {
         ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
         ArrayView source = ArrayView::of_bytes(piece.source, piece.bytes);
@@ -199,14 +205,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     if (!plain || !moves) return resolved();
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
-    // The driver's copy knows by itself what is page-locked.
-    const auto plain_kind = [](MemoryKind kind) { return kind == MemoryKind::pinned ? MemoryKind::pageable : kind; };
-    auto to = device_->borrow(plain_kind(ends.value().destination), piece.destination, piece.bytes);
-    if (!to.ok()) return {to.take_status()};
-    auto from = device_->borrow(plain_kind(ends.value().source), piece.source, piece.bytes);
-    if (!from.ok()) return {from.take_status()};
-    Outcome outcome = by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes},
-                                choice.way == Choice::Way::direct, order.value());
+    Outcome outcome = by_driver(piece, ends.value(), choice.way == Choice::Way::direct, order.value());
     // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
     if (!outcome.status.ok() && !kinds) {
         const auto asked = ends_of(*device_, destination_end, source_end, true);

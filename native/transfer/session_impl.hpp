@@ -144,6 +144,8 @@ class SessionImpl final : public Session {
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     // `may_part`: large ones are cut, so that others' copies get between.
     Outcome by_driver(const Region& destination, const Region& source, bool may_part, const Order& order);
+    // Between the host and the device, of memory that has addresses.
+    Outcome by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order);
     Outcome in_parts(const Region& destination, const Region& source);
     Outcome on_host(CopyJob& job);
     Outcome staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);

@@ -117,6 +117,23 @@ Outcome SessionImpl::by_driver(const Region& destination, const Region& source, 
     return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
 }
 
+Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order) {
+    const bool large = may_part && piece.bytes > part_bytes;
+    if (order.stream != nullptr && !large && ends.host_kind() != MemoryKind::managed) {
+        const Side to = ends.route == Route::h2d ? Side::device : Side::host;
+        return ended(
+            device_->copy_now(*order.stream, to, piece.destination, piece.source, piece.bytes, ends.host_kind()), {},
+            piece.bytes);
+    }
+    // The driver's copy knows by itself what is page-locked.
+    const auto plain_kind = [](MemoryKind kind) { return kind == MemoryKind::pinned ? MemoryKind::pageable : kind; };
+    auto to = device_->borrow(plain_kind(ends.destination), piece.destination, piece.bytes);
+    if (!to.ok()) return {to.take_status()};
+    auto from = device_->borrow(plain_kind(ends.source), piece.source, piece.bytes);
+    if (!from.ok()) return {from.take_status()};
+    return by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes}, may_part, order);
+}
+
 Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
     auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};

@@ -5,7 +5,8 @@
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
 // names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream is the null
-// stream; with FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp). A driver that is too old
+// stream; with FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp).
+// fake_record_calls and fake_recorded_calls tell a program which functions it called. A driver that is too old
 // for a function is linked without it (conftest.py).
 #include <atomic>
 #include <charconv>
@@ -50,8 +51,12 @@ int current_device() {
     return static_cast<int>(static_cast<char*>(current) - contexts);
 }
 
+// The calls since fake_record_calls, one a line; null while nobody asks.
+std::string* recorded = nullptr;
+
 // What this call is to return at once. With `world` held.
 int refusal(std::string_view function) {
+    if (recorded != nullptr) recorded->append(function).append("\n");
     const char* text = std::getenv("FAKE_CUDA_FAIL");
     if (text == nullptr) return success;
     const std::string_view asked(text);
@@ -133,6 +138,19 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
     return success;
 }
 
+// Of the legacy stream, until all that it holds has ended. Unsafe while graphs are recorded, as waiting is.
+int copy_and_wait(const char* function, void* to, const void* from, std::size_t bytes) {
+    fake::Stream* stream = nullptr;
+    {
+        const std::lock_guard lock(world);
+        if (fake::captures.forbid()) return fake::capture_unsupported;
+        stream = fake::streams.find(nullptr, current);
+    }
+    if (const int code = copy(function, to, from, bytes, nullptr); code != success) return code;
+    fake::wait_until([stream] { return stream->queue.empty(); });
+    return success;
+}
+
 int create_stream(void** stream, int priority) {
     fake::start_device();
     const bool is_null = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr;
@@ -168,6 +186,19 @@ int give(void* block) {
 }  // namespace
 
 extern "C" {
+
+void fake_record_calls() {
+    const std::lock_guard lock(world);
+    delete std::exchange(recorded, new std::string);
+}
+// Ends the recording; the text stays until the next one ends.
+const char* fake_recorded_calls() {
+    static std::string text;
+    const std::lock_guard lock(world);
+    text = std::move(*recorded);
+    delete std::exchange(recorded, nullptr);
+    return text.c_str();
+}
 
 int cuInit(unsigned) {
     const char* code = std::getenv("FAKE_CUDA_INIT");
@@ -321,6 +352,13 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
         std::memcpy(values[i], &value, bytes);
     }
     return success;
+}
+// By the legacy stream.
+int cuMemcpyHtoD_v2(Address to, const void* from, std::size_t bytes) {
+    return copy_and_wait(__func__, reinterpret_cast<void*>(to), from, bytes);
+}
+int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
+    return copy_and_wait(__func__, to, reinterpret_cast<void*>(from), bytes);
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, void* stream) {
     return copy(__func__, reinterpret_cast<void*>(to), from, bytes, stream);

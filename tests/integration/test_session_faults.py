@@ -23,7 +23,8 @@ GETS = {
         "cuPointerGetAttributes",
     ],
     "copies": [
-        *("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpy2DAsync_v2", "cuModuleLoadData"),
+        *("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2"),
+        *("cuMemcpy2DAsync_v2", "cuModuleLoadData"),
         *("cuModuleGetFunction", "cuLaunchKernel", "cuStreamWaitValue32_v2"),
     ],
 }

@@ -94,6 +94,11 @@ Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t addre
 
 Result<int> device_of(std::uintptr_t address) {
     ISTHMUS_TRY_ASSIGN(driver, Driver::get());
+    static const int devices = [](const Api& cu) {
+        int count = 0;
+        return cu.call(cu.cuDeviceGetCount, &count).ok() ? count : 0;
+    }(driver->api);
+    if (devices == 1) return 0;
     ISTHMUS_TRY_ASSIGN(known, known_memory(driver->api, address));
     // Page-locked memory is no device's; of the device that is asked for first, in doubt.
     return std::max(known.device, 0);
