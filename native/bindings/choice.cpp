@@ -27,8 +27,17 @@ std::shared_ptr<Session> session_in(nb::handle object) {
     return handle->session;
 }
 
+// The import statement would take longer than a small copy, also of what is there.
+nb::object sessions_module() {
+    static PyObject* const name = PyUnicode_InternFromString("isthmus.transfer.sessions");
+    PyObject* const found = PyImport_GetModule(name);
+    if (found != nullptr) return nb::steal(found);
+    PyErr_Clear();
+    return nb::module_::import_("isthmus.transfer.sessions");
+}
+
 std::shared_ptr<Session> open_default(const Operand& operand) {
-    const nb::object opener = nb::module_::import_("isthmus.transfer.sessions").attr("session_of");
+    const nb::object opener = sessions_module().attr("session_of");
     if (operand.backend().empty()) return session_in(or_sleep([&] { return opener("host", 0); }));
     // The interface of CUDA's arrays does not say which device's they are.
     const int index = operand.device() < 0 ? unwrap(cuda::device_of(operand.address())) : operand.device();

@@ -93,8 +93,8 @@ std::string text_of(nb::handle object) {
 
 Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> stream) : object_(nb::borrow(object)) {
     std::string refusal;
-    if (!take_numpy(role) && !take_device_array() && !take_dlpack(role, stream, refusal) &&
-        !take_cuda_interface(refusal) && !take_buffer(refusal)) {
+    if (!take_numpy(role) && !take_device_array() && !take_plain_buffer(refusal) &&
+        !take_dlpack(role, stream, refusal) && !take_cuda_interface(refusal) && !take_buffer(refusal)) {
         const std::string who =
             std::string(role == Role::destination ? "the destination" : "the source") + " (" + type_words(object) + ")";
         if (!refusal.empty()) {

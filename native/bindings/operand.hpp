@@ -67,6 +67,7 @@ class Operand {
     bool take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::string& refusal);
     bool take_cuda_interface(std::string& refusal);
     bool take_buffer(std::string& refusal);
+    bool take_plain_buffer(std::string& refusal);
     void take_array_struct();
     void take_tensor(const dlpack::Tensor& tensor);
     // Counts the elements and looks whether they are contiguous. Raises UsageError where they overflow.

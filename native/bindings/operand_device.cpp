@@ -10,15 +10,30 @@ namespace nb = nanobind;
 namespace isthmus::bindings {
 namespace {
 
+// Kept for good where it is looked for in every copy: making the text anew would take longer than finding it.
+PyObject* interned(const char* name) {
+    PyObject* const text = PyUnicode_InternFromString(name);
+    if (text == nullptr) throw nb::python_error();
+    return text;
+}
+
 // The attribute, or nothing where there is none; properties may say so by more than one exception.
-nb::object attribute(nb::handle object, const char* name, std::string* refusal = nullptr) {
-    PyObject* const found = or_sleep([&] { return PyObject_GetAttrString(object.ptr(), name); });
+nb::object attribute(nb::handle object, PyObject* name, std::string* refusal = nullptr) {
+    PyObject* const found = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
     if (found != nullptr) return nb::steal(found);
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
+        PyErr_Clear();
+        return {};
+    }
     const nb::python_error error;
-    if (error.matches(PyExc_AttributeError)) return {};
     if (refusal == nullptr || !error.matches(PyExc_Exception)) throw error;
     if (refusal->empty()) *refusal = text_of(error.value());
     return {};
+}
+
+nb::object attribute(nb::handle object, const char* name) {
+    const nb::object key = nb::steal(interned(name));
+    return attribute(object, key.ptr());
 }
 
 bool is_immutable(nb::handle object) {
@@ -53,11 +68,18 @@ auto read(const char* what, nb::handle found, const char* expected, std::string&
 }
 
 std::int64_t whole(nb::handle value) {
+    if (PyLong_CheckExact(value.ptr()) != 0) return nb::cast<std::int64_t>(value);
     return nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(value)));
 }
 
 std::vector<std::int64_t> wholes(nb::handle values) {
     std::vector<std::int64_t> result;
+    if (PyTuple_CheckExact(values.ptr()) != 0) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(values.ptr()); ++i) {
+            result.push_back(whole(PyTuple_GetItem(values.ptr(), i)));
+        }
+        return result;
+    }
     for (const nb::handle value : values) result.push_back(whole(value));
     return result;
 }
@@ -65,8 +87,10 @@ std::vector<std::int64_t> wholes(nb::handle values) {
 }  // namespace
 
 bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::string& refusal) {
-    const nb::object where = attribute(object_, "__dlpack_device__");
-    const nb::object producer = where.is_valid() ? attribute(object_, "__dlpack__") : nb::object();
+    static PyObject* const device_name = interned("__dlpack_device__");
+    static PyObject* const producer_name = interned("__dlpack__");
+    const nb::object where = attribute(object_, device_name);
+    const nb::object producer = where.is_valid() ? attribute(object_, producer_name) : nb::object();
     if (!producer.is_valid()) return false;
     if (role == Role::destination && is_immutable(object_)) {
         raise({Code::invalid_argument,
@@ -146,43 +170,57 @@ void Operand::take_tensor(const dlpack::Tensor& tensor) {
 }
 
 bool Operand::take_cuda_interface(std::string& refusal) {
-    const nb::object found = attribute(object_, "__cuda_array_interface__", &refusal);
+    static PyObject* const protocol = interned("__cuda_array_interface__");
+    static const struct {
+        PyObject* mask = interned("mask");
+        PyObject* data = interned("data");
+        PyObject* shape = interned("shape");
+        PyObject* typestr = interned("typestr");
+        PyObject* strides = interned("strides");
+        PyObject* stream = interned("stream");
+    } keys;
+    const nb::object found = attribute(object_, protocol, &refusal);
     if (!found.is_valid()) return false;
-    if (!nb::isinstance<nb::dict>(found)) {
+    if (PyDict_Check(found.ptr()) == 0) {
         refusal = "its __cuda_array_interface__ is no dictionary";
         return false;
     }
-    const nb::object get = found.attr("get");
-    if (const nb::object mask = get("mask"); !mask.is_none()) {
+    const auto get = [&](PyObject* key) {
+        PyObject* const value = PyDict_GetItemWithError(found.ptr(), key);
+        if (value == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return value == nullptr ? nb::none() : nb::borrow<nb::object>(value);
+    };
+    if (!get(keys.mask).is_none()) {
         raise({Code::invalid_argument,
                "an array with a mask cannot be copied; pass its data and its mask by themselves"});
     }
-    const nb::object data = get("data");
-    if (!nb::isinstance<nb::tuple>(data) || nb::len(data) != 2 || get("shape").is_none() || get("typestr").is_none()) {
+    const nb::object data = get(keys.data);
+    const nb::object lengths = get(keys.shape);
+    const nb::object name = get(keys.typestr);
+    if (PyTuple_Check(data.ptr()) == 0 || PyTuple_Size(data.ptr()) != 2 || lengths.is_none() || name.is_none()) {
         refusal = "its __cuda_array_interface__ lacks data, shape or typestr; expected version 2 or 3 of it";
         return false;
     }
-    const auto field = [&](const char* name, const char* expected, const auto& read_it) {
-        const std::string what = std::string("__cuda_array_interface__ has ") + name;
-        const nb::object value = get(name);
-        return read(what.c_str(), value, expected, refusal, [&] { return read_it(value); });
-    };
-    const auto shape = field("shape", "a tuple of lengths", wholes);
-    const auto type =
-        field("typestr", "a text such as '<f4'", [](nb::handle value) { return nb::cast<std::string>(value); });
-    const auto address = field("data", "(address, whether it is read-only)", [](nb::handle value) {
-        const nb::object pointer = value[0];
-        return pointer.is_none() ? 0 : nb::cast<std::uintptr_t>(nb::int_(pointer));
-    });
-    const auto read_only = field("data", "(address, whether it is read-only)",
-                                 [](nb::handle value) { return nb::cast<bool>(nb::bool_(nb::object(value[1]))); });
-    if (!shape || !type || !address || !read_only) return false;
+    const auto shape = read("__cuda_array_interface__ has shape", lengths, "a tuple of lengths", refusal,
+                            [&] { return wholes(lengths); });
+    const auto type = read("__cuda_array_interface__ has typestr", name, "a text such as '<f4'", refusal,
+                           [&] { return nb::cast<std::string>(name); });
+    const auto pair =
+        read("__cuda_array_interface__ has data", data, "(address, whether it is read-only)", refusal, [&] {
+            const auto address = nb::borrow(PyTuple_GetItem(data.ptr(), 0));
+            const auto flag = nb::borrow(PyTuple_GetItem(data.ptr(), 1));
+            std::uintptr_t number = 0;
+            if (!address.is_none()) number = nb::cast<std::uintptr_t>(nb::int_(address));
+            return std::pair(number, nb::cast<bool>(nb::bool_(flag)));
+        });
+    if (!shape || !type || !pair) return false;
     own_shape_ = *shape;
     shape_ = own_shape_.data();
     dimensions_ = static_cast<int>(own_shape_.size());
     type_ = type_of_typestr(*type);
-    if (!get("strides").is_none()) {
-        const auto strides = field("strides", "None or a tuple of bytes", wholes);
+    if (const nb::object found_strides = get(keys.strides); !found_strides.is_none()) {
+        const auto strides = read("__cuda_array_interface__ has strides", found_strides, "None or a tuple of bytes",
+                                  refusal, [&] { return wholes(found_strides); });
         if (!strides) return false;
         own_strides_ = *strides;
         if (own_strides_.size() != own_shape_.size()) {
@@ -192,10 +230,11 @@ bool Operand::take_cuda_interface(std::string& refusal) {
         }
         strides_ = own_strides_.data();
     }
-    address_ = *address;
-    read_only_ = *read_only;
-    if (!get("stream").is_none()) {
-        const auto stream = field("stream", "None, 1, 2 or a handle", whole);
+    address_ = pair->first;
+    read_only_ = pair->second;
+    if (const nb::object found_stream = get(keys.stream); !found_stream.is_none()) {
+        const auto stream = read("__cuda_array_interface__ has stream", found_stream, "None, 1, 2 or a handle", refusal,
+                                 [&] { return whole(found_stream); });
         if (!stream) return false;
         if (*stream <= 0) {
             refusal = "its __cuda_array_interface__ names stream " + std::to_string(*stream) +

@@ -38,6 +38,12 @@ PyTypeObject* array_type() {
     return type;
 }
 
+// Of Python's own memory, which speaks the buffer protocol alone: that it has no other attribute takes long to find.
+bool is_plain_buffer(nb::handle object) {
+    PyObject* const found = object.ptr();
+    return PyMemoryView_Check(found) != 0 || PyByteArray_CheckExact(found) != 0 || PyBytes_CheckExact(found) != 0;
+}
+
 bool is_masked(nb::handle object) {
     return nb::hasattr(object, "mask") && nb::hasattr(object, "fill_value");
 }
@@ -100,6 +106,10 @@ bool Operand::take_device_array() {
     address_ = memory_->allocation->handle() + (has_addresses ? array->offset_bytes : 0);
     offset_bytes_ = has_addresses ? 0 : array->offset_bytes;
     return true;
+}
+
+bool Operand::take_plain_buffer(std::string& refusal) {
+    return is_plain_buffer(object_) && take_buffer(refusal);
 }
 
 bool Operand::take_buffer(std::string& refusal) {
