@@ -11,7 +11,7 @@ import numpy.typing as npt
 from isthmus.model.resample import DRAWS, Draws, interval_of
 from isthmus.record import Interval
 
-__all__ = ["Segment", "breakpoints", "fit_segments"]
+__all__ = ["Segment", "breakpoints", "fit_segments", "relative_line"]
 
 # A line takes two points; with a third it could be wrong.
 _LEAST_POINTS = 3
@@ -90,6 +90,11 @@ def fit_segments(sizes: Sequence[int], seconds: Draws) -> tuple[Segment, ...]:
     )
 
 
+def relative_line(sizes: _Array, seconds: Draws) -> tuple[Draws, Draws]:
+    """Fixed part and part for each byte of the lines of least relative squares, one for each column of `seconds`."""
+    return _lines(_moments(sizes[:, np.newaxis], seconds).sum(axis=1))
+
+
 def _costs(sizes: _Array, seconds: _Array) -> _Array:
     """Sum of squares of relative misses of the best line from one point (row) to another (column); inf where none."""
     count = len(sizes)
@@ -146,7 +151,7 @@ def _logarithmic_lines(sizes: _Array, seconds: Draws) -> tuple[Draws, Draws]:
     of half the time misses by as much as one of twice the time in the logarithm, and by half as much relatively.
     """
     column = sizes[:, np.newaxis]
-    fixed, per_byte = _lines(_moments(column, seconds).sum(axis=1))
+    fixed, per_byte = relative_line(sizes, seconds)
     for _ in range(_STEPS):
         line = fixed + per_byte * column
         fixed, per_byte = _lines(_moments(column, line, 1 + np.log(seconds / line)).sum(axis=1))

@@ -84,6 +84,37 @@ def test_intervals_are_as_wide_as_held_out_sizes_were_off() -> None:
     assert sum(hits) >= 36
 
 
+def test_errors_of_single_sizes_weigh_less_than_on_the_straight_line_between_two() -> None:
+    random = np.random.default_rng(7)
+    sizes = POWERS[12::2]
+    missed, straight = [], []
+    for _ in range(100):
+        seconds = [(6e-6 + size / 50e9) * random.lognormal(0.0, 0.05) for size in sizes]
+        found = series(sizes, seconds)
+        for index in range(1, len(sizes) - 2):
+            size = 2 * sizes[index]
+            truth = 6e-6 + size / 50e9
+            missed.append(found.at(size).seconds.median / truth - 1)
+            straight.append(float(np.interp(size, sizes, seconds)) / truth - 1)
+    assert np.std(missed) < 0.9 * np.std(straight)
+
+
+def test_a_jump_beside_two_sizes_does_not_leave_their_times() -> None:
+    """A protocol that changes after 64 KiB costs the sizes below nothing."""
+    seconds = [5e-6 + size / 10e9 + (size > 64 * KIB) * 100e-6 for size in POWERS]
+    found = series(POWERS, seconds).at(48 * KIB).seconds.median
+    assert found == pytest.approx(5e-6 + 48 * KIB / 10e9, rel=0.15)
+    assert seconds[15] <= found <= seconds[16]
+
+
+def test_errors_are_those_of_sizes_held_out() -> None:
+    random = np.random.default_rng(8)
+    seconds = [(6e-6 + size / 50e9) * random.lognormal(0.0, 0.1) for size in POWERS]
+    found = series(POWERS, seconds)
+    held_out = [found.without(index).at(POWERS[index]).seconds.median for index in range(1, len(POWERS) - 1)]
+    assert found.errors == pytest.approx(np.log(np.array(held_out) / seconds[1:-1]))
+
+
 def test_an_interval_grows_with_the_distance_from_the_measured_sizes() -> None:
     random = np.random.default_rng(4)
     found = series(POWERS, [(6e-6 + size / 50e9) * random.lognormal(0.0, 0.05) for size in POWERS])
