@@ -59,7 +59,7 @@ def checked_pipeline_model(run: Run, host_memory: str) -> PipelineModel | None:
 
 def pipeline_errors(checks: Iterable[PipelineCheck]) -> PredictionErrors | None:
     """The errors of several pipelines together; None for none."""
-    return errors_of([(check.point.seconds.median, check.predicted) for check in checks])
+    return errors_of([(check.point.seconds, check.predicted) for check in checks])
 
 
 def _predicted(model: PipelineModel, overlap: Overlap) -> list[PipelineCheck]:

@@ -24,10 +24,10 @@ _LEAST_ERRORS = 8
 
 @dataclass(frozen=True)
 class HeldOutSize:
-    """A size with its median time and what the others of its curve predict, in seconds."""
+    """A size with its measured time and what the others of its curve predict, in seconds."""
 
     bytes: int
-    seconds: float
+    seconds: Interval
     predicted: Interval
 
 
@@ -42,12 +42,17 @@ class CurveCheck:
 
 @dataclass(frozen=True)
 class PredictionErrors:
-    """Median and 95th percentile of so many relative errors, and the share of times inside their intervals."""
+    """Median and 95th percentile of so many relative errors, and the share of times inside their intervals.
+
+    `unresolved` is the share of predictions inside the interval of what was measured: the run cannot say that these are
+    wrong at all.
+    """
 
     count: int
     median: float
     high: float
     enclosed: float
+    unresolved: float
 
     @property
     def sufficient(self) -> bool:
@@ -75,22 +80,24 @@ def prediction_errors(checks: Iterable[CurveCheck]) -> PredictionErrors | None:
     return errors_of([(size.seconds, size.predicted) for check in checks for size in check.held_out])
 
 
-def errors_of(pairs: Sequence[tuple[float, Interval]]) -> PredictionErrors | None:
+def errors_of(pairs: Sequence[tuple[Interval, Interval]]) -> PredictionErrors | None:
     """The errors of what was measured with what was predicted for it; None for none.
 
     Relative to what was measured, whose own noise is part of the error.
     """
     if not pairs:
         return None
-    median, high = np.quantile([abs(predicted.median / seconds - 1) for seconds, predicted in pairs], [0.5, 0.95])
-    enclosed = sum(predicted.low <= seconds <= predicted.high for seconds, predicted in pairs)
-    return PredictionErrors(len(pairs), float(median), float(high), enclosed / len(pairs))
+    errors = [abs(predicted.median / measured.median - 1) for measured, predicted in pairs]
+    median, high = np.quantile(errors, [0.5, 0.95])
+    enclosed = sum(predicted.low <= measured.median <= predicted.high for measured, predicted in pairs)
+    unresolved = sum(measured.low <= predicted.median <= measured.high for measured, predicted in pairs)
+    return PredictionErrors(len(pairs), float(median), float(high), enclosed / len(pairs), unresolved / len(pairs))
 
 
 def _check(curve: Curve) -> CurveCheck:
     predictor = curve_predictor(curve)
     held_out = tuple(
-        HeldOutSize(point.bytes, point.seconds.median, predictor.without(index).at(point.bytes).seconds)
+        HeldOutSize(point.bytes, point.seconds, predictor.without(index).at(point.bytes).seconds)
         for index, point in enumerate(curve.points[1:-1], 1)
         if point.bytes >= PREDICTED_FROM
     )

@@ -40,10 +40,10 @@ def _cloud(check: CurveCheck) -> Drawn:
         {
             "kind": name,
             "x": size.bytes,
-            "y": round(size.predicted.median / size.seconds, 4),
+            "y": round(size.predicted.median / size.seconds.median, 4),
             say("prediction_report.chart_size"): format_bytes(size.bytes),
             say("prediction_report.told_predicted"): format_seconds(size.predicted.median),
-            say("prediction_report.told_measured"): format_seconds(size.seconds),
+            say("prediction_report.told_measured"): format_seconds(size.seconds.median),
         }
         for size in check.held_out
     ]

@@ -39,6 +39,7 @@ _COLUMNS = (
     ("prediction_report.median_heading", "prediction_report.median"),
     ("prediction_report.high_heading", "prediction_report.high"),
     ("prediction_report.enclosed_heading", "prediction_report.enclosed"),
+    ("prediction_report.unresolved_heading", "prediction_report.unresolved"),
 )
 
 
@@ -52,4 +53,5 @@ def _cells(errors: PredictionErrors) -> tuple[Cell, ...]:
         Cell(f"{100 * errors.median:.1f}"),
         Cell(f"{100 * errors.high:.1f}"),
         Cell(f"{100 * errors.enclosed:.0f}"),
+        Cell(f"{100 * errors.unresolved:.0f}"),
     )

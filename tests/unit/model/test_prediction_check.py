@@ -7,6 +7,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.model import PREDICTED_FROM, prediction_checks, prediction_errors
+from isthmus.model.prediction_check import errors_of
+from isthmus.record import Interval
 
 PINNED = ("copy", "h2d", "pinned")
 POWERS = tuple(1 << power for power in range(31))
@@ -40,7 +42,15 @@ def test_the_held_out_size_is_no_part_of_its_prediction(synthetic: ModuleType) -
     (check,) = prediction_checks(synthetic.run(made))
     odd = next(size for size in check.held_out if size.bytes == POWERS[20])
     assert odd.predicted.median == pytest.approx(7e-6 + POWERS[20] / 55e9, rel=1e-3)
-    assert odd.seconds == pytest.approx(7e-6 + POWERS[20] / 5.5e9, rel=1e-3)
+    assert odd.seconds.median == pytest.approx(7e-6 + POWERS[20] / 5.5e9, rel=1e-3)
+
+
+def test_what_the_measurement_cannot_tell_from_right_is_counted_apart() -> None:
+    measured = [Interval(10.0, 9.0, 12.0), Interval(10.0, 9.9, 10.1)]
+    errors = errors_of([(each, Interval(11.5, 11.0, 12.0)) for each in measured])
+    assert errors is not None
+    assert errors.unresolved == 0.5
+    assert errors.median == pytest.approx(0.15)
 
 
 def test_what_arrived_wrong_is_neither_predicted_nor_predicted_from(synthetic: ModuleType) -> None:

@@ -37,6 +37,7 @@ def test_a_run_shows_errors_lines_and_both_directions(synthetic: ModuleType) -> 
     (rows,) = (group.rows for group in errors.grids[0].groups)
     assert [row.heading for row in rows] == ["pinned", "all"]
     assert rows[0].cells[0].text == "54"
+    assert 0 <= int(rows[0].cells[4].text) <= 100
     assert len(chart.charts) == 2
     assert [group.title for group in lines.grids[0].groups] == [
         "Host to device (H2D)",
