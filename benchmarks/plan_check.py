@@ -8,6 +8,7 @@ was predicted for it is within 20 % of the measured one in 90 %.
 """
 
 import argparse
+import gzip
 import json
 import random
 import subprocess
@@ -89,7 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = _figures(checked, len(needs))
     print(*lines, f"{time.monotonic() - begin:.0f} s for {len(needs)} needs", sep="\n")
     if given.output:
-        given.output.write_text(json.dumps(_as_json(run, checked, lines), indent=1), "utf-8")
+        data = json.dumps(_as_json(run, checked, lines), indent=1).encode()
+        given.output.write_bytes(gzip.compress(data, mtime=0) if given.output.suffix == ".gz" else data)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -101,7 +103,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--largest", type=parse_bytes, help="bytes of the largest buffer and array")
     parser.add_argument("--time", type=float, default=NEED_SECONDS, help="seconds for the ways of one need")
-    parser.add_argument("-o", "--output", type=Path, help="all samples as JSON")
+    parser.add_argument("-o", "--output", type=Path, help="all samples as JSON, compressed for a name that ends in .gz")
     return parser.parse_args(arguments)
 
 

@@ -87,6 +87,7 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         page = _page(chosen.run, chosen.lang, Path(folder))
+        chosen.output.mkdir(parents=True, exist_ok=True)
         browser = Browser(f"{folder}/profile")
         try:
             scheme = {"name": "prefers-color-scheme", "value": "dark" if chosen.dark else "light"}

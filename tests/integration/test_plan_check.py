@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections import Counter
@@ -95,12 +96,12 @@ def test_every_way_is_measured_and_compared(
         ManagedNeed(MIB, stride_bytes=20 * KIB),
     ]
     monkeypatch.setattr(script, "draw_needs", lambda *_, **__: needs)
-    written = tmp_path / "checked.json"
+    written = tmp_path / "checked.json.gz"
     script.main(["--run", str(run_file), "--device", "host", "--time", "0", "-o", str(written)])
     shown = capsys.readouterr().out
     assert "5 of 5 needs planned and measured" in shown
     assert "(bar 95%)" in shown
-    found = json.loads(written.read_text("utf-8"))
+    found = json.loads(gzip.decompress(written.read_bytes()))
     assert [need["need"]["kind"] for need in found["needs"]] == [type(need).__name__ for need in needs]
     for need in found["needs"]:
         assert need["samples"]
