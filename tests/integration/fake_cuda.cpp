@@ -5,9 +5,9 @@
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
 // names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream is the null
-// stream; with FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp).
-// fake_record_calls and fake_recorded_calls tell a program which functions it called. A driver that is too old
-// for a function is linked without it (conftest.py).
+// stream; with FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp). fake_record_calls and
+// fake_recorded_calls tell a program which functions it called. A driver that is too old for a function is linked
+// without it (conftest.py).
 #include <atomic>
 #include <charconv>
 #include <chrono>
