@@ -61,6 +61,7 @@ Status check(const ArrayView& array, const std::string& name) {
 std::vector<Dimension> dimensions_of(const ArrayView& destination, const ArrayView& source,
                                      std::ptrdiff_t& first_destination, std::ptrdiff_t& first_source) {
     std::vector<Dimension> dimensions;
+    dimensions.reserve(destination.shape.size());
     for (std::size_t i = 0; i < destination.shape.size(); ++i) {
         Dimension one{destination.shape[i], destination.strides_bytes[i], source.strides_bytes[i]};
         if (one.count == 1) continue;
@@ -73,6 +74,7 @@ std::vector<Dimension> dimensions_of(const ArrayView& destination, const ArrayVi
         }
         dimensions.push_back(one);
     }
+    if (dimensions.size() < 2) return dimensions;  // without the memory that sorting gets
     std::stable_sort(dimensions.begin(), dimensions.end(), [](const Dimension& one, const Dimension& other) {
         return one.destination != other.destination ? one.destination > other.destination
                                                     : std::abs(one.source) > std::abs(other.source);
@@ -83,17 +85,18 @@ std::vector<Dimension> dimensions_of(const ArrayView& destination, const ArrayVi
 // Joins dimensions of which one continues the other on both sides, and takes from the innermost what is contiguous
 // there: the width of a piece.
 std::size_t collapse(std::vector<Dimension>& dimensions, std::size_t element_bytes) {
-    std::vector<Dimension> joined;
-    for (const Dimension& inner : dimensions) {
+    std::size_t joined = 0;
+    for (const Dimension inner : dimensions) {
         const auto count = static_cast<std::ptrdiff_t>(inner.count);
-        if (!joined.empty() && joined.back().destination == count * inner.destination &&
-            joined.back().source == count * inner.source) {
-            joined.back() = {joined.back().count * inner.count, inner.destination, inner.source};
+        Dimension* const outer = joined == 0 ? nullptr : &dimensions[joined - 1];
+        if (outer != nullptr && outer->destination == count * inner.destination &&
+            outer->source == count * inner.source) {
+            *outer = {outer->count * inner.count, inner.destination, inner.source};
         } else {
-            joined.push_back(inner);
+            dimensions[joined++] = inner;
         }
     }
-    dimensions = std::move(joined);
+    dimensions.resize(joined);
     const auto width = static_cast<std::ptrdiff_t>(element_bytes);
     if (dimensions.empty() || dimensions.back().destination != width || dimensions.back().source != width) {
         return element_bytes;

@@ -88,13 +88,14 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     asked.scattered = job.is_scattered();
     asked.width_bytes = job.extent.width_bytes;
     asked.pieces = job.extent.pieces();
-    const PieceRule* rule = nearest(asked);
+    const Nearest found = nearest(asked);
+    const PieceRule* const rule = found.rule;
     Choice choice;
     choice.way = Choice::Way::pieces;
     choice.no_rule = rule == nullptr;
     if (rule != nullptr) {
         choice.method = rule->method;
-        choice.seconds = table_.seconds(*rule, asked.width_bytes, asked.pieces);
+        choice.seconds = found.seconds;
     } else if (pageable) {
         choice.method = PieceMethod::pack_threads;
     } else {
@@ -115,15 +116,15 @@ Choice SessionImpl::choose_pieces(const CopyJob& job) {
     return choice;
 }
 
-const PieceRule* SessionImpl::nearest(const PieceRule& asked) {
+SessionImpl::Nearest SessionImpl::nearest(const PieceRule& asked) {
     const std::lock_guard lock(recent_mutex_);
-    for (const auto& [before, rule] : recent_) {
-        if (alike(before, asked)) return rule;
+    for (const Nearest& before : recent_) {
+        if (alike(before.asked, asked)) return before;
     }
     const PieceRule* rule = table_.piece(asked);
+    const double seconds = rule != nullptr ? table_.seconds(*rule, asked.width_bytes, asked.pieces) : 0;
     if (recent_.size() == most_recent) recent_.erase(recent_.begin());
-    recent_.emplace_back(asked, rule);
-    return rule;
+    return recent_.emplace_back(Nearest{asked, rule, seconds});
 }
 
 Explanation SessionImpl::explain(const CopyJob& job) {

@@ -80,8 +80,14 @@ class SessionImpl final : public Session {
     Choice choose(const CopyJob& job);
     Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
     Choice choose_pieces(const CopyJob& job);
-    // Which rule of the table is nearest, which takes long to find and is often asked again.
-    const PieceRule* nearest(const PieceRule& asked);
+    // Which rule of the table is nearest, null for none, and what it makes of these pieces: both take long to find out
+    // and are often asked again.
+    struct Nearest {
+        PieceRule asked;
+        const PieceRule* rule = nullptr;
+        double seconds = 0;
+    };
+    Nearest nearest(const PieceRule& asked);
     Packing packing(bool to_device, std::size_t threads) const;
     Explanation explain(const CopyJob& job);
     static Explanation nothing(const char* why);
@@ -180,7 +186,7 @@ class SessionImpl final : public Session {
     std::unique_ptr<Stream> own_stream_;  // of asynchronous commands that have none of the caller's
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
     std::mutex recent_mutex_;  // guards what follows
-    std::vector<std::pair<PieceRule, const PieceRule*>> recent_;
+    std::vector<Nearest> recent_;
 };
 
 }  // namespace isthmus
