@@ -36,3 +36,10 @@ def test_text_stands_out_from_its_ground(dark: bool, text: str, ground: str) -> 
 )
 def test_what_readers_need_is_provided_for(rule: str) -> None:
     assert rule in _CSS
+
+
+def test_charts_are_printed_on_one_sheet_with_what_explains_them() -> None:
+    printed = _CSS.partition("@media print")[2]
+    for rule in ("break-after", "break-inside"):
+        kept = [names for names, value in re.findall(r"([^{}]+)\{ (break-\w+): avoid", printed) if value == rule]
+        assert {".legend", ".note"} <= {name.strip() for names in kept for name in names.split(",")}
