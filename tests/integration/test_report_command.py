@@ -258,6 +258,7 @@ def test_a_figure_is_a_picture_of_its_own(isthmus: Isthmus, run_file: Path, suff
     ("words", "expected"),
     [
         (["--figure", "bandwidth-rate-h3d"], "did you mean 'bandwidth-rate-h2d'?"),
+        (["--figure", "nothing"], "of isthmus report RUN --figures\n"),
         (["--figure", "bandwidth-rate-h2d", "-o", "rate.pdf"], "a figure is written as .svg or .png"),
         (["--figures", "--format", "html"], "take no --format"),
     ],

@@ -12,12 +12,18 @@ if TYPE_CHECKING:
 __all__ = ["language_of", "one_of"]
 
 
-def one_of(name: str, known: Sequence[str], what: str) -> str:
-    """The name, if it is known; `what` says in the error what it was to be."""
+def one_of(name: str, known: Sequence[str], what: str, *, listed_by: str = "") -> str:
+    """The name, if it is known; `what` says in the error what it was to be.
+
+    `listed_by` is the command that lists the known ones, where they are too many for a message.
+    """
     if name not in known:
         near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.4)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UsageError(f"no such {what}: {name!r}; {hint}expected one of {', '.join(known)}")
+        expected = (
+            f"expected one of the {len(known)} of {listed_by}" if listed_by else f"expected one of {', '.join(known)}"
+        )
+        raise UsageError(f"no such {what}: {name!r}; {hint}{expected}")
     return name
 
 

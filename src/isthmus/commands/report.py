@@ -107,7 +107,8 @@ def _draw(runs: "Sequence[Run]", name: str, output: Path) -> None:
     known = list(figure_titles(runs))
     if not known:
         raise UsageError("these runs have no figures: nothing was measured that a chart would show")
-    _save(output, figure_picture(runs, one_of(name, known, "figure"), "svg" if suffix == ".svg" else "png"))
+    one_of(name, known, "figure", listed_by="isthmus report RUN --figures")
+    _save(output, figure_picture(runs, name, "svg" if suffix == ".svg" else "png"))
 
 
 def _format(name: str | None, output: Path | None) -> str:
