@@ -45,12 +45,13 @@ Lane::Needs needs_of(const TransferTable& table, bool to_device) {
     return needs;
 }
 
-// Of a direction: a quarter of the budget is for copies that nobody waits for.
+// Of the budget, for the copies of a direction that nobody waits for, and for the others. What arrives from the device
+// needs more: at full rate the device must not write again to what processors have just read and still hold in caches.
 std::size_t ring_bytes(std::size_t budget) {
-    return budget / 8;
+    return budget / 16;
 }
-std::size_t lane_bytes(std::size_t budget) {
-    return budget / 2 - ring_bytes(budget);
+std::size_t lane_bytes(std::size_t budget, bool to_device) {
+    return to_device ? budget / 8 * 3 : budget / 2;
 }
 
 // Of this host's memory; as much as there are addresses where the system does not say.
@@ -95,8 +96,8 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{Lane(device_, lane_bytes(options_.pinned_budget_bytes), threads, needs_of(table_, true)),
-             Lane(device_, lane_bytes(options_.pinned_budget_bytes), threads, needs_of(table_, false))},
+      lanes_{Lane(device_, lane_bytes(options_.pinned_budget_bytes, true), threads, needs_of(table_, true)),
+             Lane(device_, lane_bytes(options_.pinned_budget_bytes, false), threads, needs_of(table_, false))},
       rings_{std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes)),
              std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes))} {
     for (const bool to_device : {true, false}) {

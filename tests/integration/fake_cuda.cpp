@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_calls.hpp"
 #include "fake_captures.hpp"
 #include "fake_kernels.hpp"
 #include "fake_memory.hpp"
@@ -33,8 +34,9 @@ namespace {
 
 using fake::Address;
 using fake::Kind;
+using fake::refusal;
+using fake::success;
 using fake::world;
-constexpr int success = 0;
 constexpr int invalid_value = 1;
 constexpr int out_of_memory = 2;
 constexpr int no_device = 100;
@@ -42,32 +44,12 @@ constexpr int invalid_context = 201;
 constexpr int invalid_handle = 400;
 constexpr int not_ready = 600;
 constexpr int misaligned_address = 716;
-constexpr int unknown = 999;
 
 // Each device's context is the address of one of these.
 char contexts[16];
 thread_local void* current = nullptr;
 int current_device() {
     return static_cast<int>(static_cast<char*>(current) - contexts);
-}
-
-// The calls since fake_record_calls, one a line; null while nobody asks.
-std::string* recorded = nullptr;
-
-// What this call is to return at once. With `world` held.
-int refusal(std::string_view function) {
-    if (recorded != nullptr) recorded->append(function).append("\n");
-    const char* text = std::getenv("FAKE_CUDA_FAIL");
-    if (text == nullptr) return success;
-    const std::string_view asked(text);
-    const auto at = asked.find('@');
-    if (asked.substr(0, at) != function) return success;
-    static std::map<std::string, unsigned> calls;
-    const unsigned call = ++calls[std::string(asked)];
-    if (at == std::string_view::npos) return unknown;
-    unsigned wanted = 0;
-    std::from_chars(asked.data() + at + 1, asked.data() + asked.size(), wanted);
-    return call == wanted ? unknown : success;
 }
 
 // Begins a function, or one that needs a context.
@@ -186,19 +168,6 @@ int give(void* block) {
 }  // namespace
 
 extern "C" {
-
-void fake_record_calls() {
-    const std::lock_guard lock(world);
-    delete std::exchange(recorded, new std::string);
-}
-// Ends the recording; the text stays until the next one ends.
-const char* fake_recorded_calls() {
-    static std::string text;
-    const std::lock_guard lock(world);
-    text = std::move(*recorded);
-    delete std::exchange(recorded, nullptr);
-    return text.c_str();
-}
 
 int cuInit(unsigned) {
     const char* code = std::getenv("FAKE_CUDA_INIT");
