@@ -5,12 +5,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from statistics import median
 from typing import NamedTuple
 
 from isthmus.record import LEAST_SAMPLES, Interval, median_interval
 
 # Beyond this many a median gains nothing that a machine's neighbours leave it.
 MOST_ROUNDS = 300
+# What takes so many times as long as the fastest is seen after so many rounds; the time is for the others.
+FAR, ROUNDS_OF_FAR = 15.0, 3
+# Threads of other libraries look for more work for some milliseconds after theirs has ended (OpenMP's spin), and would
+# take processors from the next contender. Each begins when the process has been idle for a moment, or after so long.
+IDLE_SECONDS, IDLE_SHARE, MOST_IDLE_SECONDS = 0.001, 0.5, 0.05
 
 
 class Contender(NamedTuple):
@@ -54,7 +60,8 @@ def timed(work: Callable[[], object]) -> float:
 def take_turns(contenders: Sequence[Contender], seconds: float, order: random.Random) -> Turns:
     """Check every contender, and let them take turns until the time is up, LEAST_SAMPLES rounds at the least.
 
-    The check is the first warm-up; a round that is not kept is the second. What fails is left out with its reason.
+    The check is the first warm-up; a round that is not kept is the second. What fails is left out with its reason, and
+    what is far behind has ROUNDS_OF_FAR samples. Each run begins when no thread of the process is at work any more.
     """
     turns = Turns()
     ready: dict[str, Contender] = {}
@@ -70,11 +77,24 @@ def take_turns(contenders: Sequence[Contender], seconds: float, order: random.Ra
         if number > LEAST_SAMPLES and time.monotonic() - begin > seconds:
             break
         names = [name for name in ready if name not in turns.left_out]
+        if names and number > ROUNDS_OF_FAR:
+            medians = {name: median(turns.samples[name]) for name in names}
+            names = [name for name in names if medians[name] <= FAR * min(medians.values())]
         order.shuffle(names)
         for place, name in enumerate(names):
             with _left_out(turns, name):
+                _await_idle()
                 turns.samples[name].append(ready[name].once(number * len(ready) + place))
     return turns
+
+
+def _await_idle() -> None:
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < MOST_IDLE_SECONDS:
+        since, used = time.perf_counter(), time.process_time()
+        time.sleep(IDLE_SECONDS)
+        if time.process_time() - used < IDLE_SHARE * (time.perf_counter() - since):
+            return
 
 
 @contextmanager

@@ -31,8 +31,8 @@ class Lane {
     std::size_t threads() const { return has_room() ? options_->threads : 0; }
     // What threads that pack for this direction are started with.
     WorkerGroup::Options group() const { return has_room() ? options_->group : WorkerGroup::Options(); }
-    // How many pieces' offsets fit at once.
-    std::size_t most_pieces() const { return has_room() ? options_->pieces : 0; }
+    // How many pieces' offsets fit at once, of so many sides.
+    std::size_t most_pieces(std::size_t sides) const { return has_room() ? 2 * options_->pieces / sides : 0; }
 
     // Held by whoever uses the staging memory.
     Turns& turns() { return turns_; }

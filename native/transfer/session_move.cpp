@@ -203,8 +203,10 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     std::size_t most = SIZE_MAX;
     if (method == PieceMethod::pack || method == PieceMethod::device_pack) most = lane.ring_bytes() / width;
     if (method == PieceMethod::kernel) most = turn_bytes / width;
-    const bool scattered = method == PieceMethod::kernel ? job->is_scattered() : job->device_side().is_scattered();
-    if (scattered) most = std::min(most, lane.most_pieces());
+    // Kernels alone follow the offsets of the host's side.
+    const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();
+    const std::size_t sides = (by_kernel ? 1 : 0) + (job->device_side().is_scattered() ? 1 : 0);
+    if (sides != 0) most = std::min(most, lane.most_pieces(sides));
     Turnfuls parts(*job, most);
     Turnful part;
     std::size_t completed = 0;
@@ -289,7 +291,7 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     if (!has_room(PieceMethod::kernel, job)) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    Turnfuls parts(job, lane(true).most_pieces());
+    Turnfuls parts(job, lane(true).most_pieces(2));
     Turnful part;
     std::size_t completed = 0;
     while (parts.next(part)) {

@@ -4,9 +4,9 @@
 // NVIDIA warns of cuStreamWaitValue32 that CUDA does not see the order it makes: what lets a stream go on could be put
 // behind what waits for it, in a queue of the hardware that streams share, or behind a lock that the driver keeps while
 // it waits for that stream (cuMemFree does), and neither would ever go on. So whoever lets a stream go on here is a
-// thread that only writes a word. Copies that must go on whatever other streams wait for go by streams of
-// create_unheld_stream(). Those have a priority of their own, and streams of different priorities share no queue. A
-// caller who gives more streams that one priority than there are queues, and holds them all, would undo this.
+// thread that only writes a word. Copies that should go on while other streams wait go by streams of
+// create_unheld_stream(), which have a priority of their own. That makes it rare that they share a queue with one that
+// is held, and no more: beside 64 streams with copies both ways on an H200 they waited, too.
 #include "backend/cuda/rendezvous.hpp"
 
 #include <sys/mman.h>
