@@ -69,9 +69,11 @@ class Native:
         lists = [each.ctypes.data for each in (destinations, sources, sizes)]
         return self._seconds("turns_pieces", way, to_device, destinations.size, *lists)
 
-    def column(self, ours: bool, destination: int, source: int, width: int, rows: int, pitch: int) -> float:
-        """Seconds of rows every `pitch` bytes of the device, side by side to the host."""
-        return self._seconds("turns_column", ours, destination, source, width, rows, pitch)
+    def column(
+        self, ours: bool, destination: int, source: int, width: int, rows: int, pitch: int, repeats: int
+    ) -> float:
+        """Seconds of rows every `pitch` bytes of the device, side by side to the host: of one such copy of some."""
+        return self._seconds("turns_column", ours, destination, source, width, rows, pitch, repeats)
 
     @property
     def pinned(self) -> tuple[int, int]:
@@ -106,7 +108,7 @@ _FUNCTIONS: Sequence[tuple[str, type | None, list[type]]] = (
     ("turns_pinned_budget_bytes", _SIZE, []),
     ("turns_copy", ctypes.c_double, [_INT, _INT, _POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _SIZE, _SIZE]),
     ("turns_pieces", ctypes.c_double, [_INT, _INT, _SIZE, _POINTER, _POINTER, _POINTER]),
-    ("turns_column", ctypes.c_double, [_INT, _POINTER, _POINTER, _SIZE, _SIZE, _SIZE]),
+    ("turns_column", ctypes.c_double, [_INT, _POINTER, _POINTER, _SIZE, _SIZE, _SIZE, _SIZE]),
 )
 
 

@@ -224,7 +224,8 @@ static int column_by_driver(void* destination, const void* source, size_t width,
 }
 
 // Of rows of `width` bytes every `pitch` bytes of the device, side by side to the host.
-double turns_column(int ours, void* destination, void* source, size_t width, size_t rows, size_t pitch) {
+double turns_column(int ours, void* destination, void* source, size_t width, size_t rows, size_t pitch,
+                    size_t repeats) {
     const ptrdiff_t packed = (ptrdiff_t)width, apart = (ptrdiff_t)pitch;
     const isthmus_array to = {.address = destination,
                               .element_bytes = width,
@@ -239,7 +240,10 @@ double turns_column(int ours, void* destination, void* source, size_t width, siz
                                 .strides_bytes = &apart,
                                 .side = ISTHMUS_DEVICE};
     const double begin = now();
-    const int failed = ours ? failed_copy(isthmus_copy_array(session, &to, &from, NULL, &status))
-                            : column_by_driver(destination, source, width, rows, pitch);
-    return failed ? -1 : now() - begin;
+    for (size_t i = 0; i < repeats; ++i) {
+        const int failed = ours ? failed_copy(isthmus_copy_array(session, &to, &from, NULL, &status))
+                                : column_by_driver(destination, source, width, rows, pitch);
+        if (failed) return -1;
+    }
+    return (now() - begin) / (double)repeats;
 }
