@@ -68,8 +68,9 @@ bool AsyncCopy::poll() {
         abandon();
     }
     const std::size_t bytes = status.ok() ? bytes_ : 0;
+    // Whoever else ends it at this moment may have to wait for what it kept.
     end({std::move(status), bytes});
-    return done_;
+    return true;
 }
 
 void AsyncCopy::abandon() {

@@ -46,12 +46,10 @@ Status check_side(Device& device, std::span<const BatchPiece> pieces, const Batc
     std::size_t allocations = 0;
     bool any_pinned = false;
     const std::size_t stride = std::max<std::size_t>(pieces.size() / samples, 1);
-    std::size_t next = 0;  // that is asked about where it need not be known what all are
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
+    // Of pageable memory it need not be known what all are.
+    for (std::size_t i = 0; i < pieces.size(); i += kind == MemoryKind::pageable ? stride : 1) {
         const std::uintptr_t address = pieces[i].*side.address;
         if (address >= known.begin && address < known.end && pieces[i].bytes <= known.end - address) continue;
-        if (kind == MemoryKind::pageable && i < next) continue;
-        next = i + stride;
         ISTHMUS_TRY_ASSIGN(found, device.identify(address));
         known = found;
         ++allocations;

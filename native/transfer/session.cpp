@@ -24,6 +24,7 @@ constexpr std::size_t most_unasked_bytes_to_device = std::size_t{64} << 10;
 // Of pieces, whatever the table says: no chunk is larger, and no more need go at a time.
 constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
 constexpr std::size_t most_pieces = std::size_t{1} << 16;
+constexpr std::size_t least_ring_bytes = std::size_t{1} << 20;
 
 // As many as any rule wants, of those that there are processors for.
 std::size_t threads_for(const TransferTable& table, std::size_t most) {
@@ -47,11 +48,13 @@ Lane::Needs needs_of(const TransferTable& table, bool to_device) {
 
 // Of the budget, for the copies of a direction that nobody waits for, and for the others. What arrives from the device
 // needs more: at full rate the device must not write again to what processors have just read and still hold in caches.
+// Small ones are still to serve some dozens of copies that have begun and cannot go on.
 std::size_t ring_bytes(std::size_t budget) {
-    return budget / 16;
+    return std::max(budget / 16, std::min(budget / 8, least_ring_bytes));
 }
 std::size_t lane_bytes(std::size_t budget, bool to_device) {
-    return to_device ? budget / 8 * 3 : budget / 2;
+    const std::size_t there = budget / 8 * 3;
+    return to_device ? there : budget - there - 2 * ring_bytes(budget);
 }
 
 // Of this host's memory; as much as there are addresses where the system does not say.

@@ -27,35 +27,57 @@ struct Lie {
     std::vector<std::uint64_t> offsets;
 };
 
-Lie lie_of(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses) {
-    const auto place = [&](const BatchPiece& piece) {
-        return piece.*side.offset_bytes + (addresses ? piece.*side.address : 0);
-    };
-    const std::size_t width = pieces.front().bytes;
-    Lie lie;
-    std::size_t lowest = SIZE_MAX;
-    std::size_t highest = 0;
-    const std::size_t first = place(pieces.front());
-    const std::size_t pitch = pieces.size() > 1 ? place(pieces[1]) - first : width;
-    bool regular = pitch >= width && pitch <= SIZE_MAX / 2;
-    lie.offsets.reserve(pieces.size());
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const std::size_t at = place(pieces[i]);
-        lowest = std::min(lowest, at);
-        highest = std::max(highest, at);
-        regular = regular && at - first == i * pitch;
-        lie.offsets.push_back(at);
+// Finds that out piece by piece, for pieces of one width.
+class LieOf {
+  public:
+    LieOf(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses)
+        : side_(side),
+          addresses_(addresses),
+          width_(pieces.front().bytes),
+          handle_(pieces.front().*side.address),
+          first_(place(pieces.front())),
+          pitch_(pieces.size() > 1 ? place(pieces[1]) - first_ : width_),
+          regular_(pitch_ >= width_ && pitch_ <= SIZE_MAX / 2),
+          next_(first_) {
+        offsets_.reserve(pieces.size());
     }
-    for (std::uint64_t& offset : lie.offsets) offset -= lowest;
-    if (regular) {
-        lie.pitch_bytes = pitch;
-        lie.offsets.clear();
+    void add(const BatchPiece& piece) {
+        const std::size_t at = place(piece);
+        lowest_ = std::min(lowest_, at);
+        highest_ = std::max(highest_, at);
+        regular_ = regular_ && at == next_;
+        next_ += pitch_;
+        offsets_.push_back(at);
     }
-    lie.address = addresses ? lowest : pieces.front().*side.address;
-    lie.lowest = addresses ? 0 : lowest;
-    lie.span_bytes = highest - lowest + width;
-    return lie;
-}
+    Lie take() {
+        Lie lie;
+        if (regular_) {
+            lie.pitch_bytes = pitch_;
+        } else {
+            for (std::uint64_t& offset : offsets_) offset -= lowest_;
+            lie.offsets = std::move(offsets_);
+        }
+        lie.address = addresses_ ? lowest_ : handle_;
+        lie.lowest = addresses_ ? 0 : lowest_;
+        lie.span_bytes = highest_ - lowest_ + width_;
+        return lie;
+    }
+
+  private:
+    std::size_t place(const BatchPiece& piece) const {
+        return piece.*side_.offset_bytes + (addresses_ ? piece.*side_.address : 0);
+    }
+
+    const BatchSide& side_;
+    const bool addresses_;
+    const std::size_t width_;
+    const std::uintptr_t handle_;
+    const std::size_t first_, pitch_;
+    bool regular_;
+    std::size_t next_;
+    std::size_t lowest_ = SIZE_MAX, highest_ = 0;
+    std::vector<std::uint64_t> offsets_;
+};
 
 bool one_handle(std::span<const BatchPiece> pieces, const BatchSide& side) {
     return std::all_of(pieces.begin(), pieces.end(),
@@ -65,8 +87,15 @@ bool one_handle(std::span<const BatchPiece> pieces, const BatchSide& side) {
 // Pieces of one size, at least one.
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::span<const BatchPiece> pieces) {
     const bool addresses = has_addresses(device);
-    Lie to = lie_of(pieces, destinations, addresses || ends.destination != MemoryKind::device);
-    Lie from = lie_of(pieces, sources, addresses || ends.source != MemoryKind::device);
+    // Both sides in one go, for tens of thousands of pieces do not stay in a cache.
+    LieOf to_lie(pieces, destinations, addresses || ends.destination != MemoryKind::device);
+    LieOf from_lie(pieces, sources, addresses || ends.source != MemoryKind::device);
+    for (const BatchPiece& piece : pieces) {
+        to_lie.add(piece);
+        from_lie.add(piece);
+    }
+    Lie to = to_lie.take();
+    Lie from = from_lie.take();
     auto job = std::make_shared<CopyJob>();
     job->ends = ends;
     job->extent = {pieces.front().bytes, pieces.size(), 1};
@@ -84,8 +113,10 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::s
                         job->destination_offsets};
     job->source = {job->source_memory.get(), from.lowest, from.pitch_bytes, rows * from.pitch_bytes,
                    job->source_offsets};
+    // Memory of the device itself is no memory of the host.
+    const bool apart = (ends.destination == MemoryKind::device) != (ends.source == MemoryKind::device);
     const bool may_overlap =
-        addresses || ends.route == Route::h2h || (ends.route == Route::d2d && to.address == from.address);
+        !apart && (addresses || ends.route == Route::h2h || (ends.route == Route::d2d && to.address == from.address));
     const std::uintptr_t no_address = 0;
     const bool by_address = addresses || ends.route == Route::h2h;
     if (may_overlap && overlap(*job, by_address ? to.address : no_address + to.lowest,
@@ -123,14 +154,23 @@ std::vector<BatchPiece> cut(std::span<const BatchPiece> pieces) {
 
 Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(std::span<const BatchPiece> given, Sides sides) {
     std::vector<std::shared_ptr<CopyJob>> jobs;
+    if (given.empty()) return jobs;
+    bool any_empty = false;
+    bool one_size = true;
+    for (const BatchPiece& piece : given) {
+        any_empty = any_empty || piece.bytes == 0;
+        one_size = one_size && piece.bytes == given.front().bytes;
+    }
     std::vector<BatchPiece> kept;
     std::span<const BatchPiece> pieces = given;
-    if (std::any_of(given.begin(), given.end(), [](const BatchPiece& piece) { return piece.bytes == 0; })) {
+    if (any_empty) {
         std::copy_if(given.begin(), given.end(), std::back_inserter(kept),
                      [](const BatchPiece& piece) { return piece.bytes != 0; });
+        if (kept.empty()) return jobs;
         pieces = kept;
+        one_size = std::all_of(kept.begin(), kept.end(),
+                               [&](const BatchPiece& piece) { return piece.bytes == kept.front().bytes; });
     }
-    if (pieces.empty()) return jobs;
     const BatchPiece& first = pieces.front();
     ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {first.destination, sides.destination, first.bytes},
                                      {first.source, sides.source, first.bytes}, true));
@@ -146,8 +186,6 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(std::span<con
         one_by_one = (ends.destination == MemoryKind::device && !one_handle(pieces, destinations)) ||
                      (ends.source == MemoryKind::device && !one_handle(pieces, sources));
     }
-    const bool one_size =
-        std::all_of(pieces.begin(), pieces.end(), [&](const BatchPiece& piece) { return piece.bytes == first.bytes; });
     // What goes together is looked at when it is put together.
     if (one_by_one || !one_size) {
         ISTHMUS_TRY(check_apart(pieces, has_addresses_ || ends.destination != MemoryKind::device,
