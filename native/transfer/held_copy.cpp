@@ -150,7 +150,7 @@ bool HeldCopy::move_one_part() {
     if (!next_part_.compare_exchange_strong(next, next + 1)) return true;
     const Piecework& mine = parts_[next];
     const Stage& stage = stages_[mine.stage];
-    stage.pieces->move_on_host(mine.part, stage.into, plan_.stores);
+    stage.pieces->move_on_host(mine.part, *stage.into.host, plan_.stores);
     if (left_[mine.chunk].fetch_sub(1) == 1) publish();
     return true;
 }

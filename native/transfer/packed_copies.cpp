@@ -29,8 +29,8 @@ PackedPieces::PackedPieces(const Layout& destination, const Layout& source, cons
       unit_bytes_(common_unit_bytes(device_side(),
                                     {nullptr, 0, extent.width_bytes, extent.rows * extent.width_bytes, {}}, extent)) {}
 
-void PackedPieces::move_on_host(const Part& part, const PackedInto& into, Stores stores) const {
-    std::byte* const staged = into.host->host() + part.staged_at;
+void PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores stores) const {
+    std::byte* const staged = packed.host() + part.staged_at;
     if (to_device()) {
         pack(staged, source_, extent_, part.begin, part.end, stores);
     } else {

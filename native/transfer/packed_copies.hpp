@@ -31,8 +31,8 @@ class PackedPieces {
   public:
     PackedPieces(const Layout& destination, const Layout& source, const Extent& extent);
 
-    // Packs, or unpacks.
-    void move_on_host(const Part& part, const PackedInto& into, Stores stores) const;
+    // Packs, or unpacks; `packed` is page-locked.
+    void move_on_host(const Part& part, Allocation& packed, Stores stores) const;
     // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
     struct Route {
         Stream& copies;
@@ -73,7 +73,8 @@ class PackedCopy : public PieceCopy {
 
     Status send_offsets(Stream& stream);
     using Route = PackedPieces::Route;
-    void move_on_host(const Part& part, Stores stores) { pieces_.move_on_host(part, into(), stores); }
+    // By threads, too, while the caller sends the offsets.
+    void move_on_host(const Part& part, Stores stores) { pieces_.move_on_host(part, staging_->host(), stores); }
     Status enqueue_copy(const Route& route, const Part& part) {
         return pieces_.enqueue_copy(device(), route, part, into());
     }
