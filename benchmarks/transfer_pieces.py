@@ -134,7 +134,9 @@ def measure_column(bench: Bench, pinned: bool) -> Finding:
     contenders = [contender(IN_C, partial(in_c, True)), contender(SECTION, partial(in_c, False))]
     if isinstance(bench.driver, CudaDriver):
         doubles, column = host.view("<f8"), DeviceArray(device, (rows,), "<f8", (COLUMN_PITCH,))
-        contenders.append(contender(OURS, lambda _: _each(partial(bench.session.copy, doubles, column))))
+        contenders.append(
+            contender(OURS, lambda _: timed(partial(bench.session.copy, doubles, column), COLUMN_REPEATS))
+        )
         contenders += _torch_column(bench, device, rows, host, contender)
     turns = finding.turns = take_turns(contenders, bench.seconds / 2, bench.order)
     finding.best_peer = best_of(turns, [name for name in turns.samples if name not in (OURS, IN_C)])
@@ -145,14 +147,6 @@ def measure_column(bench: Bench, pinned: bool) -> Finding:
         return finding
     finding.measured = f"{shown(from_python)} from Python, {shown(from_c)} from C" if from_python else shown(from_c)
     return decided(finding, (from_python or from_c) <= COLUMN_SECONDS, bench.meaningless)
-
-
-def _each(copy: Callable[[], object]) -> float:
-    def all_of_them() -> None:
-        for _ in range(COLUMN_REPEATS):
-            copy()
-
-    return timed(all_of_them) / COLUMN_REPEATS
 
 
 def _torch_column(
@@ -173,11 +167,11 @@ def _torch_column(
         return []
 
     def copy(_: int) -> float:
-        return _each(lambda: into.copy_(column))
+        return timed(lambda: into.copy_(column), COLUMN_REPEATS)
 
     def fetch(_: int) -> float:
         fetched: list[Any] = []
-        seconds = _each(lambda: fetched.append(column.cpu()))
+        seconds = timed(lambda: fetched.append(column.cpu()), COLUMN_REPEATS)
         host.view("<f8")[:] = fetched[-1].numpy()
         return seconds
 

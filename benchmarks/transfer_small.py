@@ -150,11 +150,7 @@ def measure_python(bench: Bench) -> Finding:
         destination, source = (device_array, host) if to_device else (host, device_array)
 
         def in_python(_: int, destination: object = destination, source: object = source) -> float:
-            def work() -> None:
-                for _ in range(repeats):
-                    copy(destination, source)
-
-            return timed(work) / repeats
+            return timed(partial(copy, destination, source), repeats)
 
         def check() -> str:
             ours.fill(bench.source[:size])

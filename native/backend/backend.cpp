@@ -29,6 +29,11 @@ Result<std::unique_ptr<Allocation>> Device::allocate(MemoryKind kind, std::size_
     return std::move(memory);
 }
 
+Status synchronized(Status enqueued, Stream& stream) {
+    Status ended = stream.synchronize();
+    return enqueued.ok() ? std::move(ended) : std::move(enqueued);
+}
+
 Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {
     ISTHMUS_TRY_ASSIGN(rendezvous, create_rendezvous());
     ISTHMUS_TRY(rendezvous->wait_for_host(stream, 1));
@@ -41,9 +46,7 @@ Status Device::copy_now(Stream& stream, Side to, std::uintptr_t destination, std
     const bool to_device = to == Side::device;
     ISTHMUS_TRY_ASSIGN(there, borrow(to_device ? MemoryKind::device : host, destination, bytes));
     ISTHMUS_TRY_ASSIGN(here, borrow(to_device ? host : MemoryKind::device, source, bytes));
-    Status status = copy(stream, {there.get(), 0, bytes}, {here.get(), 0, bytes});
-    Status ended = stream.synchronize();
-    return status.ok() ? std::move(ended) : std::move(status);
+    return synchronized(copy(stream, {there.get(), 0, bytes}, {here.get(), 0, bytes}), stream);
 }
 
 }  // namespace isthmus

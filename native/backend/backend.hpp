@@ -111,6 +111,9 @@ class Stream {
     virtual std::uintptr_t handle() const = 0;
 };
 
+// How what was enqueued went: also after a failure what came before it may be under way, and is waited for.
+Status synchronized(Status enqueued, Stream& stream);
+
 // A moment on a stream.
 class Event {
   public:

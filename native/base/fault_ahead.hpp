@@ -11,6 +11,9 @@ namespace isthmus {
 // does nothing where the kernel cannot (before Linux 5.14), or pages are there already.
 class FaultAhead {
   public:
+    // How far ahead of what is written each thread has pages put in place.
+    static constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
+
     // For memory that is to be written from its beginning to its end; asks for huge pages, where the system lets
     // programs ask. Not while threads are at work.
     void begin(std::byte* data, std::size_t bytes);

@@ -9,6 +9,14 @@
 
 namespace isthmus {
 
+// No system has smaller ones. What lies in one is page-locked together or not at all.
+inline constexpr std::size_t least_page = 4096;
+
+// Whole pages that hold so many bytes.
+constexpr std::size_t in_pages(std::size_t bytes) {
+    return (bytes + least_page - 1) / least_page * least_page;
+}
+
 enum class PageSize { ordinary, huge };
 
 // Aligned to 2 MiB, so that transparent huge pages can back all of it; `ordinary` forbids them, since the kernel's

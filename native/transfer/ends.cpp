@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "base/pages.hpp"
+
 namespace isthmus {
 namespace {
-
-constexpr std::uintptr_t least_page = 4096;
 
 std::string hex(std::uintptr_t address) {
     std::array<char, 24> text{};
@@ -37,7 +37,6 @@ Result<Found> found_on_host(Device& device, const KnownMemory& known, const End&
         const bool holds = end.bytes <= known.end - end.address;
         return holds ? Found{known.kind, false, known.kernel_address} : Found{MemoryKind::pageable, is_pinned};
     }
-    // What lies in one page is page-locked together or not at all.
     const std::uintptr_t last_byte = end.address + (end.bytes - 1);
     if (end.address / least_page == last_byte / least_page) return Found{known.kind, false, known.kernel_address};
     // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.

@@ -15,8 +15,6 @@ namespace {
 constexpr double patience_seconds = 30e-6;
 // Of one copy, before others that are under way get their turn.
 constexpr std::size_t bytes_a_turn = std::size_t{16} << 20;
-// How far ahead of what is written each thread has pages put in place.
-constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -117,11 +115,7 @@ Background::Step HeldCopy::go_on(WorkerGroup* group) {
 
 void HeldCopy::begin() {
     has_begun_ = true;
-    if (to_device() || stages_.size() != 1) return;
-    const PackedPieces& pieces = *stages_.front().pieces;
-    const Layout& host = pieces.host_side();
-    if (!host.is_contiguous(pieces.extent()) || !is_pageable(host.allocation->kind())) return;
-    faults_.begin(host.allocation->host() + host.offset, pieces.extent().bytes());
+    if (!to_device() && stages_.size() == 1) stages_.front().pieces->fault_ahead(faults_);
 }
 
 std::size_t HeldCopy::open_chunks() {
@@ -138,7 +132,7 @@ void HeldCopy::move_parts(const std::atomic<bool>& stop) {
             continue;
         }
         const std::size_t next = std::min<std::size_t>(next_part_, parts_.size() - 1);
-        if (faults_.take(parts_[next].part.end + plan_.threads * bytes_ahead)) continue;
+        if (faults_.take(parts_[next].part.end + plan_.threads * FaultAhead::bytes_ahead)) continue;
         if (seconds_between(last, now()) > patience_seconds) return;
         std::this_thread::yield();
     }

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/pages.hpp"
 #include "transfer/on_node.hpp"
 
 namespace isthmus {
 namespace {
 
-// Chunks of the ring begin at pages, and handing less than this to the driver takes longer than its own copy.
-constexpr std::size_t page = 4096;
+// Handing less than this to the driver takes longer than its own copy.
 constexpr std::size_t least_slot_bytes = std::size_t{80} << 10;
 // Of the budget, for the offsets of scattered pieces; at least for as many as fill a page.
 constexpr std::size_t share_of_offsets = 32;
@@ -18,15 +18,14 @@ constexpr std::size_t share_of_offsets = 32;
 constexpr double awake_seconds = 150e-6;
 constexpr std::size_t offsets_bytes_a_piece = 2 * sizeof(std::uint64_t);
 
-std::size_t in_pages(std::size_t bytes) {
-    return (bytes + page - 1) / page * page;
-}
-
 std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads, const Lane::Needs& needs) {
     const std::size_t most_table = in_pages(needs.pieces * offsets_bytes_a_piece);
-    const std::size_t table = std::max(std::min(budget / share_of_offsets / page * page, most_table), page);
+    const std::size_t table =
+        std::max(std::min(budget / share_of_offsets / least_page * least_page, most_table), least_page);
     if (budget <= table) return std::nullopt;
-    const std::size_t slot = std::min((budget - table) / Staging::slots / page * page, in_pages(needs.chunk_bytes));
+    // Chunks of the ring begin at pages.
+    const std::size_t slot =
+        std::min((budget - table) / Staging::slots / least_page * least_page, in_pages(needs.chunk_bytes));
     if (slot < least_slot_bytes) return std::nullopt;
     Staging::Options options;
     options.bytes = slot * Staging::slots;

@@ -15,8 +15,6 @@ namespace {
 
 // Of a large transfer, before others get their turn.
 constexpr std::size_t least_bytes_a_turn = std::size_t{64} << 20;
-// How far ahead of what is written each thread has pages put in place.
-constexpr std::size_t bytes_ahead = std::size_t{2} << 20;
 
 // Chunks that fit the ring.
 Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t ring_bytes) {
@@ -55,10 +53,7 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
 
 Status PackOnThreads::start() {
     if (is_complete()) first_ = 0;
-    const Layout& host = host_side();
-    if (!to_device() && first_ == 0 && host.is_contiguous(extent_) && is_pageable(host.allocation->kind())) {
-        faults_.begin(host.allocation->host() + host.offset, extent_.bytes());
-    }
+    if (first_ == 0) fault_ahead(faults_);
     for (Count& count : done_) count.parts = 0;
     next_part_ = first_ * (chunks_.chunk_bytes / chunks_.part_bytes);
     sent_ = arrived_ = first_;
@@ -83,7 +78,7 @@ Status PackOnThreads::start() {
 void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
     for (std::size_t next = next_part_++; next < chunks_.parts(); next = next_part_++) {
         const std::size_t chunk = chunks_.chunk_of(next);
-        const std::size_t ahead = chunks_.part(next).end + threads_ * bytes_ahead;
+        const std::size_t ahead = chunks_.part(next).end + threads_ * FaultAhead::bytes_ahead;
         while (open_chunks_.load(std::memory_order_acquire) <= chunk) {
             if (stop || chunk >= end_) return;
             if (!faults_.take(ahead)) std::this_thread::yield();

@@ -38,6 +38,12 @@ void PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores sto
     }
 }
 
+void PackedPieces::fault_ahead(FaultAhead& faults) const {
+    const Layout& host = host_side();
+    if (to_device() || !host.is_contiguous(extent_) || !is_pageable(host.allocation->kind())) return;
+    faults.begin(host.allocation->host() + host.offset, extent_.bytes());
+}
+
 Stream& PackedPieces::last(const Route& route) const {
     return to_device() && !device_side().is_contiguous(extent_) ? route.kernels : route.copies;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fault_ahead.hpp"
 #include "transfer/pack.hpp"
 #include "transfer/piece_copy.hpp"
 
@@ -33,6 +34,8 @@ class PackedPieces {
 
     // Packs, or unpacks; `packed` is page-locked.
     void move_on_host(const Part& part, Allocation& packed, Stores stores) const;
+    // Begins where the host's side is written from its beginning to its end, and may never have been touched.
+    void fault_ahead(FaultAhead& faults) const;
     // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
     struct Route {
         Stream& copies;
@@ -72,6 +75,7 @@ class PackedCopy : public PieceCopy {
         : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent) {}
 
     Status send_offsets(Stream& stream);
+    void fault_ahead(FaultAhead& faults) const { pieces_.fault_ahead(faults); }
     using Route = PackedPieces::Route;
     // By threads, too, while the caller sends the offsets.
     void move_on_host(const Part& part, Stores stores) { pieces_.move_on_host(part, staging_->host(), stores); }

@@ -5,25 +5,22 @@
 #include <string>
 #include <utility>
 
+#include "base/pages.hpp"
 #include "transfer/on_node.hpp"
 #include "transfer/staging.hpp"
 
 namespace isthmus {
 namespace {
 
-constexpr std::size_t page = 4096;
 // No copy gets faster by more, and page-locking takes long.
 constexpr std::size_t most_bytes_in_all = std::size_t{32} << 20;
-std::size_t in_pages(std::size_t bytes) {
-    return (bytes + page - 1) / page * page;
-}
 
 }  // namespace
 
 Rings::Rings(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes)
     : device_(std::move(device)),
       node_(node_of_pci_device(device_->info().pci_address)),
-      capacity_(std::min(pinned_budget_bytes / page * page, most_bytes_in_all)) {}
+      capacity_(std::min(pinned_budget_bytes / least_page * least_page, most_bytes_in_all)) {}
 
 Result<Rings::Loan> Rings::borrow(std::size_t least_bytes, std::size_t most_bytes, bool on_device) {
     const std::size_t least = in_pages(least_bytes);
@@ -40,8 +37,8 @@ Result<Rings::Loan> Rings::borrow(std::size_t least_bytes, std::size_t most_byte
     }
     // Half of all to one that is alone, and ever smaller parts of what is left to those that come while others are
     // under way, so that many get some.
-    const std::size_t pages = free_bytes() / page;
-    const std::size_t fair = pages * pages / 2 / (capacity_ / page) * page;
+    const std::size_t pages = free_bytes() / least_page;
+    const std::size_t fair = pages * pages / 2 / (capacity_ / least_page) * least_page;
     const std::size_t wanted = std::clamp(fair, least, std::max(least, in_pages(most_bytes)));
     const std::size_t given = std::min(wanted, largest->bytes);
     const std::size_t offset = largest->offset;

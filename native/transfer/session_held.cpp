@@ -3,13 +3,13 @@
 #include <cstring>
 #include <utility>
 
+#include "base/pages.hpp"
 #include "transfer/kernel_copies.hpp"
 #include "transfer/session_impl.hpp"
 
 namespace isthmus {
 namespace {
 
-constexpr std::size_t page = 4096;
 // Chunks at a time, where there is room; and of one copy in all: a stream's queue holds about a thousand commands.
 constexpr std::size_t most_slots = 8, wanted_slots = 4;
 constexpr std::size_t most_chunks = 256;
@@ -18,10 +18,6 @@ constexpr std::size_t chunk_bytes_by_default = std::size_t{128} << 10;
 
 // That are worth a call of the driver each, for want of anything better.
 constexpr std::size_t most_separate_copies = std::size_t{1} << 16;
-
-std::size_t in_pages(std::size_t bytes) {
-    return (bytes + page - 1) / page * page;
-}
 
 // What is sent through the ring, and the offsets beside it.
 struct Needs {
@@ -132,8 +128,8 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         std::size_t most = 0;
         if (needs.bytes != 0) {
             plan.chunk_bytes = needs.chunk_bytes();
-            const std::size_t two = 2 * in_pages(std::max(needs.bytes / most_chunks, page));
-            least = std::min({two, in_pages(needs.longest_bytes), std::max(rings.capacity_bytes() / 2, page)});
+            const std::size_t two = 2 * in_pages(std::max(needs.bytes / most_chunks, least_page));
+            least = std::min({two, in_pages(needs.longest_bytes), std::max(rings.capacity_bytes() / 2, least_page)});
             most = std::max(least, std::min(most_slots, needs.chunks(plan.chunk_bytes)) * plan.chunk_bytes);
         }
         auto borrowed = rings.borrow(table_bytes + least, table_bytes + most, needs.on_device);
@@ -148,7 +144,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         if (ring_bytes < slots * plan.chunk_bytes) {
             const std::size_t part =
                 std::max(ring_bytes / wanted_slots, std::min(needs.bytes / most_chunks, ring_bytes / 2));
-            plan.chunk_bytes = std::max(part / page * page, page);
+            plan.chunk_bytes = std::max(part / least_page * least_page, least_page);
         }
         if (needs.packing != nullptr) {
             plan.threads = std::max<std::size_t>(needs.packing->threads, 1);

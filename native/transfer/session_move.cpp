@@ -314,8 +314,7 @@ Status SessionImpl::move_scattered(Staging& staging, const Turnful& part) {
                         ? device_->copy_pieces(stream, part.destination, part.source, part.extent,
                                                units_of(part.destination, part.source, part.extent), table.value())
                         : table.take_status();
-    Status last = stream.synchronize();
-    return status.ok() ? std::move(last) : std::move(status);
+    return synchronized(std::move(status), stream);
 }
 
 std::shared_ptr<CopyJob> SessionImpl::row_of(const std::shared_ptr<CopyJob>& job, std::size_t index) {

@@ -28,12 +28,6 @@ PrimaryContext& context_of(const Region& region) {
     return static_cast<const CudaAllocation&>(*region.allocation).context();
 }
 
-// Of what was enqueued: also after a failure, what came before it may be under way.
-Status ended(Status status, isthmus::Stream& stream) {
-    Status last = stream.synchronize();
-    return status.ok() ? std::move(last) : std::move(status);
-}
-
 class CudaDevice final : public isthmus::Device {
   public:
     CudaDevice(const Driver& driver, ContextPointer context, DeviceInfo info, Features features, cuda::Device ordinal)
@@ -194,12 +188,14 @@ class CudaDevice final : public isthmus::Device {
         const bool is_legacy = stream.handle() <= last_legacy;
         if (to == Side::host) {
             if (is_legacy) return cu().call(cu().cuMemcpyDtoH, there, DevicePointer{source}, bytes);
-            return ended(cu().call(cu().cuMemcpyDtoHAsync, there, DevicePointer{source}, bytes, raw(stream)), stream);
+            return synchronized(cu().call(cu().cuMemcpyDtoHAsync, there, DevicePointer{source}, bytes, raw(stream)),
+                                stream);
         }
         if (is_legacy && host == MemoryKind::pinned) {
             return cu().call(cu().cuMemcpyHtoD, DevicePointer{destination}, here, bytes);
         }
-        return ended(cu().call(cu().cuMemcpyHtoDAsync, DevicePointer{destination}, here, bytes, raw(stream)), stream);
+        return synchronized(cu().call(cu().cuMemcpyHtoDAsync, DevicePointer{destination}, here, bytes, raw(stream)),
+                            stream);
     }
 
     Status copy_by_kernel(isthmus::Stream& stream, Region destination, Region source) override {
