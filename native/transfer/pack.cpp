@@ -6,12 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "backend/backend.hpp"
 #include "base/cache.hpp"
+#include "base/streaming_copy.hpp"
 
 namespace isthmus {
 namespace {
@@ -89,33 +86,6 @@ void move_bytes(const Layout& layout, const Extent& extent, std::size_t begin, s
     }
 }
 
-#if defined(__SSE2__)
-void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
-    // Whole lines are written in four; what does not fill one is not worth it.
-    const std::size_t head =
-        std::min(bytes, (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line);
-    std::memcpy(to, from, head);
-    std::size_t at = head;
-    for (; at + cache_line <= bytes; at += cache_line) {
-        for (std::size_t k = 0; k < cache_line; k += sizeof(__m128i)) {
-            __m128i value;
-            std::memcpy(&value, from + at + k, sizeof value);
-            _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + k), value);
-        }
-    }
-    std::memcpy(to + at, from + at, bytes - at);
-}
-// Whoever sees what is stored after this sees what was streamed before.
-void end_streaming() {
-    _mm_sfence();
-}
-#else
-void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
-}
-void end_streaming() {}
-#endif
-
 // Less than a line at a time would be written past the caches in parts.
 bool suits_streaming(const Layout& layout, const Extent& extent) {
     return extent.width_bytes >= cache_line || layout.is_contiguous(extent);
@@ -125,9 +95,8 @@ bool suits_streaming(const Layout& layout, const Extent& extent) {
 
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores) {
     if (stores == Stores::streaming && suits_streaming(from, extent)) {
-        move_bytes(from, extent, begin, end, [to](const std::byte* piece, auto bytes, std::size_t at) {
-            copy_past_caches(to + at, piece, bytes);
-        });
+        move_bytes(from, extent, begin, end,
+                   [to](const std::byte* piece, auto bytes, std::size_t at) { copy_streaming(to + at, piece, bytes); });
         end_streaming();
         return;
     }
@@ -139,7 +108,7 @@ void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::
             Stores stores) {
     if (stores == Stores::streaming && suits_streaming(to, extent)) {
         move_bytes(to, extent, begin, end,
-                   [from](std::byte* piece, auto bytes, std::size_t at) { copy_past_caches(piece, from + at, bytes); });
+                   [from](std::byte* piece, auto bytes, std::size_t at) { copy_streaming(piece, from + at, bytes); });
         end_streaming();
         return;
     }
