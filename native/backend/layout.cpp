@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "base/reach.hpp"
 
 namespace isthmus {
 namespace {
@@ -72,36 +73,64 @@ std::size_t first_overlap(std::span<const std::uint64_t> offsets, std::size_t wi
     return offsets.size();
 }
 
-// Sorting tens of thousands of pieces takes longer than moving them. Where they lie close together, places no longer
-// than their width hold at most one beginning each, and only what begins in one of the next two places can overlap.
-// Nothing where they lie too far apart for that.
-std::optional<bool> are_disjoint_by_place(std::span<const std::uint64_t> offsets, std::size_t width) {
-    const auto [lowest, highest] = std::minmax_element(offsets.begin(), offsets.end());
+// Sorting tens of thousands of pieces takes longer than moving them. Where they lie close together there are not many
+// places of a power of two of bytes, no longer than a piece, and each is the beginning of one piece at most.
+class Places {
+  public:
+    Places(std::span<const std::uint64_t> offsets, std::size_t width)
+        : offsets_(offsets),
+          width_(width),
+          place_(std::min(std::bit_floor(std::uint64_t{width}), std::uint64_t{1} << 30)) {
+        const Reach reach = reach_of(offsets);
+        lowest_ = reach.lowest;
+        aligned_ = (reach.differing_bits & (place_ - 1)) == 0;
+        count_ = ((reach.highest - lowest_) >> bits()) + 1;
+    }
+    bool are_few() const { return count_ <= 32 * offsets_.size(); }
+    bool are_disjoint() const { return aligned_ && place_ == width_ ? are_different() : are_apart(); }
+
+  private:
     // Powers of two, for the sake of the time that divisions take.
-    const std::uint64_t place = std::min(std::bit_floor(std::uint64_t{width}), std::uint64_t{1} << 30);
-    const int bits = std::countr_zero(place);
-    const std::uint64_t places = ((*highest - *lowest) >> bits) + 1;
-    if (places > 32 * offsets.size()) return std::nullopt;
-    std::vector<std::uint32_t> begins(places);  // from the place's own beginning, and one more; 0 for none
-    std::uint64_t beside = 0;                   // places' beginnings
-    for (const std::uint64_t offset : offsets) {
-        std::uint32_t& here = begins[(offset - *lowest) >> bits];
-        if (here != 0) return false;
-        here = static_cast<std::uint32_t>((offset - *lowest) & (place - 1)) + 1;
-        beside |= here - 1;
+    int bits() const { return std::countr_zero(place_); }
+
+    // Where each piece is one place: no two are the same. So few bits that they stay in the nearest cache.
+    bool are_different() const {
+        std::vector<std::uint64_t> words(count_ / 64 + 1);
+        std::uint64_t taken = 0;
+        for (const std::uint64_t offset : offsets_) {
+            const std::uint64_t at = (offset - lowest_) >> bits();
+            const std::uint64_t bit = std::uint64_t{1} << at % 64;
+            taken |= words[at / 64] & bit;
+            words[at / 64] |= bit;
+        }
+        return taken == 0;
     }
-    if (beside == 0 && place == width) return true;
-    bool disjoint = true;
-    std::uint64_t end = 0;  // of the last piece that begins before
-    for (std::uint64_t i = 0; i < places; ++i) {
-        // Without a branch, which nobody could foretell.
-        const bool is_there = begins[i] != 0;
-        const std::uint64_t begin = (i << bits) + begins[i] - 1;
-        disjoint = disjoint && !(is_there & (begin < end));
-        end = is_there ? begin + width : end;
+
+    // Only what begins in one of the next two places can overlap.
+    bool are_apart() const {
+        std::vector<std::uint32_t> begins(count_);  // from the place's own beginning, and one more; 0 for none
+        for (const std::uint64_t offset : offsets_) {
+            std::uint32_t& here = begins[(offset - lowest_) >> bits()];
+            if (here != 0) return false;
+            here = static_cast<std::uint32_t>((offset - lowest_) & (place_ - 1)) + 1;
+        }
+        bool disjoint = true;
+        std::uint64_t end = 0;  // of the last piece that begins before
+        for (std::uint64_t i = 0; i < count_; ++i) {
+            // Without a branch, which nobody could foretell.
+            const bool is_there = begins[i] != 0;
+            const std::uint64_t begin = (i << bits()) + begins[i] - 1;
+            disjoint = disjoint && !(is_there & (begin < end));
+            end = is_there ? begin + width_ : end;
+        }
+        return disjoint;
     }
-    return disjoint;
-}
+
+    const std::span<const std::uint64_t> offsets_;
+    const std::uint64_t width_, place_;
+    std::uint64_t lowest_ = 0, count_ = 0;
+    bool aligned_ = false;  // all to one another
+};
 
 }  // namespace
 
@@ -145,7 +174,7 @@ Status check_destination(const Layout& layout, const Extent& extent) {
 
 bool are_disjoint(std::span<const std::uint64_t> offsets, std::size_t width_bytes) {
     if (first_overlap(offsets, width_bytes) == offsets.size()) return true;
-    if (const auto known = are_disjoint_by_place(offsets, width_bytes)) return *known;
+    if (const Places places(offsets, width_bytes); places.are_few()) return places.are_disjoint();
     return first_overlap(ascending(offsets), width_bytes) == offsets.size();
 }
 

@@ -29,7 +29,7 @@ nb::object tuple_of(nb::handle pieces, const char* role) {
 }
 
 // One side of a batch: the arrays, and the operands of those that are not kept by the objects alone.
-struct BatchSide {
+struct ArraysOfSide {
     nb::object arrays;
     std::deque<Operand> held;
     std::vector<std::shared_ptr<DeviceMemory>> memories;  // each once
@@ -37,7 +37,7 @@ struct BatchSide {
     std::optional<Side> side;
     int device = -1;  // of those that say so
 
-    BatchSide(nb::handle pieces, const char* role) : arrays(tuple_of(pieces, role)) {}
+    ArraysOfSide(nb::handle pieces, const char* role) : arrays(tuple_of(pieces, role)) {}
     std::size_t count() const { return nb::len(arrays); }
     const Operand& take(std::size_t index, Role role, StreamHandle stream) {
         return held.emplace_back(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(index)), role, stream);
@@ -72,14 +72,14 @@ struct BatchSide {
     }
 };
 
-struct Batch final : Kept {
-    BatchSide destination, source;
-    std::vector<BatchPiece> pieces;
+struct BatchOfArrays final : Kept {
+    ArraysOfSide destination, source;
+    BatchLists pieces;
     std::vector<std::uintptr_t> ready;
     std::shared_ptr<Session> session;
     std::size_t bytes = 0;
 
-    Batch(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object);
+    BatchOfArrays(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object);
     Sides sides() const { return {destination.side, source.side}; }
 
   private:
@@ -93,26 +93,28 @@ std::size_t place(const ArrayPieces::Lie& lie, const Extent& extent, std::size_t
            (lie.offsets.empty() ? regular : lie.offsets[piece]);
 }
 
-void Batch::add(const Operand& to, const Operand& from) {
+void BatchOfArrays::add(const Operand& to, const Operand& from) {
     const BatchPiece piece{to.address(), from.address(), from.bytes(), to.offset_bytes(), from.offset_bytes()};
     if (piece.bytes == 0) return;
     bytes += piece.bytes;
     if (to.is_contiguous() && from.is_contiguous()) {
-        pieces.push_back(piece);
+        pieces.add(piece);
         return;
     }
     const ArrayPieces runs = unwrap(ArrayPieces::of(to.view(), from.view()));
     for (std::size_t i = 0; i < runs.extent.pieces(); ++i) {
-        BatchPiece& run = pieces.emplace_back(piece);
+        BatchPiece run = piece;
         run.bytes = runs.extent.width_bytes;
         // OpenCL's memory has no addresses, only places within a handle.
         (to.backend() == "opencl" ? run.destination_offset_bytes : run.destination) +=
             place(runs.destination, runs.extent, i);
         (from.backend() == "opencl" ? run.source_offset_bytes : run.source) += place(runs.source, runs.extent, i);
+        pieces.add(run);
     }
 }
 
-Batch::Batch(nb::handle destinations, nb::handle sources, StreamHandle stream, nb::handle session_object)
+BatchOfArrays::BatchOfArrays(nb::handle destinations, nb::handle sources, StreamHandle stream,
+                             nb::handle session_object)
     : destination(destinations, "destinations"), source(sources, "sources") {
     const std::size_t count = destination.count();
     if (source.count() != count) {
@@ -148,13 +150,13 @@ Batch::Batch(nb::handle destinations, nb::handle sources, StreamHandle stream, n
 void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    const Batch batch(destinations, sources, asked, session);
+    const BatchOfArrays batch(destinations, sources, asked, session);
     if (batch.pieces.empty()) return;
     Outcome outcome;
     {
         const GilReleased release;
         const StreamHandle ordered = unwrap(joined(*batch.session, asked, batch.ready));
-        outcome = batch.session->copy_batch(batch.pieces, batch.sides(), ordered);
+        outcome = batch.session->copy_batch(batch.pieces.batch(), batch.sides(), ordered);
     }
     check_copy(outcome, "copy_batch");
 }
@@ -162,24 +164,24 @@ void copy_batch(nb::handle destinations, nb::handle sources, nb::handle stream, 
 Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
-    auto batch = std::make_unique<Batch>(destinations, sources, asked, session);
+    auto batch = std::make_unique<BatchOfArrays>(destinations, sources, asked, session);
     if (batch->pieces.empty()) return {};
     const std::size_t bytes = batch->bytes;
     const std::shared_ptr<Session> chosen = batch->session;
-    const std::vector<BatchPiece> pieces = std::move(batch->pieces);
+    const BatchLists pieces = std::move(batch->pieces);
     const Sides sides = batch->sides();
     std::vector<std::shared_ptr<DeviceMemory>> memories = batch->destination.memories;
     memories.insert(memories.end(), batch->source.memories.begin(), batch->source.memories.end());
     const GilReleased release;
     const StreamHandle ordered = unwrap(joined(*chosen, asked, batch->ready));
-    Future future{unwrap(chosen->copy_batch_async(pieces, sides, ordered, keep_until_released(std::move(batch)))),
-                  bytes};
+    Future future{
+        unwrap(chosen->copy_batch_async(pieces.batch(), sides, ordered, keep_until_released(std::move(batch)))), bytes};
     for (const auto& memory : memories) memory->note(future.transfer);
     return future;
 }
 
 nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle session) {
-    const Batch batch(destinations, sources, std::nullopt, session);
+    const BatchOfArrays batch(destinations, sources, std::nullopt, session);
     if (batch.session == nullptr) {
         Explanation nothing;
         nothing.method = "nothing";
@@ -189,7 +191,7 @@ nb::dict explain_batch(nb::handle destinations, nb::handle sources, nb::handle s
     }
     Result<Explanation> explained = [&] {
         const GilReleased release;
-        return batch.session->explain_batch(batch.pieces, batch.sides());
+        return batch.session->explain_batch(batch.pieces.batch(), batch.sides());
     }();
     return dict_of(unwrap(std::move(explained)));
 }

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
-#include "transfer/session.hpp"
+#include "base/status.hpp"
+#include "transfer/batch.hpp"
 
 namespace isthmus::capi {
 
-// Leaves out pieces of no bytes, whose addresses may be null. Fails with invalid_argument, naming the piece.
-Result<std::vector<BatchPiece>> batch_of(std::size_t pieces, void* const* destinations, const void* const* sources,
-                                         const std::size_t* bytes);
+// Views of them. Addresses of pieces of no bytes may be null. Fails with invalid_argument, naming the piece.
+Result<Batch> batch_of(std::size_t pieces, void* const* destinations, const void* const* sources,
+                       const std::size_t* bytes);
 
 }  // namespace isthmus::capi

@@ -54,7 +54,7 @@ isthmus_code isthmus_copy_batch(isthmus_session* session, size_t pieces, void* c
                                 void* stream, isthmus_status* status) noexcept {
     return guarded(status, "copy_batch", [&]() -> Outcome {
         if (session == nullptr) return failed(null_argument("session"));
-        Result<std::vector<BatchPiece>> batch = batch_of(pieces, destinations, sources, bytes);
+        Result<Batch> batch = batch_of(pieces, destinations, sources, bytes);
         if (!batch.ok()) return failed(batch.take_status());
         Result<Sides> sides = sides_of(direction);
         if (!sides.ok()) return failed(sides.take_status());

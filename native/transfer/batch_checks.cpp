@@ -26,12 +26,12 @@ struct Interval {
     }
 };
 
-std::vector<Interval> intervals_of(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses) {
+std::vector<Interval> intervals_of(const BatchSide& side, std::span<const std::size_t> bytes, bool addresses) {
     std::vector<Interval> intervals;
-    intervals.reserve(pieces.size());
-    for (const BatchPiece& piece : pieces) {
-        const std::size_t begin = piece.*side.offset_bytes + (addresses ? piece.*side.address : 0);
-        intervals.push_back({addresses ? 0 : piece.*side.address, begin, begin + piece.bytes});
+    intervals.reserve(bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const std::size_t begin = side.offset_bytes(i) + (addresses ? side.address(i) : 0);
+        intervals.push_back({addresses ? 0 : side.address(i), begin, begin + bytes[i]});
     }
     if (!std::is_sorted(intervals.begin(), intervals.end())) std::sort(intervals.begin(), intervals.end());
     return intervals;
@@ -39,23 +39,22 @@ std::vector<Interval> intervals_of(std::span<const BatchPiece> pieces, const Bat
 
 }  // namespace
 
-Status check_side(Device& device, std::span<const BatchPiece> pieces, const BatchSide& side, std::optional<Side> said,
-                  Ends& ends) {
-    MemoryKind& kind = side.address == destinations.address ? ends.destination : ends.source;
+Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
+                  std::optional<Side> said, MemoryKind& kind, bool& partly_locked) {
     KnownMemory known;
     std::size_t allocations = 0;
     bool any_pinned = false;
-    const std::size_t stride = std::max<std::size_t>(pieces.size() / samples, 1);
+    const std::size_t stride = std::max<std::size_t>(bytes.size() / samples, 1);
     // Of pageable memory it need not be known what all are.
-    for (std::size_t i = 0; i < pieces.size(); i += kind == MemoryKind::pageable ? stride : 1) {
-        const std::uintptr_t address = pieces[i].*side.address;
-        if (address >= known.begin && address < known.end && pieces[i].bytes <= known.end - address) continue;
+    for (std::size_t i = 0; i < bytes.size(); i += kind == MemoryKind::pageable ? stride : 1) {
+        const std::uintptr_t address = side.address(i);
+        if (address >= known.begin && address < known.end && bytes[i] <= known.end - address) continue;
         ISTHMUS_TRY_ASSIGN(found, device.identify(address));
         known = found;
         ++allocations;
         any_pinned = any_pinned || found.kind == MemoryKind::pinned;
         const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
-        const std::string name = std::string(side.name) + " of piece " + std::to_string(i);
+        const std::string name = std::string(side_name) + " of piece " + std::to_string(i);
         if (kind == MemoryKind::device && (!on_device || found.device != device.info().index) &&
             found.kind != MemoryKind::managed) {
             return invalid(
@@ -67,28 +66,28 @@ Status check_side(Device& device, std::span<const BatchPiece> pieces, const Batc
             return invalid("the " + name +
                            " is on the device, and others are host memory; all pieces of a batch go one way");
         }
-        const End end{address, said, pieces[i].bytes};
+        const End end{address, said, bytes[i]};
         if (on_device) ISTHMUS_TRY(check_span(device, found, end, name));
         if (!said && found.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
         // One that reaches beyond what holds its beginning counts as two.
-        if (found.begin < found.end && pieces[i].bytes > found.end - address) ++allocations;
+        if (found.begin < found.end && bytes[i] > found.end - address) ++allocations;
     }
     if (kind != MemoryKind::device && allocations > 1) {
         kind = MemoryKind::pageable;
-        ends.partly_locked = ends.partly_locked || any_pinned;
+        partly_locked = partly_locked || any_pinned;
     }
     return {};
 }
 
-Status check_apart(std::span<const BatchPiece> pieces, bool destination_has_addresses, bool source_has_addresses) {
-    const std::vector<Interval> to = intervals_of(pieces, destinations, destination_has_addresses);
+Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses) {
+    const std::vector<Interval> to = intervals_of(batch.destinations, batch.bytes, destination_has_addresses);
     const auto meet = [](const Interval& one, const Interval& later) {
         return one.space == later.space && later.begin < one.end;
     };
     if (std::ranges::adjacent_find(to, meet) != to.end()) {
         return invalid("destinations of the batch overlap one another; copy them in batches of their own");
     }
-    const std::vector<Interval> from = intervals_of(pieces, sources, source_has_addresses);
+    const std::vector<Interval> from = intervals_of(batch.sources, batch.bytes, source_has_addresses);
     auto next = to.begin();
     for (const Interval& read : from) {
         // Destinations do not overlap, so that their ends ascend, too; those of sources need not.

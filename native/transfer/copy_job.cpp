@@ -52,6 +52,12 @@ const char* name_of(Choice::Way way) {
     return "";
 }
 
+CopyJob::~CopyJob() {
+    if (spare == nullptr) return;
+    spare->give(std::move(destination_offsets));
+    spare->give(std::move(source_offsets));
+}
+
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source) {
     ISTHMUS_TRY_ASSIGN(pieces, ArrayPieces::of(destination, source));
     if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();

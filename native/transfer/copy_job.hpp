@@ -9,6 +9,7 @@
 #include "transfer/array_view.hpp"
 #include "transfer/ends.hpp"
 #include "transfer/piece_copy.hpp"
+#include "transfer/spare_offsets.hpp"
 
 namespace isthmus {
 
@@ -20,9 +21,11 @@ struct CopyJob {
     Layout destination, source;
     Extent extent;
 
-    std::shared_ptr<CopyJob> whole;  // that this is a part of, and whose memory it uses
+    std::shared_ptr<SpareOffsets> spare;  // gets the lists of offsets; null for none
+    std::shared_ptr<CopyJob> whole;       // that this is a part of, and whose memory it uses
 
     CopyJob() = default;
+    ~CopyJob();
     CopyJob(const CopyJob&) = delete;
     CopyJob& operator=(const CopyJob&) = delete;
 

@@ -230,6 +230,7 @@ Status SessionImpl::trim() {
 void SessionImpl::give_back() {
     for (Lane& lane : lanes_) lane.trim();
     for (const std::shared_ptr<Rings>& rings : rings_) rings->trim();
+    spare_offsets_->clear();
     streams_.trim();
 }
 

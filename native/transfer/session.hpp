@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "transfer/array_view.hpp"
+#include "transfer/batch.hpp"
 #include "transfer/transfer_table.hpp"
 
 namespace isthmus {
@@ -49,14 +49,6 @@ class Transfer {
     virtual Status hold(std::uintptr_t stream) = 0;
 };
 
-// One piece of a batch: so many bytes on either side.
-struct BatchPiece {
-    std::uintptr_t destination = 0, source = 0;
-    std::size_t bytes = 0;
-    // As ArrayView::offset_bytes: within memory without addresses (OpenCL), else 0.
-    std::size_t destination_offset_bytes = 0, source_offset_bytes = 0;
-};
-
 // Which side memory is on, where the caller knows; where not, the driver is asked.
 struct Sides {
     std::optional<Side> destination, source;
@@ -77,18 +69,17 @@ class Session : public std::enable_shared_from_this<Session> {
     // The same of one piece that is contiguous on both sides, with the least that it can cost: what small copies call.
     virtual Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) = 0;
     // All pieces go one way; `sides` are those of all of them.
-    virtual Outcome copy_batch(std::span<const BatchPiece> pieces, Sides sides,
-                               std::optional<std::uintptr_t> stream) = 0;
+    virtual Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) = 0;
     // The same without waiting; never waits for the device. What `stream` is given afterwards begins when the copy has
     // ended. `keep` is let go when it has, on any thread.
     virtual Result<std::shared_ptr<Transfer>> copy_async(const ArrayView& destination, const ArrayView& source,
                                                          std::optional<std::uintptr_t> stream,
                                                          std::shared_ptr<const void> keep) = 0;
-    virtual Result<std::shared_ptr<Transfer>> copy_batch_async(std::span<const BatchPiece> pieces, Sides sides,
+    virtual Result<std::shared_ptr<Transfer>> copy_batch_async(const Batch& batch, Sides sides,
                                                                std::optional<std::uintptr_t> stream,
                                                                std::shared_ptr<const void> keep) = 0;
     virtual Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) = 0;
-    virtual Result<Explanation> explain_batch(std::span<const BatchPiece> pieces, Sides sides) = 0;
+    virtual Result<Explanation> explain_batch(const Batch& batch, Sides sides) = 0;
 
     virtual Device& device() = 0;
     virtual const TransferTable& table() const = 0;

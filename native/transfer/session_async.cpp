@@ -58,14 +58,14 @@ Result<std::shared_ptr<Transfer>> SessionImpl::copy_async(const ArrayView& desti
     return begin(tasks_of(jobs), stream, std::move(keep));
 }
 
-Result<std::shared_ptr<Transfer>> SessionImpl::copy_batch_async(std::span<const BatchPiece> pieces, Sides sides,
+Result<std::shared_ptr<Transfer>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
                                                                 std::optional<std::uintptr_t> stream,
                                                                 std::shared_ptr<const void> keep) {
     Call call(*this);
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(pieces, sides));
+    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
     return begin(tasks_of(jobs), stream, std::move(keep));
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/reach.hpp"
 #include "transfer/batch_checks.hpp"
 #include "transfer/session_impl.hpp"
 
@@ -24,90 +25,63 @@ struct Lie {
     std::size_t lowest = 0;      // from there
     std::size_t span_bytes = 0;
     std::size_t pitch_bytes = 0;  // 0 where distances differ
-    std::vector<std::uint64_t> offsets;
 };
 
-// Finds that out piece by piece, for pieces of one width.
-class LieOf {
-  public:
-    LieOf(std::span<const BatchPiece> pieces, const BatchSide& side, bool addresses)
-        : side_(side),
-          addresses_(addresses),
-          width_(pieces.front().bytes),
-          handle_(pieces.front().*side.address),
-          first_(place(pieces.front())),
-          pitch_(pieces.size() > 1 ? place(pieces[1]) - first_ : width_),
-          regular_(pitch_ >= width_ && pitch_ <= SIZE_MAX / 2),
-          next_(first_) {
-        offsets_.reserve(pieces.size());
+// Of pieces of one width, at least one; writes offsets where distances differ, and none where they do not.
+Lie lie_of(const BatchSide& side, std::size_t width, bool addresses, std::vector<std::uint64_t>& offsets) {
+    const std::size_t pieces = side.addresses.size();
+    const auto place = [&](std::size_t i) { return side.offset_bytes(i) + (addresses ? side.address(i) : 0); };
+    const std::size_t first = place(0);
+    const std::size_t pitch = pieces > 1 ? place(1) - first : width;
+    std::size_t regular = 1;
+    if (pitch >= width && pitch <= SIZE_MAX / 2) {
+        while (regular < pieces && place(regular) == first + regular * pitch) ++regular;
     }
-    void add(const BatchPiece& piece) {
-        const std::size_t at = place(piece);
-        lowest_ = std::min(lowest_, at);
-        highest_ = std::max(highest_, at);
-        regular_ = regular_ && at == next_;
-        next_ += pitch_;
-        offsets_.push_back(at);
+    if (regular == pieces) {
+        offsets.clear();
+        return {addresses ? first : side.address(0), addresses ? 0 : first, (pieces - 1) * pitch + width, pitch};
     }
-    Lie take() {
-        Lie lie;
-        if (regular_) {
-            lie.pitch_bytes = pitch_;
-        } else {
-            for (std::uint64_t& offset : offsets_) offset -= lowest_;
-            lie.offsets = std::move(offsets_);
-        }
-        lie.address = addresses_ ? lowest_ : handle_;
-        lie.lowest = addresses_ ? 0 : lowest_;
-        lie.span_bytes = highest_ - lowest_ + width_;
-        return lie;
-    }
+    offsets.resize(pieces);
+    for (std::size_t i = 0; i < pieces; ++i) offsets[i] = place(i);
+    const Reach reach = reach_of(offsets);
+    for (std::uint64_t& offset : offsets) offset -= reach.lowest;
+    return {addresses ? reach.lowest : side.address(0), addresses ? 0 : reach.lowest,
+            reach.highest - reach.lowest + width, 0};
+}
 
-  private:
-    std::size_t place(const BatchPiece& piece) const {
-        return piece.*side_.offset_bytes + (addresses_ ? piece.*side_.address : 0);
-    }
+bool one_handle(const BatchSide& side) {
+    return std::all_of(side.addresses.begin(), side.addresses.end(),
+                       [&](const void* handle) { return handle == side.addresses.front(); });
+}
 
-    const BatchSide& side_;
-    const bool addresses_;
-    const std::size_t width_;
-    const std::uintptr_t handle_;
-    const std::size_t first_, pitch_;
-    bool regular_;
-    std::size_t next_;
-    std::size_t lowest_ = SIZE_MAX, highest_ = 0;
-    std::vector<std::uint64_t> offsets_;
-};
-
-bool one_handle(std::span<const BatchPiece> pieces, const BatchSide& side) {
-    return std::all_of(pieces.begin(), pieces.end(),
-                       [&](const BatchPiece& piece) { return piece.*side.address == pieces.front().*side.address; });
+bool one_size(std::span<const std::size_t> bytes) {
+    // Without a branch, for most are.
+    std::size_t different = 0;
+    for (const std::size_t size : bytes) different |= size ^ bytes.front();
+    return different == 0;
 }
 
 // Pieces of one size, at least one.
-Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::span<const BatchPiece> pieces) {
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, const Batch& batch,
+                                        const std::shared_ptr<SpareOffsets>& spare) {
     const bool addresses = has_addresses(device);
-    // Both sides in one go, for tens of thousands of pieces do not stay in a cache.
-    LieOf to_lie(pieces, destinations, addresses || ends.destination != MemoryKind::device);
-    LieOf from_lie(pieces, sources, addresses || ends.source != MemoryKind::device);
-    for (const BatchPiece& piece : pieces) {
-        to_lie.add(piece);
-        from_lie.add(piece);
-    }
-    Lie to = to_lie.take();
-    Lie from = from_lie.take();
     auto job = std::make_shared<CopyJob>();
     job->ends = ends;
-    job->extent = {pieces.front().bytes, pieces.size(), 1};
-    if (!to.offsets.empty() && !are_disjoint(to.offsets, job->extent.width_bytes)) {
+    job->extent = {batch.bytes.front(), batch.pieces(), 1};
+    job->spare = spare;
+    job->destination_offsets = spare->take();
+    job->source_offsets = spare->take();
+    const std::size_t width = job->extent.width_bytes;
+    const Lie to = lie_of(batch.destinations, width, addresses || ends.destination != MemoryKind::device,
+                          job->destination_offsets);
+    const Lie from = lie_of(batch.sources, width, addresses || ends.source != MemoryKind::device, job->source_offsets);
+    if (!job->destination_offsets.empty() && !are_disjoint(job->destination_offsets, width)) {
         return invalid("destinations of the batch overlap one another; copy them in batches of their own");
     }
     ISTHMUS_TRY_ASSIGN(destination, device.borrow(ends.destination, to.address, to.lowest + to.span_bytes));
     ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
     job->destination_memory = std::move(destination);
     job->source_memory = std::move(source);
-    job->destination_offsets = std::move(to.offsets);
-    job->source_offsets = std::move(from.offsets);
     const std::size_t rows = job->extent.rows;
     job->destination = {job->destination_memory.get(), to.lowest, to.pitch_bytes, rows * to.pitch_bytes,
                         job->destination_offsets};
@@ -127,24 +101,23 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, std::s
 }
 
 // As pieces of one size, if they can be cut so.
-std::vector<BatchPiece> cut(std::span<const BatchPiece> pieces) {
+BatchLists cut(const Batch& batch) {
     std::size_t common = 0;
     std::size_t total = 0;
-    for (const BatchPiece& piece : pieces) {
-        common = std::gcd(common, piece.bytes);
-        total += piece.bytes;
+    for (const std::size_t bytes : batch.bytes) {
+        common = std::gcd(common, bytes);
+        total += bytes;
     }
-    std::vector<BatchPiece> all;
-    if (common < least_common_bytes || total / common > most_cuts * pieces.size()) return all;
+    BatchLists all;
+    if (common < least_common_bytes || total / common > most_cuts * batch.pieces()) return all;
     all.reserve(total / common);
-    for (BatchPiece piece : pieces) {
-        const std::size_t end = piece.bytes;
-        for (std::size_t at = 0; at < end; at += common) {
-            BatchPiece part = piece;
-            part.bytes = common;
-            part.destination_offset_bytes += at;
-            part.source_offset_bytes += at;
-            all.push_back(part);
+    for (std::size_t i = 0; i < batch.pieces(); ++i) {
+        BatchPiece part = batch.piece(i);
+        part.bytes = common;
+        for (std::size_t at = 0; at < batch.bytes[i]; at += common) {
+            all.add(part);
+            part.destination_offset_bytes += common;
+            part.source_offset_bytes += common;
         }
     }
     return all;
@@ -152,74 +125,71 @@ std::vector<BatchPiece> cut(std::span<const BatchPiece> pieces) {
 
 }  // namespace
 
-Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(std::span<const BatchPiece> given, Sides sides) {
+Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& given, Sides sides) {
     std::vector<std::shared_ptr<CopyJob>> jobs;
-    if (given.empty()) return jobs;
-    bool any_empty = false;
-    bool one_size = true;
-    for (const BatchPiece& piece : given) {
-        any_empty = any_empty || piece.bytes == 0;
-        one_size = one_size && piece.bytes == given.front().bytes;
+    if (given.pieces() == 0) return jobs;
+    BatchLists kept;
+    Batch batch = given;
+    bool alike = one_size(batch.bytes);
+    if (alike && batch.bytes.front() == 0) return jobs;
+    if (!alike && std::ranges::find(batch.bytes, 0U) != batch.bytes.end()) {
+        for (std::size_t i = 0; i < given.pieces(); ++i) {
+            if (given.bytes[i] != 0) kept.add(given.piece(i));
+        }
+        batch = kept.batch();
+        alike = one_size(batch.bytes);
     }
-    std::vector<BatchPiece> kept;
-    std::span<const BatchPiece> pieces = given;
-    if (any_empty) {
-        std::copy_if(given.begin(), given.end(), std::back_inserter(kept),
-                     [](const BatchPiece& piece) { return piece.bytes != 0; });
-        if (kept.empty()) return jobs;
-        pieces = kept;
-        one_size = std::all_of(kept.begin(), kept.end(),
-                               [&](const BatchPiece& piece) { return piece.bytes == kept.front().bytes; });
-    }
-    const BatchPiece& first = pieces.front();
+    const BatchPiece first = batch.piece(0);
     ISTHMUS_TRY_ASSIGN(ends, ends_of(*device_, {first.destination, sides.destination, first.bytes},
                                      {first.source, sides.source, first.bytes}, true));
     bool one_by_one = false;
     if (has_addresses_) {
         if (ends.destination != MemoryKind::device || sides.destination != Side::device) {
-            ISTHMUS_TRY(check_side(*device_, pieces, destinations, sides.destination, ends));
+            ISTHMUS_TRY(check_side(*device_, batch.destinations, batch.bytes, "destination", sides.destination,
+                                   ends.destination, ends.partly_locked));
         }
         if (ends.source != MemoryKind::device || sides.source != Side::device) {
-            ISTHMUS_TRY(check_side(*device_, pieces, sources, sides.source, ends));
+            ISTHMUS_TRY(check_side(*device_, batch.sources, batch.bytes, "source", sides.source, ends.source,
+                                   ends.partly_locked));
         }
     } else {
-        one_by_one = (ends.destination == MemoryKind::device && !one_handle(pieces, destinations)) ||
-                     (ends.source == MemoryKind::device && !one_handle(pieces, sources));
+        one_by_one = (ends.destination == MemoryKind::device && !one_handle(batch.destinations)) ||
+                     (ends.source == MemoryKind::device && !one_handle(batch.sources));
     }
     // What goes together is looked at when it is put together.
-    if (one_by_one || !one_size) {
-        ISTHMUS_TRY(check_apart(pieces, has_addresses_ || ends.destination != MemoryKind::device,
+    if (one_by_one || !alike) {
+        ISTHMUS_TRY(check_apart(batch, has_addresses_ || ends.destination != MemoryKind::device,
                                 has_addresses_ || ends.source != MemoryKind::device));
     }
-    const auto add = [&](std::span<const BatchPiece> some) -> Status {
-        ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some));
+    const auto add = [&](const Batch& some) -> Status {
+        ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some, spare_offsets_));
         jobs.push_back(std::move(job));
         return {};
     };
     if (one_by_one) {
-        for (std::size_t i = 0; i < pieces.size(); ++i) ISTHMUS_TRY(add(pieces.subspan(i, 1)));
+        for (std::size_t i = 0; i < batch.pieces(); ++i) ISTHMUS_TRY(add(batch.part(i, 1)));
         return jobs;
     }
-    if (one_size) {
-        ISTHMUS_TRY(add(pieces));
+    if (alike) {
+        ISTHMUS_TRY(add(batch));
         return jobs;
     }
-    if (const std::vector<BatchPiece> parts = cut(pieces); !parts.empty()) {
-        ISTHMUS_TRY(add(parts));
+    if (const BatchLists parts = cut(batch); !parts.empty()) {
+        ISTHMUS_TRY(add(parts.batch()));
         return jobs;
     }
-    std::map<std::size_t, std::vector<BatchPiece>> groups;
-    for (const BatchPiece& piece : pieces) groups[piece.bytes].push_back(piece);
-    for (const auto& [bytes, group] : groups) ISTHMUS_TRY(add(group));
+    std::map<std::size_t, BatchLists> groups;
+    for (std::size_t i = 0; i < batch.pieces(); ++i) groups[batch.bytes[i]].add(batch.piece(i));
+    for (const auto& [bytes, group] : groups) ISTHMUS_TRY(add(group.batch()));
     return jobs;
 }
 
-Outcome SessionImpl::copy_batch(std::span<const BatchPiece> pieces, Sides sides, std::optional<std::uintptr_t> stream) {
+Outcome SessionImpl::copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) {
     Call call(*this);
     if (Status status = call.status(); !status.ok()) return {std::move(status)};
     Binding binding(*device_);
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto jobs = jobs_of(pieces, sides);
+    auto jobs = jobs_of(batch, sides);
     if (!jobs.ok()) return {jobs.take_status()};
     auto order = order_of(stream);
     if (!order.ok()) return {order.take_status()};
@@ -232,12 +202,12 @@ Outcome SessionImpl::copy_batch(std::span<const BatchPiece> pieces, Sides sides,
     return all;
 }
 
-Result<Explanation> SessionImpl::explain_batch(std::span<const BatchPiece> pieces, Sides sides) {
+Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) {
     Call call(*this);
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(pieces, sides));
+    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
     if (jobs.empty()) return nothing("no piece has a byte");
     // Of the group with the most bytes, and the sums of all.
     const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {

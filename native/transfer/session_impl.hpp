@@ -25,15 +25,15 @@ class SessionImpl final : public Session {
 
     Outcome copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) override;
     Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) override;
-    Outcome copy_batch(std::span<const BatchPiece> pieces, Sides sides, std::optional<std::uintptr_t> stream) override;
+    Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) override;
     Result<std::shared_ptr<Transfer>> copy_async(const ArrayView& destination, const ArrayView& source,
                                                  std::optional<std::uintptr_t> stream,
                                                  std::shared_ptr<const void> keep) override;
-    Result<std::shared_ptr<Transfer>> copy_batch_async(std::span<const BatchPiece> pieces, Sides sides,
+    Result<std::shared_ptr<Transfer>> copy_batch_async(const Batch& batch, Sides sides,
                                                        std::optional<std::uintptr_t> stream,
                                                        std::shared_ptr<const void> keep) override;
     Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) override;
-    Result<Explanation> explain_batch(std::span<const BatchPiece> pieces, Sides sides) override;
+    Result<Explanation> explain_batch(const Batch& batch, Sides sides) override;
 
     Device& device() override { return *device_; }
     const TransferTable& table() const override { return table_; }
@@ -92,7 +92,7 @@ class SessionImpl final : public Session {
     Explanation explain(const CopyJob& job);
     static Explanation nothing(const char* why);
     // The pieces of a batch, those of one size together. None where there is nothing to copy.
-    Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(std::span<const BatchPiece> pieces, Sides sides);
+    Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const Batch& batch, Sides sides);
 
     // A job, and how it goes.
     struct Task {
@@ -178,6 +178,7 @@ class SessionImpl final : public Session {
     std::array<Lane, 2> lanes_;
     const std::array<std::shared_ptr<Rings>, 2> rings_;
     std::array<Packer, 4> packers_;
+    const std::shared_ptr<SpareOffsets> spare_offsets_ = std::make_shared<SpareOffsets>();
     // Sees when copies have ended, and lets go of what they kept, which may take the caller's locks and the driver's.
     Background watcher_{std::chrono::microseconds(500)};
     std::atomic<std::size_t> calls_ = 0;

@@ -1,0 +1,68 @@
+// Many pieces that one call copies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace isthmus {
+
+// One piece: so many bytes on either side.
+struct BatchPiece {
+    std::uintptr_t destination = 0, source = 0;
+    std::size_t bytes = 0;
+    // As ArrayView::offset_bytes: within memory without addresses (OpenCL), else 0.
+    std::size_t destination_offset_bytes = 0, source_offset_bytes = 0;
+};
+
+// One side of all pieces.
+struct BatchSide {
+    std::span<const void* const> addresses;
+    std::span<const std::size_t> offsets_bytes;  // none where all are 0
+
+    std::uintptr_t address(std::size_t piece) const { return reinterpret_cast<std::uintptr_t>(addresses[piece]); }
+    std::size_t offset_bytes(std::size_t piece) const { return offsets_bytes.empty() ? 0 : offsets_bytes[piece]; }
+    BatchSide subside(std::size_t first, std::size_t count) const {
+        return {addresses.subspan(first, count),
+                offsets_bytes.empty() ? offsets_bytes : offsets_bytes.subspan(first, count)};
+    }
+};
+
+// Lists as a caller has them, for tens of thousands of pieces take longer to be written down anew than to be moved.
+struct Batch {
+    BatchSide destinations, sources;
+    std::span<const std::size_t> bytes;
+
+    std::size_t pieces() const { return bytes.size(); }
+    BatchPiece piece(std::size_t index) const {
+        return {destinations.address(index), sources.address(index), bytes[index], destinations.offset_bytes(index),
+                sources.offset_bytes(index)};
+    }
+    Batch part(std::size_t first, std::size_t count) const {
+        return {destinations.subside(first, count), sources.subside(first, count), bytes.subspan(first, count)};
+    }
+};
+
+// A batch with lists of its own.
+class BatchLists {
+  public:
+    void reserve(std::size_t pieces);
+    void add(const BatchPiece& piece);
+    bool empty() const { return bytes_.empty(); }
+    // Until more is added.
+    Batch batch() const;
+
+  private:
+    struct List {
+        std::vector<const void*> addresses;
+        std::vector<std::size_t> offsets_bytes;
+
+        void add(std::uintptr_t address, std::size_t offset_bytes);
+        BatchSide side() const { return {addresses, offsets_bytes}; }
+    };
+    List destinations_, sources_;
+    std::vector<std::size_t> bytes_;
+};
+
+}  // namespace isthmus
