@@ -20,8 +20,9 @@ CLOSE = 0.98
 # From here on buffers take turns, so that no cache holds them; smaller ones are copied again and again, as small ones
 # are in programs.
 ROTATED_FROM = MIB
-# Copies of one sample, so that reading the clock is no part of it.
-REPEATS, REPEATED_UP_TO = 16, 64 * KIB
+# Copies of one sample, in a row as programs make them: of one alone, reading the clock and code that no cache holds are a
+# fair part of what is timed. Fewer where so many bytes are enough.
+REPEATS, SAMPLE_BYTES = 16, 16 * MIB
 PYTHON_REPEATS, PYTHON_BYTES, PYTHON_SECONDS = 100, KIB, 3e-6
 IN_PYTHON, IN_C, THE_DRIVER = "isthmus.copy in Python", "isthmus_copy in C", "driver"
 # Which asks the driver what lies at an address: shown, for it is not what the driver's own copies do.
@@ -102,11 +103,11 @@ def _turns(bench: Bench, device: int, power: Power, factor: float = 1.0) -> Turn
     size, to_device = power.bytes, power.to_device
     arena = bench.pinned if power.pinned else bench.source if to_device else bench.sink
     rotated = bench.slots(size) if size >= ROTATED_FROM else 1
-    repeats = REPEATS if size <= REPEATED_UP_TO else 1
+    repeats = max(min(SAMPLE_BYTES // size, REPEATS), 1)
     host = arena[:size]
 
     def once(way: int, number: int) -> float:
-        return bench.native.copy(way, to_device, device, host.ctypes.data, size, size, rotated, number, repeats)
+        return bench.native.copy(way, to_device, device, host.ctypes.data, size, size, rotated, number * repeats, repeats)
 
     def to_host(way: int, arrived: Bytes) -> Bytes:
         arrived[:] = POISON

@@ -16,10 +16,8 @@
 namespace isthmus {
 namespace {
 
-// From here on, asking the driver about memory takes no time worth speaking of beside the copy. To the device it pays
-// earlier: what is known to be page-locked has arrived when the driver's synchronous copy returns.
+// From here on, asking the driver about memory takes no time worth speaking of beside the copy.
 constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_unasked_bytes_to_device = std::size_t{64} << 10;
 
 // Of pieces, whatever the table says: no chunk is larger, and no more need go at a time.
 constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
@@ -103,14 +101,10 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
              Lane(device_, lane_bytes(options_.pinned_budget_bytes, false), threads, needs_of(table_, false))},
       rings_{std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes)),
              std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes))} {
-    for (const bool to_device : {true, false}) {
-        std::size_t& first = first_staged_[to_device ? 0 : 1];
-        first = to_device ? most_unasked_bytes_to_device : most_unasked_bytes;
-        for (const BufferRule& rule : table_.buffers) {
-            if (rule.to_device == to_device && rule.method == BufferMethod::staged) {
-                first = std::min(first, rule.from_bytes);
-            }
-        }
+    first_staged_.fill(most_unasked_bytes);
+    for (const BufferRule& rule : table_.buffers) {
+        std::size_t& first = first_staged_[rule.to_device ? 0 : 1];
+        if (rule.method == BufferMethod::staged) first = std::min(first, rule.from_bytes);
     }
 }
 

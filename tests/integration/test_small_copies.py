@@ -29,7 +29,7 @@ driver.cuCtxSetCurrent(context)
 stream = ctypes.c_void_p()
 driver.cuStreamCreate(ctypes.byref(stream), 1)
 
-BYTES, ROWS, PITCH = 1 << 17, 30720, 64
+BYTES, ROWS, PITCH = 1 << 20, 30720, 64
 def pinned(size):
     address = ctypes.c_void_p()
     assert driver.cuMemHostAlloc(ctypes.byref(address), ctypes.c_size_t(size), 0) == 0
@@ -60,7 +60,8 @@ for kind, host in hosts.items():
         few, memory = host[:100], there[:100]
         copies |= {
             f"C told {kind} {way}": in_c(host, to_device, 100, direction),
-            f"C told large {kind} {way}": in_c(host, to_device, BYTES, direction),
+            f"C told large {kind} {way}": in_c(host, to_device, BYTES - 1, direction),
+            f"C told a mebibyte {kind} {way}": in_c(host, to_device, BYTES, direction),
             f"C told on a stream {kind} {way}": in_c(host, to_device, 100, direction, stream),
             f"C by address {kind} {way}": in_c(host, to_device, 100, BY_ADDRESS),
             f"DeviceArray {kind} {way}": in_python(few, to_device, memory, session.copy),
@@ -136,10 +137,10 @@ def test_of_what_nobody_says_the_driver_is_asked_once_a_side(calls: Any) -> None
     assert calls["C by address pinned h2d"] == [*ASKED, "cuMemcpyHtoD_v2"]
 
 
-def test_larger_copies_to_the_device_are_asked_about_since_it_pays(calls: Any) -> None:
-    assert calls["C told large pinned h2d"] == [*ASKED, "cuMemcpyHtoD_v2"]
-    assert calls["C told large pageable h2d"] == [*ASKED, *ASKED[:1], *UP]
+def test_larger_ones_are_asked_about_from_a_mebibyte_on(calls: Any) -> None:
+    assert calls["C told large pinned h2d"] == calls["C told large pageable h2d"] == UP
     assert calls["C told large pinned d2h"] == calls["C told large pageable d2h"] == DOWN
+    assert calls["C told a mebibyte pinned h2d"] == [*ASKED, "cuMemcpyHtoD_v2"]
 
 
 def test_on_a_stream_a_copy_is_queued_and_waited_for_once(calls: Any) -> None:
