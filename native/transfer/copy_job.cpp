@@ -58,6 +58,12 @@ CopyJob::~CopyJob() {
     spare->give(std::move(source_offsets));
 }
 
+Status CopyJob::check_disjoint() {
+    is_disjoint = is_disjoint || are_disjoint(destination.offsets, extent.width_bytes);
+    if (is_disjoint) return {};
+    return {Code::invalid_argument, "destinations of the batch overlap one another; copy them in batches of their own"};
+}
+
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source) {
     ISTHMUS_TRY_ASSIGN(pieces, ArrayPieces::of(destination, source));
     if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();

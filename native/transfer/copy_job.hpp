@@ -21,6 +21,8 @@ struct CopyJob {
     Layout destination, source;
     Extent extent;
 
+    // Whether it is known that no two pieces overlap where they are written to.
+    bool is_disjoint = true;
     std::shared_ptr<SpareOffsets> spare;  // gets the lists of offsets; null for none
     std::shared_ptr<CopyJob> whole;       // that this is a part of, and whose memory it uses
 
@@ -34,6 +36,8 @@ struct CopyJob {
     const Layout& device_side() const { return to_device() ? destination : source; }
     bool is_contiguous() const { return destination.is_contiguous(extent) && source.is_contiguous(extent); }
     bool is_scattered() const { return destination.is_scattered() || source.is_scattered(); }
+    // Finds that out, which takes a while; fails with invalid_argument where they do overlap.
+    Status check_disjoint();
 };
 
 // What is chosen for a copy.

@@ -49,7 +49,8 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       turns_(packing.turns),
       chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->bytes())),
       slots_(std::min(Staging::slots, staging_->bytes() / chunks_.chunk_bytes)),
-      limit_(limit(extent, packing.waits_forever)) {}
+      limit_(limit(extent, packing.waits_forever)),
+      condition_(packing.condition) {}
 
 Status PackOnThreads::start() {
     if (is_complete()) first_ = 0;
@@ -107,6 +108,9 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
     Status status = send_offsets(staging_->stream());
     // Other streams do not wait for this one.
     if (status.ok() && device_side().is_scattered()) status = staging_->stream().synchronize();
+    // What comes from the device may be on its way already.
+    while (status.ok() && condition_ && !to_device() && sent_ < end_ && may_send(sent_)) status = send(sent_);
+    if (status.ok() && condition_) status = std::exchange(condition_, nullptr)();
     while (status.ok() && !stop && arrived_ < end_) {
         end_for_others();
         if (sent_ < end_ && may_send(sent_)) {

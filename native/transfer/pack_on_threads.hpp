@@ -59,6 +59,7 @@ class PackOnThreads final : public PackedCopy {
     const Chunks chunks_;
     const std::size_t slots_;  // of the ring
     const WorkerGroup::Limit limit_;
+    std::function<Status()> condition_;  // none once it was met
     std::array<Count, Staging::slots> done_;
     std::atomic<std::size_t> next_part_ = 0;
     std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one

@@ -1,6 +1,7 @@
 // Ways to move pieces between host memory and the device.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -36,6 +37,9 @@ struct Packing {
     // Whether run() returns only when nothing is at work any more, however long that takes, as the driver's own copies
     // do: else it gives up a transfer that is taken for stuck, whose threads may still use the memory.
     bool waits_forever = false;
+    // Asked, if there is one, before anything is changed where pieces are written to; a failure is that of run(). By
+    // those that pack on threads alone, which are waking up meanwhile.
+    std::function<Status()> condition;
 };
 
 // The memory, and the staging memory but for what packs through it, must be idle before and is idle after run().

@@ -66,6 +66,7 @@ Result<std::shared_ptr<Transfer>> SessionImpl::copy_batch_async(const Batch& bat
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
+    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     return begin(tasks_of(jobs), stream, std::move(keep));
 }
 

@@ -61,9 +61,9 @@ bool one_size(std::span<const std::size_t> bytes) {
     return different == 0;
 }
 
-// Pieces of one size, at least one.
+// Pieces of one size, at least one. `apart`: it is known that they do not overlap where they are written to.
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, const Batch& batch,
-                                        const std::shared_ptr<SpareOffsets>& spare) {
+                                        const std::shared_ptr<SpareOffsets>& spare, bool apart) {
     const bool addresses = has_addresses(device);
     auto job = std::make_shared<CopyJob>();
     job->ends = ends;
@@ -75,22 +75,20 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, const 
     const Lie to = lie_of(batch.destinations, width, addresses || ends.destination != MemoryKind::device,
                           job->destination_offsets);
     const Lie from = lie_of(batch.sources, width, addresses || ends.source != MemoryKind::device, job->source_offsets);
-    if (!job->destination_offsets.empty() && !are_disjoint(job->destination_offsets, width)) {
-        return invalid("destinations of the batch overlap one another; copy them in batches of their own");
-    }
     ISTHMUS_TRY_ASSIGN(destination, device.borrow(ends.destination, to.address, to.lowest + to.span_bytes));
     ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
     job->destination_memory = std::move(destination);
     job->source_memory = std::move(source);
+    job->is_disjoint = apart || job->destination_offsets.empty();
     const std::size_t rows = job->extent.rows;
     job->destination = {job->destination_memory.get(), to.lowest, to.pitch_bytes, rows * to.pitch_bytes,
                         job->destination_offsets};
     job->source = {job->source_memory.get(), from.lowest, from.pitch_bytes, rows * from.pitch_bytes,
                    job->source_offsets};
     // Memory of the device itself is no memory of the host.
-    const bool apart = (ends.destination == MemoryKind::device) != (ends.source == MemoryKind::device);
+    const bool crosses = (ends.destination == MemoryKind::device) != (ends.source == MemoryKind::device);
     const bool may_overlap =
-        !apart && (addresses || ends.route == Route::h2h || (ends.route == Route::d2d && to.address == from.address));
+        !crosses && (addresses || ends.route == Route::h2h || (ends.route == Route::d2d && to.address == from.address));
     const std::uintptr_t no_address = 0;
     const bool by_address = addresses || ends.route == Route::h2h;
     if (may_overlap && overlap(*job, by_address ? to.address : no_address + to.lowest,
@@ -156,13 +154,14 @@ Result<std::vector<std::shared_ptr<CopyJob>>> SessionImpl::jobs_of(const Batch& 
         one_by_one = (ends.destination == MemoryKind::device && !one_handle(batch.destinations)) ||
                      (ends.source == MemoryKind::device && !one_handle(batch.sources));
     }
-    // What goes together is looked at when it is put together.
-    if (one_by_one || !alike) {
+    // Pieces of one size are looked at together, when it is known how they go.
+    const bool apart = one_by_one || !alike;
+    if (apart) {
         ISTHMUS_TRY(check_apart(batch, has_addresses_ || ends.destination != MemoryKind::device,
                                 has_addresses_ || ends.source != MemoryKind::device));
     }
     const auto add = [&](const Batch& some) -> Status {
-        ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some, spare_offsets_));
+        ISTHMUS_TRY_ASSIGN(job, job_of(*device_, ends, some, spare_offsets_, apart));
         jobs.push_back(std::move(job));
         return {};
     };
@@ -208,6 +207,7 @@ Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) 
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
+    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     if (jobs.empty()) return nothing("no piece has a byte");
     // Of the group with the most bytes, and the sums of all.
     const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {

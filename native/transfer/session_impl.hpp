@@ -161,7 +161,7 @@ class SessionImpl final : public Session {
     // Whether the budget has room for the method.
     bool has_room(PieceMethod method, const CopyJob& job) const;
     // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
-    Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, const Packing& packing);
+    Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing);
     Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
     Status enqueue(Stream& stream, PieceMethod method, const Turnful& part);
     Status move_scattered(Staging& staging, const Turnful& part);

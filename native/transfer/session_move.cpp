@@ -27,6 +27,10 @@ bool needs_lane(PieceMethod method, const CopyJob& job) {
     }
 }
 
+bool packs_on_threads(PieceMethod method) {
+    return method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;
+}
+
 bool leaves_to_others(const Outcome& outcome) {
     const Code code = outcome.status.code();
     return outcome.bytes_completed == 0 && (code == Code::unsupported || code == Code::out_of_memory);
@@ -58,6 +62,9 @@ Outcome SessionImpl::perform(const std::shared_ptr<CopyJob>& job, const Choice& 
 
 Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
     const std::size_t bytes = job->extent.bytes();
+    if (choice.way != Choice::Way::pieces) {
+        if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
+    }
     switch (choice.way) {
         case Choice::Way::nothing: return {};
         case Choice::Way::host:
@@ -181,6 +188,9 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
     Outcome outcome;
     for (const PieceMethod method : methods) {
         if (!has_room(method, *job)) continue;
+        if (!packs_on_threads(method)) {
+            if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
+        }
         if (needs_lane(method, *job)) {
             if (Status status = order.wait(); !status.ok()) return {std::move(status)};
             outcome = through_lane(job, method, choice.packing);
@@ -196,8 +206,9 @@ bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
     return !needs_lane(method, job) || lane(job.to_device() || job.ends.route == Route::d2d).has_room();
 }
 
-Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, const Packing& packing) {
+Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
     Lane& lane = this->lane(job->to_device());
+    if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
     std::size_t most = SIZE_MAX;

@@ -90,3 +90,25 @@ def test_a_copy_is_refused_exactly_where_its_elements_overlap(
         expected[to] = before[source]
         session.copy(block[to], block[source])
     assert (np.asarray(session.to_host(block) if on_device else block) == expected).all()
+
+
+@pytest.mark.parametrize("to_device", [True, False])
+@pytest.mark.parametrize("off", [0, 17])
+def test_what_is_refused_of_many_pieces_has_changed_nothing(
+    session: isthmus.Session, to_device: bool, off: int
+) -> None:
+    """So many that threads pack them, which have begun when it is found out."""
+    width, count = 4096, 2048
+    places = np.random.default_rng(off).permutation(2 * count)[:count] * width
+    twice = [*places[:-1].tolist(), int(places[5]) + off]
+    host = np.full(2 * count * width, 7, np.uint8)
+    device = session.to_device(np.full(host.size, 3, np.uint8))
+    there, here = (twice, places.tolist()) if to_device else (places.tolist(), twice)
+    on_device = [device[at : at + width] for at in there]
+    on_host = [host[at : at + width] for at in here]
+    operands = (on_device, on_host) if to_device else (on_host, on_device)
+    for copy in (session.copy_batch, session.copy_batch_async):
+        with pytest.raises(UsageError, match="destinations of the batch overlap one another"):
+            copy(*operands)
+    assert (host == 7).all()
+    assert (session.to_host(device) == 3).all()
