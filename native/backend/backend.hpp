@@ -251,9 +251,6 @@ class Device {
     // Whether memory of this kind is only promised until it is first used.
     virtual bool allocates_late(MemoryKind kind) const { return is_pageable(kind) || kind == MemoryKind::managed; }
     virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
-    // One that is seldom kept back by other streams that wait for a latch. Where many of these share the queues of the
-    // hardware, it may be: what opens a latch must not go by any stream.
-    virtual Result<std::unique_ptr<Stream>> create_unheld_stream() { return create_stream(); }
     virtual Result<std::unique_ptr<Event>> create_event() = 0;
     // One that seconds_between() is never asked about, which may cost the device less.
     virtual Result<std::unique_ptr<Event>> create_untimed_event() { return create_event(); }

@@ -79,12 +79,6 @@ void bind_streams(nb::module_& module) {
             },
             nb::arg("device"), ReleaseGil())
         .def_static(
-            "unheld",
-            [](const std::shared_ptr<Session>& device) {
-                return std::make_unique<PyStream>(PyStream{device, unwrap(bound(device).create_unheld_stream())});
-            },
-            nb::arg("device"), ReleaseGil())
-        .def_static(
             "borrow",
             [](const std::shared_ptr<Session>& device, std::uintptr_t handle) {
                 return std::make_unique<PyStream>(PyStream{device, unwrap(bound(device).borrow_stream(handle))});

@@ -168,7 +168,6 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                                \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                       \
     X(cuCtxGetCurrent, "cuCtxGetCurrent", "CUDA 4.0", (Context*))                                                      \
-    X(cuCtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange", "CUDA 5.5", (int*, int*))                            \
     X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                       \
     X(cuMemAlloc, "cuMemAlloc_v2", "CUDA 3.2", (DevicePointer*, std::size_t))                                          \
     X(cuMemFree, "cuMemFree_v2", "CUDA 3.2", (DevicePointer))                                                          \
@@ -210,7 +209,6 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuMemPrefetchAsync, "cuMemPrefetchAsync", "CUDA 8.0", (DevicePointer, std::size_t, Device, Stream))              \
     X(cuMemAdvise, "cuMemAdvise", "CUDA 8.0", (DevicePointer, std::size_t, int, Device))                               \
     X(cuStreamCreate, "cuStreamCreate", "CUDA 2.0", (Stream*, unsigned))                                               \
-    X(cuStreamCreateWithPriority, "cuStreamCreateWithPriority", "CUDA 5.5", (Stream*, unsigned, int))                  \
     X(cuStreamDestroy, "cuStreamDestroy_v2", "CUDA 4.0", (Stream))                                                     \
     X(cuStreamSynchronize, "cuStreamSynchronize", "CUDA 2.0", (Stream))                                                \
     X(cuStreamGetCtx, "cuStreamGetCtx", "CUDA 9.2", (Stream, Context*))                                                \

@@ -58,7 +58,7 @@ Result<std::shared_ptr<Staging>> Staging::create(std::shared_ptr<Device> device,
     ISTHMUS_TRY_ASSIGN(offsets, gpu.allocate(MemoryKind::pinned, table_bytes(staging->options_.pieces)));
     staging->offsets_ = std::move(offsets);
     for (std::unique_ptr<Stream>* stream : {&staging->stream_, &staging->copies_, &staging->kernels_}) {
-        ISTHMUS_TRY_ASSIGN(made, gpu.create_unheld_stream());
+        ISTHMUS_TRY_ASSIGN(made, gpu.create_stream());
         *stream = std::move(made);
     }
     for (std::vector<std::unique_ptr<Event>>* events : {&staging->halfway_, &staging->arrivals_}) {

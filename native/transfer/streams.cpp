@@ -13,7 +13,7 @@ Result<Streams::Loan> Streams::borrow() {
         }
     }
     auto track = std::make_unique<Track>();
-    ISTHMUS_TRY_ASSIGN(stream, device_->create_unheld_stream());
+    ISTHMUS_TRY_ASSIGN(stream, device_->create_stream());
     track->stream = std::move(stream);
     for (std::unique_ptr<Event>& event : track->events) {
         ISTHMUS_TRY_ASSIGN(made, device_->create_untimed_event());

@@ -159,9 +159,6 @@ class Stream:
 
     def __init__(self, device: Device) -> None: ...
     @staticmethod
-    def unheld(device: Device) -> Stream:
-        """A stream that goes on while latches hold others."""
-    @staticmethod
     def borrow(device: Device, handle: int) -> Stream:
         """A stream that somebody else owns and keeps: CUstream, cl_command_queue, or `handle` of another one."""
     @property

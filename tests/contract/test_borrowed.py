@@ -298,7 +298,7 @@ def test_a_latch_holds_its_own_stream_back_and_no_other(
     source = allocate("device", SIZE)
     source.fill_pattern(0, SIZE, 1)
     held, free = allocate("pinned", SIZE, POISON), allocate("pinned", SIZE, POISON)
-    other = _native.Stream.unheld(device)
+    other = _native.Stream(device)
     for _ in range(3):  # also with words that were used before
         held.set_bytes(0, SIZE, POISON)
         latch = stream.close_latch()
@@ -371,7 +371,7 @@ def test_a_few_held_streams_keep_none_back_that_is_to_go_on(
         stream.copy(there, 0, back, 0, SIZE)
         stream.copy(back, 0, there, 0, SIZE)
         stream.record(event)
-    free, ended = _native.Stream.unheld(device), _native.Event(device)
+    free, ended = _native.Stream(device), _native.Event(device)
     free.copy(destination, 0, source, 0, SIZE)
     free.copy(source, 0, destination, 0, SIZE)
     free.record(ended)

@@ -83,8 +83,7 @@ int enqueue_copy(void* handle, bool to_device, Work work) {
     const fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     if (stream->context != current) return invalid_context;
-    return enqueue(handle,
-                   fake::in_turn(to_device, stream->priority, [work = std::move(work)] { return work(), true; }));
+    return enqueue(handle, fake::in_turn(to_device, [work = std::move(work)] { return work(), true; }));
 }
 
 // Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
@@ -133,10 +132,10 @@ int copy_and_wait(const char* function, void* to, const void* from, std::size_t 
     return success;
 }
 
-int create_stream(void** stream, int priority) {
+int create_stream(void** stream) {
     fake::start_device();
     const bool is_null = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr;
-    return *stream = is_null ? nullptr : fake::streams.create(current, priority), success;
+    return *stream = is_null ? nullptr : fake::streams.create(current), success;
 }
 
 int copy_batch(Address* to, Address* from, std::size_t* sizes, std::size_t count, std::size_t* failed, void* stream) {
@@ -228,10 +227,6 @@ int cuCtxSetCurrent(void* context) {
 int cuCtxGetCurrent(void** context) {
     ENTER();
     return *context = current, success;
-}
-int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-    ENTER_CONTEXT();
-    return *least = 0, *greatest = std::getenv("FAKE_CUDA_ONE_PRIORITY") != nullptr ? 0 : -5, success;
 }
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     ENTER_CONTEXT();
@@ -385,11 +380,11 @@ int cuMemAdvise(Address, std::size_t, int advice, int) {
 }
 int cuStreamCreate(void** stream, unsigned) {
     ENTER_CONTEXT();
-    return create_stream(stream, 0);
+    return create_stream(stream);
 }
-int cuStreamCreateWithPriority(void** stream, unsigned, int priority) {
+int cuStreamCreateWithPriority(void** stream, unsigned, int) {
     ENTER_CONTEXT();
-    return create_stream(stream, priority);
+    return create_stream(stream);
 }
 int cuStreamDestroy_v2(void* handle) {
     ENTER();

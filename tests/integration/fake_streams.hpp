@@ -38,7 +38,6 @@ using Recorded = std::vector<Command>;
 
 struct Stream {
     void* context = nullptr;
-    int priority = 0;
     bool destroyed = false;
     std::deque<Command> queue = {};
     Recorded* recorded = nullptr;  // null while it records nothing
@@ -58,8 +57,8 @@ struct Stream {
 class Streams {
   public:
     // All functions: with `world` held.
-    Stream* create(void* context, int priority = 0) {
-        all_.push_back(std::make_unique<Stream>(Stream{context, priority}));
+    Stream* create(void* context) {
+        all_.push_back(std::make_unique<Stream>(Stream{context}));
         return all_.back().get();
     }
     // A null stream and one for each thread come to be when they are first used. Null for a handle that no stream has.

@@ -2,9 +2,9 @@
 // 580.
 //
 // Giving memory back and loading modules waits for all streams, and keeps a lock meanwhile that every other call needs.
-// Copies of one direction, on streams of one priority, go one after the other in the order in which they were enqueued,
-// so that one that waits keeps back those behind it. And the device goes on by itself: no call of the program is
-// needed.
+// Copies of one direction go one after the other in the order in which they were enqueued, so that one that waits keeps
+// back those behind it, as real ones do beside four streams that are held. And the device goes on by itself: no call of
+// the program is needed.
 #pragma once
 
 #include <chrono>
@@ -48,15 +48,15 @@ class Alone {
     Alone& operator=(const Alone&) = delete;
 };
 
-// The copies that are under way, by direction and priority of the stream. With `world` held.
+// The copies that are under way, by direction. With `world` held.
 using CopyQueue = std::deque<std::uint64_t>;
-inline std::map<std::pair<int, int>, CopyQueue>& copy_queues = *new std::map<std::pair<int, int>, CopyQueue>;
+inline std::map<bool, CopyQueue>& copy_queues = *new std::map<bool, CopyQueue>;
 
 // The same command, when its turn has come.
-inline Command in_turn(int direction, int priority, Command command) {
+inline Command in_turn(bool to_device, Command command) {
     if (!is_strict()) return command;
     static std::uint64_t number = 0;
-    CopyQueue& queue = copy_queues[{direction, priority}];
+    CopyQueue& queue = copy_queues[to_device];
     queue.push_back(++number);
     return [&queue, mine = number, command = std::move(command)] {
         if (queue.front() != mine || !command()) return false;

@@ -15,7 +15,7 @@ import pytest
 CALLS = [1, 3, 12]
 GETS = {
     "contexts and streams": [
-        *("cuDevicePrimaryCtxRetain", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuStreamCreateWithPriority"),
+        *("cuDevicePrimaryCtxRetain", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuStreamCreate"),
         *("cuStreamGetCtx", "cuStreamSynchronize", "cuEventCreate", "cuEventQuery", "cuEventRecord"),
     ],
     "memory": [

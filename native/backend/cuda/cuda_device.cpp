@@ -99,18 +99,6 @@ class CudaDevice final : public isthmus::Device {
         ISTHMUS_TRY(cu().call(cu().cuStreamCreate, &stream, stream_non_blocking));
         return own(stream);
     }
-    // Of a priority that callers hardly ever give theirs: streams of different priorities share no queue of the
-    // hardware.
-    Result<std::unique_ptr<isthmus::Stream>> create_unheld_stream() override {
-        int least = 0;
-        int greatest = 0;
-        ISTHMUS_TRY(cu().call(cu().cuCtxGetStreamPriorityRange, &least, &greatest));
-        cuda::Stream stream = nullptr;
-        ISTHMUS_TRY(
-            cu().call(cu().cuStreamCreateWithPriority, &stream, stream_non_blocking, unheld_priority(least, greatest)));
-        return own(stream);
-    }
-
     Result<std::unique_ptr<isthmus::Event>> create_event() override { return create_event(event_default); }
     Result<std::unique_ptr<isthmus::Event>> create_untimed_event() override {
         return create_event(event_disable_timing);
@@ -144,11 +132,7 @@ class CudaDevice final : public isthmus::Device {
     Status wait(isthmus::Stream& stream, isthmus::Event& event) override {
         return cu().call(cu().cuStreamWaitEvent, raw(stream), raw(event), 0U);
     }
-    std::optional<std::string> why_no_rendezvous() const override {
-        if (auto reason = cuda::why_no_rendezvous(cu())) return reason;
-        if (features_.stream_priorities) return std::nullopt;
-        return "all streams of the device have one priority, so that one that is held could hold back what lets it go";
-    }
+    std::optional<std::string> why_no_rendezvous() const override { return cuda::why_no_rendezvous(cu()); }
     Result<std::unique_ptr<Rendezvous>> create_rendezvous() override {
         if (auto reason = why_no_rendezvous()) return Status(Code::unsupported, *reason);
         ISTHMUS_TRY_ASSIGN(words, rendezvous_words());

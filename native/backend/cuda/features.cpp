@@ -17,13 +17,6 @@ Result<Features> read_features(const PrimaryContext& context) {
     features.managed = has(attribute_managed_memory);
     features.concurrent_managed = has(attribute_concurrent_managed_access);
     features.memory_pools = has(attribute_memory_pools_supported);
-    int least = 0;
-    int greatest = 0;
-    Current current(context);
-    ISTHMUS_TRY(current.status());
-    const Api& cu = context.api();
-    ISTHMUS_TRY(cu.call(cu.cuCtxGetStreamPriorityRange, &least, &greatest));
-    features.stream_priorities = least != greatest;
     return features;
 }
 

@@ -12,7 +12,6 @@ struct Features {
     bool managed = false;
     bool concurrent_managed = false;
     bool memory_pools = false;
-    bool stream_priorities = false;  // more than one
 };
 
 Result<Features> read_features(const PrimaryContext& context);

@@ -4,9 +4,12 @@
 // NVIDIA warns of cuStreamWaitValue32 that CUDA does not see the order it makes: what lets a stream go on could be put
 // behind what waits for it, in a queue of the hardware that streams share, or behind a lock that the driver keeps while
 // it waits for that stream (cuMemFree does), and neither would ever go on. So whoever lets a stream go on here is a
-// thread that only writes a word. Copies that should go on while other streams wait go by streams of
-// create_unheld_stream(), which have a priority of their own. That makes it rare that they share a queue with one that
-// is held, and no more: beside 64 streams with copies both ways on an H200 they waited, too.
+// thread that only writes a word.
+//
+// What other streams do meanwhile depends on how many are held. On an H200 (driver 580) all others went on beside one
+// that had copies behind its wait, and beside four that had none. Beside four that had some, none of 32 did, whatever
+// the priorities. With CUDA_DEVICE_MAX_CONNECTIONS=32 instead of 8, all did beside 16. The driver reads it when it
+// starts, so that it is for the program's user to set.
 #include "backend/cuda/rendezvous.hpp"
 
 #include <sys/mman.h>
@@ -94,12 +97,6 @@ std::optional<std::string> why_no_rendezvous(const Api& api) {
     if (!api.cuStreamWaitValue32) return api.cuStreamWaitValue32.absent().message();
     if (!api.cuStreamWriteValue32) return api.cuStreamWriteValue32.absent().message();
     return std::nullopt;
-}
-
-int unheld_priority(int least, int greatest) {
-    // Programs use the ordinary one, those next to it (torch up to three further), and the highest (NCCL).
-    constexpr int levels_of_others = 5;
-    return least - greatest >= levels_of_others ? greatest + 1 : greatest;
 }
 
 Result<std::shared_ptr<RendezvousWords>> RendezvousWords::create(const std::shared_ptr<PrimaryContext>& context) {

@@ -17,9 +17,6 @@ namespace isthmus::cuda {
 // Why streams of this driver cannot wait for words, or write them; nothing when they can.
 std::optional<std::string> why_no_rendezvous(const Api& api);
 
-// The priority of streams that should go on while others wait. Greater ones are lower numbers.
-int unheld_priority(int least, int greatest);
-
 // The words, pinned once, when no stream waits yet: pinning may wait for all that the device is doing.
 //
 // A rendezvous has a pair: one that the stream waits for, and one that the stream writes. When it has written the last
