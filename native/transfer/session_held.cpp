@@ -13,6 +13,9 @@ namespace {
 // Chunks at a time, where there is room; and of one copy in all: a stream's queue holds about a thousand commands.
 constexpr std::size_t most_slots = 8, wanted_slots = 4;
 constexpr std::size_t most_chunks = 256;
+// Where the ring has little room left. Each chunk is three commands, and a call that puts more behind a held stream
+// than its queue takes waits for whoever lets it go on, who may be its own caller.
+constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10;
 // Where the table names no size of chunks.
 constexpr std::size_t chunk_bytes_by_default = std::size_t{128} << 10;
 
@@ -142,8 +145,9 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         const std::size_t ring_bytes = ring->bytes() - table_bytes;
         const std::size_t slots = needs.bytes == 0 ? 0 : std::min(needs.chunks(plan.chunk_bytes), wanted_slots);
         if (ring_bytes < slots * plan.chunk_bytes) {
-            const std::size_t part =
-                std::max(ring_bytes / wanted_slots, std::min(needs.bytes / most_chunks, ring_bytes / 2));
+            const std::size_t part = std::max(
+                ring_bytes / wanted_slots,
+                std::min({std::max(needs.bytes / most_chunks, least_chunk_bytes), ring_bytes / 2, plan.chunk_bytes}));
             plan.chunk_bytes = std::max(part / least_page * least_page, least_page);
         }
         if (needs.packing != nullptr) {
