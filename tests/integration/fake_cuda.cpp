@@ -1,6 +1,7 @@
 // A CUDA driver made of host memory, for what no real one does on demand: being old, failing, having little memory.
 //
-// Streams keep their order and wait as real ones do (fake_streams.hpp); copies of pageable memory return when they have
+// Streams keep their order and wait as real ones do (fake_streams.hpp), and a call that gives one more than its queue
+// takes waits; copies of pageable memory return when they have
 // ended. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the bytes of all devices together,
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
@@ -19,6 +20,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -65,12 +67,18 @@ int current_device() {
     ENTER_CONTEXT();       \
     if (fake::captures.forbid()) return fake::capture_unsupported
 
-// With `world` held.
+// With `world` held, but for when the call waits for room in the stream's queue.
 int enqueue(void* handle, fake::Command command) {
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     if (stream->context != current) return invalid_context;
     if (stream->recorded != nullptr) return stream->recorded->push_back(std::move(command)), success;
+    while (stream->queue.size() >= fake::most_queued) {
+        world.unlock();
+        std::this_thread::yield();
+        world.lock();
+        fake::streams.advance();
+    }
     return fake::streams.enqueue(*stream, std::move(command)), success;
 }
 template <typename Work>

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -35,6 +36,9 @@ using Command = std::function<bool()>;
 
 // What a stream was given while it was recording a graph.
 using Recorded = std::vector<Command>;
+
+// What the queue of a stream takes, as on an H200 with driver 580.
+constexpr std::size_t most_queued = 1020;
 
 struct Stream {
     void* context = nullptr;

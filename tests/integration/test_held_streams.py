@@ -223,6 +223,20 @@ def test_a_long_copy_goes_round_its_ring_many_times(goes_on: GoesOn) -> None:
     goes_on(program, size=(40 << 20) + 17, budget="'2MiB'")
 
 
+def test_the_queue_of_a_held_stream_takes_eight_copies_each_way(goes_on: GoesOn) -> None:
+    program = """
+    arrays = [(drawn(SIZE, i), session.empty(SIZE, np.uint8), np.zeros(SIZE, np.uint8)) for i in range(8)]
+    latch = stream.close_latch()
+    futures = [session.copy_async(memory, sent, stream=stream.handle) for sent, memory, _ in arrays]
+    futures += [session.copy_async(arrived, memory, stream=stream.handle) for _, memory, arrived in arrays]
+    latch.open()
+    for future in futures:
+        future.wait()
+    assert all((sent == arrived).all() for sent, _, arrived in arrays)
+    """
+    goes_on(program.replace("SIZE", str((1 << 20) + 5)), budget="'64MiB'")
+
+
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_a_device_that_fails_meanwhile_fails_the_copy_and_holds_nothing(goes_on: GoesOn, direction: str) -> None:
     program = f"""
