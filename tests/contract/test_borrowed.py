@@ -334,61 +334,57 @@ def test_a_latch_is_opened_by_another_thread_while_one_waits(
         assert waiting.result() is None
 
 
-def created(device: _native.Device, priority: int, count: int) -> tuple[list[int], ctypes.CDLL]:
-    """Streams of a CUDA program with this priority, the ordinary one being 0 and the highest clamped."""
+def created(device: _native.Device, priority: int) -> tuple[int, ctypes.CDLL]:
+    """A stream of a CUDA program with this priority, the ordinary one being 0 and the highest clamped."""
     cuda = ctypes.CDLL("libcuda.so.1")
     before = device.enter()
-    handles = []
-    for _ in range(count):
-        handle = ctypes.c_void_p()
-        non_blocking = 1
-        assert cuda.cuStreamCreateWithPriority(ctypes.byref(handle), non_blocking, priority) == 0
-        handles.append(handle.value or 0)
+    handle = ctypes.c_void_p()
+    non_blocking = 1
+    assert cuda.cuStreamCreateWithPriority(ctypes.byref(handle), non_blocking, priority) == 0
     device.leave(before)
-    return handles, cuda
+    return handle.value or 0, cuda
 
 
-# With more of them hardware has no queue left that none of them uses.
+# One alone: beside four that are held with copies behind them real hardware lets no other go on.
 @pytest.mark.parametrize("priority", [0, -1, -100])
-def test_a_few_held_streams_keep_none_back_that_is_to_go_on(
+def test_a_held_stream_with_copies_behind_it_keeps_no_other_back(
     device: _native.Device, allocate: Allocate, latched: None, priority: int
 ) -> None:
-    source, destination = allocate("device", SIZE), allocate("pinned", SIZE, POISON)
-    source.fill_pattern(0, SIZE, 2)
-    if device.info["backend"] == "cuda":
-        handles, cuda = created(device, priority, 4)
-        streams = [_native.Stream.borrow(device, handle) for handle in handles]
-    elif priority == 0:
-        handles, streams = [], [_native.Stream(device) for _ in range(4)]
-    else:
+    is_cuda = device.info["backend"] == "cuda"
+    if not is_cuda and priority != 0:
         pytest.skip("priorities are CUDA's")
-    events = [_native.Event(device) for _ in streams]
-    latches = []
-    # Each has its own memory, as they all run at once in the end.
-    places = [(allocate("device", SIZE), allocate("pinned", SIZE)) for _ in streams]
-    for stream, event, (there, back) in zip(streams, events, places, strict=True):
-        latches.append(stream.close_latch())
-        stream.copy(there, 0, back, 0, SIZE)
-        stream.copy(back, 0, there, 0, SIZE)
-        stream.record(event)
-    free, ended = _native.Stream(device), _native.Event(device)
-    free.copy(destination, 0, source, 0, SIZE)
-    free.copy(source, 0, destination, 0, SIZE)
-    free.record(ended)
+    others = [_native.Stream(device) for _ in range(8)]
+    # All is got before the stream is held, and each has its own memory.
+    places = [(allocate("device", SIZE), allocate("pinned", SIZE, POISON)) for _ in others]
+    for seed, (source, _) in enumerate(places):
+        source.fill_pattern(0, SIZE, seed)
+    there, back = allocate("device", SIZE), allocate("pinned", SIZE)
+    events, behind = [_native.Event(device) for _ in others], _native.Event(device)
+    if is_cuda:
+        handle, cuda = created(device, priority)
+        stream = _native.Stream.borrow(device, handle)
+    else:
+        stream = _native.Stream(device)
+    latch = stream.close_latch()
+    stream.copy(there, 0, back, 0, SIZE)
+    stream.copy(back, 0, there, 0, SIZE)
+    stream.record(behind)
+    for other, event, (source, destination) in zip(others, events, places, strict=True):
+        other.copy(destination, 0, source, 0, SIZE)
+        other.copy(source, 0, destination, 0, SIZE)
+        other.record(event)
     until = time.monotonic() + 5
-    while not ended.has_passed() and time.monotonic() < until:
+    while not all(event.has_passed() for event in events) and time.monotonic() < until:
         time.sleep(0.001)
-    went_on = ended.has_passed()
-    held = not any(event.has_passed() for event in events)
-    for latch in reversed(latches):
-        latch.open()
-    for stream in streams:
-        stream.synchronize()
-    assert all(event.has_passed() for event in events)
-    assert (went_on, held) == (True, True)
-    assert is_pattern(destination, 2)
-    del streams, stream
-    for handle in handles:
+    went_on = [event.has_passed() for event in events]
+    held = not behind.has_passed()
+    latch.open()
+    stream.synchronize()
+    assert behind.has_passed()
+    assert (went_on, held) == ([True] * len(others), True)
+    assert all(is_pattern(destination, seed) for seed, (_, destination) in enumerate(places))
+    if is_cuda:
+        del stream
         assert cuda.cuStreamDestroy_v2(ctypes.c_void_p(handle)) == 0
 
 
