@@ -103,30 +103,37 @@ def test_out_of_memory_on_one_thread_is_no_other_ones_failure(device: _native.De
 
 
 def test_views_latches_and_waits_of_each_thread(device: _native.Device) -> None:
-    """All on streams that the threads share, but for what they wait with."""
+    """All on streams that the threads share, but for what they wait with.
+
+    Everything is got before a stream is held and kept until none is, and who holds one calls the driver for nothing but
+    what is put on it: giving memory back may wait for all streams, and keep every other call waiting meanwhile.
+    """
     latch_missing = device.why_no_latch() is not None
-    shared = [_native.Stream(device) for _ in range(3)]
+    shared, own = ([_native.Stream(device) for _ in range(count)] for count in (3, THREADS))
+    events = [_native.Event(device) for _ in own]
+    sources, there, back = ([device.allocate(kind, SIZE) for _ in own] for kind in ("pinned", "device", "pinned"))
+    if not latch_missing:
+        # What latches are made of is there before many ask for it at once.
+        own[0].close_latch().open()
 
     def work(thread: int) -> list[tuple[int, int]]:
         found = []
         for repeat in range(REPEATS):
             seed = seed_of(thread, repeat)
-            source, there = device.allocate("pinned", SIZE), device.allocate("device", SIZE)
-            source.fill_pattern(0, SIZE, seed)
-            own = _native.Stream(device)
-            latch = None if latch_missing else own.close_latch()
-            own.copy(device.borrow("device", there.handle, SIZE), 0, source, 0, SIZE)
-            event = _native.Event(device)
-            own.record(event)
-            device.identify(source.handle)
+            sources[thread].fill_pattern(0, SIZE, seed)
+            back[thread].set_bytes(0, SIZE, GUARD)
+            device.identify(sources[thread].handle)
+            memory = device.borrow("device", there[thread].handle, SIZE)
+            view = _native.Stream.borrow(device, shared[(thread + repeat) % len(shared)].handle)
+            latch = None if latch_missing else own[thread].close_latch()
+            own[thread].copy(memory, 0, sources[thread], 0, SIZE)
+            own[thread].record(events[thread])
             if latch is not None:
                 latch.open()
-            view = _native.Stream.borrow(device, shared[(thread + repeat) % len(shared)].handle)
-            back = device.allocate("pinned", SIZE)
-            view.wait(event)
-            view.copy(back, 0, there, 0, SIZE)
+            view.wait(events[thread])
+            view.copy(back[thread], 0, there[thread], 0, SIZE)
             view.synchronize()
-            found.append(back.verify_pattern(0, SIZE, seed))
+            found.append(back[thread].verify_pattern(0, SIZE, seed))
         return found
 
     assert at_once(work) == [[RIGHT] * REPEATS] * THREADS
