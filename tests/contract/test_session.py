@@ -201,10 +201,10 @@ class TestOrder:
     def test_what_comes_later_may_be_waited_for(self, device: _native.Device, session: isthmus.Session) -> None:
         """A copy whose stream is held takes nothing that others need, so they get through, and may end the wait."""
         stream = _native.Stream(device)
-        latch = stream.close_latch()
         data, other = drawn(3 * MIB, 1), drawn(3 * MIB, 2)
         on_device, elsewhere = session.empty(data.size, np.uint8), session.empty(other.size, np.uint8)
         back = np.zeros_like(data)
+        latch = stream.close_latch()
         up = session.copy_async(on_device, data, stream=stream.handle)
         down = session.copy_async(back, on_device, stream=stream.handle)
         for _ in range(3):  # Through the same lanes.
@@ -222,9 +222,9 @@ class TestOrder:
     ) -> None:
         """Their streams are held: what they got anew then, the driver might never give."""
         stream = _native.Stream(device)
-        latch = stream.close_latch()
         data = drawn(3 * MIB)
         on_device = session.empty(data.size, np.uint8)
+        latch = stream.close_latch()
         up = session.copy_async(on_device, data, stream=stream.handle)
         held = session.pinned_bytes
         session.trim()
@@ -235,9 +235,9 @@ class TestOrder:
 
     def test_a_stream_waits_for_a_copy_on_another(self, device: _native.Device, session: isthmus.Session) -> None:
         first, second = _native.Stream(device), _native.Stream(device)
-        latch = first.close_latch()
         data = drawn(MIB)
         on_device, back = session.empty(data.size, np.uint8), np.zeros_like(data)
+        latch = first.close_latch()
         up = session.copy_async(on_device, data, stream=first.handle)
         up.wait_on(second.handle)
         down = session.copy_async(back, on_device, stream=second.handle)
