@@ -89,6 +89,8 @@ std::vector<std::int64_t> wholes(nb::handle values) {
 bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::string& refusal) {
     static PyObject* const device_name = interned("__dlpack_device__");
     static PyObject* const producer_name = interned("__dlpack__");
+    // An exception for want of it would take a fifth of what all else here does.
+    if (or_sleep([&] { return PyObject_HasAttr(object_.ptr(), device_name); }) == 0) return false;
     const nb::object where = attribute(object_, device_name);
     const nb::object producer = where.is_valid() ? attribute(object_, producer_name) : nb::object();
     if (!producer.is_valid()) return false;
