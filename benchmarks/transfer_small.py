@@ -107,7 +107,9 @@ def _turns(bench: Bench, device: int, power: Power, factor: float = 1.0) -> Turn
     host = arena[:size]
 
     def once(way: int, number: int) -> float:
-        return bench.native.copy(way, to_device, device, host.ctypes.data, size, size, rotated, number * repeats, repeats)
+        return bench.native.copy(
+            way, to_device, device, host.ctypes.data, size, size, rotated, number * repeats, repeats
+        )
 
     def to_host(way: int, arrived: Bytes) -> Bytes:
         arrived[:] = POISON

@@ -34,329 +34,329 @@ direct direction=d2h bytes=4096 seconds=7.2e-06
 direct direction=d2h bytes=1048576 seconds=2.61e-05
 direct direction=d2h bytes=16777216 seconds=0.00031
 direct direction=d2h bytes=1073741824 seconds=0.0194
-pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=32 method=section seconds=1.1e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=1024 method=section seconds=3.58e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=4096 method=pack_kernel threads=10 seconds=4.17e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=4.46e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=32 method=section seconds=1e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=1024 method=pack_kernel threads=10 seconds=2.86e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=4096 method=pack_kernel threads=10 seconds=3.72e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=3.78e-05
 pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=16 method=pack seconds=2.12e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=32 method=section seconds=1.04e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=256 method=pack seconds=2.92e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=1024 method=section seconds=3.48e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=4096 method=pack_kernel threads=10 seconds=7.05e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000248
-pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=65536 method=pack_threads threads=10 seconds=0.000402
-pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=16 method=pack_kernel threads=10 seconds=3.06e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=32 method=section seconds=2.22e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=7e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000178
-pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=4096 method=pack_threads threads=10 seconds=0.000495
-pieces direction=d2h memory=pageable apart=both layout=regular width=65536 count=16 method=pack_kernel threads=10 seconds=6.58e-05
-pieces direction=d2h memory=pageable apart=both layout=regular width=65536 count=256 method=pack_threads threads=10 seconds=0.000419
-pieces direction=d2h memory=pageable apart=both layout=regular width=65536 count=1024 method=pack_kernel threads=10 seconds=0.00142
-pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=16 method=pack seconds=2.22e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=256 method=pack seconds=2.53e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=1024 method=pack seconds=3.57e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=4096 method=pack_kernel threads=10 seconds=4.73e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=65536 method=pack_kernel threads=10 seconds=0.000288
+pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=32 method=section seconds=9.7e-06
+pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=256 method=pack_kernel threads=10 seconds=2.57e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=1024 method=section seconds=3.46e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=4096 method=pack_kernel threads=10 seconds=6.86e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000337
+pieces direction=d2h memory=pageable apart=both layout=regular width=256 count=65536 method=pack_kernel threads=10 seconds=0.000573
+pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=16 method=pack_kernel threads=10 seconds=2.48e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=32 method=section seconds=2.14e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=6.37e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000151
+pieces direction=d2h memory=pageable apart=both layout=regular width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000382
+pieces direction=d2h memory=pageable apart=both layout=regular width=65536 count=16 method=pack_kernel threads=10 seconds=4.8e-05
+pieces direction=d2h memory=pageable apart=both layout=regular width=65536 count=256 method=pack_kernel threads=10 seconds=0.000365
+pieces direction=d2h memory=pageable apart=both layout=regular width=65536 count=1024 method=pack_threads threads=10 seconds=0.00133
+pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=16 method=pack seconds=2.24e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=256 method=pack seconds=2.52e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=1024 method=pack_kernel threads=10 seconds=3.41e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=4096 method=pack_kernel threads=10 seconds=4.61e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=64 count=65536 method=pack_kernel threads=10 seconds=0.000308
 pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=16 method=pack seconds=2.31e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=256 method=pack seconds=3.09e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=1024 method=pack_kernel threads=10 seconds=4.76e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=4096 method=pack_kernel threads=10 seconds=8.24e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=65536 method=pack_threads threads=10 seconds=0.000542
-pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=16 method=pack_kernel threads=10 seconds=3.49e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=7.24e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000199
-pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=4096 method=pack_threads threads=10 seconds=0.000452
-pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=65536 method=pack_kernel threads=10 seconds=0.00568
-pieces direction=d2h memory=pageable apart=both layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=7.03e-05
-pieces direction=d2h memory=pageable apart=both layout=scattered width=65536 count=256 method=pack_threads threads=10 seconds=0.000439
-pieces direction=d2h memory=pageable apart=both layout=scattered width=1048576 count=16 method=pack_threads threads=10 seconds=0.000448
-pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=32 method=section seconds=9.41e-06
-pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=1024 method=device_pack seconds=1.56e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=4096 method=device_pack seconds=2.16e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=3.8e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=32 method=section seconds=1.06e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=256 method=device_pack seconds=2.63e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=1024 method=section seconds=3.49e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000241
+pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=256 method=pack seconds=3.18e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=1024 method=pack_kernel threads=10 seconds=4.33e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=4096 method=pack_kernel threads=10 seconds=8.13e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.000621
+pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=16 method=pack_kernel threads=10 seconds=3.18e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=6.47e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000165
+pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=4096 method=pack_kernel threads=10 seconds=0.00052
+pieces direction=d2h memory=pageable apart=both layout=scattered width=4096 count=65536 method=pack_kernel threads=10 seconds=0.006
+pieces direction=d2h memory=pageable apart=both layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=5.54e-05
+pieces direction=d2h memory=pageable apart=both layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.000368
+pieces direction=d2h memory=pageable apart=both layout=scattered width=1048576 count=16 method=pack_kernel threads=10 seconds=0.000376
+pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=32 method=section seconds=8.66e-06
+pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=1024 method=section seconds=1.81e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=4096 method=pack_kernel threads=10 seconds=2.32e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=3.36e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=32 method=section seconds=1e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=256 method=pack_kernel threads=10 seconds=2.7e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=1024 method=section seconds=3.4e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000206
 pieces direction=d2h memory=pageable apart=device layout=regular width=4096 count=32 method=section seconds=2.16e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=6.68e-05
-pieces direction=d2h memory=pageable apart=device layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000165
-pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=16 method=device_pack seconds=2.22e-05
-pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=256 method=device_pack seconds=2.76e-05
-pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=4096 method=pack_kernel threads=10 seconds=7.39e-05
-pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=65536 method=pack_threads threads=10 seconds=0.000478
-pieces direction=d2h memory=pageable apart=device layout=scattered width=4096 count=16 method=device_pack seconds=2.81e-05
-pieces direction=d2h memory=pageable apart=device layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=6.97e-05
-pieces direction=d2h memory=pageable apart=device layout=scattered width=4096 count=4096 method=pack_threads threads=10 seconds=0.000447
-pieces direction=d2h memory=pageable apart=device layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=7.06e-05
-pieces direction=d2h memory=pageable apart=device layout=scattered width=65536 count=256 method=pack_threads threads=10 seconds=0.000447
-pieces direction=d2h memory=pageable apart=device layout=scattered width=65536 count=1024 method=pack_threads threads=10 seconds=0.00145
-pieces direction=d2h memory=pageable apart=host layout=regular width=8 count=32 method=pack seconds=8.87e-06
-pieces direction=d2h memory=pageable apart=host layout=regular width=8 count=1024 method=pack seconds=2.21e-05
-pieces direction=d2h memory=pageable apart=host layout=regular width=8 count=32768 method=pack_threads threads=10 seconds=3.76e-05
-pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=32 method=pack seconds=9.96e-06
-pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=256 method=pack seconds=1.84e-05
-pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=1024 method=pack_threads threads=10 seconds=3.63e-05
-pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000279
-pieces direction=d2h memory=pageable apart=host layout=regular width=4096 count=32 method=section seconds=2.31e-05
-pieces direction=d2h memory=pageable apart=host layout=regular width=4096 count=256 method=pack_threads threads=10 seconds=6.57e-05
-pieces direction=d2h memory=pageable apart=host layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000177
-pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=16 method=pack seconds=1.01e-05
-pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=256 method=pack seconds=1.88e-05
-pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=4096 method=pack_threads threads=10 seconds=6.56e-05
-pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.000421
-pieces direction=d2h memory=pageable apart=host layout=scattered width=4096 count=16 method=pack seconds=2.28e-05
-pieces direction=d2h memory=pageable apart=host layout=scattered width=4096 count=256 method=pack_threads threads=10 seconds=6.13e-05
-pieces direction=d2h memory=pageable apart=host layout=scattered width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000474
-pieces direction=d2h memory=pageable apart=host layout=scattered width=65536 count=16 method=pack_threads threads=10 seconds=6.12e-05
-pieces direction=d2h memory=pageable apart=host layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.000446
-pieces direction=d2h memory=pageable apart=host layout=scattered width=65536 count=1024 method=pack_kernel threads=10 seconds=0.00145
-pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=32 method=section seconds=7.44e-06
-pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=1024 method=section seconds=1.17e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=4096 method=section seconds=1.25e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=4e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=16 method=kernel seconds=9.63e-06
-pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=32 method=section seconds=7.29e-06
+pieces direction=d2h memory=pageable apart=device layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=4.77e-05
+pieces direction=d2h memory=pageable apart=device layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000133
+pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=16 method=device_pack seconds=1.81e-05
+pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=256 method=device_pack seconds=2.91e-05
+pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=4096 method=pack_kernel threads=10 seconds=5.82e-05
+pieces direction=d2h memory=pageable apart=device layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.000461
+pieces direction=d2h memory=pageable apart=device layout=scattered width=4096 count=16 method=device_pack seconds=2.91e-05
+pieces direction=d2h memory=pageable apart=device layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=5.34e-05
+pieces direction=d2h memory=pageable apart=device layout=scattered width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000385
+pieces direction=d2h memory=pageable apart=device layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=5.64e-05
+pieces direction=d2h memory=pageable apart=device layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.000377
+pieces direction=d2h memory=pageable apart=device layout=scattered width=65536 count=1024 method=pack_threads threads=10 seconds=0.00135
+pieces direction=d2h memory=pageable apart=host layout=regular width=8 count=32 method=pack seconds=8.7e-06
+pieces direction=d2h memory=pageable apart=host layout=regular width=8 count=1024 method=pack seconds=2.13e-05
+pieces direction=d2h memory=pageable apart=host layout=regular width=8 count=32768 method=pack_threads threads=10 seconds=3.78e-05
+pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=32 method=section seconds=9.68e-06
+pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=256 method=pack seconds=1.88e-05
+pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=1024 method=pack_threads threads=10 seconds=3.23e-05
+pieces direction=d2h memory=pageable apart=host layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000312
+pieces direction=d2h memory=pageable apart=host layout=regular width=4096 count=32 method=section seconds=2.16e-05
+pieces direction=d2h memory=pageable apart=host layout=regular width=4096 count=256 method=pack_threads threads=10 seconds=5.29e-05
+pieces direction=d2h memory=pageable apart=host layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000148
+pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=16 method=pack seconds=9.85e-06
+pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=256 method=pack seconds=2.01e-05
+pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=4096 method=pack_threads threads=10 seconds=6.8e-05
+pieces direction=d2h memory=pageable apart=host layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.00054
+pieces direction=d2h memory=pageable apart=host layout=scattered width=4096 count=16 method=pack seconds=2.32e-05
+pieces direction=d2h memory=pageable apart=host layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=5.22e-05
+pieces direction=d2h memory=pageable apart=host layout=scattered width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000382
+pieces direction=d2h memory=pageable apart=host layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=4.87e-05
+pieces direction=d2h memory=pageable apart=host layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.000362
+pieces direction=d2h memory=pageable apart=host layout=scattered width=65536 count=1024 method=pack_threads threads=10 seconds=0.00131
+pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=32 method=section seconds=6.6e-06
+pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=1024 method=section seconds=1.1e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=4096 method=section seconds=1.21e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=3.66e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=16 method=kernel seconds=9.7e-06
+pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=32 method=section seconds=6.96e-06
 pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=256 method=kernel seconds=1.04e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=1024 method=section seconds=1.39e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=4096 method=kernel seconds=2.92e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=32768 method=section seconds=0.000159
-pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=16 method=kernel seconds=1.05e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=32 method=section seconds=9.26e-06
-pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=256 method=kernel seconds=2.9e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=1024 method=section seconds=8.4e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=4096 method=kernel seconds=0.000329
-pieces direction=d2h memory=pinned apart=both layout=regular width=65536 count=16 method=kernel seconds=2.92e-05
-pieces direction=d2h memory=pinned apart=both layout=regular width=65536 count=256 method=kernel seconds=0.000329
-pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=16 method=kernel seconds=1.1e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=256 method=kernel seconds=1.19e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=1024 method=kernel seconds=1.38e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=4096 method=kernel seconds=2.96e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=65536 method=kernel seconds=0.000195
-pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=16 method=kernel seconds=1.09e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=256 method=kernel seconds=1.27e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=1024 method=kernel seconds=1.73e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=1024 method=section seconds=1.42e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=4096 method=kernel seconds=3.05e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=256 count=32768 method=section seconds=0.00016
+pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=16 method=kernel seconds=1.1e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=32 method=section seconds=9.29e-06
+pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=256 method=kernel seconds=2.93e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=1024 method=section seconds=8.36e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=4096 count=4096 method=kernel seconds=0.000328
+pieces direction=d2h memory=pinned apart=both layout=regular width=65536 count=16 method=kernel seconds=2.96e-05
+pieces direction=d2h memory=pinned apart=both layout=regular width=65536 count=256 method=kernel seconds=0.000328
+pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=16 method=kernel seconds=1.16e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=256 method=kernel seconds=1.18e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=1024 method=kernel seconds=1.43e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=4096 method=kernel seconds=2.98e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=64 count=65536 method=kernel seconds=0.000205
+pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=16 method=kernel seconds=1.2e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=256 method=kernel seconds=1.3e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=1024 method=kernel seconds=1.94e-05
 pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=4096 method=kernel seconds=4.39e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=65536 method=kernel seconds=0.000424
-pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=16 method=kernel seconds=1.2e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=256 method=kernel seconds=3.11e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=1024 method=kernel seconds=9.21e-05
-pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=4096 method=kernel seconds=0.000337
-pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=65536 method=kernel seconds=0.00524
-pieces direction=d2h memory=pinned apart=both layout=scattered width=65536 count=16 method=kernel seconds=3.11e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=256 count=65536 method=kernel seconds=0.00042
+pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=16 method=kernel seconds=1.22e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=256 method=kernel seconds=3.21e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=1024 method=kernel seconds=9.31e-05
+pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=4096 method=kernel seconds=0.000336
+pieces direction=d2h memory=pinned apart=both layout=scattered width=4096 count=65536 method=kernel seconds=0.00529
+pieces direction=d2h memory=pinned apart=both layout=scattered width=65536 count=16 method=batch seconds=3.18e-05
 pieces direction=d2h memory=pinned apart=both layout=scattered width=65536 count=256 method=kernel seconds=0.000331
-pieces direction=d2h memory=pinned apart=both layout=scattered width=1048576 count=16 method=batch seconds=0.000321
-pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=32 method=section seconds=7.18e-06
-pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=1024 method=section seconds=7.7e-06
+pieces direction=d2h memory=pinned apart=both layout=scattered width=1048576 count=16 method=batch seconds=0.000315
+pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=32 method=section seconds=6.56e-06
+pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=1024 method=section seconds=8.23e-06
 pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=4096 method=kernel seconds=1.03e-05
-pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=32768 method=kernel seconds=1.46e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=32768 method=kernel seconds=1.5e-05
 pieces direction=d2h memory=pinned apart=device layout=regular width=8 count=1048576 method=kernel seconds=0.00017
 pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=32 method=section seconds=6.65e-06
-pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=1024 method=section seconds=7.79e-06
-pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=32768 method=kernel seconds=4.93e-05
-pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=524288 method=kernel seconds=0.000649
-pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=32 method=section seconds=7.15e-06
-pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=256 method=kernel seconds=1.03e-05
-pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=1024 method=section seconds=1.16e-05
-pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=32768 method=section seconds=0.000159
-pieces direction=d2h memory=pinned apart=device layout=regular width=4096 count=32 method=section seconds=9.09e-06
-pieces direction=d2h memory=pinned apart=device layout=regular width=4096 count=256 method=kernel seconds=2.91e-05
-pieces direction=d2h memory=pinned apart=device layout=regular width=4096 count=1024 method=section seconds=8.35e-05
-pieces direction=d2h memory=pinned apart=device layout=regular width=65536 count=32 method=section seconds=4.52e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=256 count=16 method=kernel seconds=1.15e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=256 count=256 method=kernel seconds=1.29e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=256 count=4096 method=kernel seconds=3.58e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=4096 count=16 method=kernel seconds=1.24e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=4096 count=256 method=kernel seconds=3.11e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=4096 count=4096 method=kernel seconds=0.000335
-pieces direction=d2h memory=pinned apart=device layout=scattered width=65536 count=16 method=batch seconds=3.14e-05
-pieces direction=d2h memory=pinned apart=device layout=scattered width=65536 count=256 method=kernel seconds=0.000332
-pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=32 method=section seconds=7.12e-06
-pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=1024 method=section seconds=1.17e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=32768 method=pack_threads threads=10 seconds=3.59e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=1048576 method=section seconds=0.00133
-pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=32 method=section seconds=7.53e-06
-pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=1024 method=section seconds=1.17e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=32768 method=section seconds=5.34e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=524288 method=section seconds=0.00075
-pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=32 method=section seconds=7.68e-06
-pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=256 method=kernel seconds=1.02e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=1024 method=section seconds=1.41e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=1024 method=section seconds=7.89e-06
+pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=32768 method=kernel seconds=4.98e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=64 count=524288 method=kernel seconds=0.000648
+pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=32 method=section seconds=6.7e-06
+pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=256 method=kernel seconds=1.11e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=1024 method=section seconds=1.2e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=256 count=32768 method=section seconds=0.00016
+pieces direction=d2h memory=pinned apart=device layout=regular width=4096 count=32 method=section seconds=9e-06
+pieces direction=d2h memory=pinned apart=device layout=regular width=4096 count=256 method=kernel seconds=2.97e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=4096 count=1024 method=section seconds=8.34e-05
+pieces direction=d2h memory=pinned apart=device layout=regular width=65536 count=32 method=section seconds=4.5e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=256 count=16 method=kernel seconds=1.16e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=256 count=256 method=kernel seconds=1.27e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=256 count=4096 method=kernel seconds=3.59e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=4096 count=16 method=kernel seconds=1.29e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=4096 count=256 method=kernel seconds=3.39e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=4096 count=4096 method=kernel seconds=0.000333
+pieces direction=d2h memory=pinned apart=device layout=scattered width=65536 count=16 method=batch seconds=3.21e-05
+pieces direction=d2h memory=pinned apart=device layout=scattered width=65536 count=256 method=kernel seconds=0.000331
+pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=32 method=section seconds=6.81e-06
+pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=1024 method=section seconds=1.11e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=32768 method=pack_threads threads=10 seconds=3.41e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=8 count=1048576 method=section seconds=0.00134
+pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=32 method=section seconds=7.27e-06
+pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=1024 method=section seconds=1.15e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=32768 method=section seconds=5.33e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=64 count=524288 method=section seconds=0.000746
+pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=32 method=section seconds=7.11e-06
+pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=256 method=kernel seconds=1.06e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=1024 method=section seconds=1.4e-05
 pieces direction=d2h memory=pinned apart=host layout=regular width=256 count=32768 method=section seconds=0.000159
-pieces direction=d2h memory=pinned apart=host layout=regular width=4096 count=32 method=section seconds=9.93e-06
-pieces direction=d2h memory=pinned apart=host layout=regular width=4096 count=256 method=kernel seconds=2.94e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=4096 count=1024 method=section seconds=8.37e-05
-pieces direction=d2h memory=pinned apart=host layout=regular width=65536 count=32 method=section seconds=4.63e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=256 count=16 method=pack seconds=1.01e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=256 count=256 method=kernel seconds=1.23e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=256 count=4096 method=kernel seconds=4.03e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=4096 count=16 method=kernel seconds=1.23e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=4096 count=256 method=kernel seconds=3.1e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=4096 count=4096 method=kernel seconds=0.000334
-pieces direction=d2h memory=pinned apart=host layout=scattered width=65536 count=16 method=kernel seconds=3.12e-05
-pieces direction=d2h memory=pinned apart=host layout=scattered width=65536 count=256 method=kernel seconds=0.000332
-pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=32 method=section seconds=1.07e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=1024 method=section seconds=2.67e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=4096 method=pack_kernel threads=10 seconds=4.84e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=4.67e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=16 method=pack seconds=1.37e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=32 method=section seconds=1.24e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=256 method=pack_kernel threads=10 seconds=3.16e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=1024 method=pack_kernel threads=10 seconds=4.05e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=4096 method=pack_kernel threads=10 seconds=8.61e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000251
-pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=65536 method=pack_kernel threads=10 seconds=0.000403
-pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=16 method=pack_kernel threads=10 seconds=3.03e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=32 method=section seconds=3.24e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=256 method=pack_threads threads=10 seconds=7.95e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.00018
-pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=4096 method=pack_threads threads=10 seconds=0.000467
-pieces direction=h2d memory=pageable apart=both layout=regular width=65536 count=16 method=pack_kernel threads=10 seconds=8.04e-05
-pieces direction=h2d memory=pageable apart=both layout=regular width=65536 count=256 method=pack_threads threads=10 seconds=0.000456
-pieces direction=h2d memory=pageable apart=both layout=regular width=65536 count=1024 method=pack_kernel threads=10 seconds=0.00147
-pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=16 method=pack seconds=1.42e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=256 method=pack seconds=2.19e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=1024 method=pack_kernel threads=10 seconds=3.68e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=4096 method=pack_kernel threads=10 seconds=4.29e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=65536 method=pack_kernel threads=10 seconds=0.000239
-pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=16 method=pack seconds=1.54e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=256 method=pack_kernel threads=10 seconds=3.47e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=1024 method=pack_kernel threads=10 seconds=4.24e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=4096 method=pack_threads threads=10 seconds=8.23e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=65536 method=pack_threads threads=10 seconds=0.000524
-pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=16 method=pack seconds=3.31e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=7.17e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=1024 method=pack_threads threads=10 seconds=0.000189
-pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=4096 method=pack_threads threads=10 seconds=0.000462
-pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=65536 method=pack_kernel threads=10 seconds=0.00581
-pieces direction=h2d memory=pageable apart=both layout=scattered width=65536 count=16 method=pack_threads threads=10 seconds=7.95e-05
-pieces direction=h2d memory=pageable apart=both layout=scattered width=65536 count=256 method=pack_threads threads=10 seconds=0.000455
-pieces direction=h2d memory=pageable apart=both layout=scattered width=1048576 count=16 method=pack_threads threads=10 seconds=0.000452
-pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=32 method=section seconds=9.74e-06
-pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=1024 method=device_pack seconds=1.37e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=4096 method=device_pack seconds=2.03e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=3.87e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=32 method=section seconds=1.26e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=256 method=device_pack seconds=2.51e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=1024 method=pack_kernel threads=10 seconds=3.67e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000233
-pieces direction=h2d memory=pageable apart=device layout=regular width=4096 count=32 method=section seconds=3.33e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=6.54e-05
-pieces direction=h2d memory=pageable apart=device layout=regular width=4096 count=1024 method=pack_threads threads=10 seconds=0.000187
-pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=16 method=device_pack seconds=1.35e-05
-pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=256 method=pack seconds=3.28e-05
-pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=4096 method=pack_kernel threads=10 seconds=7.18e-05
-pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=65536 method=pack_threads threads=10 seconds=0.000452
-pieces direction=h2d memory=pageable apart=device layout=scattered width=4096 count=16 method=device_pack seconds=2.83e-05
-pieces direction=h2d memory=pageable apart=device layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=6.9e-05
-pieces direction=h2d memory=pageable apart=device layout=scattered width=4096 count=4096 method=pack_threads threads=10 seconds=0.000462
-pieces direction=h2d memory=pageable apart=device layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=7.27e-05
-pieces direction=h2d memory=pageable apart=device layout=scattered width=65536 count=256 method=pack_threads threads=10 seconds=0.000463
-pieces direction=h2d memory=pageable apart=device layout=scattered width=65536 count=1024 method=pack_threads threads=10 seconds=0.00148
-pieces direction=h2d memory=pageable apart=host layout=regular width=8 count=32 method=pack seconds=8.73e-06
-pieces direction=h2d memory=pageable apart=host layout=regular width=8 count=1024 method=pack seconds=2.19e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=8 count=32768 method=pack_threads threads=10 seconds=4.28e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=32 method=pack seconds=1.09e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=256 method=pack seconds=2.55e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=1024 method=pack_threads threads=10 seconds=4.33e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000248
-pieces direction=h2d memory=pageable apart=host layout=regular width=4096 count=32 method=pack seconds=2.69e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=8.02e-05
-pieces direction=h2d memory=pageable apart=host layout=regular width=4096 count=1024 method=pack_threads threads=10 seconds=0.000181
-pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=16 method=pack seconds=9.52e-06
-pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=256 method=pack seconds=2.41e-05
-pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=4096 method=pack_threads threads=10 seconds=8.07e-05
-pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.000425
-pieces direction=h2d memory=pageable apart=host layout=scattered width=4096 count=16 method=pack seconds=2.14e-05
-pieces direction=h2d memory=pageable apart=host layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=7.02e-05
-pieces direction=h2d memory=pageable apart=host layout=scattered width=4096 count=4096 method=pack_threads threads=10 seconds=0.000469
-pieces direction=h2d memory=pageable apart=host layout=scattered width=65536 count=16 method=pack_threads threads=10 seconds=7.64e-05
-pieces direction=h2d memory=pageable apart=host layout=scattered width=65536 count=256 method=pack_threads threads=10 seconds=0.000461
-pieces direction=h2d memory=pageable apart=host layout=scattered width=65536 count=1024 method=pack_threads threads=10 seconds=0.00149
-pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=32 method=section seconds=8.07e-06
-pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=1024 method=section seconds=1.08e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=4096 method=section seconds=1.51e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=32768 method=kernel seconds=2.12e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=16 method=kernel seconds=1.06e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=32 method=section seconds=8.44e-06
-pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=256 method=kernel seconds=1.17e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=1024 method=section seconds=1.41e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=4096 method=kernel seconds=3.12e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=32768 method=section seconds=0.000161
-pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=16 method=kernel seconds=1.19e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=32 method=section seconds=1.02e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=256 method=kernel seconds=3.13e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=1024 method=section seconds=8.43e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=4096 method=kernel seconds=0.000339
-pieces direction=h2d memory=pinned apart=both layout=regular width=65536 count=16 method=kernel seconds=3.11e-05
-pieces direction=h2d memory=pinned apart=both layout=regular width=65536 count=256 method=kernel seconds=0.000338
-pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=16 method=kernel seconds=1.22e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=256 method=kernel seconds=1.36e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=1024 method=kernel seconds=1.56e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=4096 count=32 method=section seconds=9.73e-06
+pieces direction=d2h memory=pinned apart=host layout=regular width=4096 count=256 method=kernel seconds=2.99e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=4096 count=1024 method=section seconds=8.35e-05
+pieces direction=d2h memory=pinned apart=host layout=regular width=65536 count=32 method=section seconds=4.57e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=256 count=16 method=pack seconds=1.02e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=256 count=256 method=kernel seconds=1.38e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=256 count=4096 method=kernel seconds=3.45e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=4096 count=16 method=kernel seconds=1.26e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=4096 count=256 method=kernel seconds=3.17e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=4096 count=4096 method=kernel seconds=0.000333
+pieces direction=d2h memory=pinned apart=host layout=scattered width=65536 count=16 method=kernel seconds=3.14e-05
+pieces direction=d2h memory=pinned apart=host layout=scattered width=65536 count=256 method=kernel seconds=0.000331
+pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=32 method=section seconds=9.95e-06
+pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=1024 method=pack_kernel threads=10 seconds=2.86e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=4096 method=pack_threads threads=10 seconds=5.43e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=4.5e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=16 method=pack seconds=1.45e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=32 method=section seconds=1.23e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=256 method=pack_kernel threads=10 seconds=2.75e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=1024 method=pack_kernel threads=10 seconds=3.88e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=4096 method=pack_kernel threads=10 seconds=7.5e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000252
+pieces direction=h2d memory=pageable apart=both layout=regular width=256 count=65536 method=pack_kernel threads=10 seconds=0.000444
+pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=16 method=pack_threads threads=10 seconds=2.54e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=32 method=section seconds=2.93e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=6.47e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000162
+pieces direction=h2d memory=pageable apart=both layout=regular width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000457
+pieces direction=h2d memory=pageable apart=both layout=regular width=65536 count=16 method=pack_threads threads=10 seconds=6.7e-05
+pieces direction=h2d memory=pageable apart=both layout=regular width=65536 count=256 method=pack_kernel threads=10 seconds=0.00046
+pieces direction=h2d memory=pageable apart=both layout=regular width=65536 count=1024 method=pack_kernel threads=10 seconds=0.00149
+pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=16 method=pack seconds=1.59e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=256 method=pack seconds=2.13e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=1024 method=pack_kernel threads=10 seconds=2.96e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=4096 method=pack_kernel threads=10 seconds=4.53e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=64 count=65536 method=pack_kernel threads=10 seconds=0.000257
+pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=16 method=pack seconds=1.6e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=256 method=pack_threads threads=10 seconds=2.95e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=1024 method=pack_kernel threads=10 seconds=4.01e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=4096 method=pack_threads threads=10 seconds=8.12e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.000525
+pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=16 method=pack_kernel threads=10 seconds=3.15e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=6.58e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000175
+pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000582
+pieces direction=h2d memory=pageable apart=both layout=scattered width=4096 count=65536 method=pack_kernel threads=10 seconds=0.0062
+pieces direction=h2d memory=pageable apart=both layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=6.77e-05
+pieces direction=h2d memory=pageable apart=both layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.00045
+pieces direction=h2d memory=pageable apart=both layout=scattered width=1048576 count=16 method=pack_kernel threads=10 seconds=0.00046
+pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=32 method=section seconds=1e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=1024 method=device_pack seconds=1.38e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=4096 method=device_pack seconds=1.79e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=8 count=32768 method=pack_kernel threads=10 seconds=3.8e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=32 method=section seconds=1.2e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=256 method=pack_threads threads=10 seconds=2.72e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=1024 method=pack_kernel threads=10 seconds=3.44e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000252
+pieces direction=h2d memory=pageable apart=device layout=regular width=4096 count=32 method=pack_kernel threads=10 seconds=3.04e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=4096 count=256 method=pack_kernel threads=10 seconds=5.94e-05
+pieces direction=h2d memory=pageable apart=device layout=regular width=4096 count=1024 method=pack_kernel threads=10 seconds=0.000172
+pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=16 method=device_pack seconds=1.55e-05
+pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=256 method=pack_kernel threads=10 seconds=3.13e-05
+pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=4096 method=pack_kernel threads=10 seconds=6.7e-05
+pieces direction=h2d memory=pageable apart=device layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.00051
+pieces direction=h2d memory=pageable apart=device layout=scattered width=4096 count=16 method=device_pack seconds=3.08e-05
+pieces direction=h2d memory=pageable apart=device layout=scattered width=4096 count=256 method=pack_kernel threads=10 seconds=6.07e-05
+pieces direction=h2d memory=pageable apart=device layout=scattered width=4096 count=4096 method=pack_kernel threads=10 seconds=0.000463
+pieces direction=h2d memory=pageable apart=device layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=6.29e-05
+pieces direction=h2d memory=pageable apart=device layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.000461
+pieces direction=h2d memory=pageable apart=device layout=scattered width=65536 count=1024 method=pack_kernel threads=10 seconds=0.00149
+pieces direction=h2d memory=pageable apart=host layout=regular width=8 count=32 method=pack seconds=8.92e-06
+pieces direction=h2d memory=pageable apart=host layout=regular width=8 count=1024 method=pack seconds=2.18e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=8 count=32768 method=pack_threads threads=10 seconds=3.73e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=32 method=pack seconds=1.03e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=256 method=pack_threads threads=10 seconds=2.39e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=1024 method=pack_threads threads=10 seconds=3.62e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=256 count=32768 method=pack_kernel threads=10 seconds=0.000254
+pieces direction=h2d memory=pageable apart=host layout=regular width=4096 count=32 method=pack seconds=2.71e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=4096 count=256 method=pack_threads threads=10 seconds=6.88e-05
+pieces direction=h2d memory=pageable apart=host layout=regular width=4096 count=1024 method=pack_threads threads=10 seconds=0.000165
+pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=16 method=pack seconds=9.09e-06
+pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=256 method=pack seconds=2.31e-05
+pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=4096 method=pack_threads threads=10 seconds=6.88e-05
+pieces direction=h2d memory=pageable apart=host layout=scattered width=256 count=65536 method=pack_kernel threads=10 seconds=0.000449
+pieces direction=h2d memory=pageable apart=host layout=scattered width=4096 count=16 method=pack seconds=2.23e-05
+pieces direction=h2d memory=pageable apart=host layout=scattered width=4096 count=256 method=pack_threads threads=10 seconds=6.43e-05
+pieces direction=h2d memory=pageable apart=host layout=scattered width=4096 count=4096 method=pack_threads threads=10 seconds=0.000475
+pieces direction=h2d memory=pageable apart=host layout=scattered width=65536 count=16 method=pack_kernel threads=10 seconds=6.34e-05
+pieces direction=h2d memory=pageable apart=host layout=scattered width=65536 count=256 method=pack_kernel threads=10 seconds=0.000465
+pieces direction=h2d memory=pageable apart=host layout=scattered width=65536 count=1024 method=pack_kernel threads=10 seconds=0.00152
+pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=32 method=section seconds=8.06e-06
+pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=1024 method=section seconds=1.11e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=4096 method=section seconds=1.5e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=8 count=32768 method=kernel seconds=2.13e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=16 method=kernel seconds=1.07e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=32 method=section seconds=8.51e-06
+pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=256 method=kernel seconds=1.27e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=1024 method=section seconds=1.4e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=4096 method=kernel seconds=3.24e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=256 count=32768 method=section seconds=0.00016
+pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=16 method=kernel seconds=1.34e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=32 method=section seconds=1.06e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=256 method=kernel seconds=3.21e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=1024 method=section seconds=8.45e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=4096 count=4096 method=kernel seconds=0.00034
+pieces direction=h2d memory=pinned apart=both layout=regular width=65536 count=16 method=kernel seconds=3.36e-05
+pieces direction=h2d memory=pinned apart=both layout=regular width=65536 count=256 method=kernel seconds=0.000339
+pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=16 method=kernel seconds=1.26e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=256 method=kernel seconds=1.46e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=1024 method=kernel seconds=1.65e-05
 pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=4096 method=kernel seconds=3.16e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=65536 method=kernel seconds=0.000199
-pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=16 method=kernel seconds=1.27e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=256 method=kernel seconds=1.41e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=1024 method=kernel seconds=1.87e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=4096 method=kernel seconds=4.6e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=65536 method=kernel seconds=0.000428
-pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=16 method=kernel seconds=1.37e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=256 method=kernel seconds=3.33e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=1024 method=kernel seconds=9.62e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=4096 method=kernel seconds=0.000351
-pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=65536 method=kernel seconds=0.00537
-pieces direction=h2d memory=pinned apart=both layout=scattered width=65536 count=16 method=kernel seconds=3.29e-05
-pieces direction=h2d memory=pinned apart=both layout=scattered width=65536 count=256 method=kernel seconds=0.000341
-pieces direction=h2d memory=pinned apart=both layout=scattered width=1048576 count=16 method=batch seconds=0.000323
-pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=32 method=section seconds=8.73e-06
-pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=1024 method=section seconds=1.07e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=4096 method=kernel seconds=1.21e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=32768 method=kernel seconds=1.64e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=1048576 method=kernel seconds=0.000177
-pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=32 method=section seconds=7.69e-06
-pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=1024 method=section seconds=9.39e-06
-pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=32768 method=kernel seconds=5.24e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=524288 method=device_pack seconds=0.000643
-pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=32 method=section seconds=7.9e-06
-pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=256 method=kernel seconds=1.18e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=1024 method=section seconds=1.3e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=32768 method=section seconds=0.000159
-pieces direction=h2d memory=pinned apart=device layout=regular width=4096 count=32 method=section seconds=1.07e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=4096 count=256 method=kernel seconds=3.12e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=4096 count=1024 method=section seconds=8.43e-05
-pieces direction=h2d memory=pinned apart=device layout=regular width=65536 count=32 method=section seconds=4.57e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=256 count=16 method=kernel seconds=1.23e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=256 count=256 method=kernel seconds=1.41e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=256 count=4096 method=device_pack seconds=3.57e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=4096 count=16 method=kernel seconds=1.34e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=4096 count=256 method=kernel seconds=3.33e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=4096 count=4096 method=device_pack seconds=0.00033
-pieces direction=h2d memory=pinned apart=device layout=scattered width=65536 count=16 method=batch seconds=3.3e-05
-pieces direction=h2d memory=pinned apart=device layout=scattered width=65536 count=256 method=device_pack seconds=0.000328
-pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=32 method=section seconds=8.17e-06
-pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=1024 method=section seconds=1.14e-05
-pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=32768 method=kernel seconds=2.16e-05
-pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=1048576 method=kernel seconds=0.000339
-pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=32 method=section seconds=7.67e-06
-pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=1024 method=section seconds=1.12e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=64 count=65536 method=kernel seconds=0.000207
+pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=16 method=kernel seconds=1.28e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=256 method=kernel seconds=1.46e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=1024 method=kernel seconds=1.9e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=4096 method=kernel seconds=4.65e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=256 count=65536 method=kernel seconds=0.000424
+pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=16 method=kernel seconds=1.45e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=256 method=kernel seconds=3.46e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=1024 method=kernel seconds=9.7e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=4096 method=kernel seconds=0.000352
+pieces direction=h2d memory=pinned apart=both layout=scattered width=4096 count=65536 method=kernel seconds=0.00539
+pieces direction=h2d memory=pinned apart=both layout=scattered width=65536 count=16 method=batch seconds=3.27e-05
+pieces direction=h2d memory=pinned apart=both layout=scattered width=65536 count=256 method=kernel seconds=0.000342
+pieces direction=h2d memory=pinned apart=both layout=scattered width=1048576 count=16 method=batch seconds=0.000318
+pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=32 method=section seconds=8.49e-06
+pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=1024 method=section seconds=1.14e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=4096 method=kernel seconds=1.22e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=32768 method=kernel seconds=1.7e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=8 count=1048576 method=kernel seconds=0.000175
+pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=32 method=section seconds=7.59e-06
+pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=1024 method=section seconds=9.52e-06
+pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=32768 method=kernel seconds=5.2e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=64 count=524288 method=device_pack seconds=0.00064
+pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=32 method=section seconds=7.82e-06
+pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=256 method=kernel seconds=1.26e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=1024 method=section seconds=1.28e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=256 count=32768 method=section seconds=0.00016
+pieces direction=h2d memory=pinned apart=device layout=regular width=4096 count=32 method=section seconds=1.12e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=4096 count=256 method=kernel seconds=3.18e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=4096 count=1024 method=section seconds=8.4e-05
+pieces direction=h2d memory=pinned apart=device layout=regular width=65536 count=32 method=section seconds=4.65e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=256 count=16 method=kernel seconds=1.27e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=256 count=256 method=kernel seconds=1.6e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=256 count=4096 method=device_pack seconds=3.54e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=4096 count=16 method=kernel seconds=1.42e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=4096 count=256 method=kernel seconds=3.41e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=4096 count=4096 method=device_pack seconds=0.000329
+pieces direction=h2d memory=pinned apart=device layout=scattered width=65536 count=16 method=batch seconds=3.38e-05
+pieces direction=h2d memory=pinned apart=device layout=scattered width=65536 count=256 method=device_pack seconds=0.000329
+pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=32 method=section seconds=7.76e-06
+pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=1024 method=section seconds=1.17e-05
+pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=32768 method=kernel seconds=2.13e-05
+pieces direction=h2d memory=pinned apart=host layout=regular width=8 count=1048576 method=kernel seconds=0.000338
+pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=32 method=section seconds=8.1e-06
+pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=1024 method=section seconds=1.06e-05
 pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=32768 method=section seconds=5.88e-05
-pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=524288 method=section seconds=0.000843
-pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=32 method=section seconds=8.25e-06
-pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=256 method=kernel seconds=1.16e-05
-pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=1024 method=section seconds=1.36e-05
+pieces direction=h2d memory=pinned apart=host layout=regular width=64 count=524288 method=section seconds=0.000863
+pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=32 method=section seconds=7.77e-06
+pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=256 method=kernel seconds=1.27e-05
+pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=1024 method=section seconds=1.45e-05
 pieces direction=h2d memory=pinned apart=host layout=regular width=256 count=32768 method=section seconds=0.00016
-pieces direction=h2d memory=pinned apart=host layout=regular width=4096 count=32 method=section seconds=1.08e-05
-pieces direction=h2d memory=pinned apart=host layout=regular width=4096 count=256 method=kernel seconds=3.1e-05
+pieces direction=h2d memory=pinned apart=host layout=regular width=4096 count=32 method=section seconds=1.02e-05
+pieces direction=h2d memory=pinned apart=host layout=regular width=4096 count=256 method=kernel seconds=3.19e-05
 pieces direction=h2d memory=pinned apart=host layout=regular width=4096 count=1024 method=section seconds=8.43e-05
 pieces direction=h2d memory=pinned apart=host layout=regular width=65536 count=32 method=section seconds=4.66e-05
-pieces direction=h2d memory=pinned apart=host layout=scattered width=256 count=16 method=pack seconds=9.26e-06
-pieces direction=h2d memory=pinned apart=host layout=scattered width=256 count=256 method=kernel seconds=1.43e-05
-pieces direction=h2d memory=pinned apart=host layout=scattered width=256 count=4096 method=kernel seconds=4.28e-05
-pieces direction=h2d memory=pinned apart=host layout=scattered width=4096 count=16 method=kernel seconds=1.48e-05
+pieces direction=h2d memory=pinned apart=host layout=scattered width=256 count=16 method=pack seconds=9.6e-06
+pieces direction=h2d memory=pinned apart=host layout=scattered width=256 count=256 method=kernel seconds=1.52e-05
+pieces direction=h2d memory=pinned apart=host layout=scattered width=256 count=4096 method=kernel seconds=4.31e-05
+pieces direction=h2d memory=pinned apart=host layout=scattered width=4096 count=16 method=kernel seconds=1.51e-05
 pieces direction=h2d memory=pinned apart=host layout=scattered width=4096 count=256 method=kernel seconds=3.33e-05
-pieces direction=h2d memory=pinned apart=host layout=scattered width=4096 count=4096 method=kernel seconds=0.000348
-pieces direction=h2d memory=pinned apart=host layout=scattered width=65536 count=16 method=batch seconds=3.29e-05
+pieces direction=h2d memory=pinned apart=host layout=scattered width=4096 count=4096 method=kernel seconds=0.000346
+pieces direction=h2d memory=pinned apart=host layout=scattered width=65536 count=16 method=batch seconds=3.39e-05
 pieces direction=h2d memory=pinned apart=host layout=scattered width=65536 count=256 method=kernel seconds=0.000342
 end
 )";
