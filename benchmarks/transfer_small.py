@@ -20,9 +20,9 @@ CLOSE = 0.98
 # From here on buffers take turns, so that no cache holds them; smaller ones are copied again and again, as small ones
 # are in programs.
 ROTATED_FROM = MIB
-# Copies of one sample, in a row as programs make them: of one alone, reading the clock and code that no cache holds are a
-# fair part of what is timed. Fewer where so many bytes are enough.
-REPEATS, SAMPLE_BYTES = 16, 16 * MIB
+# Copies of one sample, in a row as programs make them: of one alone, reading the clock and code that no cache holds are
+# a fair part of what is timed. Fewer where so many bytes are enough.
+REPEATS, SAMPLE_BYTES = 64, 16 * MIB
 PYTHON_REPEATS, PYTHON_BYTES, PYTHON_SECONDS = 100, KIB, 3e-6
 IN_PYTHON, IN_C, THE_DRIVER = "isthmus.copy in Python", "isthmus_copy in C", "driver"
 # Which asks the driver what lies at an address: shown, for it is not what the driver's own copies do.
@@ -107,9 +107,8 @@ def _turns(bench: Bench, device: int, power: Power, factor: float = 1.0) -> Turn
     host = arena[:size]
 
     def once(way: int, number: int) -> float:
-        return bench.native.copy(
-            way, to_device, device, host.ctypes.data, size, size, rotated, number * repeats, repeats
-        )
+        first = number * repeats
+        return bench.native.copy(way, to_device, device, host.ctypes.data, size, size, rotated, first, repeats)
 
     def to_host(way: int, arrived: Bytes) -> Bytes:
         arrived[:] = POISON
