@@ -5,6 +5,7 @@ To enrol a backend, give `isthmus.experiment.devices.probe` its devices: each of
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from ctypes import byref, c_void_p
 from pathlib import Path
@@ -18,6 +19,9 @@ import isthmus
 from isthmus import _native
 from isthmus.experiment.devices import open_device, probe
 from isthmus.record import Backend
+
+# Before the driver starts: with its 8 queues, other streams may share one with a stream that a test holds.
+os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 # The host backend once more, with a link that takes its time: commands then overlap, and copies one way queue up.
 _MODELLED = "host:rate=50GB/s,latency=2us"

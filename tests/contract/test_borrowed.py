@@ -345,7 +345,8 @@ def created(device: _native.Device, priority: int) -> tuple[int, ctypes.CDLL]:
     return handle.value or 0, cuda
 
 
-# One alone: beside four that are held with copies behind them real hardware lets no other go on.
+# One alone, and with as many queues of the hardware as conftest asks for: beside four that are held with copies behind
+# them, with 8 queues, real hardware lets no other go on.
 @pytest.mark.parametrize("priority", [0, -1, -100])
 def test_a_held_stream_with_copies_behind_it_keeps_no_other_back(
     device: _native.Device, allocate: Allocate, latched: None, priority: int

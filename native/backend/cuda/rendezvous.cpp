@@ -6,10 +6,10 @@
 // it waits for that stream (cuMemFree does), and neither would ever go on. So whoever lets a stream go on here is a
 // thread that only writes a word.
 //
-// What other streams do meanwhile depends on how many are held. On an H200 (driver 580) all others went on beside one
-// that had copies behind its wait, and beside four that had none. Beside two that had some 12 of 32 did, beside
-// three one, beside four none, whatever the priorities. With CUDA_DEVICE_MAX_CONNECTIONS=32 instead of 8, all did
-// beside 16. The driver reads it when it starts, so that it is for the program's user to set.
+// What other streams do meanwhile is up to the queues of the hardware that they share. On an H200 (driver 580) most
+// went on beside one that had copies behind its wait, and all beside four that had none. Beside two that had some 12 of
+// 32 did, beside three one, beside four none, whatever the priorities. With CUDA_DEVICE_MAX_CONNECTIONS=32 instead of
+// 8, all did beside 16. The driver reads it when it starts, so that it is for the program's user to set.
 #include "backend/cuda/rendezvous.hpp"
 
 #include <sys/mman.h>
