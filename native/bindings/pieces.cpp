@@ -61,7 +61,10 @@ std::unique_ptr<PieceTransfer> create(const std::string& method, const PySide& d
     PieceSide to = side_of(destination);
     PieceSide from = side_of(source);
     const auto& [width, rows, slices] = extent;
-    const Packing packing{threads, chunk_bytes, stores_of(stores)};
+    Packing packing;
+    packing.threads = threads;
+    packing.chunk_bytes = chunk_bytes;
+    packing.stores = stores_of(stores);
     const GilReleased release;
     return unwrap(PieceTransfer::create(method_of(method), std::move(to), std::move(from), {width, rows, slices},
                                         reference, staging, packing, from_caches));
