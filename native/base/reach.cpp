@@ -6,36 +6,50 @@
 namespace isthmus {
 namespace {
 
+std::uint64_t value(std::uint64_t number) {
+    return number;
+}
+std::uint64_t value(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+}
+
 // Without a branch, so that compilers make as many at once of it as there is room for in a register.
-[[gnu::always_inline]] inline Reach reach(std::span<const std::uint64_t> numbers) {
-    const std::uint64_t first = numbers.front();
+template <typename Number>
+[[gnu::always_inline]] inline Reach reach(std::span<const Number> numbers) {
+    const std::uint64_t first = value(numbers.front());
     Reach found{first, first, 0};
-    for (const std::uint64_t number : numbers) {
-        found.lowest = std::min(found.lowest, number);
-        found.highest = std::max(found.highest, number);
-        found.differing_bits |= number ^ first;
+    for (const Number number : numbers) {
+        found.lowest = std::min(found.lowest, value(number));
+        found.highest = std::max(found.highest, value(number));
+        found.differing_bits |= value(number) ^ first;
     }
     return found;
 }
 
-Reach plain(std::span<const std::uint64_t> numbers) {
-    return reach(numbers);
-}
-
 #if defined(__x86_64__)
-[[gnu::target("avx512f")]] Reach wide(std::span<const std::uint64_t> numbers) {
+template <typename Number>
+[[gnu::target("avx512f")]] Reach wide(std::span<const Number> numbers) {
     return reach(numbers);
 }
 const bool is_wide = __builtin_cpu_supports("avx512f") != 0;
 #endif
 
-}  // namespace
-
-Reach reach_of(std::span<const std::uint64_t> numbers) {
+template <typename Number>
+Reach fastest(std::span<const Number> numbers) {
 #if defined(__x86_64__)
     if (is_wide) return wide(numbers);
 #endif
-    return plain(numbers);
+    return reach(numbers);
+}
+
+}  // namespace
+
+Reach reach_of(std::span<const std::uint64_t> numbers) {
+    return fastest(numbers);
+}
+
+Reach reach_of(std::span<const void* const> addresses) {
+    return fastest(addresses);
 }
 
 }  // namespace isthmus

@@ -12,5 +12,6 @@ struct Reach {
     std::uint64_t differing_bits = 0;  // that are not the same in all of them
 };
 Reach reach_of(std::span<const std::uint64_t> numbers);
+Reach reach_of(std::span<const void* const> addresses);
 
 }  // namespace isthmus

@@ -42,9 +42,15 @@ Lie lie_of(const BatchSide& side, std::size_t width, bool addresses, std::vector
         return {addresses ? first : side.address(0), addresses ? 0 : first, (pieces - 1) * pitch + width, pitch};
     }
     offsets.resize(pieces);
-    for (std::size_t i = 0; i < pieces; ++i) offsets[i] = place(i);
-    const Reach reach = reach_of(offsets);
-    for (std::uint64_t& offset : offsets) offset -= reach.lowest;
+    Reach reach;
+    if (addresses && side.offsets_bytes.empty()) {
+        reach = reach_of(side.addresses);
+        for (std::size_t i = 0; i < pieces; ++i) offsets[i] = side.address(i) - reach.lowest;
+    } else {
+        for (std::size_t i = 0; i < pieces; ++i) offsets[i] = place(i);
+        reach = reach_of(offsets);
+        for (std::uint64_t& offset : offsets) offset -= reach.lowest;
+    }
     return {addresses ? reach.lowest : side.address(0), addresses ? 0 : reach.lowest,
             reach.highest - reach.lowest + width, 0};
 }
