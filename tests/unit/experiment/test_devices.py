@@ -53,8 +53,9 @@ def test_every_backend_is_listed_whether_it_has_devices_or_not() -> None:
     assert list(backends) == ["cuda", "opencl", "host"]
     assert [device.spec for device in backends["host"].devices] == ["host"]
     for backend in backends.values():
-        assert bool(backend.devices) != bool(backend.absent_because)
-        assert bool(backend.devices) != bool(backend.install)
+        assert backend.devices or backend.absent_because
+        # With devices: of others that cannot be used, such as a PoCL that does not know this CPU beside one that does.
+        assert bool(backend.install) == bool(backend.absent_because)
 
 
 def test_the_host_is_always_there() -> None:
