@@ -34,7 +34,8 @@ Lie lie_of(const BatchSide& side, std::size_t width, bool addresses, std::vector
     const std::size_t first = place(0);
     const std::size_t pitch = pieces > 1 ? place(1) - first : width;
     std::size_t regular = 1;
-    if (pitch >= width && pitch <= SIZE_MAX / 2) {
+    // So that nothing overflows, whatever places a caller names.
+    if (pitch >= width && pitch <= SIZE_MAX / 2 / pieces) {
         while (regular < pieces && place(regular) == first + regular * pitch) ++regular;
     }
     if (regular == pieces) {
