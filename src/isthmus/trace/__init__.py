@@ -1,0 +1,1 @@
+"""Opens traces of several makers: one model for all of them."""
