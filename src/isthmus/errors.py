@@ -13,6 +13,7 @@ __all__ = [
     "OutOfMemory",
     "RunFileError",
     "TimedOut",
+    "TraceFileError",
     "Unsupported",
     "UsageError",
     "WrongType",
@@ -78,10 +79,14 @@ class RunFileError(IsthmusError):
     """A run file could not be read or written; the message names the file, the place and what was expected."""
 
 
+class TraceFileError(IsthmusError):
+    """A trace could not be read; the message names the file, what was found, what was expected and what to do."""
+
+
 def exit_code(error: BaseException) -> int:
     """What a process that ends by this exception tells its caller."""
     if isinstance(error, KeyboardInterrupt):
         return _INTERRUPTED
-    if isinstance(error, UsageError | RunFileError):
+    if isinstance(error, UsageError | RunFileError | TraceFileError):
         return _USAGE
     return _DEVICE_ABSENT if isinstance(error, DeviceAbsent) else _FAILED
