@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 __all__ = [
@@ -153,4 +152,3 @@ class Trace:
         if not filled:
             return 0, 0
         return min(int(each.start_ns.min()) for each in filled), max(int(each.end_ns.max()) for each in filled)
-

@@ -1,0 +1,247 @@
+"""Reads the SQLite exports of Nsight Systems: ``nsys export --type sqlite``."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.errors import TraceFileError
+from isthmus.trace.call_names import call_name
+from isthmus.trace.nsys_names import (
+    Names,
+    directions,
+    looked_up,
+    memory_kinds,
+    migrations,
+    operations,
+    physical_devices,
+    processes,
+    synchronizations,
+    version,
+)
+from isthmus.trace.nsys_tables import Tables, opened
+from isthmus.trace.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Knowledge, Trace, memory_index
+
+__all__ = ["read_nsys"]
+
+Columns = dict[str, Integers]
+
+_COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+_CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"  # Those of the driver, too.
+_KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+_MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+_WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+# What a trace knows where these hold anything: nsys makes most tables only for what was recorded.
+_EVIDENCE: dict[str, Knowledge] = {
+    _CALLS: "calls",
+    _KERNELS: "kernels",
+    _WAITS: "synchronizations",
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS": "faults",
+    "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "faults",
+    "CUDA_CALLCHAINS": "call_sites",
+}
+_ON_DEVICE = ("globalPid", "deviceId", "streamId")
+# CUPTI's word for no device, stream or correlation, and what is above all of them.
+_NONE = 0xFFFFFFFF
+_ABOVE_IDS = 1 << 32
+_LOW_24_BITS = 0xFFFFFF
+# Times count from when the recording began. Nothing that a program does lasts a year.
+_MOST_NS = 365 * 24 * 3600 * 10**9
+_LAST_NS = 1 << 62
+# An address space.
+_MOST_BYTES = 1 << 48
+
+
+def read_nsys(path: Path) -> Trace:
+    """The trace in an SQLite export of nsys.
+
+    Devices are numbered as the machine does where the export tells how, else as each process does. Raises
+    TraceFileError for a file that is unreadable, cut off, damaged or no such export. Single records that cannot be
+    right are left out and counted in `Trace.notes`.
+    """
+    with opened(path) as tables:
+        _check_export(tables)
+        copies = _records(tables, _COPIES, ("bytes", "copyKind"), (*_ON_DEVICE, "correlationId", "srcKind", "dstKind"))
+        calls = _records(tables, _CALLS, ("nameId",), ("globalTid", "correlationId"))
+        kernels = _records(tables, _KERNELS, ("demangledName",), _ON_DEVICE)
+        memsets = _records(tables, _MEMSETS, ("bytes",), _ON_DEVICE)
+        waits = _records(tables, _WAITS, ("syncType",), _ON_DEVICE)
+
+        found = processes(tables, _number_processes((copies, calls, kernels, memsets, waits)))
+        _number_devices(tables, [process.pid for process in found], (copies, kernels, memsets, waits))
+
+        names = Names()
+        wanted = {*np.unique(calls["nameId"]).tolist(), *np.unique(kernels["demangledName"]).tolist()}
+        strings = tables.texts("StringIds", "id", "value", wanted)
+        called = {number: names.index(call_name(strings[number])) for number in _known(calls["nameId"], strings)}
+        run = {number: names.index(strings[number]) for number in _known(kernels["demangledName"], strings)}
+        waited = synchronizations(tables)
+        awaited = {number: names.index(waited[number]) for number in _known(waits["syncType"], waited)}
+
+        trace_copies = _copies(tables, copies, calls)
+        notes = (*tables.notes, *_remarks(tables, trace_copies))
+        return Trace(
+            path=path,
+            maker="nsys",
+            version=version(tables),
+            processes=found,
+            devices=tables.texts("TARGET_INFO_GPU", "id", "name"),
+            names=names.all,
+            copies=trace_copies,
+            calls=Calls(
+                calls["start"],
+                calls["end"],
+                calls["process"],
+                np.where(calls["globalTid"] < 0, UNKNOWN, calls["globalTid"] & _LOW_24_BITS),
+                looked_up(calls["nameId"], called),
+            ),
+            kernels=_intervals(kernels, looked_up(kernels["demangledName"], run)),
+            memsets=_intervals(memsets, np.full_like(memsets["start"], UNKNOWN)),
+            synchronizations=_intervals(waits, looked_up(waits["syncType"], awaited)),
+            knows=_knowledge(tables, trace_copies),
+            notes=notes,
+        )
+
+
+def _check_export(tables: Tables) -> None:
+    """Raises TraceFileError for a database of something else: every export of nsys has its strings in this table."""
+    if not tables.has("StringIds"):
+        some = ", ".join(tables.names(5)) or "none"
+        raise TraceFileError(
+            f"{tables.path}: no export of nsys: expected a table StringIds, found the tables {some}; "
+            "make an export with: nsys export --type sqlite REPORT.nsys-rep"
+        )
+
+
+def _records(tables: Tables, table: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
+    """The records of a table that can be right, by when they began."""
+    columns = tables.numbers(table, ("start", "end", *required), optional)
+    start, end = columns["start"], columns["end"]
+    # CUPTI gives 0 for both where it got no times.
+    sound = (start >= 0) & (end > 0) & (end >= start) & (end < _LAST_NS)
+    sound &= end - np.where(sound, start, end) <= _MOST_NS
+    if "bytes" in columns:
+        sound &= (columns["bytes"] >= 0) & (columns["bytes"] <= _MOST_BYTES)
+    if wrong := int(sound.size - sound.sum()):
+        tables.notes.append(f"{table}: left out {wrong} of {sound.size} records, whose times or sizes cannot be right.")
+    kept = np.flatnonzero(sound)
+    kept = kept[np.argsort(start[kept], kind="stable")]
+    columns = {name: column[kept] for name, column in columns.items()}
+    for name in ("deviceId", "streamId", "correlationId"):
+        if name in columns:
+            columns[name][(columns[name] < 0) | (columns[name] >= _NONE)] = UNKNOWN
+    return columns
+
+
+def _number_processes(recorded: Sequence[Columns]) -> Integers:
+    """The keys of all processes found; each table's column ``process`` gets their places among them.
+
+    A key is all of a global number but the thread's 24 bits, so that machines recorded together are kept apart.
+    """
+    keys = [columns.get("globalPid", columns.get("globalTid", np.empty(0, np.int64))) >> 24 for columns in recorded]
+    distinct = np.unique(np.concatenate(keys))
+    distinct = distinct[distinct >= 0]
+    for columns, key in zip(recorded, keys, strict=True):
+        columns["process"] = np.where(key < 0, UNKNOWN, np.searchsorted(distinct, key))
+    return distinct
+
+
+def _number_devices(tables: Tables, pids: Sequence[int], recorded: Sequence[Columns]) -> None:
+    """Numbers devices as the machine does, if the export tells that of all: processes may each see others as theirs."""
+    physical = physical_devices(tables)
+    pairs = [
+        np.where(
+            (columns["process"] < 0) | (columns["deviceId"] < 0),
+            UNKNOWN,
+            columns["process"] * _ABOVE_IDS + columns["deviceId"],
+        )
+        for columns in recorded
+    ]
+    translated: dict[int, int] = {}
+    for pair in np.unique(np.concatenate(pairs)).tolist():
+        if pair >= 0:
+            process, device = divmod(pair, _ABOVE_IDS)
+            if (pids[process], device) not in physical:
+                return
+            translated[pair] = physical[pids[process], device]
+    for columns, pair_column in zip(recorded, pairs, strict=True):
+        columns["deviceId"] = looked_up(pair_column, translated)
+
+
+def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
+    operation, kinds = operations(tables), memory_kinds(tables)
+    migration = np.isin(columns["copyKind"], migrations(operation))
+    source, destination = (
+        np.where(migration, memory_index("managed"), looked_up(columns[name], kinds)) for name in ("srcKind", "dstKind")
+    )
+    return Copies(
+        start_ns=columns["start"],
+        end_ns=columns["end"],
+        bytes=columns["bytes"],
+        direction=looked_up(columns["copyKind"], directions(operation)),
+        source=source,
+        destination=destination,
+        process=columns["process"],
+        call=_calls_of(columns, calls),
+        device=columns["deviceId"],
+        stream=columns["streamId"],
+        migration=migration,
+    )
+
+
+def _calls_of(copies: Columns, calls: Columns) -> Integers:
+    """Which call made each copy: that of the same process with the same correlation; of several the first to begin."""
+
+    def keys(columns: Columns) -> Integers:
+        known = (columns["process"] >= 0) & (columns["correlationId"] >= 0)
+        return np.where(known, columns["process"] * _ABOVE_IDS + columns["correlationId"], UNKNOWN)
+
+    distinct, first = np.unique(keys(calls), return_index=True)
+    wanted = keys(copies)
+    if distinct.size == 0:
+        return np.full_like(wanted, UNKNOWN)
+    place = np.minimum(np.searchsorted(distinct, wanted), distinct.size - 1)
+    return np.where((wanted >= 0) & (distinct[place] == wanted), first[place], UNKNOWN)
+
+
+def _intervals(columns: Columns, name: Integers) -> Intervals:
+    return Intervals(
+        start_ns=columns["start"],
+        end_ns=columns["end"],
+        process=columns["process"],
+        device=columns["deviceId"],
+        stream=columns["streamId"],
+        name=name,
+        bytes=columns.get("bytes", np.zeros_like(columns["start"])),
+    )
+
+
+def _known(column: Integers, meanings: dict[int, str]) -> Iterator[int]:
+    """The distinct numbers of a column that stand for something."""
+    return (number for number in np.unique(column).tolist() if number in meanings)
+
+
+def _knowledge(tables: Tables, copies: Copies) -> frozenset[Knowledge]:
+    known: set[Knowledge] = {word for table, word in _EVIDENCE.items() if tables.has_records(table)}
+    if copies.migration.any():
+        known.add("migrations")
+    return frozenset(known)
+
+
+def _remarks(tables: Tables, copies: Copies) -> Iterator[str]:
+    """What else a reader of the trace should know of it."""
+    if unknown := int((copies.direction == UNKNOWN).sum()):
+        yield f"{_COPIES}: {unknown} of {len(copies)} copies name no direction that is known."
+    if tables.has_records(_GRAPHS):
+        yield (
+            "CUDA graphs were recorded as wholes: the copies and kernels in them are missing; "
+            "record them with nsys profile --cuda-graph-trace=node."
+        )
+    if not any(map(tables.has_records, (_COPIES, _CALLS, _KERNELS))):
+        yield "Nothing of CUDA was recorded: record it with nsys profile --trace=cuda."
+    for suffix in ("-wal", "-journal"):
+        with suppress(OSError):  # A name that is too long for a file is the name of none.
+            if (journal := tables.path.with_name(tables.path.name + suffix)).exists():
+                yield f"{journal.name} lies beside the export: whatever wrote the export did not end its work."

@@ -1,0 +1,70 @@
+"""Exports as nsys writes them, with the tables and records that a test names."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+COLUMNS = {
+    COPIES: "start end deviceId streamId correlationId globalPid bytes copyKind srcKind dstKind virtualAddress",
+    CALLS: "start end eventClass globalTid correlationId nameId returnValue callchainId",
+    KERNELS: "start end deviceId streamId correlationId globalPid demangledName shortName",
+    MEMSETS: "start end deviceId streamId correlationId globalPid value bytes memKind",
+    WAITS: "start end deviceId streamId correlationId globalPid syncType eventId",
+    "StringIds": "id value",
+    "PROCESSES": "globalPid pid name",
+    "META_DATA_EXPORT": "name value",
+    "ENUM_CUDA_MEM_KIND": "id name label",
+    "ENUM_CUDA_MEMCPY_OPER": "id name label",
+    "ENUM_CUPTI_SYNC_TYPE": "id name label",
+    "TARGET_INFO_GPU": "id name busLocation",
+    "TARGET_INFO_CUDA_DEVICE": "gpuId cudaId pid uuid",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "start end graphId",
+    "CUDA_UM_CPU_PAGE_FAULT_EVENTS": "start globalPid address",
+    "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "start end globalPid address numberOfPageFaults",
+    "CUDA_CALLCHAINS": "id symbol module stackDepth",
+}
+TEXTS = {"value", "name", "label", "busLocation", "uuid"}
+STRINGS = [
+    (1, "cudaMemcpyAsync_v3020"),
+    (2, "cuMemcpyHtoDAsync_v2"),
+    (3, "void saxpy<float>(int)"),
+    (4, "an NVTX range"),
+]
+Rows = Sequence[Sequence[object]]
+Export = Callable[..., Path]
+
+
+def create(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:
+    columns = COLUMNS[table].split()
+    declared = ", ".join(f'"{name}" {"TEXT" if name in TEXTS else "INTEGER"}' for name in columns)
+    if table == "StringIds":
+        declared = "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL"
+    connection.execute(f"CREATE TABLE {table} ({declared})")
+    connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows)
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Export:
+    """Writes an export with these tables; StringIds is always there."""
+
+    def write(tables: dict[str, Rows] | None = None, sql: Sequence[str] = (), name: str = "trace.sqlite") -> Path:
+        path = tmp_path / name
+        with closing(sqlite3.connect(path)) as connection:
+            for statement in sql:
+                connection.execute(statement)
+            for table, rows in ({"StringIds": STRINGS} | (tables or {})).items():
+                create(connection, table, rows)
+            connection.commit()
+        return path
+
+    return write
