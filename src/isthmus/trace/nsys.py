@@ -1,6 +1,6 @@
 """Reads the SQLite exports of Nsight Systems: ``nsys export --type sqlite``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,17 +15,15 @@ from isthmus.trace.nsys_names import (
     memory_kinds,
     migrations,
     operations,
-    physical_devices,
     processes,
     synchronizations,
     version,
 )
+from isthmus.trace.nsys_records import ABOVE_IDS, Columns, number_devices, number_processes, records
 from isthmus.trace.nsys_tables import Tables, opened
 from isthmus.trace.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Knowledge, Trace, memory_index
 
 __all__ = ["read_nsys"]
-
-Columns = dict[str, Integers]
 
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"  # Those of the driver, too.
@@ -43,15 +41,7 @@ _EVIDENCE: dict[str, Knowledge] = {
     "CUDA_CALLCHAINS": "call_sites",
 }
 _ON_DEVICE = ("globalPid", "deviceId", "streamId")
-# CUPTI's word for no device, stream or correlation, and what is above all of them.
-_NONE = 0xFFFFFFFF
-_ABOVE_IDS = 1 << 32
 _LOW_24_BITS = 0xFFFFFF
-# Times count from when the recording began. Nothing that a program does lasts a year.
-_MOST_NS = 365 * 24 * 3600 * 10**9
-_LAST_NS = 1 << 62
-# An address space.
-_MOST_BYTES = 1 << 48
 
 
 def read_nsys(path: Path) -> Trace:
@@ -63,25 +53,22 @@ def read_nsys(path: Path) -> Trace:
     """
     with opened(path) as tables:
         _check_export(tables)
-        copies = _records(tables, _COPIES, ("bytes", "copyKind"), (*_ON_DEVICE, "correlationId", "srcKind", "dstKind"))
-        calls = _records(tables, _CALLS, ("nameId",), ("globalTid", "correlationId"))
-        kernels = _records(tables, _KERNELS, ("demangledName",), _ON_DEVICE)
-        memsets = _records(tables, _MEMSETS, ("bytes",), _ON_DEVICE)
-        waits = _records(tables, _WAITS, ("syncType",), _ON_DEVICE)
+        copies = records(tables, _COPIES, ("bytes", "copyKind"), (*_ON_DEVICE, "correlationId", "srcKind", "dstKind"))
+        calls = records(tables, _CALLS, ("nameId",), ("globalTid", "correlationId"))
+        kernels = records(tables, _KERNELS, ("demangledName",), _ON_DEVICE)
+        memsets = records(tables, _MEMSETS, ("bytes",), _ON_DEVICE)
+        waits = records(tables, _WAITS, ("syncType",), _ON_DEVICE)
 
-        found = processes(tables, _number_processes((copies, calls, kernels, memsets, waits)))
-        _number_devices(tables, [process.pid for process in found], (copies, kernels, memsets, waits))
+        found = processes(tables, number_processes((copies, calls, kernels, memsets, waits)))
+        number_devices(tables, [process.pid for process in found], (copies, kernels, memsets, waits))
 
-        names = Names()
         wanted = {*np.unique(calls["nameId"]).tolist(), *np.unique(kernels["demangledName"]).tolist()}
         strings = tables.texts("StringIds", "id", "value", wanted)
-        called = {number: names.index(call_name(strings[number])) for number in _known(calls["nameId"], strings)}
-        run = {number: names.index(strings[number]) for number in _known(kernels["demangledName"], strings)}
-        waited = synchronizations(tables)
-        awaited = {number: names.index(waited[number]) for number in _known(waits["syncType"], waited)}
-
+        names = Names()
+        called = names.places(calls["nameId"], {number: call_name(string) for number, string in strings.items()})
+        run = names.places(kernels["demangledName"], strings)
+        waited_for = names.places(waits["syncType"], synchronizations(tables))
         trace_copies = _copies(tables, copies, calls)
-        notes = (*tables.notes, *_remarks(tables, trace_copies))
         return Trace(
             path=path,
             maker="nsys",
@@ -91,17 +78,17 @@ def read_nsys(path: Path) -> Trace:
             names=names.all,
             copies=trace_copies,
             calls=Calls(
-                calls["start"],
-                calls["end"],
-                calls["process"],
-                np.where(calls["globalTid"] < 0, UNKNOWN, calls["globalTid"] & _LOW_24_BITS),
-                looked_up(calls["nameId"], called),
+                start_ns=calls["start"],
+                end_ns=calls["end"],
+                process=calls["process"],
+                thread=np.where(calls["globalTid"] < 0, UNKNOWN, calls["globalTid"] & _LOW_24_BITS),
+                name=called,
             ),
-            kernels=_intervals(kernels, looked_up(kernels["demangledName"], run)),
+            kernels=_intervals(kernels, run),
             memsets=_intervals(memsets, np.full_like(memsets["start"], UNKNOWN)),
-            synchronizations=_intervals(waits, looked_up(waits["syncType"], awaited)),
+            synchronizations=_intervals(waits, waited_for),
             knows=_knowledge(tables, trace_copies),
-            notes=notes,
+            notes=(*_remarks(tables, trace_copies), *tables.notes),
         )
 
 
@@ -113,61 +100,6 @@ def _check_export(tables: Tables) -> None:
             f"{tables.path}: no export of nsys: expected a table StringIds, found the tables {some}; "
             "make an export with: nsys export --type sqlite REPORT.nsys-rep"
         )
-
-
-def _records(tables: Tables, table: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
-    """The records of a table that can be right, by when they began."""
-    columns = tables.numbers(table, ("start", "end", *required), optional)
-    start, end = columns["start"], columns["end"]
-    # CUPTI gives 0 for both where it got no times.
-    sound = (start >= 0) & (end > 0) & (end >= start) & (end < _LAST_NS)
-    sound &= end - np.where(sound, start, end) <= _MOST_NS
-    if "bytes" in columns:
-        sound &= (columns["bytes"] >= 0) & (columns["bytes"] <= _MOST_BYTES)
-    if wrong := int(sound.size - sound.sum()):
-        tables.notes.append(f"{table}: left out {wrong} of {sound.size} records, whose times or sizes cannot be right.")
-    kept = np.flatnonzero(sound)
-    kept = kept[np.argsort(start[kept], kind="stable")]
-    columns = {name: column[kept] for name, column in columns.items()}
-    for name in ("deviceId", "streamId", "correlationId"):
-        if name in columns:
-            columns[name][(columns[name] < 0) | (columns[name] >= _NONE)] = UNKNOWN
-    return columns
-
-
-def _number_processes(recorded: Sequence[Columns]) -> Integers:
-    """The keys of all processes found; each table's column ``process`` gets their places among them.
-
-    A key is all of a global number but the thread's 24 bits, so that machines recorded together are kept apart.
-    """
-    keys = [columns.get("globalPid", columns.get("globalTid", np.empty(0, np.int64))) >> 24 for columns in recorded]
-    distinct = np.unique(np.concatenate(keys))
-    distinct = distinct[distinct >= 0]
-    for columns, key in zip(recorded, keys, strict=True):
-        columns["process"] = np.where(key < 0, UNKNOWN, np.searchsorted(distinct, key))
-    return distinct
-
-
-def _number_devices(tables: Tables, pids: Sequence[int], recorded: Sequence[Columns]) -> None:
-    """Numbers devices as the machine does, if the export tells that of all: processes may each see others as theirs."""
-    physical = physical_devices(tables)
-    pairs = [
-        np.where(
-            (columns["process"] < 0) | (columns["deviceId"] < 0),
-            UNKNOWN,
-            columns["process"] * _ABOVE_IDS + columns["deviceId"],
-        )
-        for columns in recorded
-    ]
-    translated: dict[int, int] = {}
-    for pair in np.unique(np.concatenate(pairs)).tolist():
-        if pair >= 0:
-            process, device = divmod(pair, _ABOVE_IDS)
-            if (pids[process], device) not in physical:
-                return
-            translated[pair] = physical[pids[process], device]
-    for columns, pair_column in zip(recorded, pairs, strict=True):
-        columns["deviceId"] = looked_up(pair_column, translated)
 
 
 def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
@@ -196,7 +128,7 @@ def _calls_of(copies: Columns, calls: Columns) -> Integers:
 
     def keys(columns: Columns) -> Integers:
         known = (columns["process"] >= 0) & (columns["correlationId"] >= 0)
-        return np.where(known, columns["process"] * _ABOVE_IDS + columns["correlationId"], UNKNOWN)
+        return np.where(known, columns["process"] * ABOVE_IDS + columns["correlationId"], UNKNOWN)
 
     distinct, first = np.unique(keys(calls), return_index=True)
     wanted = keys(copies)
@@ -216,11 +148,6 @@ def _intervals(columns: Columns, name: Integers) -> Intervals:
         name=name,
         bytes=columns.get("bytes", np.zeros_like(columns["start"])),
     )
-
-
-def _known(column: Integers, meanings: dict[int, str]) -> Iterator[int]:
-    """The distinct numbers of a column that stand for something."""
-    return (number for number in np.unique(column).tolist() if number in meanings)
 
 
 def _knowledge(tables: Tables, copies: Copies) -> frozenset[Knowledge]:

@@ -57,16 +57,20 @@ class Names:
     """Collects the names that records refer to, each once."""
 
     def __init__(self) -> None:
-        self._index: dict[str, int] = {}
+        self._places: dict[str, int] = {}
 
-    def index(self, name: str) -> int:
-        """The place of a name in `all`."""
-        return self._index.setdefault(name, len(self._index))
+    def places(self, numbers: Integers, texts: Mapping[int, str]) -> Integers:
+        """For each number the place of its text in `all`; UNKNOWN where it stands for none."""
+        named = {number: texts[number] for number in np.unique(numbers).tolist() if number in texts}
+        return looked_up(numbers, {number: self._place(text) for number, text in named.items()})
+
+    def _place(self, text: str) -> int:
+        return self._places.setdefault(text, len(self._places))
 
     @property
     def all(self) -> tuple[str, ...]:
         """Every name, as they came."""
-        return tuple(self._index)
+        return tuple(self._places)
 
 
 def looked_up(values: Integers, found: Mapping[int, int]) -> Integers:
@@ -104,9 +108,8 @@ def synchronizations(tables: Tables) -> dict[int, str]:
 
 def _words(tables: Tables, table: str, before: str, known: tuple[str, ...]) -> dict[int, str]:
     """The end of each number's name, which says what it means."""
-    if not tables.has_records(table):
-        return dict(enumerate(known))
-    return {number: name.rpartition(before)[2] for number, name in tables.texts(table, "id", "name").items()}
+    names = tables.texts(table, "id", "name")
+    return {number: name.rpartition(before)[2] for number, name in names.items()} or dict(enumerate(known))
 
 
 def processes(tables: Tables, keys: Integers) -> tuple[Process, ...]:
@@ -117,9 +120,8 @@ def processes(tables: Tables, keys: Integers) -> tuple[Process, ...]:
 
 def physical_devices(tables: Tables) -> dict[tuple[int, int], int]:
     """Devices of the machine by the number of a process and the number by which it knows them."""
-    columns = tables.numbers("TARGET_INFO_CUDA_DEVICE", ("pid", "cudaId"), ("gpuId",))
-    pids, numbers, devices = (column.tolist() for column in columns.values())
-    found = zip(pids, numbers, devices, strict=True)
+    columns = tables.numbers("TARGET_INFO_CUDA_DEVICE", (), ("pid", "cudaId", "gpuId"))
+    found = zip(*(column.tolist() for column in columns.values()), strict=True)
     return {(pid, number): device for pid, number, device in found if device != UNKNOWN}
 
 

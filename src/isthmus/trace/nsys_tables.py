@@ -87,7 +87,12 @@ class Tables:
         names = [*required, *optional]
         if not self.has(table):
             return {name: np.empty(0, np.int64) for name in names}
-        present = self._columns(table, required)
+        present = self._columns(table)
+        if absent := [name for name in required if name not in present]:
+            raise TraceFileError(
+                f"{self.path}: table {table} has no column {', '.join(absent)}, which every version of nsys since 2021 "
+                f"writes; {_ADVICE}"
+            )
         selected = ", ".join(
             f'CASE typeof("{name}") WHEN \'integer\' THEN "{name}" ELSE {_NOT_AN_INTEGER} END'
             if name in present
@@ -110,10 +115,9 @@ class Tables:
         return {name: np.concatenate([values[:, index] for values in batches]) for index, name in enumerate(names)}
 
     def texts(self, table: str, key: str, value: str, wanted: set[int] | None = None) -> dict[int, str]:
-        """Texts by their integers, all or those wanted, cut to a length that can be shown."""
-        if not self.has(table):
+        """Texts by their integers, all or those wanted, cut to a length to show; none where a column is missing."""
+        if not self.has(table) or not {key, value} <= self._columns(table):
             return {}
-        self._columns(table, (key, value))
         # Asked before the text is read, which may be the whole output of a program.
         self._connection.create_function("wanted", 1, lambda number: wanted is None or number in wanted)
         cursor = self._connection.execute(
@@ -128,23 +132,16 @@ class Tables:
 
     def setting(self, table: str, name: str) -> str:
         """The text in the column ``value`` of the record of this name; empty where there is none."""
-        if not self.has(table):
+        if not self.has(table) or not {"name", "value"} <= self._columns(table):
             return ""
-        self._columns(table, ("name", "value"))
         row = self._connection.execute(
             f"SELECT substr(value, 1, 100) FROM {table} WHERE name = ? AND typeof(value) = 'text'", [name]
         ).fetchone()
         return "" if row is None else _shown(row[0])
 
-    def _columns(self, table: str, required: Sequence[str]) -> set[str]:
+    def _columns(self, table: str) -> set[str]:
         """The stored columns; generated ones, which run what the file says, are not among them."""
-        present = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")}
-        if absent := [name for name in required if name not in present]:
-            raise TraceFileError(
-                f"{self.path}: table {table} has no column {', '.join(absent)}, which every version of nsys since 2021 "
-                f"writes; {_ADVICE}"
-            )
-        return present
+        return {row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")}
 
     def _check_count(self, table: str, count: int) -> None:
         if count > self._most_records:

@@ -1,4 +1,4 @@
-"""The reader of nsys's SQLite exports: what they say, what they leave out, and what no export should hold."""
+"""The reader of nsys's SQLite exports: what they say, and the single records that it leaves out."""
 
 from __future__ import annotations
 
@@ -12,47 +12,25 @@ import pytest
 
 from isthmus.trace.nsys import read_nsys
 from isthmus.trace.trace import DIRECTIONS, MEMORY_KINDS, UNKNOWN, Process, Trace
+from tests.synthetic_nsys import CALLS, COLUMNS, COPIES, KERNELS, MEMSETS, WAITS, Rows, call, copy, pid, write_export
 
-MACHINE = 1 << 48
-COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
-CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
-KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
-WAITS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
-# Columns of copies that take values of any type.
-UNDECLARED = (
-    "start, [end], deviceId, streamId, correlationId, globalPid, bytes, copyKind, srcKind, dstKind, virtualAddress"
-)
 MEMORY_NAMES = ("PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN")
 OPERATION_NAMES = (
     *("UNKNOWN", "HTOD", "DTOH", "HTOA", "ATOH", "ATOA", "ATOD", "DTOA", "DTOD", "HTOH", "PTOP"),
     *("UVM_HTOD", "UVM_DTOH", "UVM_DTOD"),
 )
 
-Rows = Sequence[Sequence[object]]
 Export = Callable[..., Path]
 
 
-def pid(number: int) -> int:
-    return MACHINE | number << 24
+@pytest.fixture
+def export(tmp_path: Path) -> Export:
+    """Writes an export with these tables."""
 
+    def write(tables: dict[str, Rows] | None = None, sql: Sequence[str] = (), name: str = "trace.sqlite") -> Path:
+        return write_export(tmp_path / name, tables, sql)
 
-def copy(start: object = 100, end: object = 200, **more: object) -> list[object]:
-    """A copy of 4 KiB from pinned memory by process 7."""
-    values: dict[str, object] = {
-        "deviceId": 0,
-        "streamId": 7,
-        "correlationId": 1,
-        "globalPid": pid(7),
-        "bytes": 4096,
-        "copyKind": 1,
-    }
-    values |= {"srcKind": 1, "dstKind": 2, "virtualAddress": None}
-    return list(({"start": start, "end": end} | values | more).values())
-
-
-def call(start: object, end: object, correlation: object, tid: object = pid(7) | 70, name: object = 1) -> list[object]:
-    return [start, end, 0, tid, correlation, name, 0, None]
+    return write
 
 
 def column(trace: Trace, name: str) -> list[int]:
@@ -245,7 +223,7 @@ def test_devices_are_the_machines_where_the_export_tells_of_all(export: Export, 
 
 @pytest.mark.parametrize("value", [None, "12", "twelve", b"\x0c", 1.5, 1e300, float("inf"), -(2**63)], ids=repr)
 def test_a_record_without_a_number_is_left_out_and_counted(export: Export, value: object) -> None:
-    undeclared = [f"CREATE TABLE {COPIES} ({UNDECLARED})"]
+    undeclared = [f"CREATE TABLE {COPIES} ({', '.join(f'[{name}]' for name in COLUMNS[COPIES].split())})"]
     path = export(sql=undeclared)
     rows = [copy(), copy(value), copy(end=value), copy(bytes=value), copy(copyKind=value), copy(150, 160)]
     with closing(sqlite3.connect(path)) as connection:
@@ -259,7 +237,7 @@ def test_a_record_without_a_number_is_left_out_and_counted(export: Export, value
 @pytest.mark.parametrize("value", [None, "7", b"", 0.5, -5, 2**62])
 def test_what_a_copy_may_lack_is_unknown(export: Export, value: object) -> None:
     lacking = dict.fromkeys(("deviceId", "streamId", "correlationId", "srcKind", "dstKind"), value)
-    undeclared = [f"CREATE TABLE {COPIES} ({UNDECLARED})"]
+    undeclared = [f"CREATE TABLE {COPIES} ({', '.join(f'[{name}]' for name in COLUMNS[COPIES].split())})"]
     path = export({CALLS: [call(50, 55, 1), call(50, 55, value), call(50, 55, None)]}, sql=undeclared)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"INSERT INTO {COPIES} VALUES (?{', ?' * 10})", copy(**lacking))
@@ -277,6 +255,9 @@ def test_without_a_process_nothing_is_joined(export: Export) -> None:
     assert trace.calls.process.tolist() == [0, UNKNOWN]
     assert trace.calls.thread.tolist() == [70, UNKNOWN]
     assert trace.processes == (Process(7),)
+    # Nor is any device lost.
+    told = export({COPIES: [copy(globalPid=None)], "TARGET_INFO_CUDA_DEVICE": [[1, 0, 7, "u"]]}, name="told.sqlite")
+    assert column(read_nsys(told), "device") == [0]
 
 
 @pytest.mark.parametrize(
@@ -320,9 +301,20 @@ def test_names_may_be_missing_no_text_or_unfit_for_terminals(export: Export) -> 
         connection.commit()
     trace = read_nsys(path)
     named = [None if place == UNKNOWN else trace.names[place] for place in trace.calls.name.tolist()]
-    assert named == ["cuda [31mFree", "c\ufffdd", None] or named == ["cuda [31mFree ", "c\ufffdd", None]
+    assert named == ["cuda [31mFree ", "c\ufffdd", None]
     assert trace.names[trace.kernels.name[0]] == "k" * 1000
     assert trace.processes == (Process(7),)
+
+
+def test_tables_that_only_explain_may_lack_anything(export: Export) -> None:
+    explaining = ("PROCESSES", "META_DATA_EXPORT", "ENUM_CUDA_MEM_KIND", "ENUM_CUDA_MEMCPY_OPER", "TARGET_INFO_GPU")
+    sql = [f"CREATE TABLE {table} (other)" for table in (*explaining, "TARGET_INFO_CUDA_DEVICE")]
+    sql += [f"INSERT INTO {table} VALUES (1)" for table in (*explaining, "TARGET_INFO_CUDA_DEVICE")]
+    trace = read_nsys(export({COPIES: [copy()]}, sql=sql))
+    assert kinds(trace) == [("h2d", "pinned", "device")]
+    assert column(trace, "device") == [0]
+    assert (trace.version, trace.devices, trace.processes) == ("", {}, (Process(7),))
+    assert trace.notes == ()
 
 
 def test_an_export_in_utf_16_reads_the_same(export: Export) -> None:
@@ -341,24 +333,3 @@ def test_texts_that_nobody_asks_for_are_not_read(export: Export, monkeypatch: py
     monkeypatch.setattr("isthmus.trace.nsys_tables._MOST_BYTES", 100_000)
     strings = [(1, "cudaMemcpyAsync_v3020"), (5, "printed\n" * 100_000)]
     assert read_nsys(export({"StringIds": strings, CALLS: [call(1, 2, 1)]})).names == ("cudaMemcpyAsync",)
-
-
-@pytest.mark.parametrize("name", ["a?mode=rwc", "50%41.sqlite", "#1.sqlite", "ein name ü.sqlite", "x" * 250])
-def test_any_file_name_will_do_and_nothing_is_written(export: Export, tmp_path: Path, name: str) -> None:
-    path = export({COPIES: [copy()]}, name="trace.sqlite").rename(tmp_path / name)
-    path.chmod(0o400)
-    before = path.read_bytes()
-    assert len(read_nsys(path).copies) == 1
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-    assert path.read_bytes() == before
-
-
-def test_a_relative_name_will_do(export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(export({COPIES: [copy()]}).parent)
-    assert len(read_nsys(Path("trace.sqlite")).copies) == 1
-
-
-def test_a_journal_beside_the_export_is_told_of(export: Export) -> None:
-    path = export({COPIES: [copy()]})
-    path.with_name("trace.sqlite-journal").write_bytes(b"")
-    assert any("trace.sqlite-journal lies beside" in note for note in read_nsys(path).notes)

@@ -1,4 +1,4 @@
-"""The reader of nsys's SQLite exports: files that are something else, damaged, cut off or hostile."""
+"""The reader of nsys's SQLite exports on any file: names, foreign, cut off, damaged and hostile ones, and long ones."""
 
 from __future__ import annotations
 
@@ -16,23 +16,40 @@ import pytest
 
 from isthmus.errors import TraceFileError, exit_code
 from isthmus.trace.nsys import read_nsys
+from tests.synthetic_nsys import CALLS, COPIES, KERNELS, Rows, call, copy, write_export
 
-COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
-CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
-KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
-PROCESS = 1 << 48 | 7 << 24
-
-Rows = Sequence[Sequence[object]]
 Export = Callable[..., Path]
 
 
-def copy(start: int = 100, end: int = 200, correlation: int = 1) -> list[object]:
-    """A copy of 4 KiB from pinned memory."""
-    return [start, end, 0, 7, correlation, PROCESS, 4096, 1, 1, 2, None]
+@pytest.fixture
+def export(tmp_path: Path) -> Export:
+    """Writes an export with these tables."""
+
+    def write(tables: dict[str, Rows] | None = None, sql: Sequence[str] = (), name: str = "trace.sqlite") -> Path:
+        return write_export(tmp_path / name, tables, sql)
+
+    return write
 
 
-def call(start: int, correlation: int) -> list[object]:
-    return [start, start + 1, 0, PROCESS | 70, correlation, 1, 0, None]
+@pytest.mark.parametrize("name", ["a?mode=rwc", "50%41.sqlite", "#1.sqlite", "ein name ü.sqlite", "x" * 250])
+def test_any_file_name_will_do_and_nothing_is_written(export: Export, tmp_path: Path, name: str) -> None:
+    path = export({COPIES: [copy()]}, name="trace.sqlite").rename(tmp_path / name)
+    path.chmod(0o400)
+    before = path.read_bytes()
+    assert len(read_nsys(path).copies) == 1
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert path.read_bytes() == before
+
+
+def test_a_relative_name_will_do(export: Export, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(export({COPIES: [copy()]}).parent)
+    assert len(read_nsys(Path("trace.sqlite")).copies) == 1
+
+
+def test_a_journal_beside_the_export_is_told_of(export: Export) -> None:
+    path = export({COPIES: [copy()]})
+    path.with_name("trace.sqlite-journal").write_bytes(b"")
+    assert any("trace.sqlite-journal lies beside" in note for note in read_nsys(path).notes)
 
 
 def fails(path: Path, *expected: str) -> None:
@@ -90,8 +107,8 @@ def test_columns_that_compute_are_not_read(export: Export) -> None:
 
 def many_copies(export: Export, count: int = 3000, **more: Any) -> Path:
     generator = random.Random(1)
-    rows = [copy(start, start + generator.randrange(99), start) for start in range(1, count + 1)]
-    return export({COPIES: rows, CALLS: [call(start, start) for start in range(1, count + 1)]}, **more)
+    rows = [copy(start, start + generator.randrange(99), correlationId=start) for start in range(1, count + 1)]
+    return export({COPIES: rows, CALLS: [call(start, start + 1, start) for start in range(1, count + 1)]}, **more)
 
 
 def test_more_records_than_are_read_at_once_stay_in_order(export: Export) -> None:

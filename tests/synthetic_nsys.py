@@ -1,14 +1,13 @@
-"""Exports as nsys writes them, with the tables and records that a test names."""
+"""SQLite exports of nsys with the tables and columns that its own have, and records that tests choose."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
+MACHINE = 1 << 48
 COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -41,7 +40,28 @@ STRINGS = [
     (4, "an NVTX range"),
 ]
 Rows = Sequence[Sequence[object]]
-Export = Callable[..., Path]
+
+
+def pid(number: int) -> int:
+    return MACHINE | number << 24
+
+
+def copy(start: object = 100, end: object = 200, **more: object) -> list[object]:
+    """A copy of 4 KiB from pinned memory by process 7."""
+    values: dict[str, object] = {
+        "deviceId": 0,
+        "streamId": 7,
+        "correlationId": 1,
+        "globalPid": pid(7),
+        "bytes": 4096,
+        "copyKind": 1,
+    }
+    values |= {"srcKind": 1, "dstKind": 2, "virtualAddress": None}
+    return list(({"start": start, "end": end} | values | more).values())
+
+
+def call(start: object, end: object, correlation: object, tid: object = pid(7) | 70, name: object = 1) -> list[object]:
+    return [start, end, 0, tid, correlation, name, 0, None]
 
 
 def create(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[object]]) -> None:
@@ -53,18 +73,12 @@ def create(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[o
     connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows)
 
 
-@pytest.fixture
-def export(tmp_path: Path) -> Export:
-    """Writes an export with these tables; StringIds is always there."""
-
-    def write(tables: dict[str, Rows] | None = None, sql: Sequence[str] = (), name: str = "trace.sqlite") -> Path:
-        path = tmp_path / name
-        with closing(sqlite3.connect(path)) as connection:
-            for statement in sql:
-                connection.execute(statement)
-            for table, rows in ({"StringIds": STRINGS} | (tables or {})).items():
-                create(connection, table, rows)
-            connection.commit()
-        return path
-
-    return write
+def write_export(path: Path, tables: Mapping[str, Rows] | None = None, sql: Sequence[str] = ()) -> Path:
+    """An export with these tables, and with StringIds in any case; the statements come first."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in sql:
+            connection.execute(statement)
+        for table, rows in ({"StringIds": STRINGS} | dict(tables or {})).items():
+            create(connection, table, rows)
+        connection.commit()
+    return path
