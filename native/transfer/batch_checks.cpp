@@ -79,13 +79,17 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
     return {};
 }
 
+Status overlapping_destinations() {
+    return invalid("destinations of the batch overlap one another; copy them in batches of their own");
+}
+
 Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses) {
     const std::vector<Interval> to = intervals_of(batch.destinations, batch.bytes, destination_has_addresses);
     const auto meet = [](const Interval& one, const Interval& later) {
         return one.space == later.space && later.begin < one.end;
     };
     if (std::ranges::adjacent_find(to, meet) != to.end()) {
-        return invalid("destinations of the batch overlap one another; copy them in batches of their own");
+        return overlapping_destinations();
     }
     const std::vector<Interval> from = intervals_of(batch.sources, batch.bytes, source_has_addresses);
     auto next = to.begin();

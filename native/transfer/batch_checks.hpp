@@ -16,6 +16,9 @@ namespace isthmus {
 Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
                   std::optional<Side> said, MemoryKind& kind, bool& partly_locked);
 
+// What is said of pieces that overlap where they are written to.
+Status overlapping_destinations();
+
 // Fails with invalid_argument where pieces of any sizes overlap where they are written to, or are written to where
 // others are read. Where memory has no addresses, only places of one handle can overlap.
 Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses);

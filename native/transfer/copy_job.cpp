@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "transfer/batch_checks.hpp"
+
 namespace isthmus {
 namespace {
 
@@ -60,8 +62,7 @@ CopyJob::~CopyJob() {
 
 Status CopyJob::check_disjoint() {
     is_disjoint = is_disjoint || are_disjoint(destination.offsets, extent.width_bytes);
-    if (is_disjoint) return {};
-    return {Code::invalid_argument, "destinations of the batch overlap one another; copy them in batches of their own"};
+    return is_disjoint ? Status() : overlapping_destinations();
 }
 
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source) {

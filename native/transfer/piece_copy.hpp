@@ -26,6 +26,10 @@ enum class PieceMethod {
     pack_kernel,    // packed by many threads like this, but kernels read or write the packed pieces over the link
 };
 
+constexpr bool packs_on_threads(PieceMethod method) {
+    return method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;
+}
+
 // How threads pack; what is left out suits the size.
 struct Packing {
     std::size_t threads = 0;      // of those of the staging memory; 0 for all

@@ -179,7 +179,7 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
     }
     if (choice.way == Choice::Way::staged || (choice.way == Choice::Way::rows && choice.packing.chunk_bytes != 0) ||
-        choice.method == PieceMethod::pack_threads || choice.method == PieceMethod::pack_kernel) {
+        packs_on_threads(choice.method)) {
         explanation.threads = choice.packing.threads;
         explanation.chunk_bytes = choice.packing.chunk_bytes;
         explanation.streaming_stores = choice.packing.stores == Stores::streaming;

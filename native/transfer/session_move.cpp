@@ -27,10 +27,6 @@ bool needs_lane(PieceMethod method, const CopyJob& job) {
     }
 }
 
-bool packs_on_threads(PieceMethod method) {
-    return method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;
-}
-
 bool leaves_to_others(const Outcome& outcome) {
     const Code code = outcome.status.code();
     return outcome.bytes_completed == 0 && (code == Code::unsupported || code == Code::out_of_memory);

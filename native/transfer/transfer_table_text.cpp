@@ -33,10 +33,6 @@ constexpr std::array<std::string_view, 2> memories{"pinned", "pageable"};
 constexpr std::array<std::string_view, 3> sides{"host", "device", "both"};
 constexpr std::array<std::string_view, 2> layouts{"regular", "scattered"};
 
-bool uses_threads(PieceMethod method) {
-    return method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;
-}
-
 // One line: its words are taken one after another, each a name, "=" and a value.
 class Line {
   public:
@@ -162,7 +158,7 @@ Result<PieceRule> piece_rule(Line line) {
     ISTHMUS_TRY_ASSIGN(width, line.count("width", 1, most_bytes));
     ISTHMUS_TRY_ASSIGN(count, line.count("count", 1, most_bytes));
     ISTHMUS_TRY_ASSIGN(method, line.piece_method());
-    if (uses_threads(method)) {
+    if (packs_on_threads(method)) {
         ISTHMUS_TRY_ASSIGN(threads, line.count("threads", 1, most_threads));
         rule.threads = threads;
     }
@@ -251,7 +247,7 @@ std::string line_of(const PieceRule& rule) {
                        " layout=" + std::string(layouts[rule.scattered]) +
                        " width=" + std::to_string(rule.width_bytes) + " count=" + std::to_string(rule.pieces) +
                        " method=" + std::string(name_of(rule.method));
-    if (uses_threads(rule.method)) line += " threads=" + std::to_string(rule.threads);
+    if (packs_on_threads(rule.method)) line += " threads=" + std::to_string(rule.threads);
     return line + " seconds=" + digits(rule.seconds) + "\n";
 }
 

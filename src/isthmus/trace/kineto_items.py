@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import ijson
 
 from isthmus.errors import TraceFileError
+from isthmus.trace.texts import printable
 
 __all__ = ["Item", "Items", "shown"]
 
@@ -187,5 +188,4 @@ def _reason(error: Exception) -> str:
 
 def shown(text: str, most: int = _LONGEST_TEXT) -> str:
     """A text cut to a length that can be shown, which no terminal takes for a command."""
-    text = text[:most]
-    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
+    return printable(text[:most])

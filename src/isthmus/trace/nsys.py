@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.call_names import call_name
 from isthmus.trace.nsys_names import (
     Names,
     directions,
@@ -21,6 +20,7 @@ from isthmus.trace.nsys_names import (
 )
 from isthmus.trace.nsys_records import ABOVE_IDS, Columns, number_devices, number_processes, records
 from isthmus.trace.nsys_tables import Tables, opened
+from isthmus.trace.texts import call_name
 from isthmus.trace.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Knowledge, Trace, memory_index
 
 __all__ = ["read_nsys"]

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
+from isthmus.trace.texts import printable
 from isthmus.trace.trace import UNKNOWN, Integers
 
 __all__ = ["Tables", "opened"]
@@ -62,7 +63,7 @@ class Tables:
         rows = self._connection.execute(
             "SELECT substr(name, 1, 100) FROM sqlite_master WHERE type = 'table' LIMIT ?", [most]
         )
-        return [_shown(str(name)) for (name,) in rows]
+        return [printable(str(name)) for (name,) in rows]
 
     def has(self, table: str) -> bool:
         """Whether the table is there. Raises TraceFileError where a view or a virtual table stands in its place."""
@@ -127,7 +128,7 @@ class Tables:
         found: dict[int, str] = {}
         for count, (number, text) in enumerate(cursor, 1):
             self._check_count(table, count)
-            found[number] = _shown(text)
+            found[number] = printable(text)
         return found
 
     def setting(self, table: str, name: str) -> str:
@@ -137,7 +138,7 @@ class Tables:
         row = self._connection.execute(
             f"SELECT substr(value, 1, 100) FROM {table} WHERE name = ? AND typeof(value) = 'text'", [name]
         ).fetchone()
-        return "" if row is None else _shown(row[0])
+        return "" if row is None else printable(row[0])
 
     def _columns(self, table: str) -> set[str]:
         """The stored columns; generated ones, which run what the file says, are not among them."""
@@ -172,7 +173,7 @@ def opened(path: Path) -> Iterator[Tables]:
             yield Tables(path, connection, file_bytes)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         # SQLite's messages quote the file; those that are no UTF-8 come as the other exception.
-        reason = _shown(str(error)) if isinstance(error, sqlite3.Error) else "its schema is no text"
+        reason = printable(str(error)) if isinstance(error, sqlite3.Error) else "its schema is no text"
         found = "it takes more steps to read than a file of its size can" if steps.left < 0 else reason
         raise TraceFileError(f"{path}: cut off or damaged: {found}; copy it again, or {_ADVICE}") from error
 
@@ -203,8 +204,3 @@ def _checked_bytes(path: Path) -> int:
             f"{path}: cut off: has {status.st_size} bytes of {bytes_written}; copy it again, or {_ADVICE}"
         )
     return status.st_size
-
-
-def _shown(text: str) -> str:
-    """A text that no terminal takes for a command."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)

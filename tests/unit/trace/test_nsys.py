@@ -12,7 +12,7 @@ import pytest
 
 from isthmus.trace.nsys import read_nsys
 from isthmus.trace.trace import DIRECTIONS, MEMORY_KINDS, UNKNOWN, Process, Trace
-from tests.synthetic_nsys import CALLS, COLUMNS, COPIES, KERNELS, MEMSETS, WAITS, Rows, call, copy, pid, write_export
+from tests.synthetic_nsys import CALLS, COLUMNS, COPIES, KERNELS, MEMSETS, WAITS, Rows, call, copy, pid
 
 MEMORY_NAMES = ("PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN")
 OPERATION_NAMES = (
@@ -21,16 +21,6 @@ OPERATION_NAMES = (
 )
 
 Export = Callable[..., Path]
-
-
-@pytest.fixture
-def export(tmp_path: Path) -> Export:
-    """Writes an export with these tables."""
-
-    def write(tables: dict[str, Rows] | None = None, sql: Sequence[str] = (), name: str = "trace.sqlite") -> Path:
-        return write_export(tmp_path / name, tables, sql)
-
-    return write
 
 
 def column(trace: Trace, name: str) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -16,19 +16,9 @@ import pytest
 
 from isthmus.errors import TraceFileError, exit_code
 from isthmus.trace.nsys import read_nsys
-from tests.synthetic_nsys import CALLS, COPIES, KERNELS, Rows, call, copy, write_export
+from tests.synthetic_nsys import CALLS, COPIES, KERNELS, Rows, call, copy
 
 Export = Callable[..., Path]
-
-
-@pytest.fixture
-def export(tmp_path: Path) -> Export:
-    """Writes an export with these tables."""
-
-    def write(tables: dict[str, Rows] | None = None, sql: Sequence[str] = (), name: str = "trace.sqlite") -> Path:
-        return write_export(tmp_path / name, tables, sql)
-
-    return write
 
 
 @pytest.mark.parametrize("name", ["a?mode=rwc", "50%41.sqlite", "#1.sqlite", "ein name ü.sqlite", "x" * 250])

@@ -1,8 +1,8 @@
-"""Names of CUDA calls as programs write them, without what tools and the driver append for their versions."""
+"""Texts of traces as they can be shown: names of calls as programs write them, and what no terminal takes for more."""
 
 import re
 
-__all__ = ["call_name"]
+__all__ = ["call_name", "printable"]
 
 # ``cudaMemcpyAsync_v3020`` of CUPTI, ``cuMemcpyHtoDAsync_v2`` of the driver, and both on the per-thread default stream:
 # ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``.
@@ -12,3 +12,8 @@ _VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+\Z", re.ASCII)
 def call_name(recorded: str) -> str:
     """The name of a call of the driver or the runtime; any other name as it is."""
     return _VERSION.sub("", recorded) if recorded.startswith("cu") else recorded
+
+
+def printable(text: str) -> str:
+    """A text that no terminal takes for a command."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
