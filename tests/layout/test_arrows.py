@@ -62,7 +62,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"language", "record", "model", "plan", "compare", "report", "commands"}
+FRONT_DOORS = {"language", "record", "model", "plan", "compare", "trace", "report", "commands"}
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
 MODULES = sorted(PACKAGE.rglob("*.py"))

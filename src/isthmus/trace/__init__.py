@@ -1,1 +1,45 @@
 """Opens traces of several makers: one model for all of them."""
+
+from isthmus.trace.columns import (
+    CAUSES,
+    DIRECTIONS,
+    FAULTS,
+    MEMORY_KINDS,
+    UNKNOWN,
+    Allocations,
+    Calls,
+    Copies,
+    Faults,
+    Integers,
+    Intervals,
+    cause_index,
+    direction_index,
+    fault_index,
+    memory_index,
+)
+from isthmus.trace.opening import open_trace
+from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
+
+__all__ = [
+    "CAUSES",
+    "DIRECTIONS",
+    "FAULTS",
+    "MEMORY_KINDS",
+    "UNKNOWN",
+    "Allocations",
+    "Calls",
+    "Copies",
+    "Faults",
+    "Integers",
+    "Intervals",
+    "Knowledge",
+    "Maker",
+    "Process",
+    "Site",
+    "Trace",
+    "cause_index",
+    "direction_index",
+    "fault_index",
+    "memory_index",
+    "open_trace",
+]

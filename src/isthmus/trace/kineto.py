@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
 from isthmus.trace.kineto_items import Items
 from isthmus.trace.kineto_records import MOST_RECORDS, Records, Table
-from isthmus.trace.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Knowledge, Process, Trace
+from isthmus.trace.trace import Knowledge, Process, Trace
 
 __all__ = ["read_kineto"]
 
@@ -41,8 +42,8 @@ def read_kineto(path: Path) -> Trace:
         processes=_processes(records),
         devices=records.devices,
         names=tuple(records.names),
-        copies=Copies(**copies, migration=np.zeros_like(copies["start_ns"])),
-        calls=Calls(**{name: column for name, column in calls.items() if name != "correlation"}),
+        copies=Copies.filled(**copies, migration=np.zeros_like(copies["start_ns"])),
+        calls=Calls.filled(**{name: column for name, column in calls.items() if name != "correlation"}),
         kernels=_intervals(records.kernels, calls, pids),
         memsets=_intervals(records.memsets, calls, pids),
         synchronizations=_intervals(records.waits, calls, pids),
@@ -90,9 +91,7 @@ def _calls_of(correlation: Integers, calls: Columns) -> Integers:
 
 
 def _intervals(table: Table, calls: Columns, pids: tuple[int, ...]) -> Intervals:
-    columns = _joined(table, calls, pids)
-    del columns["call"]
-    return Intervals(**columns)
+    return Intervals(**_joined(table, calls, pids))
 
 
 def _knowledge(records: Records) -> frozenset[Knowledge]:

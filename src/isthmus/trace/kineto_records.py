@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import numpy as np
 
+from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.kineto_items import Item, shown
 from isthmus.trace.texts import call_name
-from isthmus.trace.trace import UNKNOWN, Integers, direction_index, memory_index
 
 __all__ = ["CALLS", "COPIES", "INTERVALS", "MOST_RECORDS", "Records", "Table"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
+from isthmus.trace.columns import CAUSES, UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
 from isthmus.trace.nsys_names import (
     Names,
     directions,
@@ -21,7 +22,7 @@ from isthmus.trace.nsys_names import (
 from isthmus.trace.nsys_records import ABOVE_IDS, Columns, number_devices, number_processes, records
 from isthmus.trace.nsys_tables import Tables, opened
 from isthmus.trace.texts import call_name
-from isthmus.trace.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Knowledge, Trace, memory_index
+from isthmus.trace.trace import Knowledge, Trace
 
 __all__ = ["read_nsys"]
 
@@ -40,8 +41,11 @@ _EVIDENCE: dict[str, Knowledge] = {
     "CUDA_UM_GPU_PAGE_FAULT_EVENTS": "faults",
     "CUDA_CALLCHAINS": "call_sites",
 }
-_ON_DEVICE = ("globalPid", "deviceId", "streamId")
+_ON_DEVICE = ("globalPid", "deviceId", "streamId", "correlationId")
+_OF_COPIES = (*_ON_DEVICE, "srcKind", "dstKind", "migrationCause", "virtualAddress")
 _LOW_24_BITS = 0xFFFFFF
+# As CUPTI numbers why pages moved; 0 is unknown.
+_CAUSES = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
 
 
 def read_nsys(path: Path) -> Trace:
@@ -53,7 +57,12 @@ def read_nsys(path: Path) -> Trace:
     """
     with opened(path) as tables:
         _check_export(tables)
-        copies = records(tables, _COPIES, ("bytes", "copyKind"), (*_ON_DEVICE, "correlationId", "srcKind", "dstKind"))
+        copies = records(
+            tables,
+            _COPIES,
+            ("bytes", "copyKind"),
+            (*_ON_DEVICE, "srcKind", "dstKind", "migrationCause", "virtualAddress"),
+        )
         calls = records(tables, _CALLS, ("nameId",), ("globalTid", "correlationId"))
         kernels = records(tables, _KERNELS, ("demangledName",), _ON_DEVICE)
         memsets = records(tables, _MEMSETS, ("bytes",), _ON_DEVICE)
@@ -77,16 +86,16 @@ def read_nsys(path: Path) -> Trace:
             devices=tables.texts("TARGET_INFO_GPU", "id", "name"),
             names=names.all,
             copies=trace_copies,
-            calls=Calls(
+            calls=Calls.filled(
                 start_ns=calls["start"],
                 end_ns=calls["end"],
                 process=calls["process"],
                 thread=np.where(calls["globalTid"] < 0, UNKNOWN, calls["globalTid"] & _LOW_24_BITS),
                 name=called,
             ),
-            kernels=_intervals(kernels, run),
-            memsets=_intervals(memsets, np.full_like(memsets["start"], UNKNOWN)),
-            synchronizations=_intervals(waits, waited_for),
+            kernels=_intervals(kernels, calls, run),
+            memsets=_intervals(memsets, calls, np.full_like(memsets["start"], UNKNOWN)),
+            synchronizations=_intervals(waits, calls, waited_for),
             knows=_knowledge(tables, trace_copies),
             notes=(*_remarks(tables, trace_copies), *tables.notes),
         )
@@ -108,7 +117,8 @@ def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
     source, destination = (
         np.where(migration, memory_index("managed"), looked_up(columns[name], kinds)) for name in ("srcKind", "dstKind")
     )
-    return Copies(
+    address = np.where(migration, columns["virtualAddress"], UNKNOWN)
+    return Copies.filled(
         start_ns=columns["start"],
         end_ns=columns["end"],
         bytes=columns["bytes"],
@@ -119,30 +129,34 @@ def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
         call=_calls_of(columns, calls),
         device=columns["deviceId"],
         stream=columns["streamId"],
-        migration=migration,
+        migration=migration.astype(np.int64),
+        cause=np.where(migration, looked_up(columns["migrationCause"], _CAUSES), UNKNOWN),
+        source_address=address,
+        destination_address=address,
     )
 
 
-def _calls_of(copies: Columns, calls: Columns) -> Integers:
-    """Which call made each copy: that of the same process with the same correlation; of several the first to begin."""
+def _calls_of(columns: Columns, calls: Columns) -> Integers:
+    """Which call made each record: of its process, with its correlation; of several the first to begin."""
 
     def keys(columns: Columns) -> Integers:
         known = (columns["process"] >= 0) & (columns["correlationId"] >= 0)
         return np.where(known, columns["process"] * ABOVE_IDS + columns["correlationId"], UNKNOWN)
 
     distinct, first = np.unique(keys(calls), return_index=True)
-    wanted = keys(copies)
+    wanted = keys(columns)
     if distinct.size == 0:
         return np.full_like(wanted, UNKNOWN)
     place = np.minimum(np.searchsorted(distinct, wanted), distinct.size - 1)
     return np.where((wanted >= 0) & (distinct[place] == wanted), first[place], UNKNOWN)
 
 
-def _intervals(columns: Columns, name: Integers) -> Intervals:
+def _intervals(columns: Columns, calls: Columns, name: Integers) -> Intervals:
     return Intervals(
         start_ns=columns["start"],
         end_ns=columns["end"],
         process=columns["process"],
+        call=_calls_of(columns, calls),
         device=columns["deviceId"],
         stream=columns["streamId"],
         name=name,

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.nsys_tables import Tables
-from isthmus.trace.trace import UNKNOWN, Integers, Process, direction_index, memory_index
+from isthmus.trace.trace import Process
 
 __all__ = [
     "Names",

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isthmus.trace.columns import UNKNOWN, Integers
 from isthmus.trace.nsys_names import looked_up, physical_devices
 from isthmus.trace.nsys_tables import Tables
-from isthmus.trace.trace import UNKNOWN, Integers
 
 __all__ = ["ABOVE_IDS", "Columns", "number_devices", "number_processes", "records"]
 

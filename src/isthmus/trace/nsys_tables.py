@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
+from isthmus.trace.columns import UNKNOWN, Integers
 from isthmus.trace.texts import printable
-from isthmus.trace.trace import UNKNOWN, Integers
 
 __all__ = ["Tables", "opened"]
 

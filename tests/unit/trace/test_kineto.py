@@ -15,8 +15,9 @@ import pytest
 
 from isthmus.errors import TraceFileError
 from isthmus.trace import kineto, kineto_records
+from isthmus.trace.columns import DIRECTIONS, MEMORY_KINDS, UNKNOWN
 from isthmus.trace.kineto import read_kineto
-from isthmus.trace.trace import DIRECTIONS, MEMORY_KINDS, UNKNOWN, Process, Trace
+from isthmus.trace.trace import Process, Trace
 
 PID, THREAD = 2869224, 2869300
 DURATION_NS = 12_345

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from isthmus.trace.columns import DIRECTIONS, MEMORY_KINDS, UNKNOWN
 from isthmus.trace.nsys import read_nsys
-from isthmus.trace.trace import DIRECTIONS, MEMORY_KINDS, UNKNOWN, Process, Trace
+from isthmus.trace.trace import Process, Trace
 from tests.synthetic_nsys import CALLS, COLUMNS, COPIES, KERNELS, MEMSETS, WAITS, Rows, call, copy, pid
 
 MEMORY_NAMES = ("PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN")

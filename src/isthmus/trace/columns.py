@@ -1,0 +1,174 @@
+"""Records of one kind as columns of NumPy, one entry a record, so that millions take tens of bytes each."""
+
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "CAUSES",
+    "DIRECTIONS",
+    "FAULTS",
+    "MEMORY_KINDS",
+    "UNKNOWN",
+    "Allocations",
+    "Calls",
+    "Copies",
+    "Faults",
+    "Integers",
+    "Intervals",
+    "cause_index",
+    "direction_index",
+    "fault_index",
+    "memory_index",
+]
+
+Integers = npt.NDArray[Any]
+_AnyTable = TypeVar("_AnyTable", bound="_Table")
+
+UNKNOWN = -1
+# As the columns `direction`, `source`, `destination` and `kind` count them. CUDA's arrays count as the device's memory.
+DIRECTIONS = ("h2d", "d2h", "d2d", "peer", "h2h")
+MEMORY_KINDS = ("pageable", "pinned", "device", "managed")
+# Why pages of managed memory moved: asked for by the program in other words than a prefetch; touched by the other side;
+# prefetched; to make room; because the device had touched them often.
+CAUSES = ("user", "fault", "prefetch", "eviction", "access counters")
+# What the driver of managed memory did besides moving pages: a processor or a device faulted; pages went to and fro;
+# a processor was held back for it; pages were mapped where they lay.
+FAULTS = ("cpu", "device", "thrashing", "throttling", "remote map")
+
+
+def direction_index(name: str) -> int:
+    """The number of one of `DIRECTIONS`."""
+    return DIRECTIONS.index(name)
+
+
+def memory_index(name: str) -> int:
+    """The number of one of `MEMORY_KINDS`."""
+    return MEMORY_KINDS.index(name)
+
+
+def cause_index(name: str) -> int:
+    """The number of one of `CAUSES`."""
+    return CAUSES.index(name)
+
+
+def fault_index(name: str) -> int:
+    """The number of one of `FAULTS`."""
+    return FAULTS.index(name)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """What all tables have: when each record began and ended."""
+
+    start_ns: Integers
+    end_ns: Integers
+
+    def __len__(self) -> int:
+        return int(self.start_ns.size)
+
+    @classmethod
+    def filled(cls: type[_AnyTable], **columns: Integers) -> _AnyTable:
+        """A table of these columns, with UNKNOWN in all others."""
+        missing = {field.name for field in fields(cls)} - set(columns)
+        return cls(**columns, **dict.fromkeys(missing, np.full(columns["start_ns"].size, UNKNOWN, np.int64)))
+
+    @classmethod
+    def empty(cls: type[_AnyTable]) -> _AnyTable:
+        """A table without records."""
+        nothing = np.zeros(0, np.int64)
+        return cls.filled(start_ns=nothing, end_ns=nothing)
+
+    def taken(self: _AnyTable, rows: Integers) -> _AnyTable:
+        """The records at these places, or where a mask says so, in their order."""
+        return type(self)(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    @property
+    def lasted_ns(self) -> Integers:
+        """How long each record lasted."""
+        lasted: Integers = self.end_ns - self.start_ns
+        return lasted
+
+
+@dataclass(frozen=True)
+class Copies(_Table):
+    """Copies and migrations, by when they began on the device."""
+
+    bytes: Integers
+    direction: Integers
+    # Kinds of memory.
+    source: Integers
+    destination: Integers
+    # Indices into `Trace.processes` and, UNKNOWN where no call is known, `Trace.calls`.
+    process: Integers
+    call: Integers
+    device: Integers
+    stream: Integers
+    # 1 where pages of managed memory moved by themselves, without a copy of the program, else 0; and why they did.
+    migration: Integers
+    cause: Integers
+    # Where the bytes began. Of a migration both are where the pages are.
+    source_address: Integers
+    destination_address: Integers
+    # In how many rows they lay; 1 of whole buffers.
+    rows: Integers
+    # A hash of what was copied; equal ones are of equal bytes.
+    content: Integers
+
+
+@dataclass(frozen=True)
+class Calls(_Table):
+    """Calls of the driver and the runtime, by when they began on the host."""
+
+    process: Integers
+    thread: Integers
+    # Index into `Trace.names`: ``cudaMemcpyAsync``, without the version that makers append.
+    name: Integers
+    # Index into `Trace.sites`: the lines of the program that called.
+    site: Integers
+
+
+@dataclass(frozen=True)
+class Intervals(_Table):
+    """Kernels, memory that is set, or waits for the device, by when they began."""
+
+    process: Integers
+    # Index into `Trace.calls`.
+    call: Integers
+    device: Integers
+    stream: Integers
+    # Index into `Trace.names`: of kernels theirs, of waits what was waited for (``stream``, ``device``, ``event``).
+    name: Integers
+    # Of memory that is set.
+    bytes: Integers
+
+
+@dataclass(frozen=True)
+class Allocations(_Table):
+    """Memory that was got or given back, by when the calls began; registered memory counts as pinned."""
+
+    process: Integers
+    # Index into `Trace.calls`.
+    call: Integers
+    address: Integers
+    # Of what is given back UNKNOWN where its allocation was not recorded.
+    bytes: Integers
+    kind: Integers
+    # 1 where memory was given back, 0 where it was got.
+    release: Integers
+
+
+@dataclass(frozen=True)
+class Faults(_Table):
+    """Faults on managed memory, by when they began; one record may be of many pages."""
+
+    process: Integers
+    # One of `FAULTS`.
+    kind: Integers
+    # Of the device that faulted; UNKNOWN of processors.
+    device: Integers
+    address: Integers
+    # Pages or groups of them.
+    count: Integers

@@ -1,0 +1,41 @@
+"""Opens a trace of whatever maker, by what the file begins with."""
+
+from pathlib import Path
+
+from isthmus.errors import TraceFileError
+from isthmus.trace.kineto import read_kineto
+from isthmus.trace.nsys import read_nsys
+from isthmus.trace.trace import Trace
+
+__all__ = ["open_trace"]
+
+_SQLITE = b"SQLite format 3\0"
+_GZIP = b"\x1f\x8b"
+_JSON = (b"{", b"[")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_REPORTS = (".nsys-rep", ".qdrep")
+
+
+def open_trace(path: Path) -> Trace:
+    """The trace in a file of `isthmus trace`, an SQLite export of nsys, or a JSON file of the torch profiler.
+
+    Raises TraceFileError for a file that is unreadable, damaged or none of these.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(4096)
+    except OSError as error:
+        raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
+    if begin.startswith(_SQLITE):
+        return read_nsys(path)
+    if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
+        return read_kineto(path)
+    if path.suffix in _REPORTS:
+        raise TraceFileError(
+            f"{path}: a report of nsys, which nsys alone reads; make an export: nsys export --type sqlite {path.name}"
+        )
+    found = "an empty file" if not begin else "something else"
+    raise TraceFileError(
+        f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys or JSON of the torch profiler, "
+        f"found {found}"
+    )
