@@ -1,4 +1,5 @@
-// CUPTI, opened at run time: what counts migrations of managed memory. Optional: its absence never fails anything else.
+// CUPTI, opened at run time: what counts migrations of managed memory and traces programs. Optional: its absence never
+// fails anything else.
 //
 // Declared here by hand, so that building needs no CUDA toolkit; a test compares it with NVIDIA's cupti.h.
 #pragma once
@@ -17,6 +18,10 @@ using ReturnCode = int;
 // Asked for a buffer (sets buffer, its size and the most records, 0 for any), and given it back with its valid bytes.
 using BufferRequested = void (*)(std::uint8_t**, std::size_t*, std::size_t*);
 using BufferCompleted = void (*)(Context, std::uint32_t, std::uint8_t*, std::size_t, std::size_t);
+using Subscriber = void*;
+// Called with the caller's pointer, a domain, a number of a function or an event in it, and what happened.
+using Callback = void (*)(void*, int, std::uint32_t, const void*);
+using Timestamp = std::uint64_t (*)();
 
 // CUpti_Activity: what every record begins with.
 struct alignas(8) Activity {
@@ -47,6 +52,10 @@ inline constexpr ReturnCode error_multiple_subscribers_not_supported = 39;
 inline constexpr ReturnCode error_virtualized_device_insufficient_privileges = 40;
 inline constexpr ReturnCode error_unknown = 999;
 
+inline constexpr int activity_kind_memcpy = 1;
+inline constexpr int activity_kind_memset = 2;
+inline constexpr int activity_kind_concurrent_kernel = 10;
+inline constexpr int activity_kind_memcpy2 = 22;
 inline constexpr int activity_kind_unified_memory_counter = 25;
 inline constexpr std::uint32_t activity_flag_flush_forced = 1;
 inline constexpr int scope_process_all_devices = 2;
@@ -54,11 +63,29 @@ inline constexpr int counter_bytes_transfer_htod = 1;
 inline constexpr int counter_bytes_transfer_dtoh = 2;
 inline constexpr int counter_cpu_page_fault_count = 3;
 inline constexpr int counter_gpu_page_fault = 4;
+inline constexpr int counter_thrashing = 5;
+inline constexpr int counter_throttling = 6;
+inline constexpr int counter_remote_map = 7;
+inline constexpr int counter_bytes_transfer_dtod = 8;
 inline constexpr std::uint32_t cause_user = 1;
 inline constexpr std::uint32_t cause_coherence = 2;
 inline constexpr std::uint32_t cause_prefetch = 3;
 inline constexpr std::uint32_t cause_eviction = 4;
 inline constexpr std::uint32_t cause_access_counters = 5;
+inline constexpr int memcpy_kind_htod = 1;
+inline constexpr int memcpy_kind_dtoh = 2;
+inline constexpr int memcpy_kind_htoa = 3;
+inline constexpr int memcpy_kind_atoh = 4;
+inline constexpr int memcpy_kind_dtod = 8;
+inline constexpr int memcpy_kind_ptop = 10;
+inline constexpr int memory_kind_pinned = 2;
+inline constexpr int memory_kind_device = 3;
+inline constexpr int memory_kind_managed = 5;
+inline constexpr int domain_driver_api = 1;
+inline constexpr int domain_runtime_api = 2;
+inline constexpr int domain_resource = 3;
+inline constexpr std::uint32_t resource_context_created = 1;
+inline constexpr int api_enter = 0;
 
 // X(function, exported symbol, first CUDA version, parameters)
 #define ISTHMUS_CUPTI_FUNCTIONS(X)                                                                                    \
@@ -73,7 +100,13 @@ inline constexpr std::uint32_t cause_access_counters = 5;
     X(cuptiActivityFlushAll, "cuptiActivityFlushAll", "CUDA 6.0", (std::uint32_t))                                    \
     X(cuptiActivityGetNextRecord, "cuptiActivityGetNextRecord", "CUDA 5.0", (std::uint8_t*, std::size_t, Activity**)) \
     X(cuptiActivityGetNumDroppedRecords, "cuptiActivityGetNumDroppedRecords", "CUDA 5.0",                             \
-      (Context, std::uint32_t, std::size_t*))
+      (Context, std::uint32_t, std::size_t*))                                                                         \
+    X(cuptiActivityFlushPeriod, "cuptiActivityFlushPeriod", "CUDA 11.1", (std::uint32_t))                             \
+    X(cuptiActivityRegisterTimestampCallback, "cuptiActivityRegisterTimestampCallback", "CUDA 11.7", (Timestamp))     \
+    X(cuptiGetTimestamp, "cuptiGetTimestamp", "CUDA 5.0", (std::uint64_t*))                                           \
+    X(cuptiSubscribe, "cuptiSubscribe", "CUDA 4.0", (Subscriber*, Callback, void*))                                   \
+    X(cuptiEnableDomain, "cuptiEnableDomain", "CUDA 4.0", (std::uint32_t, Subscriber, int))                           \
+    X(cuptiEnableCallback, "cuptiEnableCallback", "CUDA 4.0", (std::uint32_t, Subscriber, int, std::uint32_t))
 
 struct Api {
 #define ISTHMUS_DECLARE(function, symbol, since, parameters) \

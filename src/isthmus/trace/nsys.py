@@ -8,10 +8,10 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import CAUSES, UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
+from isthmus.trace.joins import looked_up, places_of
 from isthmus.trace.nsys_names import (
     Names,
     directions,
-    looked_up,
     memory_kinds,
     migrations,
     operations,
@@ -19,7 +19,7 @@ from isthmus.trace.nsys_names import (
     synchronizations,
     version,
 )
-from isthmus.trace.nsys_records import ABOVE_IDS, Columns, number_devices, number_processes, records
+from isthmus.trace.nsys_records import Columns, number_devices, number_processes, records
 from isthmus.trace.nsys_tables import Tables, opened
 from isthmus.trace.texts import call_name
 from isthmus.trace.trace import Knowledge, Trace
@@ -137,18 +137,7 @@ def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
 
 
 def _calls_of(columns: Columns, calls: Columns) -> Integers:
-    """Which call made each record: of its process, with its correlation; of several the first to begin."""
-
-    def keys(columns: Columns) -> Integers:
-        known = (columns["process"] >= 0) & (columns["correlationId"] >= 0)
-        return np.where(known, columns["process"] * ABOVE_IDS + columns["correlationId"], UNKNOWN)
-
-    distinct, first = np.unique(keys(calls), return_index=True)
-    wanted = keys(columns)
-    if distinct.size == 0:
-        return np.full_like(wanted, UNKNOWN)
-    place = np.minimum(np.searchsorted(distinct, wanted), distinct.size - 1)
-    return np.where((wanted >= 0) & (distinct[place] == wanted), first[place], UNKNOWN)
+    return places_of(columns["process"], columns["correlationId"], calls["process"], calls["correlationId"])
 
 
 def _intervals(columns: Columns, calls: Columns, name: Integers) -> Intervals:

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
+from isthmus.trace.joins import looked_up
 from isthmus.trace.nsys_tables import Tables
 from isthmus.trace.trace import Process
 
 __all__ = [
     "Names",
     "directions",
-    "looked_up",
     "memory_kinds",
     "migrations",
     "operations",
@@ -72,12 +72,6 @@ class Names:
     def all(self) -> tuple[str, ...]:
         """Every name, as they came."""
         return tuple(self._places)
-
-
-def looked_up(values: Integers, found: Mapping[int, int]) -> Integers:
-    """What stands for each value; UNKNOWN for those that are not among the found."""
-    distinct, places = np.unique(values, return_inverse=True)
-    return np.array([found.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
 
 
 def memory_kinds(tables: Tables) -> dict[int, int]:

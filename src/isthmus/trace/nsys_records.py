@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Integers
-from isthmus.trace.nsys_names import looked_up, physical_devices
+from isthmus.trace.joins import CORRELATIONS, looked_up
+from isthmus.trace.nsys_names import physical_devices
 from isthmus.trace.nsys_tables import Tables
 
-__all__ = ["ABOVE_IDS", "Columns", "number_devices", "number_processes", "records"]
+__all__ = ["Columns", "number_devices", "number_processes", "records"]
 
 Columns = dict[str, Integers]
 
-# CUPTI's word for no device, stream or correlation, and what is above all of them.
+# CUPTI's word for no device, stream or correlation.
 _NONE = 0xFFFFFFFF
-ABOVE_IDS = 1 << 32
 # Times count from when the recording began. Nothing that a program does lasts a year.
 _MOST_NS = 365 * 24 * 3600 * 10**9
 _LAST_NS = 1 << 62
@@ -60,12 +60,12 @@ def number_devices(tables: Tables, pids: Sequence[int], recorded: Sequence[Colum
     physical = physical_devices(tables)
     translated = {UNKNOWN: UNKNOWN}
     pairs = [
-        np.where(columns["deviceId"] < 0, UNKNOWN, columns["process"] * ABOVE_IDS + columns["deviceId"])
+        np.where(columns["deviceId"] < 0, UNKNOWN, columns["process"] * CORRELATIONS + columns["deviceId"])
         for columns in recorded
     ]
     for pair in np.unique(np.concatenate(pairs)).tolist():
         if pair != UNKNOWN:
-            process, device = divmod(pair, ABOVE_IDS)
+            process, device = divmod(pair, CORRELATIONS)
             if process < 0 or (pids[process], device) not in physical:
                 return
             translated[pair] = physical[pids[process], device]

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from isthmus.errors import TraceFileError
+from isthmus.trace.isthmus_blocks import MAGIC
+from isthmus.trace.isthmus_file import read_isthmus
 from isthmus.trace.kineto import read_kineto
 from isthmus.trace.nsys import read_nsys
 from isthmus.trace.trace import Trace
@@ -26,6 +28,8 @@ def open_trace(path: Path) -> Trace:
             begin = file.read(4096)
     except OSError as error:
         raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
+    if begin.startswith(MAGIC):
+        return read_isthmus(path)
     if begin.startswith(_SQLITE):
         return read_nsys(path)
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):

@@ -168,6 +168,11 @@ CUPTI = Library(
     header="cupti.h",
     prefixes={
         "activity_": "CUPTI_ACTIVITY_",
+        "domain_": "CUPTI_CB_DOMAIN_",
+        "memcpy_kind_": "CUPTI_ACTIVITY_MEMCPY_KIND_",
+        "memory_kind_": "CUPTI_ACTIVITY_MEMORY_KIND_",
+        "resource_": "CUPTI_CBID_RESOURCE_",
+        "api_": "CUPTI_API_",
         "cause_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_",
         "counter_": "CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_",
         "error_": "CUPTI_ERROR_",
@@ -244,6 +249,53 @@ OPENCL = Library(
     },
 )
 
+# What begins our record of CUPTI's, in each of the vendor's versions that its newest headers still have.
+_ON_DEVICE = {"device": "deviceId", "context": "contextId", "stream": "streamId", "correlation": "correlationId"}
+_WHEN = {"kind": "kind", "start": "start", "end": "end"}
+_KINDS = {"copy_kind": "copyKind", "source_kind": "srcKind", "destination_kind": "dstKind", "flags": "flags"}
+RECORDS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "CopyActivity": (
+        tuple(f"CUpti_ActivityMemcpy{number}" for number in (4, 5, 6)),
+        {**_WHEN, **_KINDS, "bytes": "bytes", **_ON_DEVICE},
+    ),
+    "PeerCopyActivity": (
+        tuple(f"CUpti_ActivityMemcpyPtoP{number}" for number in (3, 4)),
+        {
+            **_WHEN,
+            **_KINDS,
+            "bytes": "bytes",
+            **_ON_DEVICE,
+            "source_device": "srcDeviceId",
+            "source_context": "srcContextId",
+            "destination_device": "dstDeviceId",
+            "destination_context": "dstContextId",
+        },
+    ),
+    "MemsetActivity": (
+        tuple(f"CUpti_ActivityMemset{number}" for number in (3, 4)),
+        {**_WHEN, "value": "value", "bytes": "bytes", **_ON_DEVICE},
+    ),
+    "KernelActivity": (
+        tuple(f"CUpti_ActivityKernel{number}" for number in (7, 8, 9, 10)),
+        {**_WHEN, "completed": "completed", **_ON_DEVICE, "grid_number": "gridId", "name": "name"},
+    ),
+    "CallbackData": (
+        ("CUpti_CallbackData",),
+        {
+            "site": "callbackSite",
+            "function": "functionName",
+            "parameters": "functionParams",
+            "returned": "functionReturnValue",
+            "symbol": "symbolName",
+            "context": "context",
+            "context_number": "contextUid",
+            "user_data": "correlationData",
+            "correlation": "correlationId",
+        },
+    ),
+    "ResourceData": (("CUpti_ResourceData",), {"context": "context", "descriptor": "resourceDescriptor"}),
+}
+
 NvidiaFile = Callable[[str, str, str], Path]
 RunCpp = Callable[..., str]
 
@@ -295,6 +347,24 @@ def test_declarations_are_those_of_the_vendor(
     include = nvidia_file("nvidia.cu13", "include", library.package)
     source = tmp_path / "abi.cpp"
     source.write_text(program(library, assertions(our_header(repository, library), library)))
+    run_cpp(source, flags=(f"-I{include}", f"-I{HERE}", "-Wno-deprecated-declarations"))
+
+
+def test_records_begin_as_those_of_the_vendor(
+    repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
+) -> None:
+    include = nvidia_file("nvidia.cu13", f"include/{CUPTI.header}", CUPTI.package).parent
+    ours = (repository / "native" / "driver" / "cupti_records.hpp").read_text("utf-8")
+    assert set(re.findall(r"^struct (\w+) {", ours, re.MULTILINE)) == set(RECORDS)
+    lines = [CUPTI.vendor, '#include "abi.hpp"', '#include "driver/cupti_records.hpp"']
+    for name, (versions, members) in RECORDS.items():
+        for version in versions:
+            lines += [
+                f"EXPECT_MEMBER(isthmus::cupti::{name}, {mine}, ::{version}, {theirs});"
+                for mine, theirs in members.items()
+            ]
+    source = tmp_path / "records.cpp"
+    source.write_text("\n".join([*lines, "int main() {}", ""]))
     run_cpp(source, flags=(f"-I{include}", f"-I{HERE}", "-Wno-deprecated-declarations"))
 
 

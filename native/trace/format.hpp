@@ -1,0 +1,143 @@
+// The trace file: blocks of records of one kind, written as they are made. docs/trace-file.md describes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace isthmus::trace {
+
+// All numbers are of 64-bit little-endian machines, the only ones that have these accelerators.
+inline constexpr char magic[8] = {'I', 'S', 'T', 'H', 'T', 'R', 'C', '1'};
+// Raised when records change their meaning; new kinds of records do not raise it.
+inline constexpr std::uint32_t format_version = 1;
+// Blocks begin at multiples of it.
+inline constexpr std::size_t alignment = 4096;
+
+enum class Kind : std::uint32_t {
+    process = 1,
+    text = 2,
+    copy = 3,
+    call = 4,
+    operands = 5,
+    kernel = 6,
+    memset = 7,
+    migration = 8,
+    fault = 9,
+    allocation = 10,
+    device = 11,
+    note = 12,
+};
+inline constexpr std::size_t kinds = 13;
+
+// What every block begins with. `used_bytes` grows as records are written behind it, so that what a killed program
+// leaves can be read.
+struct BlockHeader {
+    char magic[8];
+    std::uint32_t version;
+    Kind kind;
+    std::uint32_t record_bytes;  // 1 where records differ in size: texts
+    std::uint32_t pid;
+    std::uint64_t process;  // a number that no other process of the trace has
+    std::uint64_t block_bytes;
+    std::uint64_t used_bytes;
+    std::uint64_t reserved[2];
+};
+static_assert(sizeof(BlockHeader) == 64);
+
+// Times are nanoseconds of one clock, which all processes of a machine share.
+
+// Changed in place: the first block of every file holds the only one.
+struct ProcessRecord {
+    static constexpr Kind kind = Kind::process;
+    std::uint64_t started_ns;
+    std::uint64_t ended_ns;  // 0 until the program ended in order and everything was written
+    std::uint64_t dropped;   // records that CUPTI or a full disk lost
+    std::uint32_t name;      // index of a text
+    std::int32_t rank;       // -1: none
+    std::uint32_t flags;     // what was recorded
+    std::uint32_t disk_full;
+};
+inline constexpr std::uint32_t recorded_call_sites = 1;
+inline constexpr std::uint32_t recorded_contents = 2;
+inline constexpr std::uint32_t recorded_managed = 4;
+
+// Followed by `bytes` bytes of UTF-8, padded to a multiple of 8.
+struct TextHeader {
+    std::uint32_t index;
+    std::uint32_t bytes;
+};
+
+// As CUPTI reports it, with its numbers for kinds.
+struct CopyRecord {
+    static constexpr Kind kind = Kind::copy;
+    std::uint64_t start_ns, end_ns, bytes;
+    std::uint32_t correlation, device, peer, stream;
+    std::uint8_t copy_kind, source, destination, flags;
+    std::uint32_t count;  // of copies in one record; 0 is 1
+};
+
+struct CallRecord {
+    static constexpr Kind kind = Kind::call;
+    std::uint64_t start_ns, end_ns;
+    std::uint32_t correlation, thread;
+    std::uint32_t name, site;  // indices of texts; 0: none
+};
+
+// What a call was asked to copy.
+struct OperandsRecord {
+    static constexpr Kind kind = Kind::operands;
+    std::uint64_t source, destination, bytes, content;
+    std::uint32_t correlation, rows;
+    std::uint32_t copy_kind;  // 0 where the call alone does not tell
+    std::uint32_t padding;
+};
+
+struct KernelRecord {
+    static constexpr Kind kind = Kind::kernel;
+    std::uint64_t start_ns, end_ns;
+    std::uint32_t correlation, device, stream, name;
+};
+
+struct MemsetRecord {
+    static constexpr Kind kind = Kind::memset;
+    std::uint64_t start_ns, end_ns, bytes;
+    std::uint32_t correlation, device, stream, padding;
+};
+
+struct MigrationRecord {
+    static constexpr Kind kind = Kind::migration;
+    std::uint64_t start_ns, end_ns, bytes, address;
+    std::uint32_t counter, source, destination, cause;
+};
+
+struct FaultRecord {
+    static constexpr Kind kind = Kind::fault;
+    std::uint64_t start_ns, end_ns, address, count;
+    std::uint32_t counter, device;
+};
+
+struct AllocationRecord {
+    static constexpr Kind kind = Kind::allocation;
+    std::uint64_t start_ns, end_ns, address, bytes;
+    std::uint32_t correlation;
+    std::uint16_t memory;  // CUPTI's kind of memory
+    std::uint16_t release;
+};
+
+struct DeviceRecord {
+    static constexpr Kind kind = Kind::device;
+    std::uint32_t index, name;
+};
+
+struct NoteRecord {
+    static constexpr Kind kind = Kind::note;
+    std::uint32_t text, padding;
+};
+
+static_assert(sizeof(ProcessRecord) == 40 && sizeof(CopyRecord) == 48 && sizeof(CallRecord) == 32);
+static_assert(sizeof(OperandsRecord) == 48 && sizeof(KernelRecord) == 32 && sizeof(MemsetRecord) == 40);
+static_assert(sizeof(MigrationRecord) == 48 && sizeof(FaultRecord) == 40 && sizeof(AllocationRecord) == 40);
+static_assert(std::is_trivially_copyable_v<CopyRecord>);
+
+}  // namespace isthmus::trace

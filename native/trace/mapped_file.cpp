@@ -1,0 +1,73 @@
+// A file that grows in memory.
+#include "trace/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace isthmus::trace {
+namespace {
+
+// The first step; each further one is as large as all before it, up to the largest.
+constexpr std::size_t first_window = std::size_t{1} << 20;
+constexpr std::size_t largest_window = std::size_t{32} << 20;
+
+}  // namespace
+
+Result<MappedFile> MappedFile::create(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor < 0) {
+        return Status(Code::call_failed, path + " cannot be made: " + std::strerror(errno));
+    }
+    return MappedFile(descriptor);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : descriptor_(other.descriptor_),
+      finished_(other.finished_),
+      window_(other.window_),
+      window_bytes_(other.window_bytes_),
+      used_of_window_(other.used_of_window_),
+      file_bytes_(other.file_bytes_) {
+    other.finished_ = true;
+}
+
+std::byte* MappedFile::claim(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return nullptr;
+    if (window_bytes_ - used_of_window_ < bytes && !grow(bytes)) return nullptr;
+    std::byte* claimed = window_ + used_of_window_;
+    used_of_window_ += bytes;
+    return claimed;
+}
+
+// The rest of the window before stays zero, which readers skip.
+bool MappedFile::grow(std::size_t bytes) {
+    const std::size_t doubled = std::clamp<std::size_t>(file_bytes_, first_window, largest_window);
+    const std::size_t wanted = std::max(bytes, doubled);
+    // A page without room behind it would end the program when it is touched.
+    if (posix_fallocate(descriptor_, static_cast<off_t>(file_bytes_), static_cast<off_t>(wanted)) != 0) return false;
+    void* mapped = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
+                        static_cast<off_t>(file_bytes_));
+    if (mapped == MAP_FAILED) return false;
+    window_ = static_cast<std::byte*>(mapped);
+    window_bytes_ = wanted;
+    used_of_window_ = 0;
+    file_bytes_ += wanted;
+    return true;
+}
+
+void MappedFile::finish() {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return;
+    finished_ = true;
+    const std::uint64_t kept = file_bytes_ - (window_bytes_ - used_of_window_);
+    // What is cut off was claimed by nobody. Should it fail, readers skip the zeros.
+    [[maybe_unused]] const int failed = ftruncate(descriptor_, static_cast<off_t>(kept));
+}
+
+}  // namespace isthmus::trace

@@ -1,0 +1,223 @@
+// What a function of CUDA does to a program's data.
+#include "tracer/functions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "driver/cuda_api.hpp"
+#include "driver/cupti_api.hpp"
+
+namespace isthmus::tracer {
+namespace {
+
+struct RoleOf {
+    std::string_view prefix;
+    Role role;
+};
+// The first that fits.
+constexpr std::array roles{
+    RoleOf{"cudaMemcpy", Role::copy},
+    RoleOf{"cuMemcpy", Role::copy},
+    RoleOf{"cudaMemset", Role::fill},
+    RoleOf{"cuMemset", Role::fill},
+    RoleOf{"cudaMemPrefetch", Role::other},
+    RoleOf{"cuMemPrefetch", Role::other},
+    RoleOf{"cudaMemAdvise", Role::other},
+    RoleOf{"cuMemAdvise", Role::other},
+    RoleOf{"cudaDeviceSynchronize", Role::wait},
+    RoleOf{"cudaThreadSynchronize", Role::wait},
+    RoleOf{"cudaStreamSynchronize", Role::wait},
+    RoleOf{"cudaEventSynchronize", Role::wait},
+    RoleOf{"cuCtxSynchronize", Role::wait},
+    RoleOf{"cuStreamSynchronize", Role::wait},
+    RoleOf{"cuEventSynchronize", Role::wait},
+    RoleOf{"cudaMalloc", Role::allocate},
+    RoleOf{"cudaHostAlloc", Role::allocate},
+    RoleOf{"cudaHostRegister", Role::allocate},
+    RoleOf{"cuMemAlloc", Role::allocate},
+    RoleOf{"cuMemHostAlloc", Role::allocate},
+    RoleOf{"cuMemHostRegister", Role::allocate},
+    RoleOf{"cudaFree", Role::release},
+    RoleOf{"cudaHostUnregister", Role::release},
+    RoleOf{"cuMemFree", Role::release},
+    RoleOf{"cuMemHostUnregister", Role::release},
+    RoleOf{"cudaLaunch", Role::launch},
+    RoleOf{"cudaGraphLaunch", Role::launch},
+    RoleOf{"cuLaunch", Role::launch},
+    RoleOf{"cuGraphLaunch", Role::launch},
+};
+
+// The name without what CUDA appends for versions and for the stream of each thread.
+std::string_view stem_of(std::string_view function) {
+    for (;;) {
+        const std::size_t mark = function.rfind('_');
+        if (mark == std::string_view::npos) return function;
+        const std::string_view suffix = function.substr(mark + 1);
+        const bool version = suffix.size() > 1 && suffix[0] == 'v' &&
+                             std::all_of(suffix.begin() + 1, suffix.end(), [](char c) { return c >= '0' && c <= '9'; });
+        if (!version && suffix != "ptds" && suffix != "ptsz") return function;
+        function = function.substr(0, mark);
+    }
+}
+
+template <typename T>
+T at(const void* parameters, std::size_t offset) {
+    T value;
+    std::memcpy(&value, static_cast<const std::byte*>(parameters) + offset, sizeof value);
+    return value;
+}
+
+// Of pointers to what a call wrote; 0 where it was given none.
+std::uint64_t pointed_at(const void* parameters, std::size_t offset) {
+    const auto* place = at<const std::uint64_t*>(parameters, offset);
+    return place != nullptr ? *place : 0;
+}
+
+// Copies of one row: where their parameters stand. `from_runtime` is where the runtime has its own kind of copy.
+struct Linear {
+    std::string_view stem;
+    std::size_t source, destination, bytes;
+    std::uint32_t copy_kind;
+    std::size_t from_runtime = 0;
+};
+constexpr std::array linear_copies{
+    Linear{"cuMemcpyHtoD", 8, 0, 16, cupti::memcpy_kind_htod},
+    Linear{"cuMemcpyHtoDAsync", 8, 0, 16, cupti::memcpy_kind_htod},
+    Linear{"cuMemcpyDtoH", 8, 0, 16, cupti::memcpy_kind_dtoh},
+    Linear{"cuMemcpyDtoHAsync", 8, 0, 16, cupti::memcpy_kind_dtoh},
+    Linear{"cuMemcpyDtoD", 8, 0, 16, cupti::memcpy_kind_dtod},
+    Linear{"cuMemcpyDtoDAsync", 8, 0, 16, cupti::memcpy_kind_dtod},
+    Linear{"cuMemcpy", 8, 0, 16, 0},
+    Linear{"cuMemcpyAsync", 8, 0, 16, 0},
+    Linear{"cuMemcpyPeer", 16, 0, 32, cupti::memcpy_kind_ptop},
+    Linear{"cuMemcpyPeerAsync", 16, 0, 32, cupti::memcpy_kind_ptop},
+    Linear{"cudaMemcpy", 8, 0, 16, 0, 24},
+    Linear{"cudaMemcpyAsync", 8, 0, 16, 0, 24},
+};
+
+// cudaMemcpyKind: to the device, from it, within it.
+std::uint32_t copy_kind_of_runtime(int kind) {
+    constexpr std::array<std::uint32_t, 4> kinds{0, cupti::memcpy_kind_htod, cupti::memcpy_kind_dtoh,
+                                                 cupti::memcpy_kind_dtod};
+    return kind > 0 && kind < 4 ? kinds[static_cast<std::size_t>(kind)] : 0;
+}
+
+std::uint32_t copy_kind_between(int source, int destination) {
+    if (source == cuda::memory_type_host && destination == cuda::memory_type_device) return cupti::memcpy_kind_htod;
+    if (source == cuda::memory_type_device && destination == cuda::memory_type_host) return cupti::memcpy_kind_dtoh;
+    if (source == cuda::memory_type_device && destination == cuda::memory_type_device) return cupti::memcpy_kind_dtod;
+    return 0;
+}
+
+// Where a section begins; 0 in an array, which has no address.
+template <typename Section>
+CopyOperands of_section(const Section& section) {
+    const auto side = [](int type, const void* host, cuda::DevicePointer device, std::size_t offset) -> std::uint64_t {
+        if (type == cuda::memory_type_host) return reinterpret_cast<std::uint64_t>(host) + offset;
+        constexpr int unified = 4;
+        return type == cuda::memory_type_device || type == unified ? device + offset : 0;
+    };
+    return {.source = side(section.source_type, section.source_host, section.source_device,
+                           section.source_y * section.source_pitch_bytes + section.source_x_bytes),
+            .destination =
+                side(section.destination_type, section.destination_host, section.destination_device,
+                     section.destination_y * section.destination_pitch_bytes + section.destination_x_bytes),
+            .bytes = section.width_bytes * section.height,
+            .rows = static_cast<std::uint32_t>(section.height),
+            .copy_kind = copy_kind_between(section.source_type, section.destination_type)};
+}
+
+struct MemoryLayout {
+    std::string_view stem;
+    // Whether the first parameter points to the address, rather than being it; and where the size stands, if it does.
+    bool pointed;
+    std::size_t bytes;
+    std::uint16_t kind;
+};
+constexpr std::array memory_layouts{
+    MemoryLayout{"cuMemAlloc", true, 8, cupti::memory_kind_device},
+    MemoryLayout{"cuMemAllocAsync", true, 8, cupti::memory_kind_device},
+    MemoryLayout{"cuMemAllocFromPoolAsync", true, 8, cupti::memory_kind_device},
+    MemoryLayout{"cuMemAllocManaged", true, 8, cupti::memory_kind_managed},
+    MemoryLayout{"cuMemAllocHost", true, 8, cupti::memory_kind_pinned},
+    MemoryLayout{"cuMemHostAlloc", true, 8, cupti::memory_kind_pinned},
+    MemoryLayout{"cuMemHostRegister", false, 8, cupti::memory_kind_pinned},
+    MemoryLayout{"cuMemFree", false, 0, cupti::memory_kind_device},
+    MemoryLayout{"cuMemFreeAsync", false, 0, cupti::memory_kind_device},
+    MemoryLayout{"cuMemFreeHost", false, 0, cupti::memory_kind_pinned},
+    MemoryLayout{"cuMemHostUnregister", false, 0, cupti::memory_kind_pinned},
+    MemoryLayout{"cudaMalloc", true, 8, cupti::memory_kind_device},
+    MemoryLayout{"cudaMallocAsync", true, 8, cupti::memory_kind_device},
+    MemoryLayout{"cudaMallocManaged", true, 8, cupti::memory_kind_managed},
+    MemoryLayout{"cudaMallocHost", true, 8, cupti::memory_kind_pinned},
+    MemoryLayout{"cudaHostAlloc", true, 8, cupti::memory_kind_pinned},
+    MemoryLayout{"cudaHostRegister", false, 8, cupti::memory_kind_pinned},
+    MemoryLayout{"cudaFree", false, 0, cupti::memory_kind_device},
+    MemoryLayout{"cudaFreeAsync", false, 0, cupti::memory_kind_device},
+    MemoryLayout{"cudaFreeHost", false, 0, cupti::memory_kind_pinned},
+    MemoryLayout{"cudaHostUnregister", false, 0, cupti::memory_kind_pinned},
+};
+
+}  // namespace
+
+Role role_of(std::string_view function) {
+    const auto* found = std::find_if(roles.begin(), roles.end(),
+                                     [&](const RoleOf& each) { return function.starts_with(each.prefix); });
+    return found == roles.end() ? Role::ignored : found->role;
+}
+
+std::string_view awaited_by(std::string_view function) {
+    if (function.find("Stream") != std::string_view::npos) return "stream";
+    return function.find("Event") != std::string_view::npos ? "event" : "device";
+}
+
+std::optional<CopyOperands> copy_operands(std::string_view function, const void* parameters) {
+    const std::string_view stem = stem_of(function);
+    const auto* linear = std::find_if(linear_copies.begin(), linear_copies.end(),
+                                      [&](const Linear& each) { return each.stem == stem; });
+    if (linear != linear_copies.end()) {
+        const std::uint32_t kind = linear->from_runtime != 0
+                                       ? copy_kind_of_runtime(at<int>(parameters, linear->from_runtime))
+                                       : linear->copy_kind;
+        return CopyOperands{.source = at<std::uint64_t>(parameters, linear->source),
+                            .destination = at<std::uint64_t>(parameters, linear->destination),
+                            .bytes = at<std::uint64_t>(parameters, linear->bytes),
+                            .rows = 1,
+                            .copy_kind = kind};
+    }
+    if (stem == "cuMemcpy2D" || stem == "cuMemcpy2DUnaligned" || stem == "cuMemcpy2DAsync") {
+        const auto* section = at<const cuda::Copy2d*>(parameters, 0);
+        if (section != nullptr) return of_section(*section);
+    }
+    if (stem == "cuMemcpy3D" || stem == "cuMemcpy3DAsync") {
+        const auto* section = at<const cuda::Copy3d*>(parameters, 0);
+        if (section == nullptr) return std::nullopt;
+        CopyOperands found = of_section(*section);
+        found.bytes *= section->depth;
+        found.rows *= static_cast<std::uint32_t>(section->depth);
+        const std::size_t source_slice = section->source_pitch_bytes * section->source_height;
+        const std::size_t destination_slice = section->destination_pitch_bytes * section->destination_height;
+        if (found.source != 0) found.source += section->source_z * source_slice;
+        if (found.destination != 0) found.destination += section->destination_z * destination_slice;
+        return found;
+    }
+    return std::nullopt;
+}
+
+std::optional<Memory> memory_of(std::string_view function, const void* parameters) {
+    const std::string_view stem = stem_of(function);
+    const auto* found = std::find_if(memory_layouts.begin(), memory_layouts.end(),
+                                     [&](const MemoryLayout& each) { return each.stem == stem; });
+    if (found == memory_layouts.end()) {
+        if (stem != "cuMemAllocPitch") return std::nullopt;
+        return Memory{.address = pointed_at(parameters, 0),
+                      .bytes = pointed_at(parameters, 8) * at<std::uint64_t>(parameters, 24),
+                      .kind = cupti::memory_kind_device};
+    }
+    return Memory{.address = found->pointed ? pointed_at(parameters, 0) : at<std::uint64_t>(parameters, 0),
+                  .bytes = found->bytes != 0 ? at<std::uint64_t>(parameters, found->bytes) : 0,
+                  .kind = found->kind};
+}
+
+}  // namespace isthmus::tracer

@@ -1,0 +1,257 @@
+"""The blocks of a trace file of `isthmus trace`, checked; docs/trace-file.md describes them."""
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.errors import TraceFileError
+
+__all__ = ["MAGIC", "RECORDS", "Block", "Kind", "blocks", "join_parts", "texts"]
+
+MAGIC = b"ISTHTRC1"
+_VERSION = 1
+_ALIGNMENT = 4096
+_HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("kind", "<u4"),
+        ("record_bytes", "<u4"),
+        ("pid", "<u4"),
+        ("process", "<u8"),
+        ("block_bytes", "<u8"),
+        ("used_bytes", "<u8"),
+        ("reserved", "<u8", 2),
+    ]
+)
+_TIMES = [("start_ns", "<u8"), ("end_ns", "<u8")]
+
+# NumPy's types know no type with places of fields.
+_dtype: Callable[[Any], np.dtype[Any]] = np.dtype
+Kind = str
+# Every kind of record by its number.
+RECORDS: dict[int, tuple[Kind, np.dtype[Any]]] = {
+    number: (kind, _dtype(fields))
+    for number, kind, fields in (
+        (
+            1,
+            "process",
+            [
+                ("started_ns", "<u8"),
+                ("ended_ns", "<u8"),
+                ("dropped", "<u8"),
+                ("name", "<u4"),
+                ("rank", "<i4"),
+                ("flags", "<u4"),
+                ("disk_full", "<u4"),
+            ],
+        ),
+        (2, "text", [("byte", "u1")]),
+        (
+            3,
+            "copy",
+            [
+                *_TIMES,
+                ("bytes", "<u8"),
+                ("correlation", "<u4"),
+                ("device", "<u4"),
+                ("peer", "<u4"),
+                ("stream", "<u4"),
+                ("copy_kind", "u1"),
+                ("source", "u1"),
+                ("destination", "u1"),
+                ("flags", "u1"),
+                ("count", "<u4"),
+            ],
+        ),
+        (4, "call", [*_TIMES, ("correlation", "<u4"), ("thread", "<u4"), ("name", "<u4"), ("site", "<u4")]),
+        (
+            5,
+            "operands",
+            [
+                ("source", "<u8"),
+                ("destination", "<u8"),
+                ("bytes", "<u8"),
+                ("content", "<u8"),
+                ("correlation", "<u4"),
+                ("rows", "<u4"),
+                ("copy_kind", "<u4"),
+                ("padding", "<u4"),
+            ],
+        ),
+        (6, "kernel", [*_TIMES, ("correlation", "<u4"), ("device", "<u4"), ("stream", "<u4"), ("name", "<u4")]),
+        (
+            7,
+            "memset",
+            [
+                *_TIMES,
+                ("bytes", "<u8"),
+                ("correlation", "<u4"),
+                ("device", "<u4"),
+                ("stream", "<u4"),
+                ("padding", "<u4"),
+            ],
+        ),
+        (
+            8,
+            "migration",
+            [
+                *_TIMES,
+                ("bytes", "<u8"),
+                ("address", "<u8"),
+                ("counter", "<u4"),
+                ("source", "<u4"),
+                ("destination", "<u4"),
+                ("cause", "<u4"),
+            ],
+        ),
+        (9, "fault", [*_TIMES, ("address", "<u8"), ("count", "<u8"), ("counter", "<u4"), ("device", "<u4")]),
+        (
+            10,
+            "allocation",
+            [
+                *_TIMES,
+                ("address", "<u8"),
+                ("bytes", "<u8"),
+                ("correlation", "<u4"),
+                ("memory", "<u2"),
+                ("release", "<u2"),
+            ],
+        ),
+        (11, "device", [("index", "<u4"), ("name", "<u4")]),
+        (12, "note", [("text", "<u4"), ("padding", "<u4")]),
+    )
+}
+_TEXT_HEADER_BYTES = 8
+
+
+class Block(NamedTuple):
+    """Records of one kind, which one process wrote."""
+
+    kind: Kind
+    process: int
+    pid: int
+    # Views of the file; of texts their bytes.
+    records: npt.NDArray[Any]
+
+
+def blocks(path: Path, notes: list[str]) -> Iterator[Block]:
+    """All blocks of a file in their order; what is left out is said in `notes`.
+
+    Raises TraceFileError for a file that cannot be read, begins otherwise, or is of a newer format.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            if size < _HEADER.itemsize:
+                raise TraceFileError(f"{path}: no trace: {size} bytes are too few for one")
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
+    if content[: len(MAGIC)] != MAGIC:
+        raise TraceFileError(f"{path}: no file of isthmus trace: it does not begin with {MAGIC.decode()}")
+    damaged = 0
+    place = 0
+    while 0 <= place <= size - _HEADER.itemsize:
+        header = np.frombuffer(content, _HEADER, 1, place)[0]
+        if header["magic"] == MAGIC and header["version"] > _VERSION:
+            raise TraceFileError(
+                f"{path}: a trace of format {header['version']}; this version of isthmus reads {_VERSION}: update it"
+            )
+        whole = _whole(header, size - place)
+        if whole is None:
+            # Zeros that were never claimed, or damage: on to what next looks like a block.
+            damaged += bool(header["magic"] == MAGIC)
+            place = _next(content, place)
+            continue
+        if block := _block(content, place, header):
+            yield block
+        place += whole
+    if damaged:
+        notes.append(f"{damaged} blocks of the trace file are damaged or cut off, and were left out.")
+
+
+def _whole(header: Any, left: int) -> int | None:
+    """The bytes of a block with this header, if it can be one and is in the file."""
+    total, used = int(header["block_bytes"]), int(header["used_bytes"])
+    sound = header["magic"] == MAGIC and total % _ALIGNMENT == 0 and _ALIGNMENT <= total <= left
+    return total if sound and used <= total - _HEADER.itemsize else None
+
+
+def _next(content: mmap.mmap, place: int) -> int:
+    """Where the next block may begin; -1 behind the last."""
+    while (place := content.find(MAGIC, place + 1)) >= 0:
+        if place % _ALIGNMENT == 0:
+            return place
+    return -1
+
+
+def _block(content: mmap.mmap, place: int, header: Any) -> Block | None:
+    """The records of a block; None of a kind that is not known here."""
+    kind, fields = RECORDS.get(int(header["kind"]), ("", None))
+    record_bytes = int(header["record_bytes"])
+    if fields is None or record_bytes < fields.itemsize:
+        return None
+    # Newer versions may append fields to a record.
+    places = {name: fields.fields[name][1] for name in fields.names} if fields.fields and fields.names else {}
+    layout = _dtype(
+        {
+            "names": list(places),
+            "formats": [fields[name] for name in places],
+            "offsets": list(places.values()),
+            "itemsize": record_bytes,
+        }
+    )
+    count = int(header["used_bytes"]) // record_bytes
+    records = np.frombuffer(content, layout, count, place + _HEADER.itemsize)
+    return Block(kind, int(header["process"]), int(header["pid"]), records) if count else None
+
+
+def texts(block: Block) -> Iterator[tuple[int, str]]:
+    """The texts of a block with their indices."""
+    content = block.records["byte"].tobytes()
+    place = 0
+    while place + _TEXT_HEADER_BYTES <= len(content):
+        index, length = (int.from_bytes(content[at : at + 4], "little") for at in (place, place + 4))
+        place += _TEXT_HEADER_BYTES
+        if length > len(content) - place:
+            return
+        yield index, content[place : place + length].decode("utf-8", "replace")
+        place += (length + 7) // 8 * 8
+
+
+def join_parts(parts: Sequence[Path], out: Path) -> None:
+    """Write the parts that the processes of a program left as one trace file, without what they reserved in vain.
+
+    Raises TraceFileError for a part that is none, and OSError where the file cannot be written.
+    """
+    with out.open("wb") as file:
+        for part in parts:
+            with part.open("rb") as begin:
+                if not any(begin.read(len(MAGIC))):
+                    continue  # Of a process that was killed before it wrote anything.
+            for block in blocks(part, []):
+                _write(block, file)
+
+
+def _write(block: Block, file: BinaryIO) -> None:
+    number = next(number for number, (kind, _) in RECORDS.items() if kind == block.kind)
+    records = block.records.tobytes()
+    padded = (_HEADER.itemsize + len(records) + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
+    header = np.zeros((), _HEADER)
+    for name, value in {
+        "magic": MAGIC,
+        "version": _VERSION,
+        "kind": number,
+        "record_bytes": block.records.dtype.itemsize,
+        "pid": block.pid,
+        "process": block.process,
+        "block_bytes": padded,
+        "used_bytes": len(records),
+    }.items():
+        header[name] = value
+    file.write(header.tobytes() + records + bytes(padded - _HEADER.itemsize - len(records)))

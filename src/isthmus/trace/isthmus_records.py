@@ -1,0 +1,204 @@
+"""Records of `isthmus trace` as the model of a trace has them."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from isthmus.trace.columns import CAUSES, UNKNOWN, Integers, direction_index, memory_index
+from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
+
+__all__ = ["Indices", "Records", "copies", "given_back", "sound", "waits"]
+Records = dict[str, Integers]
+
+# Nothing that a program does lasts a year; times count from when a machine started or from 1970.
+_MOST_NS = 365 * 24 * 3600 * 10**9
+_LAST_NS = 1 << 62
+# An address space.
+_MOST_BYTES = 1 << 48
+_NO_STREAM = 0xFFFFFFFF
+# CUPTI's numbers: copies with arrays count as those with the device's memory.
+_DIRECTIONS = {
+    **dict.fromkeys((1, 3), direction_index("h2d")),
+    **dict.fromkeys((2, 4), direction_index("d2h")),
+    **dict.fromkeys((5, 6, 7, 8), direction_index("d2d")),
+    9: direction_index("h2h"),
+    10: direction_index("peer"),
+}
+_MEMORY = {
+    1: memory_index("pageable"),
+    2: memory_index("pinned"),
+    **dict.fromkeys((3, 4, 6), memory_index("device")),
+    **dict.fromkeys((5, 7), memory_index("managed")),
+}
+# Counters of what moved; a migration to the device is known by where it went, another by where it came from.
+_MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: direction_index("peer")}
+_TO_DEVICE = 1
+_CAUSES = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
+# Calls that wait for the device, by how their names end.
+_AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": "device", "Ctx": "device"}
+
+
+class Indices:
+    """Texts that a trace uses, each once, by their numbers in the processes that wrote them."""
+
+    def __init__(self, text: Mapping[tuple[int, int], str]) -> None:
+        self._text = text
+        self._places: dict[str, int] = {}
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The texts used so far; an index is a place among them."""
+        return tuple(self._places)
+
+    def place(self, text: str) -> int:
+        """The index of a text, which is added where it is new."""
+        return self._places.setdefault(text, len(self._places))
+
+    def of(self, process: Integers, number: Integers, shown: Callable[[str], str] = str) -> Integers:
+        """The index of each as it is shown; UNKNOWN where no text has the number."""
+        distinct, inverse = np.unique(process * CORRELATIONS + number, return_inverse=True)
+        found = [self._text.get(divmod(key, CORRELATIONS)) for key in distinct.tolist()]
+        places: Integers = np.array([UNKNOWN if text is None else self.place(shown(text)) for text in found], np.int64)
+        return places[inverse]
+
+
+def sound(records: Records, notes: list[str], words: str) -> Records:
+    """The records that can be right, by when they began."""
+    start, end = records["start_ns"], records["end_ns"]
+    # Of faults that are moments the end is 0.
+    end = np.where(end == 0, start, end)
+    right = (start > 0) & (start < _LAST_NS) & (end >= start) & (end < _LAST_NS)
+    right &= end - np.where(right, start, end) <= _MOST_NS
+    if "bytes" in records:
+        right &= (records["bytes"] >= 0) & (records["bytes"] <= _MOST_BYTES)
+    if wrong := int(right.size - right.sum()):
+        notes.append(f"{wrong} of {right.size} {words} were left out: their times or sizes cannot be right.")
+    kept = np.flatnonzero(right)
+    kept = kept[np.argsort(start[kept], kind="stable")]
+    records = {name: column[kept] for name, column in {**records, "end_ns": end}.items()}
+    if "stream" in records:
+        records["stream"] = np.where(records["stream"] == _NO_STREAM, UNKNOWN, records["stream"])
+    return records
+
+
+def copies(
+    records: Records, migrations: Records, operands: Records, calls: Records, ended: Integers, notes: list[str]
+) -> Records:
+    """Copies with what their calls were asked to copy, and migrations beside them, by when they began."""
+    columns = _with_operands(records, operands)
+    parts = [columns, _unseen(columns, operands, calls, ended, notes), _migrated(migrations)]
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+    order = np.argsort(joined["start_ns"], kind="stable")
+    return {name: column[order] for name, column in joined.items()}
+
+
+def _with_operands(records: Records, operands: Records) -> Records:
+    place = places_of(records["process"], records["correlation"], operands["process"], operands["correlation"])
+    # What is replayed from a graph has the correlation of its launch, and no operands of its own.
+    same = place != UNKNOWN
+    same[same] = operands["bytes"][place[same]] == records["bytes"][same]
+
+    def operand(name: str, nothing: int) -> Integers:
+        found = np.full(place.size, UNKNOWN, np.int64)
+        found[same] = operands[name][place[same]]
+        return np.where(found == nothing, UNKNOWN, found)
+
+    return {
+        "start_ns": records["start_ns"],
+        "end_ns": records["end_ns"],
+        "bytes": records["bytes"],
+        "direction": looked_up(records["copy_kind"], _DIRECTIONS),
+        "source": looked_up(records["source"], _MEMORY),
+        "destination": looked_up(records["destination"], _MEMORY),
+        "process": records["process"],
+        "correlation": records["correlation"],
+        "device": records["device"],
+        "stream": records["stream"],
+        "migration": np.zeros_like(place),
+        "cause": np.full_like(place, UNKNOWN),
+        "source_address": operand("source", 0),
+        "destination_address": operand("destination", 0),
+        "rows": operand("rows", UNKNOWN),
+        "content": operand("content", 0),
+    }
+
+
+def _unseen(columns: Records, operands: Records, calls: Records, ended: Integers, notes: list[str]) -> Records:
+    """Copies of programs that ended before CUPTI told of them: with the times of their calls."""
+    seen = places_of(operands["process"], operands["correlation"], columns["process"], columns["correlation"])
+    call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
+    direction = looked_up(operands["copy_kind"], _DIRECTIONS)
+    lost = np.flatnonzero(
+        (seen == UNKNOWN)
+        & (call != UNKNOWN)
+        & ~ended[operands["process"]]
+        & (direction != UNKNOWN)
+        & (operands["bytes"] > 0)
+        & (operands["bytes"] <= _MOST_BYTES)
+    )
+    if lost.size:
+        notes.append(
+            f"{lost.size} copies were called for, but the program ended before the device told when it made them: "
+            "they have the times of their calls."
+        )
+    unknown = np.full(lost.size, UNKNOWN, np.int64)
+    known = {name: operands[name][lost] for name in ("bytes", "process", "correlation", "rows")}
+    return {
+        **dict.fromkeys(columns, unknown),
+        **known,
+        "start_ns": calls["start_ns"][call[lost]],
+        "end_ns": calls["end_ns"][call[lost]],
+        "direction": direction[lost],
+        "source_address": operands["source"][lost],
+        "destination_address": operands["destination"][lost],
+        "migration": np.zeros(lost.size, np.int64),
+    }
+
+
+def _migrated(records: Records) -> Records:
+    unknown = np.full(records["start_ns"].size, UNKNOWN, np.int64)
+    managed = np.full_like(unknown, memory_index("managed"))
+    to_device = records["counter"] == _TO_DEVICE
+    return {
+        "start_ns": records["start_ns"],
+        "end_ns": records["end_ns"],
+        "bytes": records["bytes"],
+        "direction": looked_up(records["counter"], _MIGRATIONS),
+        "source": managed,
+        "destination": managed,
+        "process": records["process"],
+        "correlation": unknown,
+        "device": np.where(to_device, records["destination"], records["source"]),
+        "stream": unknown,
+        "migration": np.ones_like(unknown),
+        "cause": looked_up(records["cause"], _CAUSES),
+        "source_address": records["address"],
+        "destination_address": records["address"],
+        "rows": unknown,
+        "content": unknown,
+    }
+
+
+def waits(call_names: Integers, names: Indices) -> tuple[Integers, Integers]:
+    """The places of calls that waited for the device, and the names of what they waited for."""
+    awaited = {}
+    for place, name in enumerate(names.all):
+        stem = name.removeprefix("cuda").removeprefix("cu")
+        if stem.endswith("Synchronize") and (what := _AWAITED.get(stem.removesuffix("Synchronize"))):
+            awaited[place] = what
+    found = {place: names.place(what) for place, what in awaited.items()}
+    waiting = np.flatnonzero(np.isin(call_names, list(found)))
+    return waiting, looked_up(call_names[waiting], found)
+
+
+def given_back(allocations: Records) -> Integers:
+    """The bytes of each, of memory that is given back those it was got with."""
+    found: Integers = allocations["bytes"].copy()
+    held: dict[tuple[int, int], int] = {}
+    rows = zip(*(allocations[name].tolist() for name in ("process", "address", "bytes", "release")), strict=True)
+    for place, (process, address, size, release) in enumerate(rows):
+        if release:
+            found[place] = held.pop((process, address), UNKNOWN)
+        else:
+            held[process, address] = size
+    return found
