@@ -51,8 +51,8 @@ bool MappedFile::grow(std::size_t bytes) {
     const std::size_t wanted = std::max(bytes, doubled);
     // A page without room behind it would end the program when it is touched.
     if (posix_fallocate(descriptor_, static_cast<off_t>(file_bytes_), static_cast<off_t>(wanted)) != 0) return false;
-    void* mapped = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
-                        static_cast<off_t>(file_bytes_));
+    void* mapped =
+        mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, static_cast<off_t>(file_bytes_));
     if (mapped == MAP_FAILED) return false;
     window_ = static_cast<std::byte*>(mapped);
     window_bytes_ = wanted;

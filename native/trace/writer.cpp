@@ -23,7 +23,8 @@ std::byte* Writer::reserve(Kind kind, std::size_t record_bytes, std::size_t byte
     Block& block = blocks_[static_cast<std::size_t>(kind)];
     const auto room = [&] { return block.header->block_bytes - sizeof(BlockHeader) - block.header->used_bytes; };
     if (block.header == nullptr || room() < bytes) {
-        const std::size_t wanted = std::max(block.next_bytes, (sizeof(BlockHeader) + bytes + alignment - 1) / alignment * alignment);
+        const std::size_t wanted =
+            std::max(block.next_bytes, (sizeof(BlockHeader) + bytes + alignment - 1) / alignment * alignment);
         block.header = file_.new_block(kind, record_bytes, wanted);
         if (block.header == nullptr) return nullptr;
         block.next_bytes = std::min(block.next_bytes * 4, largest_block);
@@ -44,13 +45,8 @@ Result<std::unique_ptr<TraceFile>> TraceFile::create(const std::string& path, co
     const std::uint64_t process = (static_cast<std::uint64_t>(getpid()) << 40U) ^ now_ns;
     std::unique_ptr<TraceFile> made(new TraceFile(std::move(file), process));
     Writer* writer = made->writer();
-    writer->write(ProcessRecord{.started_ns = now_ns,
-                                .ended_ns = 0,
-                                .dropped = 0,
-                                .name = 0,
-                                .rank = rank,
-                                .flags = flags,
-                                .disk_full = 0});
+    writer->write(ProcessRecord{
+        .started_ns = now_ns, .ended_ns = 0, .dropped = 0, .name = 0, .rank = rank, .flags = flags, .disk_full = 0});
     BlockHeader* header = writer->blocks_[static_cast<std::size_t>(Kind::process)].header;
     if (header == nullptr) return Status(Code::call_failed, path + ": no room on the disk");
     made->record_ = reinterpret_cast<ProcessRecord*>(header + 1);

@@ -68,7 +68,8 @@ class TraceFile {
 
   private:
     friend class Writer;
-    TraceFile(MappedFile file, std::uint64_t process) : file_(std::move(file)), process_(process), texts_writer_(*this) {}
+    TraceFile(MappedFile file, std::uint64_t process)
+        : file_(std::move(file)), process_(process), texts_writer_(*this) {}
     BlockHeader* new_block(Kind kind, std::size_t record_bytes, std::size_t bytes);
 
     MappedFile file_;

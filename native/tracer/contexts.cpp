@@ -30,10 +30,7 @@ void Recorder::on_context() {
 void Recorder::count_migrations() {
     std::array<cupti::UnifiedMemoryCounterConfig, counters.size()> configs{};
     for (std::size_t index = 0; index < counters.size(); ++index) {
-        configs[index] = {.scope = cupti::scope_process_all_devices,
-                          .kind = counters[index],
-                          .device = 0,
-                          .enable = 1};
+        configs[index] = {.scope = cupti::scope_process_all_devices, .kind = counters[index], .device = 0, .enable = 1};
     }
     const auto configure = [&](std::size_t count) {
         return api_.call(api_.cuptiActivityConfigureUnifiedMemoryCounter, configs.data(),

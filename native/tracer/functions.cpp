@@ -120,9 +120,8 @@ CopyOperands of_section(const Section& section) {
     };
     return {.source = side(section.source_type, section.source_host, section.source_device,
                            section.source_y * section.source_pitch_bytes + section.source_x_bytes),
-            .destination =
-                side(section.destination_type, section.destination_host, section.destination_device,
-                     section.destination_y * section.destination_pitch_bytes + section.destination_x_bytes),
+            .destination = side(section.destination_type, section.destination_host, section.destination_device,
+                                section.destination_y * section.destination_pitch_bytes + section.destination_x_bytes),
             .bytes = section.width_bytes * section.height,
             .rows = static_cast<std::uint32_t>(section.height),
             .copy_kind = copy_kind_between(section.source_type, section.destination_type)};
@@ -162,8 +161,8 @@ constexpr std::array memory_layouts{
 }  // namespace
 
 Role role_of(std::string_view function) {
-    const auto* found = std::find_if(roles.begin(), roles.end(),
-                                     [&](const RoleOf& each) { return function.starts_with(each.prefix); });
+    const auto* found =
+        std::find_if(roles.begin(), roles.end(), [&](const RoleOf& each) { return function.starts_with(each.prefix); });
     return found == roles.end() ? Role::ignored : found->role;
 }
 
@@ -174,8 +173,8 @@ std::string_view awaited_by(std::string_view function) {
 
 std::optional<CopyOperands> copy_operands(std::string_view function, const void* parameters) {
     const std::string_view stem = stem_of(function);
-    const auto* linear = std::find_if(linear_copies.begin(), linear_copies.end(),
-                                      [&](const Linear& each) { return each.stem == stem; });
+    const auto* linear =
+        std::find_if(linear_copies.begin(), linear_copies.end(), [&](const Linear& each) { return each.stem == stem; });
     if (linear != linear_copies.end()) {
         const std::uint32_t kind = linear->from_runtime != 0
                                        ? copy_kind_of_runtime(at<int>(parameters, linear->from_runtime))

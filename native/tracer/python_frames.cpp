@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t type_in_object = 8;
 constexpr std::ptrdiff_t longest_text = 512;
+constexpr char owned_by_c = 3;
 
 template <typename T>
 T read(const std::byte* from, std::size_t offset) {
@@ -53,11 +54,11 @@ void append_utf8(std::string& text, std::uint32_t character) {
 
 // From CPython's own headers, in which these structures do not change within a minor version.
 const std::array<PythonFrames::Offsets, 5> PythonFrames::known_offsets{{
-    {9, 24, 0, false, 24, 32, 104, false, 104, 112, 120, 0},
-    {10, 24, 0, false, 24, 32, 96, true, 104, 112, 120, 0},
-    {11, 56, 8, true, 48, 32, 56, false, 112, 120, 136, 184},
-    {12, 56, 0, true, 8, 0, 56, false, 112, 120, 136, 192},
-    {13, 72, 0, false, 8, 0, 56, false, 112, 120, 136, 200},
+    {9, 24, 0, false, 24, 32, 104, false, 104, 112, 120, 0, 0},
+    {10, 24, 0, false, 24, 32, 96, true, 104, 112, 120, 0, 0},
+    {11, 56, 8, true, 48, 32, 56, false, 112, 120, 136, 184, 0},
+    {12, 56, 0, true, 8, 0, 56, false, 112, 120, 136, 192, 70},
+    {13, 72, 0, false, 8, 0, 56, false, 112, 120, 136, 200, 0},
 }};
 
 std::optional<PythonFrames> PythonFrames::find(std::string& version) {
@@ -87,13 +88,15 @@ std::size_t PythonFrames::places(Places& places) const {
     std::size_t count = 0;
     for (; frame != nullptr && count < most; frame = follow(frame, offsets_.previous)) {
         const std::byte* code = follow(frame, offsets_.code);
-        // Frames between C and Python hold something else, or a code object without a line.
+        // Frames between C and Python hold something else, or code without a line.
         if (code == nullptr || follow(code, type_in_object) != code_type_) continue;
+        if (offsets_.owner != 0 && read<char>(frame, offsets_.owner) == owned_by_c) continue;
         std::ptrdiff_t instruction = 0;
         if (offsets_.bytecode != 0) {
             instruction = follow(frame, offsets_.instruction) - (code + offsets_.bytecode);
         } else {
-            instruction = std::ptrdiff_t{read<int>(frame, offsets_.instruction)} * (offsets_.counts_instructions ? 2 : 1);
+            instruction =
+                std::ptrdiff_t{read<int>(frame, offsets_.instruction)} * (offsets_.counts_instructions ? 2 : 1);
         }
         places[count++] = {code, instruction, follow(code, offsets_.lines)};
     }

@@ -1,7 +1,7 @@
 // The Python lines that a thread is in, read without the interpreter's lock and without changing anything of it.
 //
-// A thread's frames change only while it runs Python itself, and it calls CUDA from C then: so they stand still, whoever
-// holds the lock meanwhile. Taking the lock instead could wait for a thread that waits for us.
+// A thread's frames change only while it runs Python itself, and it calls CUDA from C then: so they stand still,
+// whoever holds the lock meanwhile. Taking the lock instead could wait for a thread that waits for us.
 #pragma once
 
 #include <array>
@@ -43,6 +43,7 @@ class PythonFrames {
         std::size_t previous, code, instruction;
         bool counts_instructions;  // `instruction` is a number, of two bytes each; else an address in the code
         std::size_t filename, name, lines, bytecode;
+        std::size_t owner;  // of the frame: whether it only marks where C called Python; 0 where no frame does
     };
     static const std::array<Offsets, 5> known_offsets;
 

@@ -79,7 +79,8 @@ void on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t*
 
 void on_buffer_completed(cupti::Context, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
     guarded([&] {
-        if (Recorder* current = Recorder::current(); current != nullptr && valid > 0) current->on_records(buffer, valid);
+        if (Recorder* current = Recorder::current(); current != nullptr && valid > 0)
+            current->on_records(buffer, valid);
         if (buffer != nullptr) buffers().give_back(buffer);
     });
 }
@@ -175,8 +176,8 @@ Status Recorder::subscribe() {
     for (const int domain : {cupti::domain_driver_api, cupti::domain_runtime_api}) {
         ISTHMUS_TRY(api_.call(api_.cuptiEnableDomain, 1U, subscriber, domain));
     }
-    ISTHMUS_TRY(api_.call(api_.cuptiEnableCallback, 1U, subscriber, cupti::domain_resource,
-                          cupti::resource_context_created));
+    ISTHMUS_TRY(
+        api_.call(api_.cuptiEnableCallback, 1U, subscriber, cupti::domain_resource, cupti::resource_context_created));
     for (const int kind : {cupti::activity_kind_memcpy, cupti::activity_kind_memcpy2, cupti::activity_kind_memset,
                            cupti::activity_kind_concurrent_kernel}) {
         ISTHMUS_TRY(api_.call(api_.cuptiActivityEnable, kind));

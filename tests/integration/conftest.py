@@ -15,6 +15,7 @@ _REPOSITORY = _HERE.parent.parent
 _NAMES = {
     "fake_cuda.cpp": "libcuda.so.1",
     "fake_cupti.cpp": "libcupti.so.13",
+    "fake_tracing.cpp": "libcupti.so.13",
     "fake_nvml.cpp": "libnvidia-ml.so.1",
 }
 
@@ -36,7 +37,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     @functools.cache
     def compiled(source: str, *omitted: str) -> Path:
         library = tmp_path_factory.mktemp("fake") / _NAMES[source]
-        options = ["-shared"]
+        options = ["-shared", f"-Wl,-soname,{library.name}"]
         if omitted:
             hidden = library.with_suffix(".map")
             hidden.write_text("{ global: *; local: " + " ".join(f"{name};" for name in omitted) + " };\n")

@@ -20,11 +20,11 @@ def repository() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Compiles C++ sources into a program, runs it, and gives what it printed; either failing fails the test."""
+def build_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compiles C++ sources into a program; what does not compile fails the test."""
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
 
-    def run(*sources: Path, flags: tuple[str, ...] = ()) -> str:
+    def build(*sources: Path, flags: tuple[str, ...] = ()) -> Path:
         if compiler is None:
             pytest.skip("needs a C++ compiler: g++, or the one that CXX names")
         program = tmp_path_factory.mktemp("cpp") / "program"
@@ -32,7 +32,17 @@ def run_cpp(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         command += ["-o", str(program), *map(str, sources)]
         compiled = subprocess.run(command, capture_output=True, text=True, check=False)
         assert compiled.returncode == 0, compiled.stderr
-        ran = subprocess.run([program], capture_output=True, text=True, check=False)
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def run_cpp(build_cpp: Callable[..., Path]) -> Callable[..., str]:
+    """Compiles C++ sources into a program, runs it, and gives what it printed; either failing fails the test."""
+
+    def run(*sources: Path, flags: tuple[str, ...] = ()) -> str:
+        ran = subprocess.run([build_cpp(*sources, flags=flags)], capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return ran.stdout
 

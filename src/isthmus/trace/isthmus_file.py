@@ -57,10 +57,12 @@ def read_isthmus(path: Path) -> Trace:
         sound(file.records(kind), notes, words) for kind, words in (("kernel", "kernels"), ("memset", "fills"))
     )
     call_names = names.of(call_process, calls["name"], call_name)
+    kernel_names = names.of(kernels["process"], kernels["name"])
     waiting, awaited = waits(call_names, names)
     allocations = sound(file.records("allocation"), notes, "allocations")
     faults = sound(file.records("fault"), notes, "faults")
     sites = Indices(file.text)
+    call_sites = sites.of(call_process, calls["site"])
     return Trace(
         path=path,
         maker="isthmus",
@@ -75,9 +77,9 @@ def read_isthmus(path: Path) -> Trace:
             process=call_process,
             thread=calls["thread"],
             name=call_names,
-            site=sites.of(call_process, calls["site"]),
+            site=call_sites,
         ),
-        kernels=_intervals(kernels, called(kernels), names.of(kernels["process"], kernels["name"])),
+        kernels=_intervals(kernels, called(kernels), kernel_names),
         memsets=_intervals(memsets, called(memsets), np.full(memsets["start_ns"].size, UNKNOWN)),
         synchronizations=Intervals.filled(
             start_ns=calls["start_ns"][waiting],

@@ -1,0 +1,145 @@
+// A CUPTI that tells of copies which a program pretends to make: for the tracer, under whose feet it stands.
+//
+// fake_copy is such a copy: a call of the runtime within which the driver is called. What devices did is delivered by
+// fake_deliver and by every flush. FAKE_SUBSCRIBE is what cuptiSubscribe returns.
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "driver/cupti_api.hpp"
+#include "driver/cupti_records.hpp"
+
+using namespace isthmus;
+
+namespace {
+
+cupti::Callback callback = nullptr;
+cupti::BufferRequested requested = nullptr;
+cupti::BufferCompleted completed = nullptr;
+cupti::Timestamp timestamp = nullptr;
+std::atomic<std::uint32_t> correlations{0};
+
+std::mutex mutex;
+std::vector<cupti::CopyActivity> done;
+
+void deliver_all() {
+    const std::lock_guard lock(mutex);
+    if (done.empty()) return;
+    std::uint8_t* buffer = nullptr;
+    std::size_t bytes = 0, most = 0;
+    requested(&buffer, &bytes, &most);
+    std::memcpy(buffer, done.data(), done.size() * sizeof done[0]);
+    completed(nullptr, 0, buffer, bytes, done.size() * sizeof done[0]);
+    done.clear();
+}
+
+struct Parameters {
+    std::uint64_t destination, source, bytes;
+    int kind;
+};
+
+void call(int domain, std::uint32_t number, const char* function, const void* parameters, std::uint32_t correlation,
+          const auto& work) {
+    int result = 0;
+    std::uint64_t user = 0;
+    cupti::CallbackData data{.site = cupti::api_enter,
+                             .function = function,
+                             .parameters = parameters,
+                             .returned = &result,
+                             .symbol = nullptr,
+                             .context = nullptr,
+                             .context_number = 1,
+                             .user_data = &user,
+                             .correlation = correlation};
+    callback(nullptr, domain, number, &data);
+    work();
+    data.site = 1;
+    callback(nullptr, domain, number, &data);
+}
+
+void make_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
+    const std::uint32_t correlation = ++correlations;
+    const Parameters parameters{destination, source, bytes, 1};
+    call(cupti::domain_runtime_api, 31, "cudaMemcpy_v3020", &parameters, correlation, [&] {
+        call(cupti::domain_driver_api, 276, "cuMemcpyHtoD_v2", &parameters, correlation, [&] {
+            const std::uint64_t start = timestamp();
+            const std::lock_guard lock(mutex);
+            done.push_back({.kind = cupti::activity_kind_memcpy,
+                            .copy_kind = cupti::memcpy_kind_htod,
+                            .source_kind = 1,
+                            .destination_kind = cupti::memory_kind_device,
+                            .flags = 0,
+                            .bytes = bytes,
+                            .start = start,
+                            .end = start + 1000,
+                            .device = 0,
+                            .context = 1,
+                            .stream = 7,
+                            .correlation = correlation});
+        });
+    });
+}
+
+}  // namespace
+
+extern "C" {
+
+// Whether anybody listens.
+bool fake_listened() {
+    return callback != nullptr;
+}
+void fake_context() {
+    callback(nullptr, cupti::domain_resource, cupti::resource_context_created, nullptr);
+}
+void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes) {
+    make_copy(source, destination, bytes);
+}
+void fake_deliver() {
+    deliver_all();
+}
+
+int cuptiGetVersion(std::uint32_t* version) {
+    return *version = 130000, 0;
+}
+int cuptiGetResultString(int, const char** text) {
+    return *text = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", 0;
+}
+int cuptiSubscribe(void**, cupti::Callback given, void*) {
+    if (const char* code = std::getenv("FAKE_SUBSCRIBE")) return std::atoi(code);
+    return callback = given, 0;
+}
+int cuptiEnableDomain(std::uint32_t, void*, int) {
+    return 0;
+}
+int cuptiEnableCallback(std::uint32_t, void*, int, std::uint32_t) {
+    return 0;
+}
+int cuptiActivityRegisterCallbacks(cupti::BufferRequested request, cupti::BufferCompleted complete) {
+    return requested = request, completed = complete, 0;
+}
+int cuptiActivityRegisterTimestampCallback(cupti::Timestamp given) {
+    return timestamp = given, 0;
+}
+int cuptiActivityConfigureUnifiedMemoryCounter(cupti::UnifiedMemoryCounterConfig*, std::uint32_t) {
+    return 0;
+}
+int cuptiActivityEnable(int) {
+    return 0;
+}
+int cuptiActivityFlushPeriod(std::uint32_t) {
+    return 0;
+}
+int cuptiActivityFlushAll(std::uint32_t) {
+    return deliver_all(), 0;
+}
+int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t bytes, cupti::Activity** record) {
+    auto* next = *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + sizeof(cupti::CopyActivity);
+    if (next >= buffer + bytes) return 12;
+    return *record = reinterpret_cast<cupti::Activity*>(next), 0;
+}
+int cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::size_t* dropped) {
+    return *dropped = 0, 0;
+}
+}

@@ -1,0 +1,155 @@
+"""The library that traces, in a program as the driver would load it: what it writes, and that it does no harm."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isthmus import _native
+from isthmus.trace import Trace, direction_index, memory_index, open_trace
+from isthmus.trace.isthmus_blocks import join_parts
+
+HERE = Path(__file__).resolve().parent
+NATIVE = HERE.parents[1] / "native"
+TRACER = Path(_native.__file__).with_name("libisthmus_tracer.so")
+COPIES = 1000
+# Of one thread: 64 bytes, and one more each time.
+BYTES = sum(64 + place for place in range(COPIES))
+
+Traced = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[..., Path]) -> Path:
+    """A program that copies, beside the CUPTI that tells of it."""
+    folder = tmp_path_factory.mktemp("traced")
+    built, library = folder / "traced_program", compiled("fake_tracing.cpp")
+    subprocess.run(
+        ["g++", "-std=c++20", HERE / "traced_program.cpp", library, f"-Wl,-rpath,{library.parent}", "-o", built],
+        check=True,
+    )
+    return built
+
+
+@pytest.fixture
+def traced(program: Path, tmp_path: Path) -> Traced:
+    def traced(ending: str, copies: int = COPIES, **environment: str) -> subprocess.CompletedProcess[str]:
+        given = {"ISTHMUS_TRACE_FOLDER": str(tmp_path), "ISTHMUS_TRACE_CUPTI": "", **environment}
+        return subprocess.run(
+            [program, TRACER, ending, str(copies)], env=os.environ | given, capture_output=True, text=True, check=False
+        )
+
+    return traced
+
+
+def trace_in(folder: Path) -> Trace:
+    joined = folder / "joined"
+    join_parts(sorted(folder.glob("*.part")), joined)
+    return open_trace(joined)
+
+
+def test_everything_is_recorded(traced: Traced, tmp_path: Path) -> None:
+    done = traced("exit")
+    assert (done.returncode, done.stdout, done.stderr) == (4, "worked\n", "")
+    trace = trace_in(tmp_path)
+    copies, calls = trace.copies, trace.calls
+    assert (len(copies), int(copies.bytes.sum())) == (2 * COPIES, 2 * BYTES)
+    assert set(copies.direction.tolist()) == {direction_index("h2d")}
+    assert set(copies.source.tolist()) == {memory_index("pageable")}
+    assert set(copies.destination.tolist()) == {memory_index("device")}
+    assert set(copies.stream.tolist()) == {7}
+    # One call each, for what the runtime called of the driver is part of it.
+    assert len(calls) == 2 * COPIES
+    assert sorted(copies.call.tolist()) == list(range(2 * COPIES))
+    assert {trace.names[name] for name in calls.name.tolist()} == {"cudaMemcpy"}
+    assert (calls.start_ns[copies.call] <= copies.start_ns).all()
+    assert np.unique(calls.thread).size == 2
+    # What was copied in the n-th call of a thread is known by how long it is.
+    place = copies.bytes - 64
+    assert (copies.destination_address == 0x700000000000 + 64 * place).all()
+    assert ((copies.source_address - 4096 * place) % 0x10000000 == 0).all()
+    assert set(copies.rows.tolist()) == {1}
+    assert [process.name for process in trace.processes] == ["traced_program"]
+    assert {"calls", "addresses", "allocations", "migrations", "faults"} <= trace.knows
+    assert not {"call_sites", "contents"} & trace.knows
+    assert trace.notes == ()
+
+
+@pytest.mark.parametrize(("ending", "code"), [("_exit", 5), ("kill", -signal.SIGKILL)])
+def test_no_copy_is_lost_with_a_program_that_dies(traced: Traced, tmp_path: Path, ending: str, code: int) -> None:
+    """Of the last copies the device has not told yet: their calls are known."""
+    copies = COPIES + 50
+    assert traced(ending, copies).returncode == code
+    trace = trace_in(tmp_path)
+    assert len(trace.copies) == 2 * copies
+    assert int(trace.copies.bytes.sum()) == 2 * sum(64 + place for place in range(copies))
+    assert any(re.search(r"\d+ copies were called for", note) for note in trace.notes)
+    assert any("was killed" in note for note in trace.notes)
+
+
+def test_a_forked_child_leaves_the_file_alone(traced: Traced, tmp_path: Path) -> None:
+    assert traced("fork").returncode == 7
+    assert len(list(tmp_path.glob("*.part"))) == 1
+    trace = trace_in(tmp_path)
+    assert len(trace.copies) == 2 * COPIES
+    assert trace.notes == ()
+
+
+def test_what_a_program_becomes_has_a_file_of_its_own(traced: Traced, tmp_path: Path) -> None:
+    assert traced("exec").returncode == 4
+    trace = trace_in(tmp_path)
+    assert len(trace.processes) == 2
+    assert len({process.pid for process in trace.processes}) == 1
+    assert np.bincount(trace.copies.process).tolist() == [2 * COPIES] * 2
+
+
+def test_a_profiler_that_holds_cupti_is_left_alone(traced: Traced, tmp_path: Path) -> None:
+    done = traced("exit", FAKE_SUBSCRIBE="39")
+    assert (done.returncode, done.stdout, done.stderr) == (4, "worked\n", "")
+    (message,) = tmp_path.glob("*.message")
+    assert "another profiler holds CUPTI" in message.read_text()
+    assert len(trace_in(tmp_path).copies) == 0
+
+
+def test_a_folder_that_is_not_there_costs_the_trace_alone(traced: Traced, tmp_path: Path) -> None:
+    done = traced("exit", ISTHMUS_TRACE_FOLDER=str(tmp_path / "absent"))
+    assert (done.returncode, done.stdout, done.stderr) == (4, "worked\n", "")
+
+
+def test_what_programs_copy_is_hashed_on_request_alone(traced: Traced, tmp_path: Path) -> None:
+    # The program's addresses are no memory: it would not live to say so.
+    assert traced("exit", 0, ISTHMUS_TRACE_OPTIONS="contents").returncode == 4
+    assert "contents" in trace_in(tmp_path).knows
+
+
+def test_native_stacks_name_the_program(traced: Traced, tmp_path: Path) -> None:
+    assert traced("exit", ISTHMUS_TRACE_OPTIONS="stacks").returncode == 4
+    trace = trace_in(tmp_path)
+    assert "call_sites" in trace.knows
+    sites = [trace.sites[site] for site in np.unique(trace.calls.site).tolist()]
+    assert sites
+    for site in sites:
+        assert "libisthmus_tracer" not in site[0]
+        assert any(frame.startswith("traced_program+0x") for frame in site)
+
+
+def test_ranks_are_those_of_whatever_started_them(traced: Traced, tmp_path: Path) -> None:
+    traced("exit", OMPI_COMM_WORLD_RANK="12")
+    assert [process.rank for process in trace_in(tmp_path).processes] == [12]
+
+
+def test_the_library_stands_alone(tmp_path: Path) -> None:
+    """It must load into programs with any libstdc++ or none, and show them nothing but its entry."""
+    needed = subprocess.run(["readelf", "-d", TRACER], capture_output=True, text=True, check=True).stdout
+    assert "libstdc++" not in needed
+    symbols = subprocess.run(
+        ["nm", "--dynamic", "--defined-only", TRACER], capture_output=True, text=True, check=True
+    ).stdout
+    assert [line.split()[-1] for line in symbols.splitlines()] == ["InitializeInjection"]

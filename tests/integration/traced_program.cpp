@@ -1,0 +1,56 @@
+// A program that copies through a fake CUPTI, and loads the tracer as the driver would.
+//
+// traced_program TRACER ENDING COPIES: each of two threads makes so many copies of 64 bytes and more; what the device
+// did is delivered every 100 copies. ENDING is how the program ends then: exit, _exit, kill, fork, exec.
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+extern "C" {
+bool fake_listened();
+void fake_context();
+void fake_copy(std::uint64_t source, std::uint64_t destination, std::uint64_t bytes);
+void fake_deliver();
+}
+
+int main(int count, char** words) {
+    if (count < 4) return 2;
+    const std::string ending = words[2];
+    const int copies = std::atoi(words[3]);
+    void* tracer = dlopen(words[1], RTLD_NOW);
+    if (tracer == nullptr) return std::fprintf(stderr, "%s\n", dlerror()), 3;
+    reinterpret_cast<int (*)()>(dlsym(tracer, "InitializeInjection"))();
+    if (fake_listened()) {
+        fake_context();
+        const auto work = [&](std::uint64_t base) {
+            for (int index = 0; index < copies; ++index) {
+                const auto place = static_cast<std::uint64_t>(index);
+                fake_copy(base + place * 4096, 0x7000'0000'0000 + place * 64, 64 + place);
+                if (index % 100 == 99) fake_deliver();
+            }
+        };
+        std::thread other(work, 0x1000'0000);
+        work(0x2000'0000);
+        other.join();
+    }
+    std::puts("worked");
+    std::fflush(stdout);
+    if (ending == "_exit") _exit(5);
+    if (ending == "kill") kill(getpid(), SIGKILL);
+    if (ending == "fork") {
+        const pid_t child = fork();
+        if (child == 0) std::exit(7);
+        int status = 0;
+        waitpid(child, &status, 0);
+        return WEXITSTATUS(status);
+    }
+    if (ending == "exec") execl(words[0], words[0], words[1], "exit", words[3], static_cast<char*>(nullptr));
+    return 4;
+}

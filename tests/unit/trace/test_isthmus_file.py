@@ -1,0 +1,222 @@
+"""Files of `isthmus trace`: damage and hostile numbers cost records, never the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from isthmus.errors import TraceFileError
+from isthmus.trace import (
+    UNKNOWN,
+    Process,
+    cause_index,
+    direction_index,
+    fault_index,
+    memory_index,
+    open_trace,
+)
+from isthmus.trace.isthmus_blocks import MAGIC, RECORDS, join_parts
+from isthmus.trace.isthmus_file import read_isthmus
+
+Rows = list[dict[str, Any]]
+
+
+def block(kind: str, rows: Rows, process: int = 9, pid: int = 77, spare: int = 0) -> bytes:
+    """A block of these records, missing fields zero."""
+    number, fields = next((number, fields) for number, (name, fields) in RECORDS.items() if name == kind)
+    records = np.zeros(len(rows), fields)
+    for place, row in enumerate(rows):
+        for name, value in row.items():
+            records[place][name] = value
+    return raw_block(number, fields.itemsize, records.tobytes(), process, pid, spare)
+
+
+def raw_block(number: int, record_bytes: int, content: bytes, process: int = 9, pid: int = 77, spare: int = 0) -> bytes:
+    total = (64 + len(content) + spare + 4095) // 4096 * 4096
+    header = MAGIC + np.array([1, number, record_bytes, pid], "<u4").tobytes()
+    header += np.array([process, total, len(content), 0, 0], "<u8").tobytes()
+    return (header + content).ljust(total, b"\0")
+
+
+def text_block(texts: Mapping[int, str], process: int = 9) -> bytes:
+    content = b""
+    for index, text in texts.items():
+        encoded = text.encode()
+        content += np.array([index, len(encoded)], "<u4").tobytes() + encoded.ljust((len(encoded) + 7) // 8 * 8, b"\0")
+    return raw_block(2, 1, content, process)
+
+
+TEXTS = {1: "app", 2: "cudaMemcpyAsync_v3020", 3: "saxpy(float*)", 4: "train.py:4 step\ntrain.py:9 <module>", 5: "H200"}
+PROCESS = {"started_ns": 1, "ended_ns": 9, "name": 1, "rank": 2, "flags": 7}
+CALL = {"start_ns": 100, "end_ns": 150, "correlation": 5, "thread": 3, "name": 2, "site": 4}
+COPY = {
+    "start_ns": 120,
+    "end_ns": 180,
+    "bytes": 4096,
+    "correlation": 5,
+    "device": 1,
+    "stream": 7,
+    "copy_kind": 1,
+    "source": 2,
+    "destination": 3,
+}
+OPERANDS = {"source": 10, "destination": 20, "bytes": 4096, "content": 99, "correlation": 5, "rows": 1, "copy_kind": 1}
+WHOLE = {
+    "process": [PROCESS],
+    "copy": [COPY],
+    "call": [CALL],
+    "operands": [OPERANDS],
+    "kernel": [{"start_ns": 200, "end_ns": 300, "correlation": 6, "device": 1, "stream": 7, "name": 3}],
+    "memset": [{"start_ns": 20, "end_ns": 30, "bytes": 8, "correlation": 6}],
+    "migration": [
+        {"start_ns": 50, "end_ns": 60, "bytes": 65536, "address": 4096, "counter": 1, "destination": 1, "cause": 2}
+    ],
+    "fault": [{"start_ns": 55, "address": 4096, "count": 1, "counter": 3}],
+    "allocation": [
+        {"start_ns": 5, "end_ns": 6, "address": 10, "bytes": 8192, "memory": 2},
+        {"start_ns": 500, "end_ns": 600, "address": 10, "memory": 2, "release": 1},
+    ],
+    "device": [{"index": 1, "name": 5}],
+}
+
+
+def whole(**changed: Rows) -> bytes:
+    return b"".join(block(kind, rows) for kind, rows in {**WHOLE, **changed}.items()) + text_block(TEXTS)
+
+
+def write(folder: Path, content: bytes) -> Path:
+    path = folder / "trace.itrace"
+    path.write_bytes(content)
+    return path
+
+
+def test_records_become_the_model(tmp_path: Path) -> None:
+    trace = open_trace(write(tmp_path, whole()))
+    assert (trace.maker, trace.notes) == ("isthmus", ())
+    assert trace.processes == (Process(77, "app", 2),)
+    assert trace.devices == {1: "H200"}
+    copy = 1  # The migration began before it.
+    assert trace.copies.migration.tolist() == [1, 0]
+    assert trace.copies.cause.tolist() == [cause_index("fault"), UNKNOWN]
+    assert trace.copies.bytes.tolist() == [65536, 4096]
+    assert trace.copies.direction.tolist() == [direction_index("h2d")] * 2
+    assert trace.copies.source.tolist() == [memory_index("managed"), memory_index("pinned")]
+    assert trace.copies.source_address.tolist() == [4096, 10]
+    assert trace.copies.destination_address[copy] == 20
+    assert trace.copies.content[copy] == 99
+    assert trace.copies.device.tolist() == [1, 1]
+    assert trace.copies.call.tolist() == [UNKNOWN, 0]
+    assert trace.names[trace.calls.name[0]] == "cudaMemcpyAsync"
+    assert trace.sites[trace.calls.site[0]] == ("train.py:4 step", "train.py:9 <module>")
+    assert trace.names[trace.kernels.name[0]] == "saxpy(float*)"
+    assert trace.memsets.bytes.tolist() == [8]
+    assert trace.faults.kind.tolist() == [fault_index("cpu")]
+    assert trace.faults.end_ns.tolist() == [55]
+    # What was given back is as large as it was when it was got.
+    assert trace.allocations.bytes.tolist() == [8192, 8192]
+    assert {"call_sites", "contents", "migrations", "faults", "addresses"} <= trace.knows
+
+
+def test_processes_are_kept_apart(tmp_path: Path) -> None:
+    """Correlations and texts are a process's own."""
+    other = block("process", [{**PROCESS, "flags": 1}], process=8, pid=78) + block("call", [CALL], process=8)
+    trace = open_trace(write(tmp_path, whole() + other + text_block({2: "cuMemcpyHtoD_v2"}, process=8)))
+    assert [process.pid for process in trace.processes] == [77, 78]
+    assert sorted(
+        (int(process), trace.names[name]) for process, name in zip(trace.calls.process, trace.calls.name, strict=True)
+    ) == [
+        (0, "cudaMemcpyAsync"),
+        (1, "cuMemcpyHtoD"),
+    ]
+    copied = trace.copies.call[trace.copies.migration == 0]
+    assert trace.calls.process[copied].tolist() == [0]
+    # What one of them did not record the trace does not know.
+    assert "call_sites" in trace.knows
+    assert not {"contents", "migrations"} & trace.knows
+
+
+def test_waits_are_calls_that_wait(tmp_path: Path) -> None:
+    names = {2: "cudaStreamSynchronize_v3020", 3: "cuCtxSynchronize", 6: "cudaMemcpy", 7: "cuEventSynchronize"}
+    calls = [{**CALL, "start_ns": start, "end_ns": start + 5, "name": name} for start, name in enumerate(names, 1)]
+    trace = open_trace(write(tmp_path, block("call", calls) + text_block(names)))
+    assert [trace.names[name] for name in trace.synchronizations.name.tolist()] == ["stream", "device", "event"]
+    assert trace.synchronizations.call.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("copy", "said"),
+    [
+        ({"end_ns": 100}, "1 of 1 copies were left out"),
+        ({"start_ns": 0, "end_ns": 0}, "1 of 1 copies"),
+        ({"bytes": 1 << 60}, "1 of 1 copies"),
+        ({"start_ns": 1 << 63, "end_ns": (1 << 63) + 5}, "1 of 1 copies"),
+        ({"end_ns": 1 << 61}, "1 of 1 copies"),
+    ],
+)
+def test_what_cannot_be_is_left_out_and_said(tmp_path: Path, copy: dict[str, int], said: str) -> None:
+    trace = open_trace(write(tmp_path, whole(copy=[{**COPY, **copy}])))
+    assert trace.copies.migration.tolist() == [1]
+    assert any(said in note for note in trace.notes)
+
+
+def test_operands_of_another_copy_are_not_taken(tmp_path: Path) -> None:
+    """Of a graph's copies, of which several have the correlation of one launch."""
+    trace = open_trace(write(tmp_path, whole(operands=[{**OPERANDS, "bytes": 64}])))
+    assert trace.copies.source_address.tolist() == [4096, UNKNOWN]
+
+
+def test_newer_records_are_read_as_far_as_known(tmp_path: Path) -> None:
+    fields = RECORDS[4][1]
+    record = np.zeros(1, fields)
+    for name, value in CALL.items():
+        record[0][name] = value
+    longer = raw_block(4, fields.itemsize + 8, (record.tobytes() + b"\xff" * 8) * 3)
+    unknown = raw_block(200, 24, b"\xff" * 240)
+    trace = open_trace(write(tmp_path, longer + unknown + text_block(TEXTS)))
+    assert trace.calls.thread.tolist() == [3, 3, 3]
+    assert trace.calls.end_ns.tolist() == [150, 150, 150]
+
+
+def test_newer_formats_are_refused(tmp_path: Path) -> None:
+    content = bytearray(whole())
+    content[8] = 2
+    with pytest.raises(TraceFileError, match="format 2; this version of isthmus reads 1"):
+        open_trace(write(tmp_path, bytes(content)))
+
+
+def test_parts_are_joined_without_what_they_reserved(tmp_path: Path) -> None:
+    part, empty, unused = (tmp_path / name for name in ("part", "empty", "unused"))
+    part.write_bytes(block("process", [PROCESS], spare=1 << 20) + bytes(1 << 20) + whole())
+    empty.write_bytes(b"")
+    unused.write_bytes(bytes(1 << 20))
+    joined = tmp_path / "joined"
+    join_parts([part, empty, unused], joined)
+    assert joined.stat().st_size == 4096 * (len(WHOLE) + 2)
+    assert len(open_trace(joined).copies) == 2
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damage_costs_records_and_never_the_reader(tmp_path: Path, data: st.DataObject) -> None:
+    content = bytearray(whole() + bytes(8192) + whole())
+    for _ in range(data.draw(st.integers(1, 12))):
+        place = data.draw(st.integers(0, len(content) - 8))
+        content[place : place + 8] = data.draw(st.binary(min_size=8, max_size=8))
+    cut = data.draw(st.integers(0, len(content)))
+    path = write(tmp_path, bytes(content[:cut]))
+    try:
+        trace = read_isthmus(path)
+    except TraceFileError:
+        return
+    for table in (trace.copies, trace.calls, trace.kernels, trace.memsets, trace.allocations, trace.faults):
+        assert (table.end_ns >= table.start_ns).all()
+    assert (trace.copies.call < len(trace.calls)).all()
+    assert (trace.calls.name < len(trace.names)).all()
+    assert (trace.calls.site < len(trace.sites)).all()
+    assert (trace.copies.process < len(trace.processes)).all()

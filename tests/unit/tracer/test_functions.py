@@ -1,0 +1,13 @@
+"""What calls of CUDA move and where, read from their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NATIVE = HERE.parents[2] / "native" / "tracer"
+
+
+def test_operands_are_read_as_cuda_lays_them_out(run_cpp: Callable[..., str]) -> None:
+    run_cpp(HERE / "functions_check.cpp", NATIVE / "functions.cpp", NATIVE / "content.cpp")
