@@ -8,7 +8,7 @@
 namespace isthmus::trace {
 
 // All numbers are of 64-bit little-endian machines, the only ones that have these accelerators.
-inline constexpr char magic[8] = {'I', 'S', 'T', 'H', 'T', 'R', 'C', '1'};
+inline constexpr std::uint64_t magic = 0x3143'5254'4854'5349;  // "ISTHTRC1"
 // Raised when records change their meaning; new kinds of records do not raise it.
 inline constexpr std::uint32_t format_version = 1;
 // Blocks begin at multiples of it.
@@ -33,7 +33,7 @@ inline constexpr std::size_t kinds = 13;
 // What every block begins with. `used_bytes` grows as records are written behind it, so that what a killed program
 // leaves can be read.
 struct BlockHeader {
-    char magic[8];
+    std::uint64_t magic;
     std::uint32_t version;
     Kind kind;
     std::uint32_t record_bytes;  // 1 where records differ in size: texts

@@ -27,7 +27,7 @@ class MappedFile {
     void finish();
 
   private:
-    MappedFile(int descriptor) : descriptor_(descriptor) {}
+    explicit MappedFile(int descriptor) : descriptor_(descriptor) {}
     bool grow(std::size_t bytes);
 
     std::mutex mutex_;

@@ -72,8 +72,7 @@ BlockHeader* TraceFile::new_block(Kind kind, std::size_t record_bytes, std::size
     header->process = process_;
     header->block_bytes = bytes;
     // Last, because it makes a block of it.
-    std::atomic_thread_fence(std::memory_order_release);
-    std::memcpy(header->magic, magic, sizeof magic);
+    shared(header->magic).store(magic, std::memory_order_release);
     return header;
 }
 

@@ -58,6 +58,7 @@ Status start(const Options& options) {
 }  // namespace isthmus::tracer
 
 // Always succeeds: whatever is wrong with the recording, the program goes on.
+// NOLINTNEXTLINE(readability-identifier-naming): the driver's name for it.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     using namespace isthmus::tracer;
     const char* folder = std::getenv("ISTHMUS_TRACE_FOLDER");

@@ -16,6 +16,8 @@ namespace isthmus::tracer {
 namespace {
 
 std::atomic<Recorder*> recorder{nullptr};
+// Apart from the pointer, without which tools that look for leaks would take the recorder for one.
+std::atomic<bool> forgotten{false};
 
 // How often CUPTI hands over what is done, so that a program that is killed leaves most of it.
 constexpr std::uint32_t flush_milliseconds = 100;
@@ -128,11 +130,11 @@ std::uint64_t trace_clock() {
 }
 
 Recorder* Recorder::current() {
-    return recorder.load(std::memory_order_acquire);
+    return forgotten.load(std::memory_order_relaxed) ? nullptr : recorder.load(std::memory_order_acquire);
 }
 
 void Recorder::forget() {
-    recorder.store(nullptr, std::memory_order_release);
+    forgotten.store(true, std::memory_order_relaxed);
 }
 
 Recorder::Recorder(cupti::Api api, Options options, std::unique_ptr<trace::TraceFile> file,
@@ -162,7 +164,7 @@ Status Recorder::start(cupti::Api api, Options options) {
     recorder.store(made, std::memory_order_release);
     Status subscribed = made->subscribe();
     if (!subscribed.ok()) {
-        made->file_->finish(0);
+        made->file_->finish(trace_clock());
         forget();
     }
     return subscribed;
