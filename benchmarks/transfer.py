@@ -8,8 +8,6 @@ and scattered cases run through the C interface, for which a C compiler and the 
 """
 
 import argparse
-import gzip
-import json
 import shlex
 import sys
 import tempfile
@@ -17,17 +15,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import transfer_buffers
 import transfer_idle
 import transfer_pieces
 import transfer_small
-from transfer_bench import Bench, Case, Finding
-from transfer_table import as_json, line, markdown, summary
+from finding import Finding
+from finding_table import line, summary, write
+from transfer_bench import Bench, Case
 
 from isthmus.errors import IsthmusError, exit_code
 from isthmus.experiment.devices import open_device
 from isthmus.experiment.fingerprint import read_fingerprint
-from isthmus.record import GIB, MIB, format_bytes, parse_bytes
+from isthmus.record import GIB, MIB, Fingerprint, format_bytes, parse_bytes
 
 # In this order: what the session holds is looked at when all else has used it.
 CASES: dict[str, Case] = {
@@ -59,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(line(findings[-1]), flush=True)
             # After each, lest a later one ends the process.
             if given.output:
-                about = (findings, fingerprint, command, table)
-                _write(given.output, markdown(*about), as_json(*about))
+                about = {"command": command, "table": table, "fingerprint": msgspec.to_builtins(fingerprint)}
+                write(given.output, "transfer", _heading(fingerprint, command, table), about, findings)
     print(f"{summary(findings)}, {time.monotonic() - begin:.0f} s")
     if not given.output:
         print("not kept: -o FOLDER writes the table and all samples", file=sys.stderr)
@@ -97,10 +97,15 @@ def _measured(name: str, bench: Bench) -> Finding:
     return finding
 
 
-def _write(folder: Path, table: str, samples: object) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "transfer.md").write_text(table, "utf-8")
-    (folder / "transfer.json.gz").write_bytes(gzip.compress(json.dumps(samples).encode(), mtime=0))
+def _heading(fingerprint: Fingerprint, command: str, table: str) -> list[str]:
+    device, host = fingerprint.device, fingerprint.host
+    return [
+        f"# Copies on {device.name}",
+        "",
+        f"`{command}`, Isthmus {fingerprint.isthmus_version}, driver {device.driver_version or 'unknown'}, "
+        f"{host.cpu.model}. One process; what one case compares took turns. GB = 1e9 bytes; medians.",
+        f"Methods from {table}.",
+    ]
 
 
 if __name__ == "__main__":

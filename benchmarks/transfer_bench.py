@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from finding import Finding, shown
 from transfer_driver import CudaDriver, open_driver
 from transfer_native import Native
 from transfer_peers import Bytes, Peer, open_peers
@@ -16,32 +16,12 @@ from transfer_turns import Turns
 import isthmus
 from isthmus.errors import IsthmusError, Unsupported
 from isthmus.experiment.devices import OpenDevice
-from isthmus.record import MIB, format_bytes, format_seconds
+from isthmus.record import MIB, format_bytes
 
 OURS = "isthmus"
 POISON = 0x5A
 # Buffers of less take turns over so many bytes, so that no cache holds what is copied.
 ROTATED_BYTES = 512 * MIB
-
-
-@dataclass
-class Finding:
-    """One line of the table: a case, its bar, and what was found."""
-
-    case: str
-    bar: str
-    # As --only takes it.
-    name: str = ""
-    # As shown; and whether the bar was met, or None where nothing can be said, with why.
-    measured: str = ""
-    met: bool | None = None
-    why_not: str = ""
-    best_peer: str = ""
-    turns: Turns = field(default_factory=Turns)
-    # Of one run of a contender; 0 where a rate would say nothing.
-    bytes: int = 0
-    # What is no time: ratios by size, page-locked bytes, seconds of CPU.
-    figures: dict[str, float] = field(default_factory=dict)
 
 
 class Case(NamedTuple):
@@ -155,23 +135,6 @@ def best_of(turns: Turns, names: Iterable[str], size: int = 0) -> str:
         return "none"
     name = min(measured, key=lambda each: measured[each])
     return f"{name} {shown(measured[name], size)}"
-
-
-def shown(seconds: float, size: int = 0) -> str:
-    """A rate in GB/s where there is a size, else a time."""
-    return f"{size / seconds / 1e9:.3g} GB/s" if size else format_seconds(seconds)
-
-
-def decided(finding: Finding, met: bool, meaningless: str) -> Finding:
-    """The verdict: data that was wrong misses every bar, and a device whose figures say nothing meets none."""
-    if finding.turns.wrong:
-        finding.met = False
-        finding.why_not = "; ".join(f"{name}: {what}" for name, what in finding.turns.wrong.items())
-    elif meaningless:
-        finding.why_not = meaningless
-    else:
-        finding.met = met
-    return finding
 
 
 def difference(found: npt.NDArray[np.uint8], expected: npt.NDArray[np.uint8]) -> str:

@@ -5,7 +5,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from transfer_bench import OURS, POISON, Bench, Case, Finding, best_of, decided, difference, names_of, shown
+from finding import Finding, decided, shown
+from transfer_bench import OURS, POISON, Bench, Case, best_of, difference, names_of
 from transfer_peers import Peer
 from transfer_turns import Contender, take_turns, timed
 

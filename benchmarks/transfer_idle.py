@@ -7,7 +7,8 @@ import time
 from contextlib import suppress
 
 import numpy as np
-from transfer_bench import Bench, Case, Finding, decided
+from finding import Finding, decided
+from transfer_bench import Bench, Case
 
 import isthmus
 from isthmus.errors import CallFailed, IsthmusError

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from transfer_bench import OURS, POISON, Bench, Case, Finding, best_of, decided, difference, shown
+from finding import Finding, decided, shown
+from transfer_bench import OURS, POISON, Bench, Case, best_of, difference
 from transfer_driver import CudaDriver, DeviceArray
 from transfer_native import BATCH, DRIVER, ISTHMUS, LOOP
 from transfer_peers import Bytes

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from transfer_bench import OURS, POISON, Bench, Case, Finding, decided, difference, shown
+from finding import Finding, decided, shown
+from transfer_bench import OURS, POISON, Bench, Case, difference
 from transfer_native import ARRIVED, BY_ADDRESS, DRIVER, ISTHMUS
 from transfer_peers import Bytes
 from transfer_turns import Contender, Turns, take_turns, timed

@@ -111,13 +111,13 @@ def test_contenders_take_turns_and_one_that_fails_is_left_out(module: ModuleType
 
 
 def test_data_that_differs_misses_a_bar_whatever_the_rate(module: ModuleType) -> None:
-    bench = import_module("transfer_bench")
-    finding = bench.Finding("case", "bar")
+    findings = import_module("finding")
+    finding = findings.Finding("case", "bar")
     finding.turns.wrong["isthmus"] = "3 of 4 B differ, the first at 1"
-    assert bench.decided(finding, True, "").met is False
+    assert findings.decided(finding, True, "").met is False
     assert "the first at 1" in finding.why_not
-    assert bench.decided(bench.Finding("case", "bar"), True, "").met is True
-    assert bench.decided(bench.Finding("case", "bar"), True, "memory is shared").met is None
+    assert findings.decided(findings.Finding("case", "bar"), True, "").met is True
+    assert findings.decided(findings.Finding("case", "bar"), True, "memory is shared").met is None
 
 
 def test_a_difference_says_where_it_begins(module: ModuleType) -> None:

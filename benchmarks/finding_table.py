@@ -1,13 +1,14 @@
-"""Findings of benchmarks/transfer.py as a table of Markdown, and with all samples as JSON."""
+"""Findings of a benchmark as a table of Markdown, and with all samples as JSON."""
 
-from collections.abc import Iterable, Sequence
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
 
-import msgspec
-from transfer_bench import Finding, shown
+from finding import Finding, shown
 
-from isthmus.record import MIB, Fingerprint
+from isthmus.record import MIB
 
 # More than these are in the file alone.
 MOST_SHOWN = 20
@@ -46,27 +47,29 @@ def summary(findings: Sequence[Finding]) -> str:
     return "{} met, {} missed, {} without a verdict".format(*counts)
 
 
-def markdown(findings: Sequence[Finding], fingerprint: Fingerprint, command: str, table: str) -> str:
+def write(
+    folder: Path, name: str, heading: Sequence[str], about: Mapping[str, object], findings: Sequence[Finding]
+) -> None:
+    """NAME.md, a table below the heading, and NAME.json.gz, all samples beside what they are about."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(_markdown(heading, findings), "utf-8")
+    samples = {**about, "findings": [{**asdict(finding), "verdict": verdict(finding)} for finding in findings]}
+    (folder / f"{name}.json.gz").write_bytes(gzip.compress(json.dumps(samples).encode(), mtime=0))
+
+
+def _markdown(heading: Sequence[str], findings: Sequence[Finding]) -> str:
     """The table, and below it every contender of every case."""
-    device, host = fingerprint.device, fingerprint.host
-    lines = [
-        f"# Copies on {device.name}",
-        "",
-        f"`{command}`, Isthmus {fingerprint.isthmus_version}, driver {device.driver_version or 'unknown'}, "
-        f"{host.cpu.model}. One process; what one case compares took turns. GB = 1e9 bytes; medians.",
-        f"Methods from {table}.",
-        "",
-        *_table(_HEADER, ((each.case, each.bar, each.measured, each.best_peer, verdict(each)) for each in findings)),
-        "",
-        f"{summary(findings)}.",
-    ]
+    rows = [(each.case, each.bar, each.measured, each.best_peer, verdict(each)) for each in findings]
+    shown_columns = [place for place, name in enumerate(_HEADER) if name != _HEADER[3] or any(row[3] for row in rows)]
+    table = [[row[place] for place in shown_columns] for row in (_HEADER, *rows)]
+    lines = [*heading, "", *_table(table[0], table[1:]), "", f"{summary(findings)}."]
     for finding in findings:
         lines += _details(finding)
     return "\n".join(lines) + "\n"
 
 
 def _details(finding: Finding) -> list[str]:
-    lines = ["", f"## {finding.case}", ""]
+    lines: list[str] = []
     turns = finding.turns
     if finding.figures and len(finding.figures) > len(turns.samples) // 4 and not finding.bytes:
         lines += _table(("", "figure"), ((name, f"{value:.4g}") for name, value in finding.figures.items()))
@@ -80,19 +83,9 @@ def _details(finding: Finding) -> list[str]:
             rows.append((name, shown(interval.median), f"{low} to {high}", rate, str(len(turns.samples[name]))))
         lines += _table(("", "median", "95 % interval", "rate", "samples"), rows)
     lines += [f"- {name}: left out, {why}" for name, why in turns.left_out.items()]
-    return lines
+    return ["", f"## {finding.case}", "", *lines] if lines else []
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [header, ["---"] * len(header), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines]
-
-
-def as_json(findings: Sequence[Finding], fingerprint: Fingerprint, command: str, table: str) -> dict[str, Any]:
-    """Everything, with every sample in seconds."""
-    return {
-        "command": command,
-        "table": table,
-        "fingerprint": msgspec.to_builtins(fingerprint),
-        "findings": [{**asdict(finding), "verdict": verdict(finding)} for finding in findings],
-    }
