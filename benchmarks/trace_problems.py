@@ -92,8 +92,9 @@ def judged_problem(finding: Finding, gain: Interval, advised: Sequence[Advised],
     }
     finding.measured = f"gains {_with_ends(gain)}"
     if first and predicted:
-        error = predicted.median / gain.median - 1 if gain.median > 0 else float("inf")
-        finding.measured += f"; `{first.rule}` predicted {_with_ends(predicted)}, {100 * error:+.0f} %"
+        finding.measured += f"; `{first.rule}` predicted {_with_ends(predicted)}"
+        if gain.median > 0:
+            finding.measured += f", {100 * (predicted.median / gain.median - 1):+.0f} %"
     elif first:
         finding.measured += f"; `{first.rule}` without a gain"
     missed = [*wrong]
@@ -106,7 +107,9 @@ def judged_problem(finding: Finding, gain: Interval, advised: Sequence[Advised],
 
 
 def _with_ends(gain: Interval) -> str:
-    return f"{shown(gain.median)} ({shown(gain.low)} to {shown(gain.high)})"
+    # A version that is not faster gains less than nothing.
+    median, low, high = (f"-{shown(-each)}" if each < 0 else shown(each) for each in gain)
+    return f"{median} ({low} to {high})"
 
 
 def judged_gains(findings: Sequence[Finding]) -> Finding | None:

@@ -130,7 +130,22 @@ def test_another_rule_first_misses_the_bar(module: ModuleType, pretenders: Path)
     assert code == 1
     assert "`pageable` came first" in str(found["round_trip"]["why_not"])
     # Both versions of what pretends take as long.
+    assert str(found["round_trip"]["measured"]).startswith("gains 0 ns (0 ns to 0 ns); `pageable` predicted 700 ms")
     assert found["gains"]["met"] is False
+
+
+def test_a_fixed_version_that_is_slower_gains_less_than_nothing(module: ModuleType) -> None:
+    assert module
+    problems = import_module("trace_problems")
+    finding = import_module("finding").Finding("round_trip", "bar")
+    gain = problems.measured_gain(
+        SimpleNamespace(interval={"a": Interval(1, 1, 1), "b": Interval(2, 2, 3)}.get), "a", "b"
+    )
+    advised = [import_module("trace_programs").Advised("round-trip", "warning", Interval(0.5, 0.4, 0.6))]
+    problems.judged_problem(finding, gain, advised, [])
+    assert finding.measured.startswith("gains -1.00 s (-2.00 s to -1.00 s); `round-trip` predicted 500 ms")
+    assert finding.met
+    assert problems.judged_gains([finding]).met is False
 
 
 def test_a_program_whose_data_is_wrong_misses_the_bar(module: ModuleType, pretenders: Path) -> None:
