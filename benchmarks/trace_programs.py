@@ -108,7 +108,7 @@ class Programs:
         """What a command writes to stdout under `isthmus trace`, and the trace, which replaces one of the same name."""
         trace = self._scratch / f"{name}.itrace"
         trace.unlink(missing_ok=True)
-        output = output_of([*ISTHMUS, "trace", "-o", str(trace), "--", *command])
+        output = output_of([*ISTHMUS, "trace", "--quiet", "-o", str(trace), "--", *command])
         if not trace.exists():
             raise CallFailed(f"isthmus trace wrote no {trace.name}")
         return output, trace
