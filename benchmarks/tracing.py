@@ -1,6 +1,6 @@
 """`isthmus trace` and `isthmus advise` against their bars, on programs whose copies and whose problems are known.
 
-python benchmarks/trace.py [--only NAME,NAME] [--run FILE] [--device cuda:0] [-o FOLDER]
+python benchmarks/tracing.py [--only NAME,NAME] [--run FILE] [--device cuda:0] [-o FOLDER]
 
 Builds the programs of benchmarks/traced, for which nvcc is needed, and runs them untraced and traced (see the README
 there). Prints a line a case; -o writes trace.md, a table, and trace.json.gz, all samples. Without --run, what advice
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     device = choose_device(given.device)
     if device.backend != "cuda":
         raise UsageError(f"the programs are of CUDA, and {device.spec} is not; name a device with --device cuda:0")
-    command = shlex.join(["benchmarks/trace.py", *(sys.argv[1:] if arguments is None else arguments)])
+    command = shlex.join(["benchmarks/tracing.py", *(sys.argv[1:] if arguments is None else arguments)])
     about = {"command": command, "device": msgspec.to_builtins(device), "isthmus_version": __version__}
     findings: list[Finding] = []
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,4 @@
-"""benchmarks/trace.py judges counts, findings, gains, overhead and lines; without a GPU, on programs that pretend."""
+"""benchmarks/tracing.py judges counts, findings, gains, overhead and lines; without a GPU, on programs that pretend."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ else:
 def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The script, under another name than the standard library's module."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    spec = spec_from_file_location("trace_benchmark", BENCHMARKS / "trace.py")
+    spec = spec_from_file_location("trace_benchmark", BENCHMARKS / "tracing.py")
     assert spec
     assert spec.loader
     loaded = module_from_spec(spec)
