@@ -194,7 +194,7 @@ def _block(content: mmap.mmap, place: int, header: Any) -> Block | None:
     """The records of a block; None of a kind that is not known here."""
     kind, fields = RECORDS.get(int(header["kind"]), ("", None))
     record_bytes = int(header["record_bytes"])
-    if fields is None or record_bytes < fields.itemsize:
+    if fields is None or not fields.itemsize <= record_bytes <= _ALIGNMENT:
         return None
     # Newer versions may append fields to a record.
     places = {name: fields.fields[name][1] for name in fields.names} if fields.fields and fields.names else {}
