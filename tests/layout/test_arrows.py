@@ -40,7 +40,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "compare": {"errors", "language", "record", "model"},
     "transfer": {"errors", "record", "model", "experiment", "_native"},  # Devices are opened by experiment.
     "trace": {"errors", "_native"},
-    "advice": {"errors", "language", "record", "trace", "model"},
+    "advice": {"errors", "language", "record", "trace", "model", "plan"},
     # Works from saved files on any machine, so never the native module.
     "report": {"errors", "language", "record", "model", "plan", "compare", "advice"},
     "commands": {
@@ -62,7 +62,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"language", "record", "model", "plan", "compare", "trace", "report", "commands"}
+FRONT_DOORS = {"language", "record", "model", "plan", "compare", "trace", "advice", "report", "commands"}
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
 MODULES = sorted(PACKAGE.rglob("*.py"))

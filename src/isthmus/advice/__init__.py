@@ -1,1 +1,6 @@
 """From a trace and a run of the machine to what to change, and what that would gain."""
+
+from isthmus.advice.advise import advise
+from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Severity
+
+__all__ = ["Abstention", "Advice", "Evidence", "Finding", "Severity", "advise"]

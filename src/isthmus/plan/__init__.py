@@ -3,6 +3,7 @@
 from isthmus.plan.answer import Beyond, Plan, Step, Way
 from isthmus.plan.need import BufferNeed, ManagedNeed, Need, OneWay, PiecesNeed, PipelineNeed, SectionNeed, Source
 from isthmus.plan.planner import answer, wanted_experiments
+from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.snippets import (
     SNIPPET_LANGUAGES,
     SnippetLanguage,
@@ -30,10 +31,13 @@ __all__ = [
     "PiecesNeed",
     "PipelineNeed",
     "Plan",
+    "Price",
+    "PriceList",
     "SectionNeed",
     "SnippetLanguage",
     "Source",
     "Step",
+    "Unpriced",
     "Way",
     "answer",
     "answer_words",

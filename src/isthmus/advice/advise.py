@@ -1,0 +1,124 @@
+"""Applies every rule to every process, and puts the findings in order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.advice.combining import gain_of, gain_together
+from isthmus.advice.elsewhere import elsewhere_words
+from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
+from isthmus.advice.missing import missing_words
+from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
+from isthmus.advice.rates import Rates
+from isthmus.advice.rule import Draft, Rule, Summary
+from isthmus.advice.rules import RULES
+from isthmus.advice.scene import Scene, scenes
+from isthmus.advice.thresholds import LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE
+from isthmus.language import say
+from isthmus.model import describe_device
+from isthmus.plan import Unpriced
+from isthmus.record import Run
+from isthmus.trace import Trace
+
+__all__ = ["advise"]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A finding with the drafts behind it, for the sum of all."""
+
+    finding: Finding
+    drafts: tuple[tuple[Scene, Draft], ...]
+
+
+def advise(traces: Sequence[Trace], run: Run) -> Advice:
+    """What to change in the program of these traces, priced with the rates of a run, in the language spoken.
+
+    Traces are of the processes of one program; their clocks are kept apart. Processes run at the same time, so that a
+    change gains what it gains the one that gains most.
+    """
+    rates = Rates(run)
+    every = scenes(traces)
+    span = max((scene.span_seconds for scene in every), default=0.0)
+    found: list[_Found] = []
+    abstentions: dict[tuple[str, str], Abstention] = {}
+    for rule in RULES:
+        drafts: list[tuple[Scene, Draft]] = []
+        for trace in traces:
+            if lacking := next((each for each in rule.needs if trace.knows.isdisjoint(each)), None):
+                why = missing_words(lacking[0], trace.maker)
+                abstentions[rule.name, why] = Abstention(rule.name, why)
+        try:
+            for scene in every:
+                if _can_judge(rule, scene.trace) and (draft := rule.find(scene, rates)) is not None:
+                    drafts.append((scene, draft))
+        except Unpriced as unpriced:
+            abstentions[rule.name, str(unpriced)] = Abstention(rule.name, str(unpriced))
+            continue
+        if drafts:
+            found.append(_Found(_finding(rule, drafts, span), tuple(drafts)))
+    found.sort(key=lambda each: _rank(each.finding))
+    return Advice(
+        findings=tuple(each.finding for each in found),
+        abstentions=tuple(abstentions.values()),
+        span_seconds=span,
+        gain_seconds=gain_together([pair for each in found for pair in each.drafts]),
+        priced_by=say("advice.priced_by", run=run.run, device=describe_device(run)),
+        priced_elsewhere=elsewhere_words(traces, run),
+    )
+
+
+def _can_judge(rule: Rule, trace: Trace) -> bool:
+    return not any(trace.knows.isdisjoint(each) for each in rule.needs)
+
+
+def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> Finding:
+    gains = [gain_of(scene, draft) for scene, draft in drafts]
+    leading = max(range(len(drafts)), key=lambda at: gains[at].median)
+    gain, draft = gains[leading], drafts[leading][1]
+    records = [_records(scene, draft) for scene, draft in drafts]
+    calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
+    words = rule.words(Summary(calls, moved, draft.facts))
+    matters = gain.median >= max(LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE * span) and gain.low > 0
+    return Finding(
+        rule=rule.name,
+        severity=draft.severity or ("warning" if matters else "information"),
+        title=words.title,
+        cause=words.cause,
+        change=words.change,
+        pricing=words.pricing,
+        snippets=words.snippets,
+        evidence=gathered([evidence for each in records for evidence in each.evidence]),
+        calls=calls,
+        bytes=moved,
+        gain_seconds=gain if gain.median > 0 else None,
+    )
+
+
+class _Records(NamedTuple):
+    """What the records of a draft come to."""
+
+    calls: int
+    bytes: int
+    evidence: list[Evidence]
+
+
+def _records(scene: Scene, draft: Draft) -> _Records:
+    trace, rows = scene.trace, draft.rows
+    if draft.table == "copies":
+        begin, end = scene.occupied(rows)
+        places, sizes, seconds = copy_places(scene, rows), trace.copies.bytes[rows], end - begin
+    elif draft.table == "calls":
+        places, sizes = call_places(scene, rows), np.zeros(rows.size, np.int64)
+        seconds = scene.lasted(trace.calls, rows)
+    else:
+        places, sizes = call_places(scene, trace.allocations.call[rows]), trace.allocations.bytes[rows]
+        seconds = scene.lasted(trace.allocations, rows)
+    known = np.maximum(sizes, 0)
+    return _Records(int(rows.size), int(known.sum()), place_evidence(scene, places, known, seconds))
+
+
+def _rank(finding: Finding) -> tuple[bool, float]:
+    return finding.severity != "warning", -(finding.gain_seconds.median if finding.gain_seconds else 0.0)

@@ -1,0 +1,27 @@
+"""Code that shows a change: that of a plan's way where it is one, else a text of its own."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+from isthmus.plan import Need, Way, snippet, snippet_languages
+from isthmus.record import Interval
+
+__all__ = ["own_code", "way_code"]
+
+_LANGUAGES = ("cuda", "torch", "cupy", "isthmus")
+# Code does not depend on the time that a way takes.
+_NO_TIME = Interval(0.0, 0.0, 0.0)
+
+
+def way_code(need: Need, name: str, options: Mapping[str, int] | None = None) -> dict[str, str]:
+    """The calls of a way to meet a need, in every library that has them."""
+    way = Way(name, _NO_TIME, options=dict(options or {}))
+    known = snippet_languages(need, name)
+    return {language: snippet(need, way, language) for language in _LANGUAGES if language in known}
+
+
+def own_code(name: str) -> dict[str, str]:
+    """The change of this name in every library that has the calls for it."""
+    folder = files(__package__) / "snippets"
+    found = {language: folder / language / f"{name}.txt" for language in _LANGUAGES}
+    return {language: file.read_text("utf-8") for language, file in found.items() if file.is_file()}

@@ -1,0 +1,54 @@
+"""What a draft gains by what its process's timeline can give back, and what all drafts gain together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from isthmus.advice.rates import Range
+from isthmus.advice.rule import Draft
+from isthmus.advice.scene import Mask, Scene
+from isthmus.record import Interval
+
+__all__ = ["gain_of", "gain_together"]
+
+
+def gain_of(scene: Scene, draft: Draft) -> Interval:
+    """Seconds that a draft saves: no less than none, and no more than the timeline can give back."""
+    return _within(draft.gains.sum(axis=0) - draft.once[[0, 2, 1]], _bound(scene, draft))
+
+
+def gain_together(drafts: Sequence[tuple[Scene, Draft]]) -> Interval | None:
+    """What drafts gain together; of a record that several would change only the first counts.
+
+    Processes run at the same time, so that it is the gain of the one that gains most.
+    """
+    claimed: dict[tuple[int, str], Mask] = {}
+    totals: dict[int, Range] = {}
+    spans: dict[int, float] = {}
+    for scene, draft in drafts:
+        trace = scene.trace
+        size = len(getattr(trace, draft.table))
+        mask = claimed.setdefault((id(trace), draft.table), np.zeros(size, np.bool_))
+        free = ~mask[draft.rows]
+        mask[draft.rows] = True
+        share = float(free.mean()) if free.size else 0.0
+        whole = gain_of(scene, draft)
+        left = draft.gains[free].sum(axis=0) - draft.once[[0, 2, 1]] * share
+        gained = np.array(_within(np.minimum(left, whole), max(whole.high, 0.0)))
+        totals[id(scene)] = totals.get(id(scene), np.zeros(3)) + gained
+        spans[id(scene)] = scene.span_seconds
+    gains = [_within(total, spans[scene]) for scene, total in totals.items()]
+    most = max(gains, key=lambda gain: gain.median, default=None)
+    return most if most and most.median > 0 else None
+
+
+def _bound(scene: Scene, draft: Draft) -> float:
+    if draft.bound is not None:
+        return min(draft.bound, scene.span_seconds)
+    together = scene.exposed_together(draft.rows) if draft.table == "copies" else scene.span_seconds
+    return min(together, scene.span_seconds)
+
+
+def _within(total: Range, most: float) -> Interval:
+    median, low, high = (float(each) for each in np.clip(total, 0.0, most))
+    return Interval(median, min(low, median), max(high, median))

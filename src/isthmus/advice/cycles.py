@@ -1,0 +1,72 @@
+"""What a device did as turns of a pipeline: copies in, work, copies out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus.advice.places import grouped
+from isthmus.advice.scene import Scene
+from isthmus.advice.stretches import Seconds, union
+from isthmus.advice.thresholds import LARGE_COPY_BYTES, LEAST_CYCLES, OVERLAP_BYTES, OVERLAP_SECONDS, SINGLE_CHUNKS
+from isthmus.trace import Integers, direction_index
+
+__all__ = ["Pipeline", "pipelines"]
+
+_IN, _WORK, _OUT = range(3)
+# Kinds of turns that are looked at: those that copy longest.
+_MOST_KINDS = 64
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Turns of one kind, which could run at the same time, or the one turn whose copies can be cut into chunks."""
+
+    rows: Integers
+    # Seconds of all kernels, and with the copies as they are: each moment counted once.
+    work: float
+    busy: float
+    # How many chunks pass through.
+    chunks: int
+    is_loop: bool
+
+
+def pipelines(scene: Scene) -> list[Pipeline]:
+    """Loops of copies and kernels, and single large copies beside long kernels.
+
+    A turn ends where the device goes back to an earlier stage. Turns that move the same bytes are of one loop.
+    """
+    rows = scene.copies[scene.trace.copies.bytes[scene.copies] >= OVERLAP_BYTES]
+    begin, end = scene.kernels
+    if not rows.size or not begin.size:
+        return []
+    stage = np.where(scene.trace.copies.direction[rows] == direction_index("h2d"), _IN, _OUT)
+    stages = np.concatenate([stage, np.full(begin.size, _WORK)])
+    begins = np.concatenate([scene.device_begin(rows), begin])
+    ends = np.concatenate([scene.device_end(rows), end])
+    order = np.argsort(begins, kind="stable")
+    stages, begins, ends = stages[order], begins[order], ends[order]
+    turn = np.concatenate([[0], np.cumsum(stages[1:] < stages[:-1])])
+    row_of = np.concatenate([rows, np.full(begin.size, -1)])[order]
+    sizes = np.where(row_of >= 0, scene.trace.copies.bytes[np.maximum(row_of, 0)], 0)
+    moved = [np.bincount(turn, np.where(stages == each, sizes, 0)).astype(np.int64) for each in (_IN, _OUT)]
+    work = np.bincount(turn, np.where(stages == _WORK, ends - begins, 0.0))
+    copied = np.bincount(turn, np.where(stages != _WORK, ends - begins, 0.0))
+    largest = np.zeros(work.size, np.int64)
+    np.maximum.at(largest, turn, sizes)
+    is_large = (largest >= LARGE_COPY_BYTES) & (np.minimum(copied, work) >= OVERLAP_SECONDS)
+    usable = np.flatnonzero((work > 0) & (copied > 0))
+    kinds = [usable[group] for group in grouped(moved[0][usable], moved[1][usable])]
+    kinds = [turns for turns in kinds if turns.size >= LEAST_CYCLES or is_large[turns].all()]
+    found = []
+    for turns in sorted(kinds, key=lambda kind: -float(copied[kind].sum()))[:_MOST_KINDS]:
+        members = np.isin(turn, turns)
+        is_loop = turns.size >= LEAST_CYCLES
+        chunks = int(turns.size) if is_loop else SINGLE_CHUNKS * int(turns.size)
+        copies = row_of[members & (row_of >= 0)]
+        found.append(Pipeline(copies, *_times(stages[members], begins[members], ends[members]), chunks, is_loop))
+    return found
+
+
+def _times(stages: Integers, begins: Seconds, ends: Seconds) -> tuple[float, float]:
+    of_work = stages == _WORK
+    return union(begins[of_work], ends[of_work]).length, union(begins, ends).length

@@ -1,0 +1,103 @@
+"""Bursts of copies that one copy could replace: what they cost, what it would, and the draft of all of them."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from isthmus.advice.bursts import Burst
+from isthmus.advice.places import grouped, size_steps
+from isthmus.advice.rates import Range, Rates, range_of, saved
+from isthmus.advice.rule import Draft
+from isthmus.advice.scene import Scene
+from isthmus.plan import OneWay, PiecesNeed
+from isthmus.record import Interval
+from isthmus.trace import DIRECTIONS, Integers, memory_index
+
+__all__ = ["Loop", "looped", "one_way", "pieces_need", "source_of"]
+
+Source = Literal["pageable", "pinned"]
+# Kinds of bursts, by size, number and distances, that are priced: those of the most copies.
+_MOST_KINDS = 64
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What takes the place of a burst: its seconds, and what the words are to know of it."""
+
+    seconds: Interval
+    facts: Mapping[str, Any]
+
+
+def looped(
+    scene: Scene, rates: Rates, found: Sequence[Burst], replaced: Callable[[Burst], Loop | None], *also: Integers
+) -> Draft | None:
+    """The draft of those bursts that `replaced` shortens; bursts with one distance in `also` count as alike."""
+    taken: list[Integers] = []
+    gains: list[Range] = []
+    largest: tuple[float, dict[str, Any]] = (0.0, {})
+    for kind in _kinds(scene, found, also):
+        first = found[kind[0]]
+        loop = replaced(first)
+        if loop is None:
+            continue
+        as_it_is = _as_it_is(scene, rates, first)
+        for burst in (found[at] for at in kind.tolist()):
+            # Those of a kind differ a little in number.
+            count = burst.rows.size
+            share = count / first.rows.size
+            cost = min(burst.elapsed, as_it_is * share)
+            gain = saved(np.array(cost), range_of(loop.seconds) * share, np.array(burst.elapsed))
+            if gain[0] <= 0:
+                continue
+            taken.append(burst.rows)
+            gains.append(np.repeat(gain[np.newaxis] / count, count, axis=0))
+            if gain[0] > largest[0]:
+                told = {"count": count, "each": cost / count, "new": loop.seconds.median * share}
+                largest = (float(gain[0]), {**loop.facts, **told})
+    if not taken:
+        return None
+    bound = sum(burst.elapsed for burst in found)
+    return Draft("copies", np.concatenate(taken), np.concatenate(gains), bound=bound, facts=largest[1])
+
+
+def one_way(direction: int) -> OneWay:
+    """The name of a direction between host and device."""
+    return "h2d" if DIRECTIONS[direction] == "h2d" else "d2h"
+
+
+def source_of(scene: Scene, burst: Burst) -> Source | None:
+    """The host's memory of a burst, where a run may have measured it."""
+    kind = int(scene.host_kind(burst.rows[:1])[0])
+    return "pinned" if kind == memory_index("pinned") else "pageable" if kind == memory_index("pageable") else None
+
+
+def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
+    """A burst as pieces that lie apart on the host, and side by side in a buffer of the device."""
+    copies, rows = scene.trace.copies, burst.rows
+    each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
+    return PiecesNeed(rows.size, each, one_way(int(copies.direction[rows[0]])), source, "scattered", "contiguous")
+
+
+def _as_it_is(scene: Scene, rates: Rates, burst: Burst) -> float:
+    """Seconds of a burst as the run measured such loops, which nothing traced; without end where it did not."""
+    source = source_of(scene, burst)
+    if source is None:
+        return math.inf
+    ways = {way.name: way.seconds.median for way in rates.plan(pieces_need(scene, burst, source)).ways}
+    return ways.get("waited_copies" if burst.waited else "copies", math.inf)
+
+
+def _kinds(scene: Scene, found: Sequence[Burst], also: Sequence[Integers]) -> list[Integers]:
+    """Places of the bursts that are alike, those of the most copies first."""
+    if not found:
+        return []
+    first, second = (np.array([burst.rows[at] for burst in found]) for at in (0, 1))
+    counts = np.array([burst.rows.size for burst in found])
+    means = np.array([scene.trace.copies.bytes[burst.rows].mean() for burst in found])
+    waited = np.array([burst.waited for burst in found])
+    keys = [scene.trace.copies.direction[first], scene.host_kind(first), waited, size_steps(counts)]
+    keys += [size_steps(means), *(column[second] - column[first] for column in also)]
+    return sorted(grouped(*keys), key=lambda kind: -int(counts[kind].sum()))[:_MOST_KINDS]

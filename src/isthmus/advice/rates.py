@@ -1,0 +1,72 @@
+"""What copies and the memory around them take on the machine of a run: for many sizes at a time, with their ranges."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.model import Draws, interval_of
+from isthmus.plan import Need, Plan, PriceList, answer
+from isthmus.record import Direction, Interval, Run
+
+__all__ = ["Range", "Rates", "range_of", "saved"]
+
+# Seconds whose last axis is the median, the low and the high end of its 95 % interval.
+Range = npt.NDArray[np.float64]
+# More sizes than this are priced at the nearest of so many to a doubling.
+_MOST_SIZES = 256
+_SIZES_A_DOUBLING = 16
+
+
+class Rates:
+    """The prices of a run. Methods raise `isthmus.plan.Unpriced` for what the run does not say."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._prices = PriceList(run)
+        self._plans: dict[Need, Plan] = {}
+
+    def copy(self, kind: str, direction: Direction, sizes: npt.NDArray[np.int64]) -> Range:
+        """One copy of each size until it is complete, through one kind of the host's memory."""
+        return _each(sizes, lambda size: self._prices.move(kind, direction, size).draws)
+
+    def memcpy(self, sizes: npt.NDArray[np.int64]) -> Range:
+        """One thread's memcpy of each size between pageable and pinned memory."""
+        return _each(sizes, lambda size: self._prices.memcpy(size).draws)
+
+    def held(self, kind: str, size: int) -> Range:
+        """Getting memory and giving it back, with the first touch where its pages come only then."""
+        phases = [self._prices.phase("allocate", kind, size), self._prices.phase("free", kind, size)]
+        if kind == "pageable":
+            phases.append(self._prices.phase("touch", kind, size))
+        return range_of(interval_of(np.sum([price.draws for price in phases], axis=0)))
+
+    def plan(self, need: Need) -> Plan:
+        """Every way to meet a need."""
+        if need not in self._plans:
+            self._plans[need] = answer(self.run, need)
+        return self._plans[need]
+
+
+def range_of(interval: Interval) -> Range:
+    """An interval as an array."""
+    return np.array(interval, np.float64)
+
+
+def saved(cost: npt.NDArray[np.float64], new: Range, bound: npt.NDArray[np.float64]) -> Range:
+    """What each copy saves that takes `new` instead of `cost` seconds, and at most the seconds of its bound."""
+    difference = cost[..., np.newaxis] - new[..., [0, 2, 1]]
+    found: Range = np.minimum(difference, bound[..., np.newaxis])
+    return found
+
+
+def _each(sizes: npt.NDArray[np.int64], draws_of: Callable[[int], Draws]) -> Range:
+    distinct, places = np.unique(np.maximum(sizes, 1), return_inverse=True)
+    if distinct.size > _MOST_SIZES:
+        nearest = np.round(np.log2(distinct) * _SIZES_A_DOUBLING).astype(np.int64)
+        steps, of_size = np.unique(nearest, return_inverse=True)
+        distinct, places = np.round(2 ** (steps / _SIZES_A_DOUBLING)).astype(np.int64), of_size[places]
+    if not distinct.size:
+        return np.zeros((0, 3))
+    found = np.array([interval_of(draws_of(size)) for size in distinct.tolist()], np.float64)
+    return found[places]

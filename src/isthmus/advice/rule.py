@@ -1,0 +1,64 @@
+"""What a rule is: what it needs, what it finds in one process, and the words for what it found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from isthmus.advice.finding import Severity
+from isthmus.advice.rates import Range, Rates
+from isthmus.advice.scene import Scene
+from isthmus.trace import Integers, Knowledge
+
+__all__ = ["Draft", "Rule", "Summary", "Words"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a rule found in one process: records, and what each of them would save."""
+
+    # Rows of this table of the trace.
+    table: Literal["copies", "calls", "allocations"]
+    rows: Integers
+    # Seconds of each; the median, the low and the high end.
+    gains: Range
+    # That the change costs once.
+    once: Range = field(default_factory=lambda: np.zeros(3))
+    # Seconds that the change can gain at most; None for those in which copies are all that goes on.
+    bound: float | None = None
+    # What the words need to know of this process.
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    # Where that does not follow from the gain.
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All that a rule found, for its words: totals of all processes, and the facts of the one with the largest gain."""
+
+    calls: int
+    bytes: int
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The texts of a finding, and code that shows the change by library."""
+
+    title: str
+    cause: str
+    change: str
+    pricing: str = ""
+    snippets: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kind of thing to change; `find` may raise `isthmus.plan.Unpriced`, for which the rule abstains."""
+
+    name: str
+    # What a trace has to know; of several in brackets one is enough, and the first is asked for.
+    needs: tuple[tuple[Knowledge, ...], ...]
+    find: Callable[[Scene, Rates], Draft | None]
+    words: Callable[[Summary], Words]

@@ -1,0 +1,37 @@
+"""The same content sent to the device again: it is there already."""
+
+import numpy as np
+
+from isthmus.advice.code import own_code
+from isthmus.advice.pairs import previous
+from isthmus.advice.rates import Rates
+from isthmus.advice.removed import removed
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Scene
+from isthmus.language import say
+from isthmus.record import near_bytes
+from isthmus.trace import UNKNOWN
+
+__all__ = ["RULE"]
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+    rows = scene.of("h2d")
+    rows = rows[copies.content[rows] != UNKNOWN]
+    again = previous(np.arange(rows.size), copies.content[rows], copies.bytes[rows], copies.device[rows]) >= 0
+    distinct = np.unique(copies.content[rows[again]]).size
+    return removed(scene, rates, rows[again], {"distinct": distinct})
+
+
+def _words(summary: Summary) -> Words:
+    return Words(
+        say("advice.duplicate_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.duplicate_cause", count=summary.facts["distinct"]),
+        say("advice.duplicate_change"),
+        say("advice.removed_pricing"),
+        own_code("duplicate"),
+    )
+
+
+RULE = Rule("duplicate", (("contents",),), _find, _words)

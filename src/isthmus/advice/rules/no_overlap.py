@@ -1,0 +1,112 @@
+"""Copies and kernels that take turns, though those of one chunk could run under those of another."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from isthmus.advice.code import way_code
+from isthmus.advice.cycles import Pipeline, pipelines
+from isthmus.advice.rates import Range, Rates
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.language import say, sentences
+from isthmus.model import checked_pipeline_model
+from isthmus.plan import PipelineNeed
+from isthmus.record import Direction, format_bytes, format_seconds
+from isthmus.trace import direction_index, memory_index
+
+__all__ = ["RULE"]
+
+# Standard deviations that hold 95 %.
+_NORMAL_95 = 1.96
+# In code: one for each stage, and one in reserve.
+_STREAMS = 4
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    rows, gains = [], []
+    largest: tuple[float, Pipeline | None] = (0.0, None)
+    for pipeline in pipelines(scene):
+        stages = {direction: _stage(scene, rates, pipeline, direction) for direction in ONE_WAY}
+        gain = _gain(scene, rates, pipeline, stages)
+        if gain[0] <= 0:
+            continue
+        lasted = scene.device_end(pipeline.rows) - scene.device_begin(pipeline.rows)
+        rows.append(pipeline.rows)
+        gains.append(lasted[:, np.newaxis] / lasted.sum() * gain)
+        if gain[0] > largest[0]:
+            largest = (float(gain[0]), pipeline)
+    longest = largest[1]
+    if longest is None:
+        return None
+    sizes = scene.trace.copies.bytes[longest.rows]
+    pageable = bool((scene.host_kind(longest.rows) == memory_index("pageable")).any())
+    facts: dict[str, Any] = {"turns": longest.chunks, "loop": longest.is_loop, "work": longest.work}
+    facts |= {"pageable": pageable, "copied": _measured(scene, longest), "bytes": int(sizes.max())}
+    return Draft("copies", np.concatenate(rows), np.concatenate(gains), facts=facts)
+
+
+def _measured(scene: Scene, pipeline: Pipeline) -> float:
+    return float((scene.device_end(pipeline.rows) - scene.device_begin(pipeline.rows)).sum())
+
+
+def _stage(scene: Scene, rates: Rates, pipeline: Pipeline, direction: Direction) -> Range:
+    """Seconds of all copies of one direction, those of pageable memory as if it were pinned."""
+    rows = pipeline.rows[scene.trace.copies.direction[pipeline.rows] == direction_index(direction)]
+    lasted = scene.device_end(rows) - scene.device_begin(rows)
+    seconds = np.repeat(lasted[:, np.newaxis], 3, axis=1)
+    pageable = scene.host_kind(rows) == memory_index("pageable")
+    if pageable.any():
+        pinned = rates.copy("pinned", direction, scene.trace.copies.bytes[rows[pageable]])
+        seconds[pageable] = np.minimum(pinned, seconds[pageable])
+    total: Range = seconds.sum(axis=0)
+    return total
+
+
+def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direction, Range]) -> Range:
+    """What the longest of the three stages leaves of all of them, once the pipeline is filled and drained.
+
+    van Werkhoven et al. 2014 (doi 10.1109/CCGrid.2014.16): the maximum of copies in, work, and copies out. Where both
+    directions run at once, each takes as much longer as the run measured.
+    """
+    into, out = stages["h2d"], stages["d2h"]
+    work = np.full(3, pipeline.work)
+    copied = into + out
+    serial = pipeline.busy - _measured(scene, pipeline) + copied
+    model = checked_pipeline_model(rates.run, "pinned")
+    slower = np.zeros(3)
+    if model is not None and model.both is not None and into[0] > 0 and out[0] > 0:
+        chunk = float(scene.trace.copies.bytes[pipeline.rows].mean())
+        share = [float(model.both.added(way, chunk)[0] / model.both.alone[way].draws(chunk)[0]) for way in ONE_WAY]
+        slower = max(share) * np.minimum(into, out)
+    longest = np.max([into + slower * (into > 0), work, out + slower * (out > 0)], axis=0)
+    fill = (into + work + out - np.max([into, work, out], axis=0)) / pipeline.chunks
+    error = math.exp(_NORMAL_95 * model.error) if model is not None else 1.0
+    new = (longest + fill) * [1.0, 1 / error, error]
+    found: Range = np.minimum(serial - new[[0, 2, 1]], np.minimum(copied, work))
+    return found
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    copied, work = format_seconds(facts["copied"]), format_seconds(facts["work"])
+    size = format_bytes(facts["bytes"])
+    cause = (
+        say("advice.overlap_loop", count=facts["turns"], copied=copied, work=work)
+        if facts["loop"]
+        else say("advice.overlap_single", size=size, copied=copied, work=work)
+    )
+    need = PipelineNeed(facts["bytes"], facts["work"])
+    change = say("advice.overlap_change_pin") if facts["pageable"] else say("advice.overlap_change")
+    return Words(
+        say("advice.overlap_title"),
+        cause,
+        sentences([change, say("advice.overlap_dependence")]),
+        say("advice.overlap_pricing_pin") if facts["pageable"] else say("advice.overlap_pricing"),
+        way_code(need, "pinned_pipeline", {"chunks": facts["turns"], "streams": _STREAMS}),
+    )
+
+
+RULE = Rule("no-overlap", (("kernels",),), _find, _words)

@@ -1,0 +1,136 @@
+"""Copies from or to pageable memory, which the driver stages: lock the memory once, stage it oneself, or leave it."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.advice.code import way_code
+from isthmus.advice.loops import one_way
+from isthmus.advice.places import copy_places, grouped, size_steps
+from isthmus.advice.rates import Range, Rates, saved
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.language import say, sentences
+from isthmus.plan import BufferNeed, Source, Unpriced
+from isthmus.record import Direction, format_seconds, near_bytes
+from isthmus.trace import UNKNOWN, Integers
+
+__all__ = ["RULE"]
+
+# The plainest first, which leads where two save the same.
+_WAYS = ("registered", "pinned", "staging")
+
+
+class _Way(NamedTuple):
+    """What one way of moving a group's copies saves of each, and what it costs once."""
+
+    name: str
+    gains: Range
+    once: Range
+
+    @property
+    def gain(self) -> float:
+        return float(self.gains[:, 0].sum() - self.once[0])
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    every = np.concatenate([scene.of(direction, "pageable") for direction in ONE_WAY])
+    if not every.size:
+        return None
+    found = [group for direction in ONE_WAY for group in _of_way(scene, rates, direction)]
+    if not found:
+        return Draft("copies", every, np.zeros((every.size, 3)), severity="information")
+    rows = np.concatenate([rows for rows, _ in found])
+    largest = max((way for _, way in found), key=lambda way: way.gain)
+    facts = {
+        "way": largest.name,
+        "bytes": int(np.median(scene.trace.copies.bytes[rows])),
+        "direction": one_way(int(scene.trace.copies.direction[rows[0]])),
+        "uses": rows.size,
+        "once": sum(float(way.once[0]) for _, way in found),
+        "addresses": "addresses" in scene.trace.knows,
+    }
+    once = np.sum([way.once for _, way in found], axis=0)
+    return Draft("copies", rows, np.concatenate([way.gains for _, way in found]), once, facts=facts)
+
+
+def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Integers, _Way]]:
+    """Groups of copies for which another way is faster, each with the fastest."""
+    rows = scene.of(direction, "pageable")
+    if not rows.size:
+        return []
+    sizes = scene.trace.copies.bytes[rows]
+    each = _prices(rates, direction, sizes)
+    cost, exposed = scene.cost(rows, rates), scene.exposed(rows)
+    found = []
+    for group in grouped(copy_places(scene, rows), size_steps(sizes)):
+        buffers = np.unique(scene.host_address(rows[group]))
+        # Without addresses, copies of one place and size are taken to be of one buffer.
+        count = buffers.size if (buffers != UNKNOWN).all() else 1
+        ways = []
+        for name, price in each.items():
+            gains = saved(cost[group], price[group], exposed[group])
+            ways.append(_Way(name, gains, _once(rates, name, int(sizes[group].max()), count)))
+        best = max(ways, key=lambda way: way.gain)
+        if best.gain > 0:
+            found.append((rows[group], best))
+    return found
+
+
+def _prices(rates: Rates, direction: Direction, sizes: Integers) -> Mapping[str, Range]:
+    """Seconds of each copy by the ways that the run can price. Raises Unpriced where it can none."""
+    recipes: dict[str, Callable[[], Range]] = {
+        "registered": lambda: rates.copy("registered", direction, sizes),
+        "pinned": lambda: rates.copy("pinned", direction, sizes),
+        "staging": lambda: rates.copy("pinned", direction, sizes) + rates.memcpy(sizes),
+    }
+    found: dict[str, Range] = {}
+    for name in _WAYS:
+        try:
+            _once(rates, name, int(sizes.max()), 1)
+            found[name] = recipes[name]()
+        except Unpriced as unpriced:
+            reason = unpriced
+    if not found:
+        raise reason
+    return found
+
+
+def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:
+    """Locking memory that is there; pinned memory instead of what the program has; one pinned buffer to stage in."""
+    if way == "registered":
+        return rates.held("registered", size) * buffers
+    pinned = rates.held("pinned", size)
+    if way == "staging":
+        return pinned
+    spared: Range = rates.held("pageable", size)[[0, 2, 1]]
+    return np.maximum(pinned - spared, 0.0) * buffers
+
+
+def _words(summary: Summary) -> Words:
+    size = near_bytes(summary.bytes)
+    title = say("advice.pageable_title", count=summary.calls, size=size)
+    cause = say("advice.pageable_cause")
+    if not summary.facts:
+        return Words(title, cause, say("advice.pageable_leave"))
+    facts = summary.facts
+    changes = {
+        "registered": say("advice.pageable_register"),
+        "pinned": say("advice.pageable_pin"),
+        "staging": say("advice.pageable_stage"),
+    }
+    once = say("advice.pageable_once", time=format_seconds(facts["once"]))
+    source: Source = "new" if facts["way"] == "pinned" else "pageable"
+    need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
+    buffers = say("advice.pageable_buffers" if facts["addresses"] else "advice.pageable_one_buffer")
+    return Words(
+        title,
+        cause,
+        changes[facts["way"]],
+        sentences([say("advice.pageable_pricing"), once, buffers]),
+        way_code(need, facts["way"]),
+    )
+
+
+RULE = Rule("pageable", (), _find, _words)

@@ -1,0 +1,71 @@
+"""Pinned memory that is got and given back again and again: keep what was got first."""
+
+import re
+
+import numpy as np
+
+from isthmus.advice.code import own_code
+from isthmus.advice.places import call_places, grouped
+from isthmus.advice.rates import Rates
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Scene
+from isthmus.advice.stretches import union
+from isthmus.advice.thresholds import LEAST_REPEATED_ALLOCATIONS
+from isthmus.language import say
+from isthmus.record import format_seconds
+from isthmus.trace import Integers
+
+__all__ = ["RULE"]
+
+# Of the runtime, and of the driver where a program calls that.
+_GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")
+_GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")
+
+
+def _find(scene: Scene, _rates: Rates) -> Draft | None:
+    trace = scene.trace
+    gets, gives_back = (_named(scene, pattern) for pattern in (_GETS, _GIVES_BACK))
+    places = grouped(call_places(scene, gets))
+    repeated = [group[1:] for group in places if group.size >= LEAST_REPEATED_ALLOCATIONS]
+    # Where little is given back, a program fills a pool.
+    count = sum(group.size for group in repeated)
+    if not repeated or 2 * gives_back.size < count:
+        return None
+    again = gets[np.concatenate(repeated)]
+    # As many releases become needless as allocations.
+    calls = np.sort(np.concatenate([again, gives_back[: again.size]]))
+    begin = scene.moments(trace.calls.start_ns[calls])
+    end = begin + scene.lasted(trace.calls, calls)
+    seconds = scene.idle_within(begin, end)
+    together = union(begin, end)
+    bound = float(scene.idle_within(together.begin, together.end).sum())
+    facts = {"again": again.size, "seconds": float(scene.lasted(trace.calls, calls).sum())}
+    return Draft("calls", calls, np.repeat(seconds[:, np.newaxis], 3, axis=1), bound=bound, facts=facts)
+
+
+def _named(scene: Scene, pattern: re.Pattern[str]) -> Integers:
+    """Calls of this process by names that match from their beginning, the outermost of those that hold one another."""
+    trace = scene.trace
+    names = [place for place, name in enumerate(trace.names) if pattern.match(name)]
+    calls = np.flatnonzero((trace.calls.process == scene.process) & np.isin(trace.calls.name, names))
+    if not calls.size:
+        return calls
+    calls = calls[np.argsort(trace.calls.start_ns[calls], kind="stable")]
+    ends = np.maximum.accumulate(trace.calls.end_ns[calls])
+    inner = np.concatenate([[False], trace.calls.end_ns[calls][1:] <= ends[:-1]])
+    outer: Integers = calls[~inner]
+    return outer
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    return Words(
+        say("advice.pinned_loop_title", count=facts["again"]),
+        say("advice.pinned_loop_cause", time=format_seconds(facts["seconds"])),
+        say("advice.pinned_loop_change"),
+        say("advice.pinned_loop_pricing"),
+        own_code("pinned_in_loop"),
+    )
+
+
+RULE = Rule("pinned-in-loop", (("calls",),), _find, _words)

@@ -1,0 +1,82 @@
+"""Data that goes to the host and comes back unchanged: it can stay on the device."""
+
+import numpy as np
+
+from isthmus.advice.code import own_code
+from isthmus.advice.pairs import previous
+from isthmus.advice.rates import Rates
+from isthmus.advice.removed import removed
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Mask, Scene
+from isthmus.language import say
+from isthmus.record import format_bytes
+from isthmus.trace import UNKNOWN, Integers, direction_index
+
+__all__ = ["RULE", "round_trips"]
+
+
+def round_trips(scene: Scene, rates: Rates) -> tuple[Integers, Integers]:
+    """Copies to the host, and for each the copy that brought the same back to the device."""
+    rows = scene.copies
+    inward = scene.trace.copies.direction[rows] == direction_index("h2d")
+    before = _before(scene, rows)
+    back = inward & (before >= 0)
+    back[back] = ~inward[before[back]]
+    back[back] = _unchanged(scene, rates, rows[before[back]], rows[back])
+    return rows[before[back]], rows[back]
+
+
+def _before(scene: Scene, rows: Integers) -> Integers:
+    """For each copy the last one of the same place of the host's memory, or where that is not known, content."""
+    copies = scene.trace.copies
+    order, sizes = np.arange(rows.size), copies.bytes[rows]
+    host, content = scene.host_address(rows), copies.content[rows]
+    by_place = previous(order, host, sizes)
+    by_content = previous(order, content, sizes)
+    found = np.where(host != UNKNOWN, by_place, -1)
+    return np.where((host == UNKNOWN) & (content != UNKNOWN), by_content, found)
+
+
+def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> Mask:
+    """Whether what came back is what had left: by its content, else because the host had no time to change it.
+
+    Without contents it also has to go back to where it was on the device.
+    """
+    if not back.size:
+        return np.zeros(0, np.bool_)
+    content = scene.trace.copies.content
+    known = (content[there] != UNKNOWN) & (content[back] != UNKNOWN)
+    device = scene.device_address(there)
+    same_place = (device == scene.device_address(back)) & (device != UNKNOWN)
+    end, begin = scene.occupied(there)[1], scene.asked(back)
+    # Calls in between are no time in which that thread could have changed it.
+    between = np.maximum(begin - end, 0.0)
+    if "calls" in scene.trace.knows:
+        between = between - scene.calling.covered(end, begin)
+    change = rates.memcpy(scene.trace.copies.bytes[back])[:, 0]
+    found: Mask = np.where(known, content[there] == content[back], same_place & (between < change))
+    return found
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    there, back = round_trips(scene, rates)
+    if not back.size:
+        return None
+    facts = {"trips": back.size, "bytes": int(np.median(scene.trace.copies.bytes[back]))}
+    facts["contents"] = int((scene.trace.copies.content[back] != UNKNOWN).all())
+    return removed(scene, rates, np.unique(np.concatenate([there, back])), facts)
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    seen = say("advice.round_trip_by_content" if facts["contents"] else "advice.round_trip_by_place")
+    return Words(
+        say("advice.round_trip_title", count=facts["trips"], size=format_bytes(facts["bytes"])),
+        seen,
+        say("advice.round_trip_change"),
+        say("advice.removed_pricing"),
+        own_code("round_trip"),
+    )
+
+
+RULE = Rule("round-trip", (("addresses", "contents"),), _find, _words)

@@ -1,0 +1,57 @@
+"""Large copies that take longer than the run says of their size: contention, a far NUMA node, a link trained down."""
+
+import numpy as np
+
+from isthmus.advice.rates import Range, Rates, saved
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.advice.thresholds import SLOW_PAGEABLE_TIMES, SLOW_TIMES, TRACED_BYTES
+from isthmus.language import say
+from isthmus.record import format_rate, near_bytes
+from isthmus.trace import Integers
+
+__all__ = ["RULE"]
+
+_TIMES = {"pinned": SLOW_TIMES, "pageable": SLOW_PAGEABLE_TIMES}
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+    rows: list[Integers] = []
+    gains: list[Range] = []
+    expected = 0.0
+    for direction in ONE_WAY:
+        for kind, times in _TIMES.items():
+            wanted = scene.of(direction, kind)
+            # Narrow rows are slow by themselves.
+            wanted = wanted[(copies.bytes[wanted] >= TRACED_BYTES) & (copies.rows[wanted] <= 1)]
+            wanted = wanted[~scene.beside_others(wanted)]
+            if not wanted.size:
+                continue
+            price = rates.copy(kind, direction, copies.bytes[wanted])
+            lasted = scene.device_end(wanted) - scene.device_begin(wanted)
+            slow = lasted > times * price[:, 2]
+            rows.append(wanted[slow])
+            gains.append(saved(lasted[slow], price[slow], scene.exposed(wanted[slow])))
+            expected += float(price[slow, 0].sum())
+    every = np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    if not every.size:
+        return None
+    lasted = scene.device_end(every) - scene.device_begin(every)
+    moved = float(copies.bytes[every].sum())
+    facts = {"seen": moved / float(lasted.sum()), "expected": moved / expected}
+    return Draft("copies", every, np.concatenate(gains), facts=facts)
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    rates = {"seen": format_rate(facts["seen"]), "expected": format_rate(facts["expected"])}
+    return Words(
+        say("advice.slow_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.slow_cause", **rates),
+        say("advice.slow_change"),
+        say("advice.slow_pricing"),
+    )
+
+
+RULE = Rule("slow-copies", (), _find, _words)

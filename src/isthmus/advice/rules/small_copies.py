@@ -1,0 +1,55 @@
+"""Many small copies in a row, each of which costs a latency: pack them into one."""
+
+import numpy as np
+
+from isthmus.advice.bursts import Burst, bursts
+from isthmus.advice.code import way_code
+from isthmus.advice.loops import Loop, looped, one_way, pieces_need, source_of
+from isthmus.advice.rates import Rates
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.rules.strided import regular_bursts
+from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import SMALL_COPY_BYTES
+from isthmus.language import say
+from isthmus.record import Interval, format_bytes, format_seconds, near_bytes
+
+__all__ = ["RULE"]
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+    rows = scene.copies[(copies.bytes[scene.copies] <= SMALL_COPY_BYTES) & (copies.rows[scene.copies] <= 1)]
+    # What lies at regular distances is the other rule's.
+    regular = regular_bursts(scene)
+    if regular:
+        rows = rows[~np.isin(rows, np.concatenate([burst.rows for burst in regular]))]
+
+    def packed(burst: Burst) -> Loop | None:
+        source = source_of(scene, burst)
+        if source is None:
+            return None
+        total = int(copies.bytes[burst.rows].sum())
+        need = pieces_need(scene, burst, source)
+        ways = {way.name: way.seconds for way in rates.plan(need).ways}
+        seconds = ways.get("pack")
+        if seconds is None:
+            whole = np.array([total])
+            copy = rates.copy("pinned", one_way(int(copies.direction[burst.rows[0]])), whole)
+            seconds = Interval(*(copy + rates.memcpy(whole))[0].tolist())
+        return Loop(seconds, {"bytes": total, "need": need})
+
+    return looped(scene, rates, bursts(scene, rows), packed)
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    return Words(
+        say("advice.small_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
+        say("advice.small_change"),
+        say("advice.small_pricing", size=format_bytes(facts["bytes"]), time=format_seconds(facts["new"])),
+        way_code(facts["need"], "pack"),
+    )
+
+
+RULE = Rule("small-copies", (), _find, _words)

@@ -1,0 +1,87 @@
+"""Rows or columns that are copied one by one: one 2-D copy, or a pack, moves them all."""
+
+import numpy as np
+
+from isthmus.advice.bursts import Burst, bursts
+from isthmus.advice.code import way_code
+from isthmus.advice.loops import Loop, looped, one_way, source_of
+from isthmus.advice.rates import Rates
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import LEAST_BURST
+from isthmus.language import say
+from isthmus.plan import SectionNeed, Unpriced
+from isthmus.record import format_bytes, format_seconds, near_bytes
+from isthmus.trace import UNKNOWN, Integers
+
+__all__ = ["RULE", "regular_bursts"]
+
+# What a program can be told to call; the plainest first.
+_CALLS = ("section", "pack", "pack_threads")
+
+
+def regular_bursts(scene: Scene) -> list[Burst]:
+    """Copies in a row of one size whose addresses are one distance apart on either side, and not side by side."""
+    if "addresses" not in scene.trace.knows:
+        return []
+    copies = scene.trace.copies
+    rows = scene.copies[copies.rows[scene.copies] <= 1]
+    rows = rows[(copies.source_address[rows] != UNKNOWN) & (copies.destination_address[rows] != UNKNOWN)]
+    if rows.size < LEAST_BURST:
+        return []
+    rows = rows[np.argsort(scene.device_begin(rows), kind="stable")]
+    sizes = copies.bytes[rows]
+    steps = [np.diff(copies.source_address[rows]), np.diff(copies.destination_address[rows])]
+    regular = (sizes[1:] == sizes[:-1]) & (np.abs(steps[0]) >= sizes[1:]) & (np.abs(steps[1]) >= sizes[1:])
+    regular &= (np.abs(steps[0]) != sizes[1:]) | (np.abs(steps[1]) != sizes[1:])
+    new = np.ones(steps[0].size, np.bool_)
+    new[1:] = (steps[0][1:] != steps[0][:-1]) | (steps[1][1:] != steps[1][:-1]) | (regular[1:] != regular[:-1])
+    links = np.cumsum(new)
+    long = regular & (np.bincount(links)[links] >= LEAST_BURST - 1)
+    run = np.full(rows.size, UNKNOWN)
+    # A copy belongs to the steps that lead to it, or, where it is the first, from it.
+    run[:-1][long] = links[long]
+    run[1:][long] = links[long]
+    member = run != UNKNOWN
+    return bursts(scene, rows[member], run[member])
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+
+    def pitch(loop: Burst, addresses: Integers) -> int:
+        return abs(int(addresses[loop.rows[1]] - addresses[loop.rows[0]]))
+
+    def packed(burst: Burst) -> Loop | None:
+        first = int(burst.rows[0])
+        direction, width = one_way(int(copies.direction[first])), int(copies.bytes[first])
+        pitches = [pitch(burst, copies.source_address), pitch(burst, copies.destination_address)]
+        host, device = pitches if direction == "h2d" else pitches[::-1]
+        source = source_of(scene, burst)
+        if source is None or min(host, device) < width:
+            return None
+        need = SectionNeed(burst.rows.size, width, host, direction, source, device)
+        ways = [way for way in rates.plan(need).ways if way.name in _CALLS]
+        if not ways:
+            raise Unpriced(say("advice.unpriced_sections"))
+        best = min(ways, key=lambda way: (way.seconds.median, _CALLS.index(way.name)))
+        return Loop(best.seconds, {"need": need, "way": best.name, "threads": best.options.get("threads", 1)})
+
+    return looped(scene, rates, regular_bursts(scene), packed, copies.source_address, copies.destination_address)
+
+
+def _words(summary: Summary) -> Words:
+    facts = summary.facts
+    change = say("advice.strided_section") if facts["way"] == "section" else say("advice.strided_pack")
+    need: SectionNeed = facts["need"]
+    size, pitch = format_bytes(need.width_bytes), format_bytes(max(need.pitch_bytes, need.device_pitch_bytes or 0))
+    return Words(
+        say("advice.strided_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.strided_cause", count=facts["count"], size=size, pitch=pitch, time=format_seconds(facts["each"])),
+        change,
+        say("advice.strided_pricing", time=format_seconds(facts["new"])),
+        way_code(need, facts["way"], {"threads": facts["threads"]}),
+    )
+
+
+RULE = Rule("strided", (("addresses",),), _find, _words)

@@ -1,0 +1,41 @@
+"""Copies of pinned memory for which the host waits, though what it does next could go on beside them."""
+
+import numpy as np
+
+from isthmus.advice.code import own_code
+from isthmus.advice.rates import Rates, saved
+from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.scene import Scene
+from isthmus.language import say
+from isthmus.record import format_seconds, near_bytes
+
+__all__ = ["RULE"]
+
+
+def _find(scene: Scene, rates: Rates) -> Draft | None:
+    # What comes to the host is what it waits for, so that only copies to the device are sure to need no wait.
+    rows = scene.of("h2d", "pinned")
+    waits = scene.waits(rows)
+    rows, waits = rows[waits >= 0], waits[waits >= 0]
+    if not rows.size:
+        return None
+    own = scene.own_time_after(waits)
+    bound = np.minimum(own, scene.exposed(rows))
+    useful = bound > 0
+    if not useful.any():
+        return None
+    gains = saved(scene.cost(rows[useful], rates), np.zeros((int(useful.sum()), 3)), bound[useful])
+    return Draft("copies", rows[useful], gains, facts={"own": float(own[useful].sum())})
+
+
+def _words(summary: Summary) -> Words:
+    return Words(
+        say("advice.synchronous_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.synchronous_cause", time=format_seconds(summary.facts["own"])),
+        say("advice.synchronous_change"),
+        say("advice.synchronous_pricing"),
+        own_code("synchronous"),
+    )
+
+
+RULE = Rule("synchronous", (("calls",),), _find, _words)

@@ -1,0 +1,283 @@
+"""One process of a trace: what its copies cost the program, and how much of that the timeline can give back."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.advice.rates import Range, Rates
+from isthmus.advice.stretches import ALWAYS, Seconds, Stretches, union
+from isthmus.advice.thresholds import TRACED_BYTES
+from isthmus.plan import Unpriced
+from isthmus.record import Direction
+from isthmus.trace import UNKNOWN, Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
+
+__all__ = ["ONE_WAY", "Mask", "Scene", "scenes"]
+
+Mask = npt.NDArray[np.bool_]
+ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
+_NANO = 1e-9
+
+
+class Scene:
+    """The records of one process, in seconds since the trace began; rows are those of the trace's own tables."""
+
+    def __init__(self, trace: Trace, process: int) -> None:
+        self.trace = trace
+        self.process = process
+        self._begin_ns, end_ns = trace.span_ns
+        self.span_seconds = (end_ns - self._begin_ns) * _NANO
+
+    def moments(self, nanoseconds: Integers) -> Seconds:
+        """Seconds since the trace began."""
+        found: Seconds = (nanoseconds - self._begin_ns).astype(np.float64) * _NANO
+        return found
+
+    @cached_property
+    def copies(self) -> Integers:
+        """Rows of the copies that the program made between host and device, by when they began."""
+        copies = self.trace.copies
+        between: Mask = np.isin(copies.direction, [direction_index(each) for each in ONE_WAY])
+        wanted = between & (copies.process == self.process) & (copies.migration != 1) & (copies.bytes > 0)
+        found: Integers = np.flatnonzero(wanted)
+        return found
+
+    def of(self, direction: str, kind: str = "") -> Integers:
+        """Rows of the copies of one direction, with one kind of the host's memory."""
+        rows = self.copies
+        mask = self.trace.copies.direction[rows] == direction_index(direction)
+        if kind:
+            mask &= self.host_kind(rows) == memory_index(kind)
+        return rows[mask]
+
+    def host_kind(self, rows: Integers) -> Integers:
+        """The kind of the host's memory of each copy."""
+        copies = self.trace.copies
+        inward = copies.direction[rows] == direction_index("h2d")
+        return np.where(inward, copies.source[rows], copies.destination[rows])
+
+    def host_address(self, rows: Integers) -> Integers:
+        """Where each copy's bytes lie on the host."""
+        copies = self.trace.copies
+        inward = copies.direction[rows] == direction_index("h2d")
+        return np.where(inward, copies.source_address[rows], copies.destination_address[rows])
+
+    def device_address(self, rows: Integers) -> Integers:
+        """Where each copy's bytes lie on the device."""
+        copies = self.trace.copies
+        inward = copies.direction[rows] == direction_index("h2d")
+        return np.where(inward, copies.destination_address[rows], copies.source_address[rows])
+
+    def call(self, rows: Integers) -> Integers:
+        """The call of each copy that made no other one, UNKNOWN where there is none such."""
+        calls: Integers = self.trace.copies.call[rows]
+        single = self._known_call(calls) & (self._copies_of_call[np.clip(calls, 0, None)] == 1)
+        return np.where(single, calls, UNKNOWN)
+
+    def blocking(self, rows: Integers) -> Mask:
+        """Whether the host did nothing else until a copy was made, or staged: by its call, or by its memory."""
+        calls = self.call(rows)
+        found: Mask = (calls != UNKNOWN) & (self.host_kind(rows) == memory_index("pageable"))
+        if len(self.trace.calls):
+            found |= (calls != UNKNOWN) & ~self.asynchronous(np.clip(calls, 0, None))
+        return found
+
+    def asynchronous(self, calls: Integers) -> Mask:
+        """Whether each call returns before what it asks for is done, by its name; so do those without one."""
+        names = self.trace.calls.name[calls]
+        return self._asynchronous[np.where((names >= 0) & (names < len(self.trace.names)), names, UNKNOWN)]
+
+    def device_begin(self, rows: Integers) -> Seconds:
+        """When each copy began on the device."""
+        return self.moments(self.trace.copies.start_ns[rows])
+
+    def device_end(self, rows: Integers) -> Seconds:
+        """When it ended there, and not before it began."""
+        copies = self.trace.copies
+        return self.moments(np.maximum(copies.end_ns[rows], copies.start_ns[rows]))
+
+    def occupied(self, rows: Integers) -> tuple[Seconds, Seconds]:
+        """From when to when each copy occupied the program: its call where that waited, else the device."""
+        begin, end = self.device_begin(rows), self.device_end(rows)
+        blocking, calls = self.blocking(rows), np.clip(self.call(rows), 0, None)
+        if not blocking.any():
+            return begin, end
+        table = self.trace.calls
+        begin = np.where(blocking, np.minimum(begin, self.moments(table.start_ns[calls])), begin)
+        return begin, np.where(blocking, np.maximum(end, self.moments(table.end_ns[calls])), end)
+
+    def exposed(self, rows: Integers) -> Seconds:
+        """Seconds of each copy in which nothing else went on on a device, and something waited for it.
+
+        What goes on beside these copies is kernels, memory that is set and other copies. Something waits where a thread
+        is in a call, or where a device has been given more to do.
+        """
+        return self._free_beside(rows).covered(*self.occupied(rows))
+
+    def exposed_together(self, rows: Integers) -> float:
+        """The same of all these copies, with each moment counted once."""
+        stretches = union(*self.occupied(rows))
+        return float(self._free_beside(rows).covered(stretches.begin, stretches.end).sum())
+
+    def beside_others(self, rows: Integers) -> Mask:
+        """Whether another copy between host and device ran while each did."""
+        begins, ends = np.sort(self.device_begin(self.copies)), np.sort(self.device_end(self.copies))
+        begun = np.searchsorted(begins, self.device_end(rows))
+        running = begun - np.searchsorted(ends, self.device_begin(rows), "right")
+        found: Mask = running > 1
+        return found
+
+    def elapsed(self, rows: Integers, begin: Seconds, end: Seconds) -> Seconds:
+        """Seconds of each interval in which something waited, and nothing but these copies went on."""
+        return self._free_beside(rows).covered(begin, end)
+
+    def idle_within(self, begin: Seconds, end: Seconds) -> Seconds:
+        """Seconds of each interval in which no device did anything."""
+        return self._free_beside(np.zeros(0, np.int64)).covered(begin, end)
+
+    def asked(self, rows: Integers) -> Seconds:
+        """When each copy was asked for: when its call began, else when it began itself."""
+        begin, calls = self.device_begin(rows), self.call(rows)
+        if not len(self.trace.calls):
+            return begin
+        called = self.moments(self.trace.calls.start_ns[np.clip(calls, 0, None)])
+        return np.where(calls != UNKNOWN, np.minimum(begin, called), begin)
+
+    def cost(self, rows: Integers, rates: Rates) -> Seconds:
+        """Seconds that each copy cost the program: on the device, and what its call took besides.
+
+        Tracing makes calls longer, so that a small copy costs no more than the run says of such.
+        """
+        begin, end = self.occupied(rows)
+        before = self._free_beside(rows).covered(begin, self.device_begin(rows))
+        seconds: Seconds = before + end - self.device_begin(rows)
+        sizes = self.trace.copies.bytes[rows]
+        for direction in ONE_WAY:
+            for kind in ("pageable", "pinned"):
+                alike = (self.host_kind(rows) == memory_index(kind)) & (sizes < TRACED_BYTES)
+                alike &= self.trace.copies.direction[rows] == direction_index(direction)
+                if alike.any() and (known := _known(rates, kind, direction, sizes[alike])) is not None:
+                    seconds[alike] = np.minimum(seconds[alike], known[:, 0])
+        return seconds
+
+    def working(self, table: Intervals) -> tuple[Seconds, Seconds]:
+        """When this process's intervals of a table began and ended."""
+        mine = table.process == self.process
+        start = table.start_ns[mine]
+        return self.moments(start), self.moments(np.maximum(table.end_ns[mine], start))
+
+    def lasted(self, table: Calls | Allocations, rows: Integers) -> Seconds:
+        """How long records of the host took."""
+        found: Seconds = np.maximum(table.lasted_ns[rows], 0) * _NANO
+        return found
+
+    def waits(self, rows: Integers) -> Integers:
+        """The call in which a thread waited for each copy: its own, or one right after it; UNKNOWN where none did."""
+        calls = self.call(rows)
+        if not len(self.trace.calls):
+            return calls
+        own = np.where(self.blocking(rows), calls, UNKNOWN)
+        after = np.where(calls != UNKNOWN, self._next_call[np.clip(calls, 0, None)], UNKNOWN)
+        names = np.where(after != UNKNOWN, self.trace.calls.name[np.clip(after, 0, None)], UNKNOWN)
+        waiting = (names >= 0) & (names < len(self.trace.names)) & self._synchronizing[names]
+        return np.where((own == UNKNOWN) & waiting, after, own)
+
+    def own_time_after(self, calls: Integers) -> Seconds:
+        """Seconds that the thread of each call spent on its own work before it called again."""
+        table, after = self.trace.calls, self._next_call[calls]
+        own = self.moments(table.start_ns[np.clip(after, 0, None)]) - self.moments(table.end_ns[calls])
+        return np.where(after != UNKNOWN, np.maximum(own, 0.0), 0.0)
+
+    @cached_property
+    def _next_call(self) -> Integers:
+        """For each call the next one of its thread."""
+        calls = self.trace.calls
+        order = np.lexsort((calls.start_ns, calls.thread, calls.process))
+        same = (calls.thread[order][1:] == calls.thread[order][:-1]) & (
+            calls.process[order][1:] == calls.process[order][:-1]
+        )
+        found = np.full(len(calls), UNKNOWN)
+        found[order[:-1][same]] = order[1:][same]
+        return found
+
+    @cached_property
+    def _synchronizing(self) -> Mask:
+        """Of each name whether its calls wait for a stream or a device; and of no name."""
+        return np.array([*("Synchronize" in name for name in self.trace.names), False])
+
+    @cached_property
+    def kernels(self) -> tuple[Seconds, Seconds]:
+        """When kernels began and ended, by when they began."""
+        return self.working(self.trace.kernels)
+
+    @cached_property
+    def calling(self) -> Stretches:
+        """When a thread was in a call; always where calls are not known."""
+        if "calls" not in self.trace.knows:
+            return ALWAYS
+        return union(*self._of_calls(np.flatnonzero(self.trace.calls.process == self.process)))
+
+    def _of_calls(self, rows: Integers) -> tuple[Seconds, Seconds]:
+        calls = self.trace.calls
+        return self.moments(calls.start_ns[rows]), self.moments(np.maximum(calls.end_ns[rows], calls.start_ns[rows]))
+
+    @cached_property
+    def _demanded(self) -> Stretches:
+        """When a thread was in a call, or a device had been given work that it had not begun."""
+        if "calls" not in self.trace.knows:
+            return ALWAYS
+        begin, end = [self.calling.begin], [self.calling.end]
+        trace = self.trace
+        for table in (trace.copies, trace.kernels, trace.memsets):
+            given = (table.process == self.process) & self._known_call(table.call)
+            begin.append(self.moments(trace.calls.start_ns[table.call[given]]))
+            end.append(self.moments(table.start_ns[given]))
+        return union(np.concatenate(begin), np.concatenate(end))
+
+    def _free_beside(self, rows: Integers) -> Stretches:
+        """Moments at which the program waits for nothing but these copies, if for anything."""
+        key = rows.tobytes() if rows.size < 4096 else bytes(str(id(rows)), "ascii")
+        if self._last is None or self._last[0] != key:
+            trace = self.trace
+            others = (trace.copies.process == self.process) & (trace.copies.migration != 1)
+            others[rows] = False
+            beside = np.flatnonzero(others)
+            busy = [self.kernels, self.working(trace.memsets), (self.device_begin(beside), self.device_end(beside))]
+            begin, end = (np.concatenate(each) for each in zip(*busy, strict=True))
+            # The rows are kept, so that no other array takes their place in memory.
+            self._last = (key, rows, self._demanded.without(union(begin, end)))
+        return self._last[2]
+
+    _last: tuple[bytes, Integers, Stretches] | None = None
+
+    def _known_call(self, calls: Integers) -> Mask:
+        found: Mask = (calls >= 0) & (calls < len(self.trace.calls))
+        return found
+
+    @cached_property
+    def _copies_of_call(self) -> Integers:
+        calls = self.trace.copies.call
+        return np.bincount(calls[self._known_call(calls)], minlength=max(len(self.trace.calls), 1))
+
+    @cached_property
+    def _asynchronous(self) -> Mask:
+        """Of each name whether its calls return before what they ask for is done; and of no name."""
+        return np.array([*("Async" in name for name in self.trace.names), True])
+
+
+def _known(rates: Rates, kind: str, direction: Direction, sizes: Integers) -> Range | None:
+    try:
+        return rates.copy(kind, direction, sizes)
+    except Unpriced:
+        return None
+
+
+def scenes(traces: Sequence[Trace]) -> list[Scene]:
+    """Every process of every trace that made or computed anything; those that no record names count as one."""
+    found = []
+    for trace in traces:
+        tables = (trace.copies, trace.calls, trace.kernels, trace.allocations)
+        processes = np.unique(np.concatenate([table.process for table in tables]))
+        found += [Scene(trace, int(process)) for process in processes]
+    return found

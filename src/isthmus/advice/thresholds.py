@@ -1,0 +1,56 @@
+"""When a finding is more than information, and what rules take for small, large or repeated: all in one place."""
+
+from isthmus.record import GIB, KIB, MIB
+
+__all__ = [
+    "LARGE_COPY_BYTES",
+    "LEAST_BURST",
+    "LEAST_CYCLES",
+    "LEAST_GAIN_SECONDS",
+    "LEAST_GAIN_SHARE",
+    "LEAST_REPEATED_ALLOCATIONS",
+    "LONGEST_BURST_GAP_SECONDS",
+    "MOST_PLACES",
+    "OVERLAP_BYTES",
+    "OVERLAP_SECONDS",
+    "PINNED_BYTES",
+    "PINNED_SHARE_OF_HOST",
+    "SINGLE_CHUNKS",
+    "SLOW_PAGEABLE_TIMES",
+    "SLOW_TIMES",
+    "SMALL_COPY_BYTES",
+    "TRACED_BYTES",
+    "UNUSED_PINNED_SHARE",
+]
+
+# A warning gains so much of the span, and so long, at least; and the low end of its interval is above zero.
+LEAST_GAIN_SHARE = 0.01
+LEAST_GAIN_SECONDS = 100e-6
+# Of which a finding names as many; the rest is in its totals.
+MOST_PLACES = 20
+
+# A traced call costs microseconds more than one that is not. Copies below this are taken to cost what the run says of
+# their kind of memory, unless they took less.
+TRACED_BYTES = MIB
+# Copies of at most so many bytes are mostly latency; so many in a row, with no longer a pause between, are a burst.
+SMALL_COPY_BYTES = 64 * KIB
+LEAST_BURST = 16
+LONGEST_BURST_GAP_SECONDS = 200e-6
+# Copies below this mark no stage of a pipeline: results of a few bytes that the host looks at.
+OVERLAP_BYTES = 64 * KIB
+# So many times copy and work of the same sizes are a loop. A single one can be cut into chunks where both stages are
+# long and the copy is large.
+LEAST_CYCLES = 3
+SINGLE_CHUNKS = 8
+LARGE_COPY_BYTES = 16 * MIB
+OVERLAP_SECONDS = 1e-3
+# How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.
+SLOW_TIMES = 1.5
+SLOW_PAGEABLE_TIMES = 2.5
+# Pinned memory that is got and given back again so often could have been kept.
+LEAST_REPEATED_ALLOCATIONS = 4
+# Pinned memory of which copies touch less than this share, from so many bytes on; a warning from this share of the
+# host's memory on.
+UNUSED_PINNED_SHARE = 0.5
+PINNED_BYTES = GIB
+PINNED_SHARE_OF_HOST = 0.25
