@@ -117,3 +117,9 @@ def synthetic_stencil() -> ModuleType:
 def c_library() -> ModuleType:
     """tests/c_library.py: isthmus.h for ctypes."""
     return _load("c_library")
+
+
+@pytest.fixture(scope="session")
+def synthetic_traces() -> ModuleType:
+    """tests/synthetic_traces.py: traces of programs whose every step has a known time."""
+    return _load("synthetic_traces")

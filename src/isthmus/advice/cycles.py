@@ -7,7 +7,14 @@ import numpy as np
 from isthmus.advice.places import grouped
 from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import Seconds, union
-from isthmus.advice.thresholds import LARGE_COPY_BYTES, LEAST_CYCLES, OVERLAP_BYTES, OVERLAP_SECONDS, SINGLE_CHUNKS
+from isthmus.advice.thresholds import (
+    LARGE_COPY_BYTES,
+    LEAST_CYCLES,
+    MOST_SINGLE_KERNELS,
+    OVERLAP_BYTES,
+    OVERLAP_SECONDS,
+    SINGLE_CHUNKS,
+)
 from isthmus.trace import Integers, direction_index
 
 __all__ = ["Pipeline", "pipelines"]
@@ -54,6 +61,9 @@ def pipelines(scene: Scene) -> list[Pipeline]:
     largest = np.zeros(work.size, np.int64)
     np.maximum.at(largest, turn, sizes)
     is_large = (largest >= LARGE_COPY_BYTES) & (np.minimum(copied, work) >= OVERLAP_SECONDS)
+    is_large &= np.bincount(turn, stages == _WORK) <= MOST_SINGLE_KERNELS
+    # Where copies of its size come again and again, they are a loop's, whose turns are told apart badly.
+    is_large &= ~np.isin(largest, _repeated(sizes[row_of >= 0]))
     usable = np.flatnonzero((work > 0) & (copied > 0))
     kinds = [usable[group] for group in grouped(moved[0][usable], moved[1][usable])]
     kinds = [turns for turns in kinds if turns.size >= LEAST_CYCLES or is_large[turns].all()]
@@ -64,6 +74,12 @@ def pipelines(scene: Scene) -> list[Pipeline]:
         chunks = int(turns.size) if is_loop else SINGLE_CHUNKS * int(turns.size)
         copies = row_of[members & (row_of >= 0)]
         found.append(Pipeline(copies, *_times(stages[members], begins[members], ends[members]), chunks, is_loop))
+    return found
+
+
+def _repeated(sizes: Integers) -> Integers:
+    distinct, counts = np.unique(sizes, return_counts=True)
+    found: Integers = distinct[counts > 2 * LEAST_CYCLES]
     return found
 
 

@@ -16,7 +16,7 @@ from isthmus.plan import OneWay, PiecesNeed
 from isthmus.record import Interval
 from isthmus.trace import DIRECTIONS, Integers, memory_index
 
-__all__ = ["Loop", "looped", "one_way", "pieces_need", "source_of"]
+__all__ = ["Loop", "looped", "one_way", "packed", "pieces_need", "source_of"]
 
 Source = Literal["pageable", "pinned"]
 # Kinds of bursts, by size, number and distances, that are priced: those of the most copies.
@@ -79,6 +79,16 @@ def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
     copies, rows = scene.trace.copies, burst.rows
     each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
     return PiecesNeed(rows.size, each, one_way(int(copies.direction[rows[0]])), source, "scattered", "contiguous")
+
+
+def packed(scene: Scene, rates: Rates, burst: Burst, source: Source) -> Interval:
+    """Seconds of packing a burst into one pinned buffer by one thread, and of its copy. Raises Unpriced."""
+    ways = {way.name: way.seconds for way in rates.plan(pieces_need(scene, burst, source)).ways}
+    if "pack" in ways:
+        return ways["pack"]
+    whole = np.array([int(scene.trace.copies.bytes[burst.rows].sum())])
+    copy = rates.copy("pinned", one_way(int(scene.trace.copies.direction[burst.rows[0]])), whole)
+    return Interval(*(copy + rates.memcpy(whole))[0].tolist())
 
 
 def _as_it_is(scene: Scene, rates: Rates, burst: Burst) -> float:

@@ -49,7 +49,8 @@ class Scene:
         mask = self.trace.copies.direction[rows] == direction_index(direction)
         if kind:
             mask &= self.host_kind(rows) == memory_index(kind)
-        return rows[mask]
+        found: Integers = rows[mask]
+        return found
 
     def host_kind(self, rows: Integers) -> Integers:
         """The kind of the host's memory of each copy."""

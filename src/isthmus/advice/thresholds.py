@@ -11,6 +11,7 @@ __all__ = [
     "LEAST_REPEATED_ALLOCATIONS",
     "LONGEST_BURST_GAP_SECONDS",
     "MOST_PLACES",
+    "MOST_SINGLE_KERNELS",
     "OVERLAP_BYTES",
     "OVERLAP_SECONDS",
     "PINNED_BYTES",
@@ -39,9 +40,10 @@ LONGEST_BURST_GAP_SECONDS = 200e-6
 # Copies below this mark no stage of a pipeline: results of a few bytes that the host looks at.
 OVERLAP_BYTES = 64 * KIB
 # So many times copy and work of the same sizes are a loop. A single one can be cut into chunks where both stages are
-# long and the copy is large.
+# long, the copy is large and the kernels are few: many work on the data as a whole.
 LEAST_CYCLES = 3
 SINGLE_CHUNKS = 8
+MOST_SINGLE_KERNELS = 3
 LARGE_COPY_BYTES = 16 * MIB
 OVERLAP_SECONDS = 1e-3
 # How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.

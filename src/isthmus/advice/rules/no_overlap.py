@@ -85,7 +85,7 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
     fill = (into + work + out - np.max([into, work, out], axis=0)) / pipeline.chunks
     error = math.exp(_NORMAL_95 * model.error) if model is not None else 1.0
     new = (longest + fill) * [1.0, 1 / error, error]
-    found: Range = np.minimum(serial - new[[0, 2, 1]], np.minimum(copied, work))
+    found: Range = serial - new[[0, 2, 1]]
     return found
 
 

@@ -4,14 +4,14 @@ import numpy as np
 
 from isthmus.advice.bursts import Burst, bursts
 from isthmus.advice.code import way_code
-from isthmus.advice.loops import Loop, looped, one_way, pieces_need, source_of
+from isthmus.advice.loops import Loop, looped, packed, pieces_need, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.rules.strided import regular_bursts
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SMALL_COPY_BYTES
 from isthmus.language import say
-from isthmus.record import Interval, format_bytes, format_seconds, near_bytes
+from isthmus.record import format_bytes, format_seconds, near_bytes
 
 __all__ = ["RULE"]
 
@@ -24,21 +24,14 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     if regular:
         rows = rows[~np.isin(rows, np.concatenate([burst.rows for burst in regular]))]
 
-    def packed(burst: Burst) -> Loop | None:
+    def replaced(burst: Burst) -> Loop | None:
         source = source_of(scene, burst)
         if source is None:
             return None
-        total = int(copies.bytes[burst.rows].sum())
-        need = pieces_need(scene, burst, source)
-        ways = {way.name: way.seconds for way in rates.plan(need).ways}
-        seconds = ways.get("pack")
-        if seconds is None:
-            whole = np.array([total])
-            copy = rates.copy("pinned", one_way(int(copies.direction[burst.rows[0]])), whole)
-            seconds = Interval(*(copy + rates.memcpy(whole))[0].tolist())
-        return Loop(seconds, {"bytes": total, "need": need})
+        facts = {"bytes": int(copies.bytes[burst.rows].sum()), "need": pieces_need(scene, burst, source)}
+        return Loop(packed(scene, rates, burst, source), facts)
 
-    return looped(scene, rates, bursts(scene, rows), packed)
+    return looped(scene, rates, bursts(scene, rows), replaced)
 
 
 def _words(summary: Summary) -> Words:

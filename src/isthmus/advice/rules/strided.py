@@ -4,13 +4,13 @@ import numpy as np
 
 from isthmus.advice.bursts import Burst, bursts
 from isthmus.advice.code import way_code
-from isthmus.advice.loops import Loop, looped, one_way, source_of
+from isthmus.advice.loops import Loop, looped, one_way, packed, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST
 from isthmus.language import say
-from isthmus.plan import SectionNeed, Unpriced
+from isthmus.plan import SectionNeed
 from isthmus.record import format_bytes, format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers
 
@@ -52,7 +52,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     def pitch(loop: Burst, addresses: Integers) -> int:
         return abs(int(addresses[loop.rows[1]] - addresses[loop.rows[0]]))
 
-    def packed(burst: Burst) -> Loop | None:
+    def replaced(burst: Burst) -> Loop | None:
         first = int(burst.rows[0])
         direction, width = one_way(int(copies.direction[first])), int(copies.bytes[first])
         pitches = [pitch(burst, copies.source_address), pitch(burst, copies.destination_address)]
@@ -62,12 +62,13 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
             return None
         need = SectionNeed(burst.rows.size, width, host, direction, source, device)
         ways = [way for way in rates.plan(need).ways if way.name in _CALLS]
-        if not ways:
-            raise Unpriced(say("advice.unpriced_sections"))
-        best = min(ways, key=lambda way: (way.seconds.median, _CALLS.index(way.name)))
+        best = min(ways, key=lambda way: (way.seconds.median, _CALLS.index(way.name)), default=None)
+        if best is None:
+            # As pieces, where the run has no times for rows that lie so.
+            return Loop(packed(scene, rates, burst, source), {"need": need, "way": "pack", "threads": 1})
         return Loop(best.seconds, {"need": need, "way": best.name, "threads": best.options.get("threads", 1)})
 
-    return looped(scene, rates, regular_bursts(scene), packed, copies.source_address, copies.destination_address)
+    return looped(scene, rates, regular_bursts(scene), replaced, copies.source_address, copies.destination_address)
 
 
 def _words(summary: Summary) -> Words:

@@ -1,0 +1,200 @@
+"""Whole programs with a planted problem and without it: the top finding names it and gains what the fix gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from isthmus.advice import Advice, advise
+from isthmus.record import KIB, MIB, Run
+
+HOST, HOST_OUT, DEVICE, DEVICE_OUT = (0x1000_0000_0000 * place for place in range(1, 5))
+SIZE = 64 * MIB
+STEPS = 30
+
+
+@pytest.fixture
+def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
+    """What a copy takes on the synthetic machine."""
+
+    def seconds(kind: str, direction: str, size: int) -> float:
+        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
+        return found
+
+    return seconds
+
+
+def check(broken: Advice, rule: str, gained: float, within: float = 0.25) -> None:
+    """The first finding is of the rule, and gains what the fixed program gained."""
+    top = broken.findings[0]
+    assert (top.rule, top.severity) == (rule, "warning")
+    assert top.gain_seconds
+    assert top.gain_seconds.median == pytest.approx(gained, rel=within)
+    assert top.gain_seconds.low <= top.gain_seconds.median <= top.gain_seconds.high
+
+
+def span(program: object) -> float:
+    begin, end = program.trace().span_ns  # type: ignore[attr-defined]
+    return float(end - begin) * 1e-9
+
+
+@pytest.mark.parametrize("kernel", [0.1e-3, 1e-3, 20e-3])
+def test_a_loop_through_pageable_memory(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], kernel: float
+) -> None:
+    programs = []
+    for kind in ("pageable", "pinned"):
+        program = synthetic_traces.Program()
+        for _ in range(STEPS):
+            program.copy(SIZE, seconds(kind, "h2d", SIZE), kind=kind, host=HOST, device=DEVICE)
+            program.kernel(kernel)
+            out = seconds(kind, "d2h", SIZE)
+            program.copy(SIZE, out, kind=kind, direction="d2h", host=HOST_OUT, device=DEVICE_OUT)
+        programs.append(program)
+    broken, fixed = programs
+    advice = advise([broken.trace()], run)
+    check(advice, "pageable", span(broken) - span(fixed))
+    assert "pageable" not in {finding.rule for finding in advise([fixed.trace()], run).findings}
+    assert set(advice.findings[0].snippets) >= {"cuda", "torch", "cupy"}
+
+
+@pytest.mark.parametrize("call", ["cudaMemcpy", "cudaMemcpyAsync"])
+@pytest.mark.parametrize("overhead", [0.0, 3e-6])
+def test_thousands_of_small_copies(
+    run: Run,
+    synthetic_traces: ModuleType,
+    synthetic_batching: ModuleType,
+    seconds: Callable[..., float],
+    call: str,
+    overhead: float,
+) -> None:
+    """The same prediction however much tracing slows down each call."""
+    count, size = 4096, 4 * KIB
+    method = "waited_copies" if call == "cudaMemcpy" else "copies"
+    as_it_is = synthetic_batching.H200[method](size, count)
+    program = synthetic_traces.Program()
+    program.own(1e-3)
+    for piece in range(count):
+        place = {"host": HOST + piece * 3 * size + (piece % 5) * 64, "device": DEVICE + piece * size}
+        # The host enqueues more slowly than the device copies.
+        launch = synthetic_traces.LAUNCH if call == "cudaMemcpy" else as_it_is / count
+        program.copy(size, as_it_is / count + overhead, call=call, launch=launch + overhead, **place)
+    program.synchronize()
+    packed = synthetic_batching.H200["pack"](size, count)
+    advice = advise([program.trace()], run)
+    top = advice.findings[0]
+    assert top.rule == "small-copies"
+    assert top.calls == count
+    assert top.gain_seconds
+    assert top.gain_seconds.median == pytest.approx(as_it_is - packed, rel=0.25)
+
+
+def test_column_by_column(
+    run: Run, synthetic_traces: ModuleType, synthetic_strided: ModuleType, synthetic_batching: ModuleType
+) -> None:
+    columns, rows, width, pitch = 8, 1024, 64, 128
+    each = synthetic_batching.H200["waited_copies"](width, 1)
+    program = synthetic_traces.Program()
+    for column in range(columns):
+        for row in range(rows):
+            host = HOST + column * width + row * pitch
+            program.copy(width, each, call="cudaMemcpy", host=host, device=DEVICE + (column * rows + row) * width)
+        program.kernel(20e-6)
+        program.synchronize()
+    advice = advise([program.trace()], run)
+    together = columns * (rows * each - synthetic_strided.H200["section"](width, rows))
+    check(advice, "strided", together)
+    assert "small-copies" not in {finding.rule for finding in advice.findings}
+    without = advise([program.trace(synthetic_traces.EVERYTHING - {"addresses"})], run)
+    assert without.findings[0].rule == "small-copies"
+    assert "strided" in {abstention.rule for abstention in without.abstentions}
+
+
+@pytest.mark.parametrize("kernel", [0.4e-3, 1.2e-3, 5e-3])
+def test_chunks_one_after_another(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], kernel: float
+) -> None:
+    programs = []
+    for streams in (1, 4):
+        program = synthetic_traces.Program()
+        for chunk in range(STEPS):
+            place = {"host": HOST + chunk * SIZE, "device": DEVICE + chunk * SIZE, "stream": chunk % streams}
+            program.copy(SIZE, seconds("pinned", "h2d", SIZE), call="cudaMemcpyAsync", **place)
+            program.kernel(kernel, stream=chunk % streams)
+            out = seconds("pinned", "d2h", SIZE)
+            place |= {"host": HOST_OUT + chunk * SIZE}
+            program.copy(SIZE, out, direction="d2h", call="cudaMemcpyAsync", **place)
+        program.synchronize()
+        programs.append(program)
+    broken, fixed = programs
+    check(advise([broken.trace()], run), "no-overlap", span(broken) - span(fixed))
+    assert not [each for each in advise([fixed.trace()], run).findings if each.severity == "warning"]
+
+
+@pytest.mark.parametrize("contents", [False, True])
+def test_a_round_trip_in_each_step(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], contents: bool
+) -> None:
+    programs = []
+    for stays in (False, True):
+        program = synthetic_traces.Program()
+        for step in range(STEPS):
+            place = {"host": HOST, "device": DEVICE, "kind": "pinned"}
+            if step == 0 or not stays:
+                program.copy(SIZE, seconds("pinned", "h2d", SIZE), content=step, **place)
+            program.kernel(2e-3)
+            if step == STEPS - 1 or not stays:
+                program.copy(SIZE, seconds("pinned", "d2h", SIZE), direction="d2h", content=step + 1, **place)
+        programs.append(program)
+    broken, fixed = programs
+    knows = synthetic_traces.EVERYTHING - (set() if contents else {"contents"})
+    check(advise([broken.trace(knows)], run), "round-trip", span(broken) - span(fixed))
+    assert not [each for each in advise([fixed.trace(knows)], run).findings if each.severity == "warning"]
+
+
+def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = synthetic_managed.H200
+    array, part = 256 * MIB, 2 * MIB
+    share = array / synthetic_managed.SIZE
+    spans = []
+    for way in (("managed", "managed"), ("explicit_whole", "pinned")):
+        into, out = (share * each for each in truths[way](1.0))
+        program = synthetic_traces.Program()
+        for _ in range(5):
+            begin = program.kernel(into)
+            for piece in range(array // part):
+                moved = into / (array // part)
+                address = DEVICE + piece * part
+                program.migrate(part, moved * 0.6, "h2d", address, begin + piece * moved)
+            program.synchronize()
+            for piece in range(array // part):
+                moved = out / (array // part)
+                program.migrate(part, moved * 0.5, "d2h", DEVICE + piece * part, program.now + piece * moved)
+            program.own(out)
+        program.kernel(1e-5)
+        spans.append(program)
+    broken, fixed = spans
+    advice = advise([broken.trace()], run)
+    check(advice, "managed", span(broken) - span(fixed))
+    lacking = advise([broken.trace(synthetic_traces.EVERYTHING - {"migrations"}, maker="kineto")], run)
+    assert "managed" in {abstention.rule for abstention in lacking.abstentions}
+
+
+def test_a_program_that_does_everything_right(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    """Pinned memory got once, few large copies on several streams under kernels, one wait at the end."""
+    program = synthetic_traces.Program()
+    program.allocate(2 * SIZE, 60e-3, HOST)
+    for chunk in range(STEPS):
+        stream = chunk % 4
+        place = {"call": "cudaMemcpyAsync", "stream": stream, "device": DEVICE + chunk * SIZE}
+        program.copy(SIZE, seconds("pinned", "h2d", SIZE), host=HOST + stream * 1024, **place)
+        program.kernel(1.5e-3, stream=stream)
+        program.copy(SIZE, seconds("pinned", "d2h", SIZE), direction="d2h", host=HOST_OUT + stream * 1024, **place)
+    program.synchronize()
+    program.release(HOST, 5e-3)
+    advice = advise([program.trace()], run)
+    assert [each.rule for each in advice.findings if each.severity == "warning"] == []
