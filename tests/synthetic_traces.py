@@ -42,7 +42,7 @@ WAIT = 3e-6
 class Program:
     """Steps of one process with one thread; each advances the host's clock and what the device is at, in seconds.
 
-    Copies take the seconds that they are told from the call to where the host knows, with `launch` and `WAIT` among them.
+    Copies take the seconds that they are told, from the call to where the host knows that they are done.
     """
 
     def __init__(self, process: int = 0) -> None:

@@ -9,7 +9,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import PINNED_BYTES, PINNED_SHARE_OF_HOST, UNUSED_PINNED_SHARE
 from isthmus.language import say
-from isthmus.record import format_bytes
+from isthmus.record import near_bytes
 from isthmus.trace import UNKNOWN, memory_index
 
 __all__ = ["RULE"]
@@ -36,7 +36,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _words(summary: Summary) -> Words:
-    held, idle = format_bytes(summary.facts["held"]), format_bytes(summary.facts["idle"])
+    held, idle = near_bytes(summary.facts["held"]), near_bytes(summary.facts["idle"])
     return Words(
         say("advice.over_pinned_title", idle=idle, held=held),
         say("advice.over_pinned_cause"),

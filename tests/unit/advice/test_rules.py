@@ -1,0 +1,324 @@
+"""Each rule: what it finds where it is planted, what the timeline takes off, and where it has nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from isthmus.advice import Advice, Finding, advise
+from isthmus.language import LANGUAGES, speaking
+from isthmus.record import GIB, KIB, MIB, Run
+
+HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
+SIZE = 64 * MIB
+
+
+@pytest.fixture
+def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
+    """What a copy takes on the synthetic machine."""
+
+    def seconds(kind: str, direction: str, size: int) -> float:
+        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
+        return found
+
+    return seconds
+
+
+def found(advice: Advice, rule: str) -> Finding | None:
+    return next((finding for finding in advice.findings if finding.rule == rule), None)
+
+
+def gain(advice: Advice, rule: str) -> float:
+    finding = found(advice, rule)
+    return finding.gain_seconds.median if finding and finding.gain_seconds else 0.0
+
+
+def abstaining(advice: Advice) -> set[str]:
+    return {abstention.rule for abstention in advice.abstentions}
+
+
+def test_the_gain_of_pinning_is_the_copies_less_what_locking_costs(
+    run: Run, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType, seconds: Callable[..., float]
+) -> None:
+    uses = 20
+    slow, fast = (seconds(kind, "h2d", SIZE) for kind in ("pageable", "registered"))
+    lock = sum(synthetic_breakeven.H200.memory["registered", phase].seconds(SIZE) for phase in ("allocate", "free"))
+    gains = []
+    for buffers in (1, 4):
+        program = synthetic_traces.Program()
+        for use in range(uses):
+            program.copy(SIZE, slow, kind="pageable", host=HOST + use % buffers * SIZE, device=DEVICE, site="load")
+            program.kernel(1e-5)
+        advice = advise([program.trace()], run)
+        gains.append(gain(advice, "pageable"))
+        assert gains[-1] == pytest.approx(uses * (slow - fast) - buffers * lock, rel=0.03)
+        assert found(advice, "pageable").evidence[0].place == "load"  # type: ignore[union-attr]
+        # Without addresses, all copies are taken to be of one buffer.
+        blind = advise([program.trace(synthetic_traces.EVERYTHING - {"addresses"})], run)
+        assert gain(blind, "pageable") == pytest.approx(gains[0], rel=0.001)
+
+
+def test_a_pageable_buffer_that_is_used_once_is_left(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    program = synthetic_traces.Program()
+    program.copy(4 * KIB, seconds("pageable", "h2d", 4 * KIB), kind="pageable", host=HOST, device=DEVICE)
+    program.own(1.0)
+    finding = found(advise([program.trace()], run), "pageable")
+    assert finding
+    assert (finding.severity, finding.gain_seconds, finding.calls) == ("information", None, 1)
+
+
+def test_what_kernels_hide_is_not_gained(
+    run: Run, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType, seconds: Callable[..., float]
+) -> None:
+    """Pageable copies under kernels of another stream: only what sticks out counts."""
+    slow = seconds("pageable", "h2d", SIZE)
+    lock = sum(synthetic_breakeven.H200.memory["registered", phase].seconds(SIZE) for phase in ("allocate", "free"))
+    gains = []
+    for covered in (0.0, 0.5, 1.0):
+        program = synthetic_traces.Program()
+        for _ in range(20):
+            program.kernel(max(covered * slow, 1e-6), stream=1)
+            program.copy(SIZE, slow, kind="pageable", host=HOST, device=DEVICE)
+        gains.append(gain(advise([program.trace()], run), "pageable"))
+    assert gains[0] > 20 * 0.5 * slow
+    assert gains[1] == pytest.approx(20 * 0.5 * slow - lock, rel=0.03)
+    assert gains[2] <= 20 * 10e-6
+
+
+def test_what_a_copy_takes_while_the_host_works_and_nothing_waits_is_not_gained(
+    run: Run, synthetic_traces: ModuleType
+) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        # Three times as long as the run says, but the host is busy for longer.
+        program.copy(SIZE, 3.6e-3, call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        program.own(10e-3)
+        program.synchronize()
+    finding = found(advise([program.trace()], run), "slow-copies")
+    assert finding
+    assert finding.severity == "information"
+    assert (finding.gain_seconds.median if finding.gain_seconds else 0) < 1e-3
+
+
+def test_slow_copies_gain_the_difference_to_what_the_run_says(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    usual = seconds("pinned", "h2d", SIZE)
+    for factor, slow in ((1.2, False), (2.0, True)):
+        program = synthetic_traces.Program()
+        for _ in range(20):
+            program.copy(SIZE, factor * usual, host=HOST, device=DEVICE)
+        advice = advise([program.trace()], run)
+        expected = 20 * (factor - 1) * usual if slow else 0.0
+        assert gain(advice, "slow-copies") == pytest.approx(expected, rel=0.03)
+
+
+def test_copies_of_narrow_rows_and_both_ways_at_once_are_not_slow(run: Run, synthetic_traces: ModuleType) -> None:
+    rows, both = synthetic_traces.Program(), synthetic_traces.Program()
+    for _ in range(20):
+        rows.copy(SIZE, 20e-3, host=HOST, device=DEVICE, rows=8 * MIB)
+        both.copy(SIZE, 2.4e-3, call="cudaMemcpyAsync", stream=1)
+        both.copy(SIZE, 2.4e-3, direction="d2h", call="cudaMemcpyAsync", stream=2)
+        both.synchronize()
+    assert found(advise([rows.trace()], run), "slow-copies") is None
+    assert found(advise([both.trace()], run), "slow-copies") is None
+
+
+def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    usual = seconds("pinned", "h2d", SIZE)
+    for own, after in ((0.4e-3, False), (5e-3, False), (5e-3, True)):
+        program = synthetic_traces.Program()
+        for _ in range(20):
+            program.copy(SIZE, usual, call="cudaMemcpyAsync" if after else "cudaMemcpy", host=HOST, device=DEVICE)
+            if after:
+                program.synchronize()
+            program.own(own)
+            program.kernel(1e-5)
+        advice = advise([program.trace()], run)
+        assert gain(advice, "synchronous") == pytest.approx(20 * min(own, usual), rel=0.03)
+    lacking = advise([program.trace(synthetic_traces.EVERYTHING - {"calls"})], run)
+    assert "synchronous" in abstaining(lacking)
+
+
+def test_the_same_content_is_needed_once(run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]) -> None:
+    usual = seconds("pinned", "h2d", SIZE)
+    program = synthetic_traces.Program()
+    for step in range(20):
+        program.copy(SIZE, usual, host=HOST + step % 2 * SIZE, device=DEVICE, content=step % 2)
+        program.kernel(1e-3)
+    advice = advise([program.trace()], run)
+    assert gain(advice, "duplicate") == pytest.approx(18 * usual, rel=0.03)
+    assert "duplicate" in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {"contents"})], run))
+
+
+@pytest.mark.parametrize("change", ["content", "time", "place"])
+def test_what_the_host_may_have_changed_is_no_round_trip(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], change: str
+) -> None:
+    program = synthetic_traces.Program()
+    for step in range(20):
+        content = {"content": step * 2} if change == "content" else {}
+        program.copy(SIZE, seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE, **content)
+        program.kernel(1e-3)
+        content = {"content": step * 2 + 1} if change == "content" else {}
+        device = DEVICE + (SIZE if change == "place" else 0)
+        program.copy(SIZE, seconds("pinned", "d2h", SIZE), direction="d2h", host=HOST, device=device, **content)
+        program.own(30e-3 if change == "time" else 0)
+    assert found(advise([program.trace()], run), "round-trip") is None
+
+
+def test_a_round_trip_cannot_be_told_without_addresses_and_contents(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    program.copy(SIZE, 1.2e-3, host=HOST, device=DEVICE)
+    lacking = advise([program.trace(synthetic_traces.EVERYTHING - {"addresses", "contents"})], run)
+    assert "round-trip" in abstaining(lacking)
+    for one in ("addresses", "contents"):
+        assert "round-trip" not in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {one})], run))
+
+
+@pytest.mark.parametrize("between", [True, False])
+def test_data_that_no_kernel_saw_is_unused(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], between: bool
+) -> None:
+    usual = seconds("pinned", "h2d", SIZE)
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        for use in range(2):
+            program.copy(SIZE, usual, host=HOST + use * SIZE, device=DEVICE)
+            if between or use == 1:
+                program.kernel(1e-3)
+                program.synchronize()
+    advice = advise([program.trace()], run)
+    assert gain(advice, "unused") == pytest.approx(0.0 if between else 20 * usual, rel=0.03)
+
+
+@pytest.mark.parametrize("knowledge", ["calls", "allocations"])
+def test_pinned_memory_in_a_loop_costs_what_its_calls_take(
+    run: Run, synthetic_traces: ModuleType, knowledge: str
+) -> None:
+    loop, pool = synthetic_traces.Program(), synthetic_traces.Program()
+    for step in range(10):
+        loop.allocate(SIZE, 30e-3, HOST)
+        loop.kernel(1e-3)
+        loop.synchronize()
+        loop.release(HOST, 6e-3)
+        # Memory that is kept is no loop's.
+        pool.allocate(SIZE, 30e-3, HOST + step * SIZE)
+    assert gain(advise([loop.trace()], run), "pinned-in-loop") == pytest.approx(9 * 36e-3, rel=0.03)
+    assert found(advise([pool.trace()], run), "pinned-in-loop") is None
+
+
+def test_pinned_memory_that_no_copy_touches_is_told(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    program.allocate(8 * GIB, 1.0, HOST)
+    program.copy(SIZE, 1.2e-3, host=HOST + SIZE, device=DEVICE)
+    finding = found(advise([program.trace()], run), "over-pinned")
+    assert finding
+    assert (finding.severity, finding.gain_seconds) == ("information", None)
+    assert "8128 MiB" in finding.title
+    assert "over-pinned" in abstaining(advise([program.trace(synthetic_traces.EVERYTHING - {"allocations"})], run))
+
+
+def test_one_large_copy_before_one_long_kernel_can_be_cut(run: Run, synthetic_traces: ModuleType) -> None:
+    for kernels, cut in ((1, True), (50, False)):
+        program = synthetic_traces.Program()
+        program.copy(GIB, 19.4e-3, call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        for _ in range(kernels):
+            program.kernel(20e-3 / kernels)
+        program.synchronize()
+        # All of the copy but its first of eight chunks.
+        expected = 19.4e-3 * 7 / 8 if cut else 0.0
+        assert gain(advise([program.trace()], run), "no-overlap") == pytest.approx(expected, rel=0.05)
+
+
+def test_processes_that_run_at_the_same_time_gain_together_what_one_gains(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    slow = seconds("pageable", "h2d", SIZE)
+    traces = []
+    for uses in (20, 10):
+        program = synthetic_traces.Program()
+        for _ in range(uses):
+            program.copy(SIZE, slow, kind="pageable", host=HOST, device=DEVICE)
+        traces.append(program.trace())
+    alone, together = advise(traces[:1], run), advise(traces, run)
+    assert gain(together, "pageable") == gain(alone, "pageable")
+    finding = found(together, "pageable")
+    assert finding
+    assert (finding.calls, finding.bytes) == (30, 30 * SIZE)
+    assert together.span_seconds == alone.span_seconds
+
+
+def test_no_copy_counts_twice_in_the_sum(run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]) -> None:
+    """Pageable, the same content each time, and never read: leaving the copies out gains all there is."""
+    program = synthetic_traces.Program()
+    program.kernel(1e-6)
+    for _ in range(20):
+        program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE, content=5)
+    advice = advise([program.trace()], run)
+    assert {"pageable", "duplicate", "unused"} <= {finding.rule for finding in advice.findings}
+    assert advice.gain_seconds
+    largest = max(finding.gain_seconds.median for finding in advice.findings if finding.gain_seconds)
+    assert largest <= advice.gain_seconds.median <= 1.1 * largest
+    assert advice.gain_seconds.high <= advice.span_seconds
+
+
+def test_a_run_without_times_makes_a_rule_abstain(
+    synthetic: ModuleType, synthetic_traces: ModuleType, synthetic_breakeven: ModuleType
+) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, 5e-3, kind="pageable", host=HOST, device=DEVICE)
+    advice = advise([program.trace()], synthetic.run([]))
+    assert not advice.findings
+    assert "pageable" in abstaining(advice)
+
+
+def test_rates_of_another_machine_are_said_to_be(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    program.kernel(1e-3)
+    for device, elsewhere in (("NVIDIA A100-SXM4-80GB", True), ("NVIDIA H200", False), ("", False)):
+        advice = advise([program.trace(device=device)], run)
+        assert bool(advice.priced_elsewhere) == elsewhere
+        assert "H200" in advice.priced_by
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_rule_speaks_every_language(run: Run, synthetic_traces: ModuleType, language: str) -> None:
+    program = synthetic_traces.Program()
+    program.allocate(8 * GIB, 1e-3, HOST)
+    for step in range(20):
+        program.copy(SIZE, 5e-3, kind="pageable", host=HOST, device=DEVICE, content=1)
+        program.copy(SIZE, 5e-3, host=HOST, device=DEVICE, content=1)
+        program.own(1e-3)
+        program.kernel(2e-3)
+        program.copy(SIZE, 5e-3, direction="d2h", host=HOST, device=DEVICE, content=1)
+        program.migrate(SIZE, 10e-3, "h2d", DEVICE)
+        for piece in range(20):
+            program.copy(64, 8e-6, host=HOST + piece * piece * 64, device=DEVICE + piece * 64)
+            program.copy(64, 8e-6, host=HOST + piece * 128, device=DEVICE + piece * 64) if step % 2 else None
+        program.allocate(SIZE, 1e-3, HOST)
+        program.release(HOST, 1e-3)
+    with speaking(language):  # type: ignore[arg-type]
+        advice = advise(
+            [program.trace(), program.trace({"kernels"}, maker="nsys"), program.trace({"kernels"}, maker="kineto")], run
+        )
+    assert len({finding.rule for finding in advice.findings}) >= 8
+    for finding in advice.findings:
+        assert finding.title
+        assert finding.cause
+        assert finding.change
+        assert "{" not in finding.title + finding.cause + finding.change + finding.pricing
+    assert all(abstention.why for abstention in advice.abstentions)
+
+
+def test_an_empty_trace_has_no_findings(run: Run, synthetic_traces: ModuleType) -> None:
+    advice = advise([synthetic_traces.Program().trace()], run)
+    assert (advice.findings, advice.gain_seconds, advice.span_seconds) == ((), None, 0.0)
+    assert advise([], run).findings == ()
