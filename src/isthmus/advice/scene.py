@@ -28,6 +28,8 @@ class Scene:
         self.process = process
         self._begin_ns, end_ns = trace.span_ns
         self.span_seconds = (end_ns - self._begin_ns) * _NANO
+        # Rules ask several times in a row about the same copies.
+        self._last: tuple[Integers, Stretches] | None = None
 
     def moments(self, nanoseconds: Integers) -> Seconds:
         """Seconds since the trace began."""
@@ -238,19 +240,15 @@ class Scene:
 
     def _free_beside(self, rows: Integers) -> Stretches:
         """Moments at which the program waits for nothing but these copies, if for anything."""
-        key = rows.tobytes() if rows.size < 4096 else bytes(str(id(rows)), "ascii")
-        if self._last is None or self._last[0] != key:
+        if self._last is None or self._last[0] is not rows:
             trace = self.trace
             others = (trace.copies.process == self.process) & (trace.copies.migration != 1)
             others[rows] = False
             beside = np.flatnonzero(others)
             busy = [self.kernels, self.working(trace.memsets), (self.device_begin(beside), self.device_end(beside))]
             begin, end = (np.concatenate(each) for each in zip(*busy, strict=True))
-            # The rows are kept, so that no other array takes their place in memory.
-            self._last = (key, rows, self._demanded.without(union(begin, end)))
-        return self._last[2]
-
-    _last: tuple[bytes, Integers, Stretches] | None = None
+            self._last = (rows, self._demanded.without(union(begin, end)))
+        return self._last[1]
 
     def _known_call(self, calls: Integers) -> Mask:
         found: Mask = (calls >= 0) & (calls < len(self.trace.calls))

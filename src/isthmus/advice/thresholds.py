@@ -8,6 +8,7 @@ __all__ = [
     "LEAST_CYCLES",
     "LEAST_GAIN_SECONDS",
     "LEAST_GAIN_SHARE",
+    "LEAST_OWN_SECONDS",
     "LEAST_REPEATED_ALLOCATIONS",
     "LONGEST_BURST_GAP_SECONDS",
     "MOST_PLACES",
@@ -46,6 +47,8 @@ SINGLE_CHUNKS = 8
 MOST_SINGLE_KERNELS = 3
 LARGE_COPY_BYTES = 16 * MIB
 OVERLAP_SECONDS = 1e-3
+# Less of its own work after a copy is a thread's way from one call to the next.
+LEAST_OWN_SECONDS = 20e-6
 # How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.
 SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5

@@ -6,6 +6,7 @@ from isthmus.advice.code import own_code
 from isthmus.advice.rates import Rates, saved
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import LEAST_OWN_SECONDS
 from isthmus.language import say
 from isthmus.record import format_seconds, near_bytes
 
@@ -21,7 +22,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     own = scene.own_time_after(waits)
     bound = np.minimum(own, scene.exposed(rows))
-    useful = bound > 0
+    useful = (bound > 0) & (own >= LEAST_OWN_SECONDS)
     if not useful.any():
         return None
     gains = saved(scene.cost(rows[useful], rates), np.zeros((int(useful.sum()), 3)), bound[useful])
