@@ -17,6 +17,7 @@ __all__ = [
     "OVERLAP_SECONDS",
     "PINNED_BYTES",
     "PINNED_SHARE_OF_HOST",
+    "PREFETCH_SHARE",
     "SINGLE_CHUNKS",
     "SLOW_PAGEABLE_TIMES",
     "SLOW_TIMES",
@@ -54,6 +55,8 @@ SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5
 # Pinned memory that is got and given back again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
+# Of what explicit copies gain over pages that move on demand, with which a prefetch is the change to make.
+PREFETCH_SHARE = 0.25
 # Pinned memory of which copies touch less than this share, from so many bytes on; a warning from this share of the
 # host's memory on.
 UNUSED_PINNED_SHARE = 0.5

@@ -159,7 +159,7 @@ def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synth
     array, part = 256 * MIB, 2 * MIB
     share = array / synthetic_managed.SIZE
     spans = []
-    for way in (("managed", "managed"), ("explicit_whole", "pinned")):
+    for way in (("managed", "managed"), ("prefetch_whole", "managed")):
         into, out = (share * each for each in truths[way](1.0))
         program = synthetic_traces.Program()
         for _ in range(5):

@@ -10,6 +10,7 @@ from isthmus.advice.rates import Range, Rates, range_of
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import ONE_WAY, Scene
 from isthmus.advice.stretches import union
+from isthmus.advice.thresholds import PREFETCH_SHARE
 from isthmus.language import say, sentences
 from isthmus.plan import ManagedNeed
 from isthmus.record import Direction, format_seconds, near_bytes
@@ -36,12 +37,13 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     ways = {way: [_saved(rates, side, way) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
     totals = {way: float(sum(gain[0] for gain in gains)) for way, gains in ways.items()}
-    best = max(totals, key=lambda way: totals[way])
+    # A prefetch is a line; other memory and copies are a change of the program.
+    best = _PREFETCH if totals[_PREFETCH] >= PREFETCH_SHARE * totals[_EXPLICIT] else _EXPLICIT
     rows = np.concatenate([side.rows for side in sides])
     sizes = scene.trace.copies.bytes
     gains = [sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, ways[best], strict=True)]
-    facts = {"way": best, "returns": _returns(scene, rows), "other": max(totals[_PREFETCH], 0.0)}
-    facts["bytes"] = max(side.bytes for side in sides)
+    facts = {"way": best, "returns": _returns(scene, rows), "bytes": _touched(scene, rows)}
+    facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
     return Draft("copies", rows, np.concatenate(gains), bound=sum(side.bound for side in sides), facts=facts)
 
 
@@ -82,6 +84,15 @@ def _saved(rates: Rates, side: _Side, way: str) -> Range:
     return found if found[0] > 0 else np.zeros(3)
 
 
+def _touched(scene: Scene, rows: Integers) -> int:
+    """Bytes of memory that moved at least once; all that moved where addresses are not known."""
+    copies = scene.trace.copies
+    if (copies.source_address[rows] == UNKNOWN).any():
+        return int(copies.bytes[rows].sum())
+    begin = copies.source_address[rows].astype(np.float64)
+    return int(union(begin, begin + copies.bytes[rows]).length)
+
+
 def _returns(scene: Scene, rows: Integers) -> int:
     """How often pages came back to where they had been before."""
     copies = scene.trace.copies
@@ -96,13 +107,14 @@ def _returns(scene: Scene, rows: Integers) -> int:
 def _words(summary: Summary) -> Words:
     facts = summary.facts
     thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
-    explicit = facts["way"] == _EXPLICIT
+    if facts["way"] == _EXPLICIT:
+        change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
+    else:
+        change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
     return Words(
         say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),
         sentences([say("advice.managed_cause"), thrashing]),
-        say("advice.managed_explicit", time=format_seconds(facts["other"]))
-        if explicit
-        else say("advice.managed_prefetch"),
+        sentences([change, say(other, time=format_seconds(facts["other"]))]),
         say("advice.managed_pricing"),
         way_code(ManagedNeed(facts["bytes"], fraction=1.0), facts["way"]),
     )

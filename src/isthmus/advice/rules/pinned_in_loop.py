@@ -25,21 +25,25 @@ _GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")
 def _find(scene: Scene, _rates: Rates) -> Draft | None:
     trace = scene.trace
     gets, gives_back = (_named(scene, pattern) for pattern in (_GETS, _GIVES_BACK))
-    places = grouped(call_places(scene, gets))
-    repeated = [group[1:] for group in places if group.size >= LEAST_REPEATED_ALLOCATIONS]
-    # Where little is given back, a program fills a pool.
-    count = sum(group.size for group in repeated)
-    if not repeated or 2 * gives_back.size < count:
+    # Only what is got after something was given back could have been kept: other memory fills a pool.
+    begun = trace.calls.start_ns
+    released = np.searchsorted(begun[gives_back], begun[gets])
+    again: list[Integers] = []
+    for group in grouped(call_places(scene, gets)):
+        later = group[1:][np.diff(released[group]) > 0]
+        if later.size >= LEAST_REPEATED_ALLOCATIONS - 1:
+            again.append(later)
+    if not again:
         return None
-    again = gets[np.concatenate(repeated)]
-    # As many releases become needless as allocations.
-    calls = np.sort(np.concatenate([again, gives_back[: again.size]]))
+    repeated = np.concatenate(again)
+    needless = gives_back[np.unique(released[repeated] - 1)]
+    calls = np.sort(np.concatenate([gets[repeated], needless]))
     begin = scene.moments(trace.calls.start_ns[calls])
     end = begin + scene.lasted(trace.calls, calls)
     seconds = scene.idle_within(begin, end)
     together = union(begin, end)
     bound = float(scene.idle_within(together.begin, together.end).sum())
-    facts = {"again": again.size, "seconds": float(scene.lasted(trace.calls, calls).sum())}
+    facts = {"again": repeated.size, "seconds": float(scene.lasted(trace.calls, calls).sum())}
     return Draft("calls", calls, np.repeat(seconds[:, np.newaxis], 3, axis=1), bound=bound, facts=facts)
 
 
