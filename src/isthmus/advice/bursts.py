@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.advice.scene import Mask, Scene
+from isthmus.advice.records import Mask
+from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST, LONGEST_BURST_GAP_SECONDS
 from isthmus.trace import Integers
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.advice.rates import Range
+from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft
-from isthmus.advice.scene import Mask, Scene
+from isthmus.advice.scene import Scene
 from isthmus.record import Interval
 
 __all__ = ["gain_of", "gain_together"]

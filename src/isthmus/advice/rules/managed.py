@@ -7,8 +7,9 @@ import numpy as np
 from isthmus.advice.code import way_code
 from isthmus.advice.places import grouped
 from isthmus.advice.rates import Range, Rates, range_of
+from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
-from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import PREFETCH_SHARE
 from isthmus.language import say, sentences
@@ -114,7 +115,7 @@ def _words(summary: Summary) -> Words:
     return Words(
         say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),
         sentences([say("advice.managed_cause"), thrashing]),
-        sentences([change, say(other, time=format_seconds(facts["other"]))]),
+        sentences([change, say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""]),
         say("advice.managed_pricing"),
         way_code(ManagedNeed(facts["bytes"], fraction=1.0), facts["way"]),
     )

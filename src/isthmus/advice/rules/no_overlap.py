@@ -9,8 +9,9 @@ import numpy as np
 from isthmus.advice.code import way_code
 from isthmus.advice.cycles import Pipeline, pipelines
 from isthmus.advice.rates import Range, Rates
+from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
-from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.advice.scene import Scene
 from isthmus.language import say, sentences
 from isthmus.model import checked_pipeline_model
 from isthmus.plan import PipelineNeed

@@ -9,8 +9,9 @@ from isthmus.advice.code import way_code
 from isthmus.advice.loops import one_way
 from isthmus.advice.places import copy_places, grouped, size_steps
 from isthmus.advice.rates import Range, Rates, saved
+from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
-from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.advice.scene import Scene
 from isthmus.language import say, sentences
 from isthmus.plan import BufferNeed, Source, Unpriced
 from isthmus.record import Direction, format_seconds, near_bytes

@@ -5,9 +5,10 @@ import numpy as np
 from isthmus.advice.code import own_code
 from isthmus.advice.pairs import previous
 from isthmus.advice.rates import Rates
+from isthmus.advice.records import Mask
 from isthmus.advice.removed import removed
 from isthmus.advice.rule import Draft, Rule, Summary, Words
-from isthmus.advice.scene import Mask, Scene
+from isthmus.advice.scene import Scene
 from isthmus.language import say
 from isthmus.record import format_bytes
 from isthmus.trace import UNKNOWN, Integers, direction_index

@@ -3,8 +3,9 @@
 import numpy as np
 
 from isthmus.advice.rates import Range, Rates, saved
+from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
-from isthmus.advice.scene import ONE_WAY, Scene
+from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SLOW_PAGEABLE_TIMES, SLOW_TIMES, TRACED_BYTES
 from isthmus.language import say
 from isthmus.record import format_rate, near_bytes

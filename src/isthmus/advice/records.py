@@ -1,0 +1,100 @@
+"""The records of one process of a trace, in seconds since the trace began."""
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.advice.stretches import Seconds
+from isthmus.record import Direction
+from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
+
+__all__ = ["ONE_WAY", "Mask", "Records"]
+
+Mask = npt.NDArray[np.bool_]
+ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
+_NANO = 1e-9
+
+
+class Records:
+    """What one process did; rows are those of the trace's own tables."""
+
+    def __init__(self, trace: Trace, process: int) -> None:
+        self.trace = trace
+        self.process = process
+        self._begin_ns, end_ns = trace.span_ns
+        self.span_seconds = (end_ns - self._begin_ns) * _NANO
+
+    def moments(self, nanoseconds: Integers) -> Seconds:
+        """Seconds since the trace began."""
+        found: Seconds = (nanoseconds - self._begin_ns).astype(np.float64) * _NANO
+        return found
+
+    @cached_property
+    def copies(self) -> Integers:
+        """Rows of the copies that the program made between host and device, by when they began."""
+        copies = self.trace.copies
+        between: Mask = np.isin(copies.direction, [direction_index(each) for each in ONE_WAY])
+        wanted = between & (copies.process == self.process) & (copies.migration != 1) & (copies.bytes > 0)
+        found: Integers = np.flatnonzero(wanted)
+        return found
+
+    def of(self, direction: str, kind: str = "") -> Integers:
+        """Rows of the copies of one direction, with one kind of the host's memory."""
+        rows = self.copies
+        mask = self.trace.copies.direction[rows] == direction_index(direction)
+        if kind:
+            mask &= self.host_kind(rows) == memory_index(kind)
+        found: Integers = rows[mask]
+        return found
+
+    def host_kind(self, rows: Integers) -> Integers:
+        """The kind of the host's memory of each copy."""
+        copies = self.trace.copies
+        inward = copies.direction[rows] == direction_index("h2d")
+        return np.where(inward, copies.source[rows], copies.destination[rows])
+
+    def host_address(self, rows: Integers) -> Integers:
+        """Where each copy's bytes lie on the host."""
+        copies = self.trace.copies
+        inward = copies.direction[rows] == direction_index("h2d")
+        return np.where(inward, copies.source_address[rows], copies.destination_address[rows])
+
+    def device_address(self, rows: Integers) -> Integers:
+        """Where each copy's bytes lie on the device."""
+        copies = self.trace.copies
+        inward = copies.direction[rows] == direction_index("h2d")
+        return np.where(inward, copies.destination_address[rows], copies.source_address[rows])
+
+    def device_begin(self, rows: Integers) -> Seconds:
+        """When each copy began on the device."""
+        return self.moments(self.trace.copies.start_ns[rows])
+
+    def device_end(self, rows: Integers) -> Seconds:
+        """When it ended there, and not before it began."""
+        copies = self.trace.copies
+        return self.moments(np.maximum(copies.end_ns[rows], copies.start_ns[rows]))
+
+    def beside_others(self, rows: Integers) -> Mask:
+        """Whether another copy between host and device ran while each did."""
+        begins, ends = np.sort(self.device_begin(self.copies)), np.sort(self.device_end(self.copies))
+        begun = np.searchsorted(begins, self.device_end(rows))
+        running = begun - np.searchsorted(ends, self.device_begin(rows), "right")
+        found: Mask = running > 1
+        return found
+
+    def lasted(self, table: Calls | Allocations, rows: Integers) -> Seconds:
+        """How long records of the host took."""
+        found: Seconds = np.maximum(table.lasted_ns[rows], 0) * _NANO
+        return found
+
+    @cached_property
+    def kernels(self) -> tuple[Seconds, Seconds]:
+        """When kernels began and ended, by when they began."""
+        return self.working(self.trace.kernels)
+
+    def working(self, table: Intervals) -> tuple[Seconds, Seconds]:
+        """When this process's intervals of a table began and ended."""
+        mine = table.process == self.process
+        start = table.start_ns[mine]
+        return self.moments(start), self.moments(np.maximum(table.end_ns[mine], start))
