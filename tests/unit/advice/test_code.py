@@ -1,0 +1,55 @@
+"""Code of changes that no plan has: it compiles against the interpreters and headers that are here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from isthmus.advice.code import own_code, way_code
+from isthmus.plan import BufferNeed
+
+CHANGES = ("duplicate", "pinned_in_loop", "round_trip", "synchronous")
+
+
+def test_every_text_is_of_a_change() -> None:
+    folder = files("isthmus.advice") / "snippets"
+    names = {file.name for language in folder.iterdir() for file in language.iterdir()}
+    assert names == {f"{change}.txt" for change in CHANGES}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_has_code_that_can_be_read_without_scrolling(change: str) -> None:
+    code = own_code(change)
+    assert set(code) == {"cuda", "torch", "cupy"}
+    for language, text in code.items():
+        assert max(map(len, text.splitlines())) <= 120
+        if language != "cuda":
+            compile(text, language, "exec")
+
+
+def test_cuda_compiles(tmp_path: Path) -> None:
+    nvcc = os.environ.get("ISTHMUS_NVCC") or shutil.which("nvcc")
+    places = (Path(each) for each in sys.path if each)
+    nvcc = nvcc or next((str(path) for each in places for path in each.glob("nvidia/cu*/bin/nvcc")), None)
+    if nvcc is None:
+        pytest.skip("no nvcc: on PATH, in ISTHMUS_NVCC, or as nvidia-cuda-nvcc with nvidia-cuda-runtime from PyPI")
+    bodies = [re.sub("^#include.*$", "", own_code(change)["cuda"], flags=re.MULTILINE) for change in CHANGES]
+    texts = [f"namespace n{place} {{{body}}}\n" for place, body in enumerate(bodies)]
+    source = tmp_path / "snippets.cu"
+    source.write_text("#include <cuda_runtime.h>\n" + "".join(texts), "utf-8")
+    command = [nvcc, "-std=c++17", "-Werror=all-warnings", "-ptx", "-o", str(tmp_path / "snippets.ptx"), str(source)]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stderr
+
+
+def test_a_way_of_a_plan_has_the_plans_code() -> None:
+    code = way_code(BufferNeed(1 << 20), "registered")
+    assert "cudaHostRegister" in code["cuda"]
+    assert "opencl" not in code
