@@ -70,11 +70,7 @@ Result<Source> open_loader() {
     ISTHMUS_TRY_ASSIGN(library, Library::open({"libOpenCL.so.1", "libOpenCL.so"}));
     const auto get = reinterpret_cast<GetPlatforms>(library.symbol("clGetPlatformIDs"));
     if (get == nullptr) return Status(Code::function_absent, library.name() + " has no clGetPlatformIDs");
-    Api api;
-#define ISTHMUS_LOAD(function, place, since, result, parameters) \
-    api.function.pointer = reinterpret_cast<decltype(api.function.pointer)>(library.symbol(#function));
-    ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_LOAD)
-#undef ISTHMUS_LOAD
+    const Api api = Api::found_by([&](const char* function) { return library.symbol(function); });
     ISTHMUS_TRY_ASSIGN(platforms, list_platforms(get, "clGetPlatformIDs"));
     Source source{library.name(), {}};
     for (Platform platform : platforms) source.platforms.emplace_back(platform, api);

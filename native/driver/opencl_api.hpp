@@ -26,12 +26,14 @@ using Flags = std::uint64_t;
 using Properties = std::intptr_t;
 using ContextNotify = void (*)(const char*, const void*, std::size_t, void*);
 using ProgramNotify = void (*)(Program, void*);
+using SvmFreeNotify = void (*)(Queue, std::uint32_t, void**, void*);
 
 inline constexpr ReturnCode success = 0;
 inline constexpr ReturnCode device_not_found = -1;
 inline constexpr ReturnCode mem_object_allocation_failure = -4;
 inline constexpr ReturnCode out_of_resources = -5;
 inline constexpr ReturnCode out_of_host_memory = -6;
+inline constexpr ReturnCode invalid_operation = -59;
 inline constexpr ReturnCode invalid_buffer_size = -61;
 
 inline constexpr std::uint32_t platform_name = 0x0902;
@@ -63,24 +65,38 @@ inline constexpr std::uint32_t mem_object_image_2d = 0x10F1;
 inline constexpr std::uint32_t mem_object_buffer = 0x10F0;
 inline constexpr std::uint32_t mem_type = 0x1100;
 inline constexpr std::uint32_t mem_size = 0x1102;
+inline constexpr std::uint32_t mem_reference_count = 0x1105;
 inline constexpr std::uint32_t mem_context = 0x1106;
 inline constexpr Flags mem_read_write = 1 << 0;
 inline constexpr Flags mem_use_host_ptr = 1 << 3;
 inline constexpr Flags mem_alloc_host_ptr = 1 << 4;
 inline constexpr Flags map_read = 1 << 0;
 inline constexpr Flags map_write = 1 << 1;
+inline constexpr Flags map_write_invalidate_region = 1 << 2;
+inline constexpr std::uint32_t buffer_create_type_region = 0x1220;
+inline constexpr std::uint32_t image_element_size = 0x1111;
 inline constexpr std::uint32_t queue_context = 0x1090;
+inline constexpr std::uint32_t queue_device = 0x1091;
 inline constexpr std::uint32_t queue_properties = 0x1093;
 inline constexpr Flags queue_out_of_order_exec_mode_enable = 1 << 0;
 inline constexpr Flags queue_profiling_enable = 1 << 1;
+inline constexpr Flags queue_on_device = 1 << 2;
+inline constexpr std::uint32_t kernel_function_name = 0x1190;
 inline constexpr std::uint32_t program_build_log = 0x1183;
 inline constexpr std::uint32_t event_command_execution_status = 0x11D3;
 inline constexpr std::int32_t complete = 0;
+inline constexpr std::uint32_t profiling_command_queued = 0x1280;
+inline constexpr std::uint32_t profiling_command_start = 0x1282;
 inline constexpr std::uint32_t profiling_command_end = 0x1283;
 
 // struct cl_device_pci_bus_info_khr
 struct PciBusInfo {
     std::uint32_t domain, bus, device, function;
+};
+
+// cl_buffer_region
+struct BufferRegion {
+    std::size_t origin, bytes;
 };
 
 // cl_image_format
@@ -112,6 +128,7 @@ struct ImageDescriptor {
     X(clRetainMemObject, 17, "OpenCL 1.0", ReturnCode, (Buffer))                                                       \
     X(clReleaseMemObject, 18, "OpenCL 1.0", ReturnCode, (Buffer))                                                      \
     X(clGetMemObjectInfo, 20, "OpenCL 1.0", ReturnCode, (Buffer, std::uint32_t, std::size_t, void*, std::size_t*))     \
+    X(clGetImageInfo, 21, "OpenCL 1.0", ReturnCode, (Buffer, std::uint32_t, std::size_t, void*, std::size_t*)) \
     X(clCreateProgramWithSource, 26, "OpenCL 1.0", Program,                                                            \
       (Context, std::uint32_t, const char**, const std::size_t*, ReturnCode*))                                         \
     X(clReleaseProgram, 29, "OpenCL 1.0", ReturnCode, (Program))                                                       \
@@ -122,7 +139,10 @@ struct ImageDescriptor {
     X(clCreateKernel, 34, "OpenCL 1.0", Kernel, (Program, const char*, ReturnCode*))                                   \
     X(clReleaseKernel, 37, "OpenCL 1.0", ReturnCode, (Kernel))                                                         \
     X(clSetKernelArg, 38, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, const void*))                 \
+    X(clGetKernelInfo, 39, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, void*, std::size_t*)) \
+    X(clWaitForEvents, 41, "OpenCL 1.0", ReturnCode, (std::uint32_t, const Event*)) \
     X(clGetEventInfo, 42, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*))          \
+    X(clRetainEvent, 43, "OpenCL 1.0", ReturnCode, (Event)) \
     X(clReleaseEvent, 44, "OpenCL 1.0", ReturnCode, (Event))                                                           \
     X(clGetEventProfilingInfo, 45, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*)) \
     X(clFlush, 46, "OpenCL 1.0", ReturnCode, (Queue))                                                                  \
@@ -133,6 +153,8 @@ struct ImageDescriptor {
       (Queue, Buffer, Bool, std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*))               \
     X(clEnqueueCopyBuffer, 50, "OpenCL 1.0", ReturnCode,                                                               \
       (Queue, Buffer, Buffer, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*))             \
+    X(clEnqueueReadImage, 51, "OpenCL 1.0", ReturnCode, (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, std::size_t, std::size_t, void*, std::uint32_t, const Event*, Event*)) \
+    X(clEnqueueWriteImage, 52, "OpenCL 1.0", ReturnCode, (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*)) \
     X(clEnqueueMapBuffer, 56, "OpenCL 1.0", void*,                                                                     \
       (Queue, Buffer, Bool, Flags, std::size_t, std::size_t, std::uint32_t, const Event*, Event*, ReturnCode*))        \
     X(clEnqueueUnmapMemObject, 58, "OpenCL 1.0", ReturnCode,                                                           \
@@ -140,6 +162,8 @@ struct ImageDescriptor {
     X(clEnqueueNDRangeKernel, 59, "OpenCL 1.0", ReturnCode,                                                            \
       (Queue, Kernel, std::uint32_t, const std::size_t*, const std::size_t*, const std::size_t*, std::uint32_t,        \
        const Event*, Event*))                                                                                          \
+    X(clEnqueueTask, 60, "OpenCL 1.0", ReturnCode, (Queue, Kernel, std::uint32_t, const Event*, Event*)) \
+    X(clCreateSubBuffer, 82, "OpenCL 1.1", Buffer, (Buffer, Flags, std::uint32_t, const void*, ReturnCode*)) \
     X(clCreateUserEvent, 84, "OpenCL 1.1", Event, (Context, ReturnCode*))                                              \
     X(clSetUserEventStatus, 85, "OpenCL 1.1", ReturnCode, (Event, std::int32_t))                                       \
     X(clEnqueueReadBufferRect, 86, "OpenCL 1.1", ReturnCode,                                                           \
@@ -148,24 +172,41 @@ struct ImageDescriptor {
     X(clEnqueueWriteBufferRect, 87, "OpenCL 1.1", ReturnCode,                                                          \
       (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t,      \
        std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*))                                    \
+    X(clEnqueueCopyBufferRect, 88, "OpenCL 1.1", ReturnCode, (Queue, Buffer, Buffer, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*)) \
     X(clCreateImage, 96, "OpenCL 1.2", Buffer,                                                                         \
       (Context, Flags, const ImageFormat*, const ImageDescriptor*, void*, ReturnCode*))                                \
     X(clEnqueueFillBuffer, 102, "OpenCL 1.2", ReturnCode,                                                              \
       (Queue, Buffer, const void*, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*))        \
     X(clEnqueueMarkerWithWaitList, 105, "OpenCL 1.2", ReturnCode, (Queue, std::uint32_t, const Event*, Event*))        \
     X(clEnqueueBarrierWithWaitList, 106, "OpenCL 1.2", ReturnCode, (Queue, std::uint32_t, const Event*, Event*))       \
+    X(clCreateCommandQueueWithProperties, 123, "OpenCL 2.0", Queue, (Context, Device, const std::uint64_t*, ReturnCode*)) \
     X(clSVMAlloc, 126, "OpenCL 2.0", void*, (Context, Flags, std::size_t, std::uint32_t))                              \
     X(clSVMFree, 127, "OpenCL 2.0", void, (Context, void*))                                                            \
+    X(clEnqueueSVMFree, 128, "OpenCL 2.0", ReturnCode, (Queue, std::uint32_t, void**, SvmFreeNotify, void*, std::uint32_t, const Event*, Event*)) \
+    X(clEnqueueSVMMemcpy, 129, "OpenCL 2.0", ReturnCode, (Queue, Bool, void*, const void*, std::size_t, std::uint32_t, const Event*, Event*)) \
+    X(clEnqueueSVMMemFill, 130, "OpenCL 2.0", ReturnCode, (Queue, void*, const void*, std::size_t, std::size_t, std::uint32_t, const Event*, Event*)) \
     X(clEnqueueSVMMap, 131, "OpenCL 2.0", ReturnCode,                                                                  \
       (Queue, Bool, Flags, void*, std::size_t, std::uint32_t, const Event*, Event*))                                   \
     X(clEnqueueSVMUnmap, 132, "OpenCL 2.0", ReturnCode, (Queue, void*, std::uint32_t, const Event*, Event*))           \
-    X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*))
+    X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*)) \
+    X(clGetDeviceAndHostTimer, 140, "OpenCL 2.1", ReturnCode, (Device, std::uint64_t*, std::uint64_t*))
 
 struct Api {
 #define ISTHMUS_DECLARE(function, place, since, result, parameters) \
     Function<result parameters> function{#function, since, nullptr};
     ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_DECLARE)
 #undef ISTHMUS_DECLARE
+
+    // The functions that `symbol` finds by their names; all others are absent.
+    template <typename Symbol>
+    static Api found_by(const Symbol& symbol) {
+        Api api;
+#define ISTHMUS_LOAD(function, place, since, result, parameters) \
+    api.function.pointer = reinterpret_cast<decltype(api.function.pointer)>(symbol(#function));
+        ISTHMUS_OPENCL_FUNCTIONS(ISTHMUS_LOAD)
+#undef ISTHMUS_LOAD
+        return api;
+    }
 
     // Calls a function that returns a code, naming it in the failure.
     template <typename... Parameters, typename... Arguments>

@@ -27,7 +27,8 @@ class Scene(Records):
     def call(self, rows: Integers) -> Integers:
         """The call of each copy that made no other one, UNKNOWN where there is none such."""
         calls: Integers = self.trace.copies.call[rows]
-        single = self._known_call(calls) & (self._copies_of_call[np.clip(calls, 0, None)] == 1)
+        within = np.clip(calls, 0, self._copies_of_call.size - 1)
+        single = self._known_call(calls) & (self._copies_of_call[within] == 1)
         return np.where(single, calls, UNKNOWN)
 
     def blocking(self, rows: Integers) -> Mask:

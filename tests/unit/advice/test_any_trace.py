@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,14 @@ def test_any_trace(advised: Callable[[list[Trace]], Advice], made: list[Trace]) 
         assert finding.calls >= 0
         assert finding.bytes >= 0
         assert all(np.isfinite(each.seconds) for each in finding.evidence)
+
+
+def test_an_index_that_leads_nowhere(advised: Callable[[list[Trace]], Advice], synthetic_traces: ModuleType) -> None:
+    """Of a call, where there are fewer, or none."""
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(64 << 20, 5e-3, kind="pageable")
+    whole = program.trace()
+    lost = replace(whole, copies=replace(whole.copies, call=whole.copies.call + 10))
+    for trace in (lost, replace(lost, calls=Calls.empty())):
+        assert "pageable" in {finding.rule for finding in advised([trace]).findings}

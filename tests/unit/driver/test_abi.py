@@ -228,6 +228,7 @@ OPENCL = Library(
             "cl_device_pci_bus_info_khr",
             {"domain": "pci_domain", "bus": "pci_bus", "device": "pci_device", "function": "pci_function"},
         ),
+        "BufferRegion": ("cl_buffer_region", {"origin": "origin", "bytes": "size"}),
         "ImageFormat": (
             "cl_image_format",
             {"channel_order": "image_channel_order", "channel_type": "image_channel_data_type"},
