@@ -23,7 +23,8 @@ class Records:
         self.trace = trace
         self.process = process
         self._begin_ns, end_ns = trace.span_ns
-        self.span_seconds = (end_ns - self._begin_ns) * _NANO
+        # Of a single record that ends before it begins there is none.
+        self.span_seconds = max(end_ns - self._begin_ns, 0) * _NANO
 
     def moments(self, nanoseconds: Integers) -> Seconds:
         """Seconds since the trace began."""

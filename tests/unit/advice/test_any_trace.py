@@ -98,3 +98,12 @@ def test_an_index_that_leads_nowhere(advised: Callable[[list[Trace]], Advice], s
     lost = replace(whole, copies=replace(whole.copies, call=whole.copies.call + 10))
     for trace in (lost, replace(lost, calls=Calls.empty())):
         assert "pageable" in {finding.rule for finding in advised([trace]).findings}
+
+
+def test_a_clock_that_goes_back(advised: Callable[[list[Trace]], Advice], synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    program.copy(64 << 20, 5e-3, kind="pageable")
+    trace = program.trace({"kernels"})
+    backwards = replace(trace, copies=replace(trace.copies, start_ns=trace.copies.end_ns, end_ns=trace.copies.start_ns))
+    advice = advised([backwards])
+    assert (advice.span_seconds, advice.gain_seconds) == (0.0, None)
