@@ -18,7 +18,9 @@ from isthmus.trace.columns import (
     memory_index,
 )
 from isthmus.trace.opening import open_trace
+from isthmus.trace.texts import printable
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
+from isthmus.trace.union import Union, union
 
 __all__ = [
     "CAUSES",
@@ -37,9 +39,12 @@ __all__ = [
     "Process",
     "Site",
     "Trace",
+    "Union",
     "cause_index",
     "direction_index",
     "fault_index",
     "memory_index",
     "open_trace",
+    "printable",
+    "union",
 ]
