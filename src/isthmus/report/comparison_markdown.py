@@ -6,6 +6,7 @@ from typing import TextIO
 from isthmus.language import say
 from isthmus.report.comparison_document import Document
 from isthmus.report.grid import Grid
+from isthmus.report.markdown_text import escaped
 
 __all__ = ["write"]
 
@@ -18,13 +19,13 @@ def write(shown: Document, out: TextIO) -> None:
 def _lines(shown: Document) -> Iterator[str]:
     yield f"# {shown.title}"
     for sentence in shown.verdict:
-        yield from ("", f"**{_text(sentence)}**")
-    yield from ("", *(f"- {_text(line)}" for line in shown.runs))
+        yield from ("", f"**{escaped(sentence)}**")
+    yield from ("", *(f"- {escaped(line)}" for line in shown.runs))
     for title, lines in shown.lists:
-        yield from ("", f"## {title}", "", *(f"- {_text(line)}" for line in lines))
+        yield from ("", f"## {title}", "", *(f"- {escaped(line)}" for line in lines))
     for grid, note in shown.tables:
-        yield from (*_table(grid), "", _text(note))
-    yield from ("", f"## {say('compare.method_title')}", "", _text(shown.method))
+        yield from (*_table(grid), "", escaped(note))
+    yield from ("", f"## {say('compare.method_title')}", "", escaped(shown.method))
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -33,11 +34,4 @@ def _table(grid: Grid) -> Iterator[str]:
     yield f"|---|{'---:|' * len(grid.columns)}"
     for row in grid.groups[0].rows:
         cells = (f"**{cell.text}**" if cell.state == "failed" else cell.text for cell in row.cells)
-        yield f"| {_text(row.heading)} | {' | '.join(cells)} |"
-
-
-def _text(words: str) -> str:
-    """The words with everything escaped that Markdown or the HTML inside it would take for markup."""
-    for mark in "\\`*_[]<>|#":
-        words = words.replace(mark, f"\\{mark}")
-    return " ".join(words.split())
+        yield f"| {escaped(row.heading)} | {' | '.join(cells)} |"

@@ -9,6 +9,7 @@ from isthmus.record import Run
 from isthmus.report.facts import facts
 from isthmus.report.grid import Cell, Column, Grid, Group
 from isthmus.report.labels import run_title
+from isthmus.report.markdown_text import escaped
 from isthmus.report.section import Section
 from isthmus.report.sections import sections
 from isthmus.report.skips import skip_groups, skip_line
@@ -25,7 +26,7 @@ def write(runs: Sequence[Run], out: TextIO) -> None:
 def _lines(runs: Sequence[Run]) -> Iterator[str]:
     yield f"# {say('page.heading')}"
     concluded = [conclude(run) for run in runs]
-    titles = [_text(run_title(runs, index)) for index in range(len(runs))]
+    titles = [escaped(run_title(runs, index)) for index in range(len(runs))]
     for title, found in zip(titles, concluded, strict=True):
         yield from _summary(summarise(found), title)
     for section in sections(runs):
@@ -34,13 +35,13 @@ def _lines(runs: Sequence[Run]) -> Iterator[str]:
         if groups := skip_groups(run):
             yield from ("", f"## {say('labels.of_run', title=say('page.skipped'), run=title)}", "")
         for group in groups:
-            yield f"- {_text(skip_line(group))}"
+            yield f"- {escaped(skip_line(group))}"
     for title, run, found in zip(titles, runs, concluded, strict=True):
         yield from ("", f"## {say('labels.of_run', title=say('page.machine'), run=title)}", "")
         yield from map(_finding, found.whole.findings)
         yield from ("", "| | |", "|---|---|")
         for fact in facts(run):
-            yield f"| {_text(fact.name)} | {_text(fact.value)} |"
+            yield f"| {escaped(fact.name)} | {escaped(fact.value)} |"
 
 
 def _summary(summary: Summary, title: str) -> Iterator[str]:
@@ -49,7 +50,7 @@ def _summary(summary: Summary, title: str) -> Iterator[str]:
         if told:
             yield from ("", f"**{text}**")
     if summary.nothing:
-        yield from ("", _text(summary.nothing))
+        yield from ("", escaped(summary.nothing))
     for heading, entries in (
         (say("page.does"), summary.does),
         (say("page.advice"), summary.advice),
@@ -59,70 +60,63 @@ def _summary(summary: Summary, title: str) -> Iterator[str]:
             yield from ("", f"### {heading}", "")
         for entry in entries:
             severity = f"**{say(f'page.severity_{entry.severity}')}**: " if entry.topic else ""
-            yield f"- {severity}{_text(entry.text)}"
+            yield f"- {severity}{escaped(entry.text)}"
 
 
 def _section(section: Section, concluded: Sequence[Conclusions], titles: Sequence[str]) -> Iterator[str]:
-    yield from ("", f"## {_text(section.title)}")
+    yield from ("", f"## {escaped(section.title)}")
     if section.question:
-        yield from ("", f"*{_text(section.question)}*")
+        yield from ("", f"*{escaped(section.question)}*")
     for title, found in zip(titles, concluded, strict=True):
         if answer := found.of(section.name).takeaway:
-            text = _text(sentences([answer.does, answer.advice]))
+            text = escaped(sentences([answer.does, answer.advice]))
             yield from ("", text if len(titles) == 1 else say("labels.of_run", title=f"**{title}**", run=text))
     if section.has_grids:
-        yield from ("", _text(section.intro), "", _text(say("page.marks")))
+        yield from ("", escaped(section.intro), "", escaped(say("page.marks")))
     for part in (part for part in section.parts if not part.page_only):
         for grid in part.grids:
             yield from _table(grid, "###")
         if part.grids and part.note:
-            yield from ("", _text(part.note))
+            yield from ("", escaped(part.note))
     for title, found in zip(titles, concluded, strict=True):
         if known := found.of(section.name).findings:
             what = say("page.findings")
             yield from ("", f"### {what if len(titles) == 1 else say('labels.of_run', title=what, run=title)}", "")
             yield from map(_finding, known)
     if section.caveats:
-        yield from ("", f"### {say('page.caveats')}", "", *(f"- {_text(caveat)}" for caveat in section.caveats))
+        yield from ("", f"### {say('page.caveats')}", "", *(f"- {escaped(caveat)}" for caveat in section.caveats))
 
 
 def _finding(finding: Finding) -> str:
-    parts = [f"**{say(f'page.severity_{finding.severity}')}**: {_text(finding.sentence)}"]
-    parts += [f"*{say('page.why')}:* {_text(finding.cause)}"] if finding.cause else []
-    parts += [f"*{say('page.do')}:* {_text(finding.fix)}"] if finding.fix else []
+    parts = [f"**{say(f'page.severity_{finding.severity}')}**: {escaped(finding.sentence)}"]
+    parts += [f"*{say('page.why')}:* {escaped(finding.cause)}"] if finding.cause else []
+    parts += [f"*{say('page.do')}:* {escaped(finding.fix)}"] if finding.fix else []
     return f"- {' '.join(parts)}"
 
 
 def _table(grid: Grid, level: str) -> Iterator[str]:
     first, *others = grid.groups
-    title = ": ".join(_text(words) for words in (grid.title, first.title) if words)
+    title = ": ".join(escaped(words) for words in (grid.title, first.title) if words)
     yield from ("", f"{level} {title}", "", *_rows(grid, first))
     for group in others:
-        yield from ("", f"{level}# {_text(group.title)}", "", *_rows(grid, group))
+        yield from ("", f"{level}# {escaped(group.title)}", "", *_rows(grid, group))
 
 
 def _rows(grid: Grid, group: Group) -> Iterator[str]:
-    corner = f"{_text(grid.corner)} " if grid.corner else ""
+    corner = f"{escaped(grid.corner)} " if grid.corner else ""
     yield f"| {corner}| {' | '.join(_head(column) for column in grid.columns)} |"
     yield f"|---:|{''.join('---|' if column.prose else '---:|' for column in grid.columns)}"
     for row in group.rows:
-        yield f"| {_text(row.heading)} | {' | '.join(_figure(cell) for cell in row.cells)} |"
+        yield f"| {escaped(row.heading)} | {' | '.join(_figure(cell) for cell in row.cells)} |"
 
 
 def _head(column: Column) -> str:
-    return _text(f"{column.name} {column.run}".strip())
+    return escaped(f"{column.name} {column.run}".strip())
 
 
 def _figure(cell: Cell) -> str:
-    text = _text(cell.text)
+    text = escaped(cell.text)
     if cell.half_width:
         text += f" {'~' if cell.state == 'wide' else '±'}{cell.half_width}"
     text += f" {cell.unit}" if cell.unit else ""
     return f"**{text}**" if cell.state == "failed" else text
-
-
-def _text(words: str) -> str:
-    """The words with everything escaped that Markdown or the HTML inside it would take for markup."""
-    for mark in "\\`*_[]<>|#":
-        words = words.replace(mark, f"\\{mark}")
-    return " ".join(words.split())
