@@ -42,7 +42,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "trace": {"errors", "_native"},
     "advice": {"errors", "language", "record", "trace", "model", "plan"},
     # Works from saved files on any machine, so never the native module.
-    "report": {"errors", "language", "record", "model", "plan", "compare", "advice"},
+    "report": {"errors", "language", "record", "model", "plan", "compare", "trace", "advice"},
     "commands": {
         "isthmus",
         "c_interface",

@@ -1,26 +1,36 @@
-"""Reports of runs for people and scripts: terminal, CSV, Markdown and one HTML page. Needs files, never a device."""
+"""Reports of runs, comparisons, traces and advice for people and scripts. Needs files, never a device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TextIO
 
+from isthmus.advice import Advice
 from isthmus.compare import Checkup, Comparison
 from isthmus.errors import UsageError
 from isthmus.record import Run
+from isthmus.report.blocks import Block
+from isthmus.trace import Trace
 
 __all__ = [
+    "ADVICE_FORMATS",
     "COMPARISON_FORMATS",
     "FORMATS",
+    "TRACE_FORMATS",
     "figure_picture",
     "figure_titles",
     "page_path",
     "prepare_page",
     "write",
+    "write_advice",
     "write_comparison",
+    "write_trace",
 ]
 
 FORMATS = ("terminal", "csv", "markdown", "html")
 COMPARISON_FORMATS = ("terminal", "markdown", "json", "html")
+TRACE_FORMATS = ("terminal", "markdown", "csv", "json", "chrome", "html")
+ADVICE_FORMATS = ("terminal", "markdown", "json", "html")
 
 
 def write(runs: Sequence[Run], format_name: str, out: TextIO) -> None:
@@ -76,6 +86,69 @@ def write_comparison(shown: Comparison | Checkup, format_name: str, out: TextIO)
             comparison_html.write(document(shown), page_only(shown), out)
         case _:
             raise UsageError(f"no such format: {format_name!r}; there are {', '.join(COMPARISON_FORMATS)}")
+
+
+def write_trace(trace: Trace, format_name: str, out: TextIO, *, advice: Advice | None = None) -> None:
+    """Write what a trace holds to `out` in one of TRACE_FORMATS; those with sentences end with the advice, if any.
+
+    Raises UsageError for another format.
+    """
+    match format_name:
+        case "csv":
+            from isthmus.report import trace_csv
+
+            trace_csv.write(trace, out)
+        case "json":
+            from isthmus.report import trace_json
+
+            trace_json.write(trace, out)
+        case "chrome":
+            from isthmus.report import trace_chrome
+
+            trace_chrome.write(trace, out)
+        case _:
+            from isthmus.report.advice_blocks import finding_blocks, short_blocks
+            from isthmus.report.trace_blocks import trace_blocks
+
+            # At the end of a program's own output there is room for little.
+            of_advice = short_blocks if format_name == "terminal" else finding_blocks
+            blocks = chain(trace_blocks(trace), of_advice(advice) if advice else ())
+            _write_blocks(blocks, format_name, TRACE_FORMATS, out)
+
+
+def write_advice(
+    advice: Advice, traces: Sequence[Trace], format_name: str, out: TextIO, *, snippet: str | None = None
+) -> None:
+    """Write the advice on traces to `out` in one of ADVICE_FORMATS; the page shows the traces, too.
+
+    `snippet` names the only language in which changes are shown as code. Raises UsageError for another format.
+    """
+    if format_name == "json":
+        from isthmus.report import advice_json
+
+        advice_json.write(advice, traces, out)
+        return
+    from isthmus.report.advice_blocks import advice_blocks
+
+    _write_blocks(advice_blocks(advice, traces, snippet), format_name, ADVICE_FORMATS, out)
+
+
+def _write_blocks(blocks: Iterable[Block], format_name: str, known: Sequence[str], out: TextIO) -> None:
+    match format_name:
+        case "terminal":
+            from isthmus.report import blocks_terminal
+
+            blocks_terminal.write(blocks, out)
+        case "markdown":
+            from isthmus.report import blocks_markdown
+
+            blocks_markdown.write(blocks, out)
+        case "html":
+            from isthmus.report import blocks_html
+
+            blocks_html.write(blocks, out)
+        case _:
+            raise UsageError(f"no such format: {format_name!r}; there are {', '.join(known)}")
 
 
 def page_path(run_path: Path) -> Path:

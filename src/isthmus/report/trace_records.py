@@ -1,0 +1,119 @@
+"""The copies of a trace one by one, for scripts: names in place of numbers, None for what is not known."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Calls, Copies, Integers, Intervals, Trace
+
+__all__ = ["COPY_COLUMNS", "copy_records", "in_chunks"]
+
+# Scripts rely on them: new ones are only ever appended. Times count from the first record of the trace.
+COPY_COLUMNS = (
+    "start_ns",
+    "duration_ns",
+    "direction",
+    "source",
+    "destination",
+    "bytes",
+    "pid",
+    "rank",
+    "device",
+    "stream",
+    "migration",
+    "cause",
+    "call",
+    "thread",
+    "call_start_ns",
+    "call_duration_ns",
+    "source_address",
+    "destination_address",
+    "rows",
+    "content",
+    "site",
+)
+# Rows that are Python objects at a time.
+_CHUNK = 1 << 16
+_WORD = (1 << 64) - 1
+_Chunked = TypeVar("_Chunked", Calls, Copies, Intervals)
+
+
+def copy_records(trace: Trace) -> Iterator[tuple[Any, ...]]:
+    """A value for each of COPY_COLUMNS of every copy and migration, by when they began on the device."""
+    first, _ = trace.span_ns
+    calls = trace.calls
+    for copies in in_chunks(trace.copies):
+        has_call = (copies.call >= 0) & (copies.call < len(calls))
+        # Of copies without a call whichever call is at hand; not shown.
+        call = np.where(has_call, copies.call, 0)
+        of_calls = [
+            column[call].tolist() if len(calls) else [UNKNOWN] * len(copies)
+            for column in (calls.name, calls.thread, calls.start_ns - first, calls.lasted_ns, calls.site)
+        ]
+        rows = zip(*(column.tolist() for column in _columns(copies, first)), has_call.tolist(), *of_calls, strict=True)
+        for start, lasted, way, source, destination, size, process, device, stream, *more in rows:
+            migration, cause, begin, end, lines, content, called, name, thread, begun, took, site = more
+            known = 0 <= process < len(trace.processes)
+            yield (
+                start,
+                lasted,
+                _named(DIRECTIONS, way),
+                _named(MEMORY_KINDS, source),
+                _named(MEMORY_KINDS, destination),
+                _known(size),
+                trace.processes[process].pid if known else None,
+                trace.processes[process].rank if known else None,
+                _known(device),
+                _known(stream),
+                migration == 1,
+                _named(CAUSES, cause),
+                _named(trace.names, name) if called else None,
+                _known(thread) if called else None,
+                begun if called else None,
+                took if called else None,
+                _hexadecimal(begin),
+                _hexadecimal(end),
+                _known(lines),
+                _hexadecimal(content),
+                list(trace.sites[site]) if called and 0 <= site < len(trace.sites) else None,
+            )
+
+
+def in_chunks(table: _Chunked) -> Iterator[_Chunked]:
+    """A table in parts of so many records that each is small as Python objects."""
+    for begin in range(0, len(table), _CHUNK):
+        yield table.taken(np.arange(begin, min(begin + _CHUNK, len(table))))
+
+
+def _columns(copies: Copies, first: int) -> list[Integers]:
+    return [
+        copies.start_ns - first,
+        copies.lasted_ns,
+        copies.direction,
+        copies.source,
+        copies.destination,
+        copies.bytes,
+        copies.process,
+        copies.device,
+        copies.stream,
+        copies.migration,
+        copies.cause,
+        copies.source_address,
+        copies.destination_address,
+        copies.rows,
+        copies.content,
+    ]
+
+
+def _known(value: int) -> int | None:
+    return None if value == UNKNOWN else value
+
+
+def _hexadecimal(value: int) -> str | None:
+    """As text: no number of JSON holds 64 bits for everybody."""
+    return None if value == UNKNOWN else f"0x{value & _WORD:x}"
+
+
+def _named(names: Sequence[str], number: int) -> str | None:
+    return names[number] if 0 <= number < len(names) else None

@@ -1,0 +1,75 @@
+"""How much a trace moved each way, and how busy each device was."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Integers, Intervals, Trace, union
+
+__all__ = ["DeviceShare", "Moved", "devices_of", "moved", "shares"]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Copies of one direction, or migrations of it; `busy_ns` counts time once in which several were under way."""
+
+    direction: int
+    migration: bool
+    copies: int
+    bytes: int
+    busy_ns: int
+
+
+@dataclass(frozen=True)
+class DeviceShare:
+    """Time in which a device copied, computed or set memory, both at once or nothing, in nanoseconds."""
+
+    device: int
+    copying_ns: int
+    computing_ns: int
+    both_ns: int
+    idle_ns: int
+
+
+def moved(trace: Trace) -> list[Moved]:
+    """In the order of the directions, copies before migrations; those that do not occur are left out."""
+    copies, found = trace.copies, []
+    for migration in (False, True):
+        for direction in (*range(len(DIRECTIONS)), UNKNOWN):
+            chosen = _chosen(copies, direction, migration=migration)
+            if chosen.any():
+                busy = union(copies.start_ns[chosen], copies.end_ns[chosen]).total_ns
+                total = int(copies.bytes[chosen].clip(0).sum())
+                found.append(Moved(direction, migration, int(chosen.sum()), total, busy))
+    return found
+
+
+def shares(trace: Trace) -> list[DeviceShare]:
+    """Of every device that did anything, within the span of the trace."""
+    begin, end = trace.span_ns
+    found = []
+    for device in devices_of(trace):
+        copying = _busy_ns(device, trace.copies)
+        computing = _busy_ns(device, trace.kernels, trace.memsets)
+        busy = _busy_ns(device, trace.copies, trace.kernels, trace.memsets)
+        both = copying + computing - busy
+        found.append(DeviceShare(device, copying, computing, both, max(end - begin - busy, 0)))
+    return found
+
+
+def devices_of(trace: Trace) -> list[int]:
+    """The devices that did anything, by number; those that are not known share UNKNOWN."""
+    used = [table.device for table in (trace.copies, trace.kernels, trace.memsets)]
+    return sorted({int(device) for column in used for device in np.unique(column)})
+
+
+def _chosen(copies: Copies, direction: int, *, migration: bool) -> Integers:
+    chosen: Integers = (copies.direction == direction) & ((copies.migration == 1) == migration)
+    return chosen
+
+
+def _busy_ns(device: int, *tables: Copies | Intervals) -> int:
+    """Time in which at least one record of these tables was under way on the device."""
+    chosen = [table.taken(table.device == device) for table in tables]
+    starts, ends = (np.concatenate([getattr(table, name) for table in chosen]) for name in ("start_ns", "end_ns"))
+    return union(starts, ends).total_ns

@@ -1,0 +1,73 @@
+"""Advice as it is shown: verdict, findings with their prices and places, what could not be judged, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from isthmus.advice import Advice
+from isthmus.report import ADVICE_FORMATS, write_advice, write_trace
+from tests.made_traces import made_advice, made_trace
+
+
+def written(advice: Advice, format_name: str, snippet: str | None = None) -> str:
+    out = io.StringIO()
+    write_advice(advice, [made_trace()], format_name, out, snippet=snippet)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("format_name", ["terminal", "markdown", "html"])
+def test_findings_have_price_place_code_and_what_could_not_be_judged(format_name: str) -> None:
+    text = written(made_advice(), format_name)
+    for words in (
+        "16.0 ms (15.0 ms to 17.0 ms), 16.0 % of the 100 ms traced",
+        "Copies from pageable memory",
+        "Pin the buffer once.",
+        "cudaHostAlloc",
+        "pin_memory()",
+        "200 MB",
+        "contents",
+        "Priced with run 1",
+    ):
+        assert words in text, words
+    assert text.index("Copies from pageable memory") < text.index("Much is pinned")
+
+
+def test_code_can_be_of_one_language() -> None:
+    text = written(made_advice(), "terminal", snippet="torch")
+    assert "pin_memory" in text
+    assert "cudaHostAlloc" not in text
+
+
+def test_nothing_to_change() -> None:
+    nothing = replace(made_advice(), findings=(), gain_seconds=None)
+    assert "Nothing here is worth changing." in written(nothing, "terminal")
+    assert "Nothing here is worth changing." in written(replace(nothing, findings=made_advice().findings[1:]), "html")
+
+
+def test_another_machines_rates_are_pointed_out() -> None:
+    elsewhere = replace(made_advice(), priced_elsewhere="The rates are of another machine.")
+    for format_name in ADVICE_FORMATS:
+        assert "The rates are of another machine." in written(elsewhere, format_name)
+
+
+def test_the_json_document() -> None:
+    document = json.loads(written(made_advice(), "json"))
+    assert (document["format"], document["schema_version"]) == ("isthmus.advice", 1)
+    assert document["gain_seconds"] == {"median": 0.016, "low": 0.015, "high": 0.017}
+    first, second = document["findings"]
+    assert (first["rule"], first["bytes"], first["gain_seconds"]["low"]) == ("pageable", 200_000_000, 0.015)
+    assert first["evidence"] == [{"place": "train.py:42 step", "calls": 2, "bytes": 200_000_000, "seconds": 0.02}]
+    assert second["gain_seconds"] is None
+    assert document["abstentions"][0]["rule"] == "duplicate"
+    assert document["traces"][0]["processes"][1] == {"pid": 101, "name": "./program", "rank": 1}
+
+
+def test_a_terminal_after_a_program_gets_a_line_a_finding() -> None:
+    out = io.StringIO()
+    write_trace(made_trace(), "terminal", out, advice=made_advice())
+    assert "Copies from pageable memory The change gains 16.0 ms, 16.0 % of the time traced." in out.getvalue()
+    assert "cudaHostAlloc" not in out.getvalue()
