@@ -11,6 +11,8 @@ __all__ = [
     "IsthmusError",
     "LibraryAbsent",
     "OutOfMemory",
+    "ProgramAbsent",
+    "ProgramNotExecutable",
     "RunFileError",
     "TimedOut",
     "TraceFileError",
@@ -21,6 +23,8 @@ __all__ = [
 ]
 
 _FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
+# As shells have it.
+_NOT_EXECUTABLE, _NO_PROGRAM = 126, 127
 
 
 class IsthmusError(Exception):
@@ -83,10 +87,20 @@ class TraceFileError(IsthmusError):
     """A trace could not be read; the message names the file, what was found, what was expected and what to do."""
 
 
+class ProgramAbsent(IsthmusError):
+    """The program that was to be traced does not exist; the message names it."""
+
+
+class ProgramNotExecutable(IsthmusError):
+    """The program that was to be traced is there and cannot be run; the message says why."""
+
+
 def exit_code(error: BaseException) -> int:
     """What a process that ends by this exception tells its caller."""
     if isinstance(error, KeyboardInterrupt):
         return _INTERRUPTED
     if isinstance(error, UsageError | RunFileError | TraceFileError):
         return _USAGE
+    if isinstance(error, ProgramAbsent | ProgramNotExecutable):
+        return _NO_PROGRAM if isinstance(error, ProgramAbsent) else _NOT_EXECUTABLE
     return _DEVICE_ABSENT if isinstance(error, DeviceAbsent) else _FAILED

@@ -31,15 +31,16 @@ NATIVE_ARROWS: dict[str, set[str]] = {
 PYTHON_ARROWS: dict[str, set[str]] = {
     "isthmus": {"c_interface"},
     "c_interface": set(),
+    "cupti": set(),
     "errors": set(),
     "language": set(),
     "record": {"errors"},
-    "experiment": {"isthmus", "errors", "record", "_native"},
+    "experiment": {"isthmus", "cupti", "errors", "record", "_native"},
     "model": {"errors", "language", "record"},
     "plan": {"errors", "language", "record", "model"},
     "compare": {"errors", "language", "record", "model"},
     "transfer": {"errors", "record", "model", "experiment", "_native"},  # Devices are opened by experiment.
-    "trace": {"errors", "_native"},
+    "trace": {"cupti", "errors"},
     "advice": {"errors", "language", "record", "trace", "model", "plan"},
     # Works from saved files on any machine, so never the native module.
     "report": {"errors", "language", "record", "model", "plan", "compare", "trace", "advice"},

@@ -8,6 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from isthmus import __version__
+from isthmus.commands.advise import advise
 from isthmus.commands.calibrate import calibrate
 from isthmus.commands.compare import compare
 from isthmus.commands.config import config
@@ -15,6 +16,7 @@ from isthmus.commands.devices import devices
 from isthmus.commands.measure import measure
 from isthmus.commands.plan import plan
 from isthmus.commands.report import report
+from isthmus.commands.trace import trace
 from isthmus.errors import IsthmusError, UsageError, exit_code
 
 __all__ = ["app", "main"]
@@ -33,6 +35,9 @@ app.command()(plan)
 app.command()(report)
 app.command()(compare)
 app.command()(config)
+# The first word that is no option begins the program, whose options are its own.
+app.command(context_settings={"allow_interspersed_args": False})(trace)
+app.command()(advise)
 
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])

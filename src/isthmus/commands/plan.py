@@ -91,7 +91,7 @@ def plan(
 
     from isthmus.commands._plan_needs import need_of
     from isthmus.commands._plan_output import document, write
-    from isthmus.commands._plan_run import run_for
+    from isthmus.commands._run_choice import run_for
     from isthmus.language import speaking
     from isthmus.plan import SNIPPET_LANGUAGES, answer, wanted_experiments
 

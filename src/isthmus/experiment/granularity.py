@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import partial
 
+from isthmus.cupti import cupti_libraries
 from isthmus.errors import IsthmusError
 from isthmus.experiment.batch import Batch, Planned, Prepared
-from isthmus.experiment.cupti import cupti_libraries
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, MigrationArray
 from isthmus.experiment.migration_counts import Pass, count, passes

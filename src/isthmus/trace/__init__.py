@@ -17,6 +17,8 @@ from isthmus.trace.columns import (
     fault_index,
     memory_index,
 )
+from isthmus.trace.isthmus_blocks import join_parts
+from isthmus.trace.launch import Left, RecordingOption, left_in, run, traced_environment
 from isthmus.trace.opening import open_trace
 from isthmus.trace.texts import printable
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
@@ -35,16 +37,22 @@ __all__ = [
     "Integers",
     "Intervals",
     "Knowledge",
+    "Left",
     "Maker",
     "Process",
+    "RecordingOption",
     "Site",
     "Trace",
     "Union",
     "cause_index",
     "direction_index",
     "fault_index",
+    "join_parts",
+    "left_in",
     "memory_index",
     "open_trace",
     "printable",
+    "run",
+    "traced_environment",
     "union",
 ]

@@ -8,8 +8,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.cupti import cupti_libraries, cupti_order
 from isthmus.experiment.arena import PAGE_BYTES
-from isthmus.experiment.cupti import cupti_libraries, cupti_order
 from isthmus.experiment.devices import OpenDevice, open_device
 from isthmus.experiment.granularity import plan
 from isthmus.experiment.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray

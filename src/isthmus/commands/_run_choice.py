@@ -1,0 +1,115 @@
+"""The run that a plan or advice rests on: a file, what the cache holds of this machine, a quick one, or a reference."""
+
+import sys
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from isthmus.compare import PREFIX, known_references, read_reference
+from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.language import say
+from isthmus.record import Device, Run, cached_run, read_run
+
+__all__ = ["Rates", "kept_run", "rates_for", "run_for"]
+
+
+class Rates(NamedTuple):
+    """The run to price with; `reference` names the reference that stands in for a run of this machine, if one does."""
+
+    run: Run
+    reference: str = ""
+
+
+def run_for(path: Path | None, device: str | None, wanted: Sequence[str]) -> Run:
+    """The run in a file, or that of a device of this machine.
+
+    `wanted` are the experiments that the plan needs. Where nothing of the device was measured yet, a user at a terminal
+    is asked whether to measure now, quickly. Raises UsageError where nobody can be asked, or who is asked says no.
+    """
+    if path is not None:
+        if device is not None:
+            raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
+        return read_run(path)
+    from isthmus.experiment.devices import choose_device
+    from isthmus.experiment.machine import read_host
+
+    chosen = choose_device(device)
+    found = cached_run(read_host(), chosen)
+    return found or _measured_now(chosen, wanted)
+
+
+def rates_for(named: str | None, device: str | None, traced: Collection[str]) -> Rates:
+    """The run that prices advice: the one in a file, the one kept of this machine, else a reference.
+
+    `named` is a file or ``reference:NAME``; `traced` are the names of the devices of the traces, like which the
+    reference is chosen. Raises UsageError where `device` names one of which nothing is kept.
+    """
+    if named is not None and device is not None:
+        raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
+    if named is not None:
+        if named.startswith(PREFIX):
+            reference = read_reference(named.removeprefix(PREFIX))
+            return Rates(reference.run, reference.name)
+        return Rates(read_run(Path(named)))
+    if (kept := kept_run(device)) is not None:
+        return Rates(kept)
+    if device is not None:
+        raise UsageError(
+            f"no run of {device} on this machine is kept yet; measure what changes are priced with: "
+            f"isthmus measure all --device {device}"
+        )
+    return _reference_like(traced)
+
+
+def kept_run(device: str | None) -> Run | None:
+    """What is kept of a device of this machine; without a name of the best one, if it has memory of its own."""
+    from isthmus.experiment.devices import choose_device
+    from isthmus.experiment.machine import read_host
+
+    try:
+        chosen = choose_device(device)
+    except DeviceAbsent:
+        if device is not None:
+            raise
+        return None
+    # What shares the host's memory has no link whose rates would say anything of a program that uses one.
+    if device is None and chosen.shares_host_memory:
+        return None
+    return cached_run(read_host(), chosen)
+
+
+def _reference_like(traced: Collection[str]) -> Rates:
+    references = [read_reference(name) for name in known_references()]
+    if not references:
+        raise UsageError(
+            "no run of this machine is kept yet, and there is no reference; measure first: isthmus measure all"
+        )
+    # Names of devices hold one another: H200, NVIDIA H200.
+    alike = [
+        each
+        for each in references
+        if any(name and name.casefold() in each.run.fingerprint.device.name.casefold() for name in traced)
+    ]
+    chosen = (alike or references)[0]
+    return Rates(chosen.run, chosen.name)
+
+
+def _measured_now(device: Device, wanted: Sequence[str]) -> Run:
+    from isthmus.commands.measure import measure_quickly
+    from isthmus.experiment.measure import quick_seconds
+
+    spec = device.spec
+    command = f"isthmus measure {' '.join(wanted)} --quick --device {spec}"
+    seconds = quick_seconds(wanted)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"no run of {spec} on this machine is kept yet; measure one first (about {seconds:.0f} s, or without "
+            f"--quick a minute and more, and better): {command}"
+        )
+    if not typer.confirm(say("plan.offer", command=command, seconds=f"{seconds:.0f}"), default=True, err=True):
+        raise UsageError(f"nothing to plan with; measure first, or name a run file with --run: {command}")
+    with tempfile.TemporaryDirectory() as folder:
+        return measure_quickly(wanted, spec, Path(folder) / "quick.json")

@@ -1,0 +1,114 @@
+"""Where `isthmus trace` writes: the trace itself, and exports of it by the suffixes of their names."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from isthmus.errors import UsageError
+
+__all__ = ["SUFFIX", "Outputs", "outputs_of", "parts_folder", "reserved"]
+
+SUFFIX = ".itrace"
+_FORMATS = {
+    ".csv": "csv",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".trace": "chrome",
+}
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files that were asked for: the trace, None where none was named, and exports with their formats."""
+
+    trace: Path | None
+    exports: tuple[tuple[Path, str], ...]
+
+
+def outputs_of(paths: Iterable[Path], rank: int | None = None) -> Outputs:
+    """What to write where; of one of several MPI ranks its number goes into each name.
+
+    Raises UsageError for a suffix that says no format and for a folder that cannot be written to.
+    """
+    traces, exports = [], []
+    for named in paths:
+        path = named if rank is None else _of_rank(named, rank)
+        suffix = path.suffix.lower()
+        if suffix != SUFFIX and suffix not in _FORMATS:
+            known = ", ".join([SUFFIX, *_FORMATS])
+            raise UsageError(f"{named}: its suffix says no format of a trace; expected one of {known}")
+        _check_folder(path)
+        if suffix == SUFFIX:
+            traces.append(path)
+        else:
+            exports.append((path, _FORMATS[suffix]))
+    if len(traces) > 1:
+        raise UsageError(f"one program gives one trace; name {SUFFIX} once with -o")
+    return Outputs(traces[0] if traces else None, tuple(exports))
+
+
+def reserved(outputs: Outputs, program: str, rank: int | None = None) -> Path:
+    """An empty file for the trace: the one that was named, else a new one beside the exports or here.
+
+    Raises UsageError where it cannot be written.
+    """
+    if outputs.trace is not None:
+        path = outputs.trace
+        try:
+            path.open("ab").close()
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with -o") from error
+        return path
+    first = outputs.exports[0][0].with_suffix("") if outputs.exports else None
+    stem = first or Path(Path(program).name or "program")
+    for path in _numbered(stem if first or rank is None else _of_rank(stem, rank)):
+        try:
+            path.open("xb").close()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file with -o") from error
+        return path
+    raise AssertionError
+
+
+@contextmanager
+def parts_folder(trace: Path) -> Iterator[Path]:
+    """A folder beside the trace for the parts of its processes; it stays where they cannot be joined."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{trace.name}.", suffix=".parts", dir=trace.parent))
+    try:
+        yield folder
+    except BaseException:
+        # Goes if it is empty.
+        with suppress(OSError):
+            folder.rmdir()
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _numbered(stem: Path) -> Iterator[Path]:
+    """``program.itrace``, ``program.2.itrace``, ...: no trace is ever written over another unless asked for."""
+    yield stem.with_name(f"{stem.name}{SUFFIX}")
+    number = 1
+    while True:
+        number += 1
+        yield stem.with_name(f"{stem.name}.{number}{SUFFIX}")
+
+
+def _of_rank(path: Path, rank: int) -> Path:
+    """``out.rank3.html`` of ``out.html``."""
+    return path.with_name(f"{path.stem}.rank{rank}{path.suffix}")
+
+
+def _check_folder(path: Path) -> None:
+    """Now, rather than when the program has run for an hour."""
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        why = "is a folder" if path.is_dir() else f"{path.parent} cannot be written to"
+        raise UsageError(f"{path}: {why}; name another file with -o")

@@ -1,0 +1,132 @@
+"""`isthmus advise`: what to change in a program that was traced, and what each change would gain."""
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.commands._choices import language_of, one_of
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.advice import Advice
+    from isthmus.commands._run_choice import Rates
+    from isthmus.trace import Trace
+
+__all__ = ["advice_on", "advise"]
+
+_SUFFIXES = {".json": "json", ".htm": "html", ".html": "html", ".markdown": "markdown", ".md": "markdown"}
+
+
+def advise(
+    traces: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TRACE",
+            help="Files of isthmus trace, SQLite exports of nsys, JSON of the torch profiler; several of one program.",
+            show_default=False,
+        ),
+    ],
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run", metavar="FILE", help="Price with this run, or reference:NAME, instead of this machine's newest."
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", metavar="DEVICE", help="Whose kept runs to price with; the best one by default."),
+    ] = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="terminal, markdown, json or html; by default what the suffix of the output says, else terminal.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
+    ] = None,
+    snippet: Annotated[
+        str | None,
+        typer.Option("--snippet", metavar="LANGUAGE", help="Show code in one language: cuda, torch, cupy or isthmus."),
+    ] = None,
+    fail_if: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-if", metavar="GATE", help="Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."
+        ),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+    ] = "en",
+) -> None:
+    """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
+    from isthmus.advice import parse_gain_gate
+    from isthmus.commands._run_choice import rates_for
+    from isthmus.language import speaking
+    from isthmus.plan import SNIPPET_LANGUAGES
+    from isthmus.report import write_advice
+    from isthmus.trace import open_trace
+
+    # Contradictions are found before anything is read.
+    gate = parse_gain_gate(fail_if) if fail_if is not None else None
+    chosen, spoken = _format(format_name, output, as_json=as_json), language_of(language)
+    if snippet is not None:
+        one_of(snippet, [name for name in SNIPPET_LANGUAGES if name != "opencl"], "language of snippets")
+    if output and any(path.resolve() == output.resolve() for path in traces):
+        raise UsageError(f"{output}: is one of the traces and would be overwritten; name another file with -o")
+    opened = [open_trace(path) for path in traces]
+    rates = rates_for(run, device, {name for trace in opened for name in trace.devices.values()})
+    text = io.StringIO()
+    with speaking(spoken):
+        advice = advice_on(opened, rates)
+        write_advice(advice, opened, chosen, text if output else sys.stdout, snippet=snippet)
+    if output:
+        _save(output, text.getvalue())
+        print(output)
+    if gate and gate.fails(advice):
+        assert advice.gain_seconds
+        share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
+        typer.echo(f"isthmus: {gate} fails: all changes together gain {100 * share:.1f} % of the time traced", err=True)
+        raise typer.Exit(1)
+
+
+def advice_on(traces: "Sequence[Trace]", rates: "Rates") -> "Advice":
+    """The advice, which says where the rates are a reference's, in the language spoken now."""
+    from isthmus.advice import advise
+    from isthmus.language import say, sentences
+
+    advice = advise(traces, rates.run)
+    if not rates.reference:
+        return advice
+    note = say("advice_report.reference", name=rates.reference, command="isthmus measure all")
+    return replace(advice, priced_elsewhere=sentences([note, advice.priced_elsewhere]))
+
+
+def _format(name: str | None, output: Path | None, *, as_json: bool) -> str:
+    from isthmus.report import ADVICE_FORMATS
+
+    if as_json and name not in (None, "json"):
+        raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
+    if as_json:
+        return "json"
+    if name is None:
+        return _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
+    return one_of(name, ADVICE_FORMATS, "format")
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error

@@ -1,0 +1,217 @@
+"""`isthmus trace`: runs a program unmodified and records its transfers; reads saved traces of any maker."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.commands._choices import language_of, one_of
+from isthmus.errors import IsthmusError, TraceFileError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.advice import Advice
+    from isthmus.commands._trace_files import Outputs
+    from isthmus.trace import Left, RecordingOption, Trace
+
+__all__ = ["trace"]
+
+
+def trace(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- CMD ...", help="The program with its arguments.", show_default=False),
+    ] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The trace (.itrace) or an export: .html, .csv, .json, .md, .trace for Perfetto; several allowed.",
+            show_default=False,
+        ),
+    ] = None,
+    saved: Annotated[
+        Path | None,
+        typer.Option("--open", metavar="FILE", help="Show or export a saved trace, also nsys's or torch's."),
+    ] = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="With --open: terminal, markdown, csv, json, chrome or html on standard output.",
+        ),
+    ] = None,
+    stacks: Annotated[bool, typer.Option("--stacks", help="Record native backtraces of calls.")] = False,
+    contents: Annotated[
+        bool, typer.Option("--contents", help="Record hashes of what is copied, to find what is copied twice.")
+    ] = False,
+    no_python_lines: Annotated[
+        bool, typer.Option("--no-python-lines", help="Do not record files and lines of Python.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Record even where another tool is to be loaded, in its place.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write files, and nothing to standard error.")] = False,
+    language: Annotated[
+        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+    ] = "en",
+) -> None:
+    """Run a program and record how it moves data; a table goes to standard error when it has ended.
+
+    Standard input and output, signals and the exit code are the program's own.
+    """
+    from isthmus.language import speaking
+
+    spoken = language_of(language)
+    if saved is None and not command:
+        raise UsageError("no program to trace; name it as in: isthmus trace -- ./program, or a saved trace with --open")
+    if saved is not None and command:
+        raise UsageError("--open shows a saved trace and runs no program; leave one of them out")
+    if saved is None and format_name is not None:
+        raise UsageError("--format goes with --open; of a program that runs name files with -o, such as -o trace.json")
+    options: dict[RecordingOption, bool] = {"stacks": stacks, "contents": contents, "no-python": no_python_lines}
+    with speaking(spoken):
+        if saved is not None:
+            _show(saved, output or [], format_name)
+        else:
+            chosen = [name for name, wanted in options.items() if wanted]
+            _record(command or [], output or [], chosen, force=force, quiet=quiet)
+
+
+def _show(saved: Path, files: Iterable[Path], format_name: str | None) -> None:
+    from isthmus.commands._trace_files import outputs_of
+    from isthmus.report import TRACE_FORMATS, write_trace
+    from isthmus.trace import open_trace
+
+    outputs = outputs_of(files)
+    if outputs.trace:
+        raise UsageError(f"{outputs.trace}: a saved trace is exported, not saved again; name a file of another suffix")
+    if format_name is not None and outputs.exports:
+        raise UsageError("--format is for standard output; what -o writes its suffix says: leave one of them out")
+    chosen = one_of(format_name or "terminal", TRACE_FORMATS, "format")
+    if any(path.resolve() == saved.resolve() for path, _ in outputs.exports):
+        raise UsageError(f"{saved}: is the trace itself and would be overwritten; name another file with -o")
+    opened = open_trace(saved)
+    if not outputs.exports:
+        write_trace(opened, chosen, sys.stdout)
+    for path in _exported(opened, outputs, None):
+        print(path)
+
+
+def _record(
+    command: list[str], files: Iterable[Path], options: "list[RecordingOption]", *, force: bool, quiet: bool
+) -> None:
+    """Run the program, then join, show and export what was recorded; end as the program did."""
+    from isthmus.commands._trace_files import outputs_of, parts_folder, reserved
+    from isthmus.experiment.launcher import launched
+    from isthmus.trace import left_in, run, traced_environment
+
+    here = launched(os.environ)
+    rank = here.rank if here.ranks > 1 else None
+    outputs = outputs_of(files, rank)
+    # Before anything is written: whether this can be recorded at all.
+    traced_environment(os.environ, Path(), options, force=force)
+    path = reserved(outputs, command[0], rank)
+    code = None
+    try:
+        with parts_folder(path) as folder:
+            code = run(command, traced_environment(os.environ, folder, options, force=force))
+            left = left_in(folder)
+            if left.parts:
+                _join(left.parts, path)
+        # Of several ranks the first speaks; the others' files have its form.
+        _tell(path, left, outputs, speaks=not quiet and here.rank == 0)
+    except IsthmusError as error:
+        # What became of the program matters more than what became of its trace.
+        if not code:
+            raise
+        typer.echo(f"isthmus: {error}", err=True)
+    finally:
+        if path.exists() and not path.stat().st_size:
+            path.unlink()
+    _end_as(code)
+
+
+def _join(parts: "Sequence[Path]", path: Path) -> None:
+    from isthmus.trace import join_parts
+
+    try:
+        join_parts(parts, path)
+    except (OSError, IsthmusError) as error:
+        # Nothing of a full disk shall look like a trace.
+        path.unlink(missing_ok=True)
+        raise TraceFileError(
+            f"{path}: cannot be written: {error}; what was recorded lies in {parts[0].parent}, part by part for --open"
+        ) from error
+
+
+def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None:
+    from isthmus.language import say
+    from isthmus.report import write_trace
+    from isthmus.trace import open_trace
+
+    for message in left.messages if speaks else ():
+        typer.echo(f"isthmus: {message}", err=True)
+    if not (left.parts and path.stat().st_size):
+        if speaks and not left.messages:
+            typer.echo(say("trace_report.no_calls"), err=True)
+        return
+    opened = open_trace(path)
+    advice = _advice(opened)
+    written = [str(each) for each in _exported(opened, outputs, advice)]
+    if speaks:
+        sys.stderr.write("\n")
+        write_trace(opened, "terminal", sys.stderr, advice=advice)
+        said = say("trace_report.saved", files=", ".join([str(path), *written]), command=f"isthmus advise {path}")
+        typer.echo(f"\n{said}", err=True)
+
+
+def _advice(opened: "Trace") -> "Advice | None":
+    """What a run of this machine says of it; None where nothing is kept here or it has nothing to say."""
+    from isthmus.commands._run_choice import Rates, kept_run
+    from isthmus.commands.advise import advice_on
+
+    with suppress(IsthmusError, OSError):
+        if len(opened.copies) and (kept := kept_run(None)) is not None:
+            return advice_on([opened], Rates(kept))
+    return None
+
+
+def _exported(opened: "Trace", outputs: "Outputs", advice: "Advice | None") -> list[Path]:
+    """The files that were written, as they went."""
+    from isthmus.report import write_trace
+
+    for path, format_name in outputs.exports:
+        try:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                write_trace(opened, format_name, file, advice=advice)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another with -o") from error
+    return [path for path, _ in outputs.exports]
+
+
+def _end_as(code: int | None) -> None:
+    """End as the program did: with its exit code, or by the signal that killed it."""
+    if code is not None and code < 0:
+        import resource
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # The program has left its core; ours would tell nothing.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+        # Where that signal is blocked, as a shell would say it.
+        raise typer.Exit(128 - code)
+    raise typer.Exit(code or 0)

@@ -1,0 +1,118 @@
+"""Runs a program unmodified with the recorder in it: its streams, signals and exit code are its own."""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from isthmus.cupti import cupti_libraries, driver_version
+from isthmus.errors import ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
+
+__all__ = ["Left", "RecordingOption", "left_in", "run", "traced_environment"]
+
+# What the recorder is told beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
+RecordingOption = Literal["stacks", "contents", "no-python"]
+
+_INJECTION = "CUDA_INJECTION64_PATH"
+_RECORDER = "libisthmus_tracer.so"
+# Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
+_FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
+# As CPython ignores them, which a program would inherit.
+_IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
+# Of a signal that the kernel sends, in place of a process.
+_SI_KERNEL = 0x80
+
+
+class Left(NamedTuple):
+    """What the processes of a program left: parts of the trace, and each line once that the recorder had to say."""
+
+    parts: list[Path]
+    messages: list[str]
+
+
+def traced_environment(
+    environment: Mapping[str, str], folder: Path, options: Sequence[RecordingOption], *, force: bool = False
+) -> dict[str, str]:
+    """The environment in which the driver loads the recorder, which leaves its parts in `folder`.
+
+    Raises UsageError where another tool is to be loaded, unless forced; Unsupported where there is no recorder.
+    """
+    other = environment.get(_INJECTION, "")
+    if other and not force:
+        raise UsageError(
+            f"{_INJECTION} is set to {other}, and a program loads one such tool only; unset it, or use --force"
+        )
+    toolkit = environment.get("CUDA_HOME") or environment.get("CUDA_PATH") or ""
+    return {
+        **environment,
+        _INJECTION: str(_recorder()),
+        "ISTHMUS_TRACE_FOLDER": str(folder.absolute()),
+        "ISTHMUS_TRACE_CUPTI": ":".join(cupti_libraries(driver_version(), toolkit=toolkit)),
+        "ISTHMUS_TRACE_OPTIONS": ",".join(options),
+    }
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program to its end; its exit code, or less than 0 the signal that killed it.
+
+    It has our standard streams and whatever else is open to be inherited. Signals that other processes send to us it
+    gets too. Raises ProgramAbsent or ProgramNotExecutable.
+    """
+    forwarded = {getattr(signal, name) for name in _FORWARDED}
+    # The default, unlike one that was inherited, leaves ended children to be waited for.
+    before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*forwarded, signal.SIGCHLD})
+    try:
+        pid = _start(command, environment, mask)
+        return _ending(pid, forwarded)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGCHLD, before)
+
+
+def left_in(folder: Path) -> Left:
+    """What lies in the folder after the program has ended."""
+    lines = [
+        line
+        for path in sorted(folder.glob("*.message"))
+        for line in path.read_text("utf-8", errors="replace").splitlines()
+        if line.strip()
+    ]
+    return Left(sorted(folder.glob("*.part")), list(dict.fromkeys(lines)))
+
+
+def _recorder() -> Path:
+    """The library that the driver is to load; it is installed beside the native module."""
+    spec = find_spec("isthmus")
+    packages = (spec.submodule_search_locations if spec else None) or []
+    for package in packages:
+        if (path := Path(package) / _RECORDER).is_file():
+            return path.absolute()
+    looked_in = " and ".join(packages)
+    raise Unsupported(f"no {_RECORDER} in {looked_in}; install the package anew: pip install --force-reinstall isthmus")
+
+
+def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals | int]) -> int:
+    defaults = [getattr(signal, name) for name in _IGNORED_BY_PYTHON]
+    try:
+        return os.posix_spawnp(command[0], list(command), environment, setsigmask=mask, setsigdef=defaults)
+    except FileNotFoundError as error:
+        raise ProgramAbsent(f"{command[0]}: no such program; name it by its path or as PATH finds it") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ProgramNotExecutable(f"{command[0]}: cannot be run: {reason}") from error
+
+
+def _ending(pid: int, forwarded: set[signal.Signals]) -> int:
+    """Wait for the program, and send it meanwhile what other processes send to us."""
+    while True:
+        found = signal.sigwaitinfo({*forwarded, signal.SIGCHLD})
+        if found.si_signo == signal.SIGCHLD:
+            # Of several children one signal may speak; a child that is only stopped has not ended.
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+        elif found.si_code != _SI_KERNEL:
+            os.kill(pid, found.si_signo)
