@@ -32,6 +32,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "isthmus": {"c_interface"},
     "c_interface": set(),
     "cupti": set(),
+    "launch": {"cupti", "errors"},
     "errors": set(),
     "language": set(),
     "record": {"errors"},
@@ -40,7 +41,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "plan": {"errors", "language", "record", "model"},
     "compare": {"errors", "language", "record", "model"},
     "transfer": {"errors", "record", "model", "experiment", "_native"},  # Devices are opened by experiment.
-    "trace": {"cupti", "errors"},
+    "trace": {"errors", "_native"},
     "advice": {"errors", "language", "record", "trace", "model", "plan"},
     # Works from saved files on any machine, so never the native module.
     "report": {"errors", "language", "record", "model", "plan", "compare", "trace", "advice"},
@@ -48,6 +49,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         "isthmus",
         "c_interface",
         "errors",
+        "launch",
         "language",
         "record",
         "experiment",

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from isthmus.advice import Advice
     from isthmus.commands._trace_files import Outputs
-    from isthmus.trace import Left, RecordingOption, Trace
+    from isthmus.launch import Left, RecordingOption
+    from isthmus.trace import Trace
 
 __all__ = ["trace"]
 
@@ -113,7 +114,7 @@ def _record(
     """Run the program, then join, show and export what was recorded; end as the program did."""
     from isthmus.commands._trace_files import outputs_of, parts_folder, reserved
     from isthmus.experiment.launcher import launched
-    from isthmus.trace import left_in, run, traced_environment
+    from isthmus.launch import left_in, run, traced_environment
 
     here = launched(os.environ)
     rank = here.rank if here.ranks > 1 else None

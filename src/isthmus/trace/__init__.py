@@ -18,7 +18,6 @@ from isthmus.trace.columns import (
     memory_index,
 )
 from isthmus.trace.isthmus_blocks import join_parts
-from isthmus.trace.launch import Left, RecordingOption, left_in, run, traced_environment
 from isthmus.trace.opening import open_trace
 from isthmus.trace.texts import printable
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
@@ -37,10 +36,8 @@ __all__ = [
     "Integers",
     "Intervals",
     "Knowledge",
-    "Left",
     "Maker",
     "Process",
-    "RecordingOption",
     "Site",
     "Trace",
     "Union",
@@ -48,11 +45,8 @@ __all__ = [
     "direction_index",
     "fault_index",
     "join_parts",
-    "left_in",
     "memory_index",
     "open_trace",
     "printable",
-    "run",
-    "traced_environment",
     "union",
 ]

@@ -1,4 +1,8 @@
-"""Runs a program unmodified with the recorder in it: its streams, signals and exit code are its own."""
+"""Runs a program unmodified with the recorder in it: its streams, signals and exit code are its own.
+
+Imports nothing that starts threads, as NumPy does: signals are waited for, and one that a thread does not block would
+be taken by it.
+"""
 
 import os
 import signal
@@ -23,6 +27,8 @@ _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
 # Of a signal that the kernel sends, in place of a process.
 _SI_KERNEL = 0x80
+# After which the program is looked at even without a signal, which a thread of somebody else's may have taken.
+_LOOK_SECONDS = 1.0
 
 
 class Left(NamedTuple):
@@ -108,11 +114,10 @@ def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[sig
 def _ending(pid: int, forwarded: set[signal.Signals]) -> int:
     """Wait for the program, and send it meanwhile what other processes send to us."""
     while True:
-        found = signal.sigwaitinfo({*forwarded, signal.SIGCHLD})
-        if found.si_signo == signal.SIGCHLD:
-            # Of several children one signal may speak; a child that is only stopped has not ended.
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                return os.waitstatus_to_exitcode(status)
-        elif found.si_code != _SI_KERNEL:
+        found = signal.sigtimedwait({*forwarded, signal.SIGCHLD}, _LOOK_SECONDS)
+        if found is not None and found.si_signo in forwarded and found.si_code != _SI_KERNEL:
             os.kill(pid, found.si_signo)
+        # A child that is only stopped has not ended.
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
