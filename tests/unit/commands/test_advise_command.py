@@ -1,0 +1,152 @@
+"""`isthmus advise` in this process: which run prices, what is written where, and when the gate trips."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus import advice
+from isthmus.advice import Advice
+from isthmus.commands.main import main
+from isthmus.experiment import devices, machine
+from isthmus.record import Backend, Device, Host, Run, keep_run
+from isthmus.trace import Trace
+from tests.made_traces import made_advice
+from tests.synthetic_isthmus import block
+
+Advise = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def priced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Advice that is always the same; the names of the runs that were to price it."""
+    runs: list[str] = []
+
+    def advise(traces: Sequence[Trace], run: Run) -> Advice:
+        assert traces
+        runs.append(f"{run.run} {run.fingerprint.device.name}")
+        return made_advice()
+
+    monkeypatch.setattr(advice, "advise", advise, raising=False)
+    return runs
+
+
+@pytest.fixture
+def advise(capsys: pytest.CaptureFixture[str], priced: list[str], tmp_path: Path) -> Advise:
+    """Runs one command line on a trace: exit code, standard output, standard error."""
+    saved = tmp_path / "program.itrace"
+    saved.write_bytes(block("copy", [{"start_ns": 1000, "end_ns": 3000, "bytes": 4096, "copy_kind": 1, "source": 2}]))
+
+    def run(*words: str | Path) -> tuple[int, str, str]:
+        code = main(["advise", str(saved), *map(str, words)])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """This machine, of which nothing is kept and whose only device is its own memory."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    host = Device(backend="host", index=0, name="memory", shares_host_memory=True)
+    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="host", devices=[host]), Backend(name="cuda")])
+    monkeypatch.setattr(machine, "read_host", lambda: Host(name="node17"))
+
+
+@pytest.fixture
+def gpu(bare: None, monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType) -> Device:
+    """The same with a GPU."""
+    device: Device = synthetic.gpu()
+    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=[device])])
+    return device
+
+
+def test_without_a_run_a_reference_prices_and_is_named(advise: Advise, bare: None, priced: list[str]) -> None:
+    code, out, err = advise()
+    assert (code, err) == (0, "")
+    assert "priced with the reference h200-pcie5" in out
+    assert "isthmus measure all" in out
+    assert priced[0].endswith("NVIDIA H200")
+
+
+def test_the_kept_run_of_this_machine_prices(
+    advise: Advise, gpu: Device, priced: list[str], synthetic: ModuleType
+) -> None:
+    run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}), name="kept")
+    fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=gpu)
+    keep_run(msgspec.structs.replace(run, fingerprint=fingerprint))
+    assert "reference" not in advise()[1]
+    assert "reference" not in advise("--device", "cuda:0")[1]
+    assert [name.partition(" ")[0] for name in priced] == ["kept", "kept"]
+
+
+def test_a_run_file_prices(
+    advise: Advise, bare: None, priced: list[str], synthetic: ModuleType, tmp_path: Path
+) -> None:
+    run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}), name="mine")
+    (tmp_path / "mine.json").write_bytes(msgspec.json.encode(run))
+    assert advise("--run", tmp_path / "mine.json")[0] == 0
+    assert advise("--run", "reference:h200-pcie5")[0] == 0
+    assert priced[0].startswith("mine ")
+    assert "H200" in priced[1]
+
+
+def test_every_format_and_a_file(advise: Advise, bare: None, tmp_path: Path) -> None:
+    assert json.loads(advise("--json")[1])["format"] == "isthmus.advice"
+    assert advise("--format", "markdown")[1].startswith("# What to change in program.itrace")
+    page = tmp_path / "advice.html"
+    assert advise("-o", page)[:2] == (0, f"{page}\n")
+    assert "timeline" in page.read_text("utf-8")
+    assert "変えるべきこと" in advise("--lang", "ja")[1]
+
+
+def test_code_of_one_language(advise: Advise, bare: None) -> None:
+    out = advise("--snippet", "torch")[1]
+    assert "pin_memory" in out
+    assert "cudaHostAlloc" not in out
+
+
+def test_the_gate_trips_with_its_reason(advise: Advise, bare: None) -> None:
+    code, out, err = advise("--fail-if", "gain:10%")
+    assert code == 1
+    assert "Copies from pageable memory" in out
+    assert err == "isthmus: gain:10% fails: all changes together gain 16.0 % of the time traced\n"
+    assert advise("--fail-if", "gain:20%")[0] == 0
+    assert advise("--fail-if", "gain:10ms", "--json")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--fail-if", "slower:5%"], 2, "expected gain:N%"),
+        (["--format", "csv"], 2, "no such format"),
+        (["--format", "html", "--json"], 2, "contradict"),
+        (["--snippet", "fortran"], 2, "expected one of cuda"),
+        (["--lang", "fr"], 2, "no such language"),
+        (["--run", "nowhere.json"], 2, "nowhere.json"),
+        (["--run", "reference:none"], 2, "no such reference"),
+        (["--run", "a.json", "--device", "host"], 2, "leave one of them out"),
+        (["--device", "host"], 2, "isthmus measure all --device host"),
+        (["--device", "cuda:3"], 3, "no cuda device here"),
+        (["missing.itrace"], 2, "missing.itrace: cannot be read"),
+        (["-o", "/nowhere/x.html"], 2, "cannot be written"),
+    ],
+)
+def test_errors_say_what_fits(
+    advise: Advise, bare: None, priced: list[str], words: list[str], code: int, said: str
+) -> None:
+    found, out, err = advise(*words)
+    assert (found, out) == (code, "")
+    assert said in err
+
+
+def test_a_trace_is_not_overwritten(advise: Advise, bare: None, tmp_path: Path) -> None:
+    before = (tmp_path / "program.itrace").read_bytes()
+    assert advise("-o", tmp_path / "program.itrace")[0] == 2
+    assert (tmp_path / "program.itrace").read_bytes() == before
