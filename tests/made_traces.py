@@ -93,6 +93,6 @@ def made_advice() -> Advice:
         abstentions=(Abstention("duplicate", "record with isthmus trace --contents"),),
         span_seconds=0.1,
         gain_seconds=Interval(0.016, 0.015, 0.017),
-        priced_by="Priced with run 1 of NVIDIA H200.",
+        priced_by="1 (NVIDIA H200)",
         priced_elsewhere="",
     )

@@ -24,7 +24,7 @@ LEAVE = 'cp part "$ISTHMUS_TRACE_FOLDER/1-0.part"'
 
 def environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ALIEN}
-    return kept | {"XDG_CACHE_HOME": str(folder / "cache")} | more
+    return {**kept, "XDG_CACHE_HOME": str(folder / "cache"), **more}
 
 
 @pytest.fixture
@@ -71,6 +71,14 @@ def test_what_was_recorded_is_shown_and_kept(trace: Trace, tmp_path: Path) -> No
     assert "isthmus advise sh.itrace" in found.stderr
     trace("sh", "-c", LEAVE)
     assert names(tmp_path) == {"sh.itrace", "sh.2.itrace"}
+
+
+def test_a_trace_that_was_named_is_of_this_program_or_of_none(trace: Trace, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert trace("-o", "x.itrace", "sh", "-c", LEAVE).returncode == 0
+    assert names(tmp_path) == {"x.itrace"}
+    assert trace("-o", "x.itrace", "true").returncode == 0
+    assert names(tmp_path) == set()
 
 
 def test_exports_by_their_suffixes(trace: Trace, tmp_path: Path) -> None:
@@ -163,6 +171,7 @@ def test_the_driver_is_told_what_to_load(trace: Trace, tmp_path: Path) -> None:
         (["-o", "x.itrace", "-o", "y.itrace", "true"], 2, "name .itrace once"),
         (["--format", "json", "true"], 2, "--format goes with --open"),
         (["--open", "part", "true"], 2, "leave one of them out"),
+        (["--open", "part", "--contents"], 2, "are for recording"),
         (["--open", "missing.itrace"], 2, "missing.itrace: cannot be read"),
         (["--open", "part", "-o", "x.itrace"], 2, "not saved again"),
         (["--open", "part", "-o", "x.csv", "--format", "csv"], 2, "leave one of them out"),

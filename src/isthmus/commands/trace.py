@@ -80,6 +80,8 @@ def trace(
     if saved is None and format_name is not None:
         raise UsageError("--format goes with --open; of a program that runs name files with -o, such as -o trace.json")
     options: dict[RecordingOption, bool] = {"stacks": stacks, "contents": contents, "no-python": no_python_lines}
+    if saved is not None and any(options.values()):
+        raise UsageError("--stacks, --contents and --no-python-lines are for recording; a saved trace has what it has")
     with speaking(spoken):
         if saved is not None:
             _show(saved, output or [], format_name)
@@ -163,6 +165,8 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
     for message in left.messages if speaks else ():
         typer.echo(f"isthmus: {message}", err=True)
     if not (left.parts and path.stat().st_size):
+        # What an earlier program left under this name would be taken for this one's.
+        path.unlink(missing_ok=True)
         if speaks and not left.messages:
             typer.echo(say("trace_report.no_calls"), err=True)
         return

@@ -130,7 +130,8 @@ def write_advice(
         return
     from isthmus.report.advice_blocks import advice_blocks
 
-    _write_blocks(advice_blocks(advice, traces, snippet), format_name, ADVICE_FORMATS, out)
+    brief = format_name == "terminal"
+    _write_blocks(advice_blocks(advice, traces, snippet, brief=brief), format_name, ADVICE_FORMATS, out)
 
 
 def _write_blocks(blocks: Iterable[Block], format_name: str, known: Sequence[str], out: TextIO) -> None:

@@ -15,12 +15,14 @@ __all__ = ["advice_blocks", "finding_blocks", "short_blocks"]
 _MOST_SHORT = 5
 
 
-def advice_blocks(advice: Advice, traces: Sequence[Trace], language: str | None = None) -> Iterator[Block]:
-    """The whole report; `language` names the only one in which snippets are shown."""
+def advice_blocks(
+    advice: Advice, traces: Sequence[Trace], snippet: str | None = None, *, brief: bool = False
+) -> Iterator[Block]:
+    """The whole report; code is shown in the language of `snippet`, else in all, or if `brief` in the first."""
     names = enumerated([trace.path.name for trace in traces])
     yield Heading(say("advice_report.title", names=names), 1)
     yield from _verdict(advice)
-    yield from _findings(advice, language)
+    yield from _findings(advice, snippet, brief=brief)
     for trace in traces:
         if trace.span_ns[1] > trace.span_ns[0]:
             yield Picture(trace)
@@ -34,7 +36,7 @@ def finding_blocks(advice: Advice) -> Iterator[Block]:
     """The advice as a part of a report of its trace."""
     yield Heading(say("advice_report.findings"), 2)
     yield from _verdict(advice)
-    yield from _findings(advice, None)
+    yield from _findings(advice, None, brief=False)
     yield from _abstentions(advice)
 
 
@@ -57,12 +59,12 @@ def _verdict(advice: Advice) -> Iterator[Block]:
             say("advice_report.verdict_unpriced" if count else "advice_report.verdict_none", count=count), "answer"
         )
     if advice.priced_by:
-        yield Prose(advice.priced_by, "small")
+        yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
     if advice.priced_elsewhere:
         yield Prose(advice.priced_elsewhere, "warning")
 
 
-def _findings(advice: Advice, language: str | None) -> Iterator[Block]:
+def _findings(advice: Advice, snippet: str | None, *, brief: bool) -> Iterator[Block]:
     for number, finding in enumerate(advice.findings, 1):
         severity = say(f"page.severity_{'warning' if finding.severity == 'warning' else 'info'}")
         yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
@@ -70,18 +72,22 @@ def _findings(advice: Advice, language: str | None) -> Iterator[Block]:
             time, share = _interval(finding.gain_seconds), _share(finding.gain_seconds, advice)
             yield Prose(say("advice_report.gain", time=time, share=share), "answer")
         yield from (Prose(text) for text in (finding.cause, finding.change) if text)
-        yield from _snippets(finding, language)
+        yield from _snippets(finding, snippet, brief=brief)
         if finding.evidence:
             yield Table(_evidence(finding.evidence))
         if finding.pricing:
             yield Prose(finding.pricing, "small")
 
 
-def _snippets(finding: Finding, language: str | None) -> Iterator[Block]:
-    for name, code in finding.snippets.items():
-        if language in (None, name):
-            yield Prose(say("advice_report.snippet", language=name), "small")
-            yield Code(code.rstrip())
+def _snippets(finding: Finding, snippet: str | None, *, brief: bool) -> Iterator[Block]:
+    names = [name for name in finding.snippets if snippet in (None, name)]
+    shown = names[:1] if brief else names
+    for name in shown:
+        yield Code(say("advice_report.snippet", language=name), finding.snippets[name].rstrip())
+    if others := [name for name in names if name not in shown]:
+        yield Prose(
+            say("advice_report.other_snippets", option="--snippet", languages=enumerated(others, "or")), "small"
+        )
 
 
 def _evidence(evidence: Sequence[Evidence]) -> Grid:

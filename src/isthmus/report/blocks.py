@@ -41,8 +41,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to be copied as they are."""
+    """Lines to be copied as they are, under what they are."""
 
+    title: str
     text: str
 
 

@@ -29,8 +29,8 @@ def _lines(block: Block) -> Iterator[str]:
             if grid.title:
                 yield from (f"### {escaped(grid.title)}", "")
             yield from _table(grid)
-        case Code(text):
-            yield fenced(text)
+        case Code(title, text):
+            yield from (escaped(title), "", fenced(text))
 
 
 def _table(grid: Grid) -> Iterator[str]:

@@ -65,11 +65,12 @@ def _parts(block: Block) -> Iterator[RenderableType]:
         case Bullets(lines):
             yield from (Padding(_text(line), (0, 0, 0, 2)) for line in lines)
         case Table(grid):
+            yield Text("")
             if grid.title:
-                yield Text("")
                 yield _text(grid.title, "bold")
             yield grid_table(grid)
-        case Code(text):
+        case Code(title, text):
+            yield _text(title, _TONES["small"])
             # Not as prose, which would wrap what is to be pasted.
             yield Padding(Text(text, style="cyan", no_wrap=True, overflow="ignore"), (0, 0, 0, 4))
 

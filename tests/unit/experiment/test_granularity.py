@@ -162,3 +162,24 @@ def test_cupti_is_looked_for_in_toolkits_and_packages(tmp_path: Path) -> None:
         path.touch()
     found = cupti_libraries("CUDA 13.0", tmp_path, [tmp_path / "site/nvidia"])
     assert found == ["libcupti.so.13", str(toolkit), str(package), "libcupti.so.12", str(older)]
+
+
+def test_what_is_newer_than_the_driver_is_left_out(tmp_path: Path) -> None:
+    newer = tmp_path / "usr/local/cuda-13.5/lib64/libcupti.so.13"
+    fitting = tmp_path / "mine/lib64/libcupti.so.13"
+    package = tmp_path / "site/nvidia/cu13/lib/libcupti.so.13"
+    older = tmp_path / "site/nvidia/cuda_cupti/lib/libcupti.so.12"
+    for path in (newer, fitting, package, older):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    for name in ("nvidia_cuda_cupti-13.2.75.dist-info", "nvidia_cuda_cupti_cu12-12.9.79.dist-info"):
+        (tmp_path / "site" / name).mkdir()
+
+    def found(version: str) -> list[str]:
+        paths = cupti_libraries(version, tmp_path, [tmp_path / "site/nvidia"], str(tmp_path / "mine"))
+        return [path for path in paths if "/" in path]
+
+    assert found("CUDA 13.0") == [str(fitting), str(older)]
+    assert found("CUDA 13.2") == [str(fitting), str(package), str(older)]
+    assert found("CUDA 13.5") == [str(fitting), str(newer), str(package), str(older)]
+    assert found("") == [str(fitting), str(newer), str(package), str(older)]

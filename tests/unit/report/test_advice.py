@@ -27,13 +27,19 @@ def test_findings_have_price_place_code_and_what_could_not_be_judged(format_name
         "Copies from pageable memory",
         "Pin the buffer once.",
         "cudaHostAlloc",
-        "pin_memory()",
         "200 MB",
         "contents",
-        "Priced with run 1",
+        "at the rates of run 1",
     ):
         assert words in text, words
     assert text.index("Copies from pageable memory") < text.index("Much is pinned")
+
+
+def test_a_terminal_gets_one_language_of_code_and_where_the_others_are() -> None:
+    text = written(made_advice(), "terminal")
+    assert "pin_memory" not in text
+    assert "--snippet shows it with torch." in text
+    assert "pin_memory" in written(made_advice(), "markdown")
 
 
 def test_code_can_be_of_one_language() -> None:
