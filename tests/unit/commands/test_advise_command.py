@@ -17,7 +17,7 @@ from isthmus.experiment import devices, machine
 from isthmus.record import Backend, Device, Host, Run, keep_run
 from isthmus.trace import Trace
 from tests.made_traces import made_advice
-from tests.synthetic_isthmus import block
+from tests.synthetic_trace_file import block
 
 Advise = Callable[..., tuple[int, str, str]]
 
