@@ -9,7 +9,7 @@ from isthmus.record import format_seconds, parse_seconds
 
 __all__ = ["GainGate", "parse_gain_gate"]
 
-_GATE = re.compile(r"\s*gain\s*:\s*(?:(?P<percent>\d+(?:\.\d+)?)\s*%|(?P<time>\d.*))", re.ASCII)
+_GATE = re.compile(r"\s*gain\s*:\s*(?:(?P<percent>\d+(?:\.\d+)?)\s*%\s*|(?P<time>\d.*))", re.ASCII)
 
 
 @dataclass(frozen=True)
