@@ -32,7 +32,7 @@ def priced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         runs.append(f"{run.run} {run.fingerprint.device.name}")
         return made_advice()
 
-    monkeypatch.setattr(advice, "advise", advise, raising=False)
+    monkeypatch.setattr(advice, "advise", advise)
     return runs
 
 
