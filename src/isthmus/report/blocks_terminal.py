@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Iterator
+from textwrap import indent
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -33,7 +34,10 @@ def print_parts(parts: Iterable[RenderableType], out: TextIO, width: int | None)
     console = Console(file=out, width=columns, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         for part in parts:
-            console.print(part, width=columns if isinstance(part, RichTable) else min(columns, _PROSE_WIDTH))
+            if isinstance(part, Text) and part.no_wrap:
+                console.print(part, soft_wrap=True)  # To be pasted: neither wrapped nor cut off.
+            else:
+                console.print(part, width=columns if isinstance(part, RichTable) else min(columns, _PROSE_WIDTH))
     # Tables are padded to their full width, which a pipe or a copied table should not be.
     out.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
@@ -71,8 +75,7 @@ def _parts(block: Block) -> Iterator[RenderableType]:
             yield grid_table(grid)
         case Code(title, text):
             yield _text(title, _TONES["small"])
-            # Not as prose, which would wrap what is to be pasted.
-            yield Padding(Text(text, style="cyan", no_wrap=True, overflow="ignore"), (0, 0, 0, 4))
+            yield Text(indent(text, "    "), style="cyan", no_wrap=True)
 
 
 def _text(words: str, style: str = "") -> Text:

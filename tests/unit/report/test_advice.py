@@ -48,6 +48,13 @@ def test_code_can_be_of_one_language() -> None:
     assert "cudaHostAlloc" not in text
 
 
+def test_long_lines_of_code_stay_whole() -> None:
+    line = "call(" + ", ".join(f"argument_{number}" for number in range(40)) + ");"
+    advice = made_advice()
+    wide = replace(advice.findings[0], snippets={"cuda": f"first\n{line}"})
+    assert f"    first\n    {line}\n" in written(replace(advice, findings=(wide,)), "terminal")
+
+
 def test_nothing_to_change() -> None:
     nothing = replace(made_advice(), findings=(), gain_seconds=None)
     assert "Nothing here is worth changing." in written(nothing, "terminal")
