@@ -128,7 +128,7 @@ struct ImageDescriptor {
     X(clRetainMemObject, 17, "OpenCL 1.0", ReturnCode, (Buffer))                                                       \
     X(clReleaseMemObject, 18, "OpenCL 1.0", ReturnCode, (Buffer))                                                      \
     X(clGetMemObjectInfo, 20, "OpenCL 1.0", ReturnCode, (Buffer, std::uint32_t, std::size_t, void*, std::size_t*))     \
-    X(clGetImageInfo, 21, "OpenCL 1.0", ReturnCode, (Buffer, std::uint32_t, std::size_t, void*, std::size_t*)) \
+    X(clGetImageInfo, 21, "OpenCL 1.0", ReturnCode, (Buffer, std::uint32_t, std::size_t, void*, std::size_t*))         \
     X(clCreateProgramWithSource, 26, "OpenCL 1.0", Program,                                                            \
       (Context, std::uint32_t, const char**, const std::size_t*, ReturnCode*))                                         \
     X(clReleaseProgram, 29, "OpenCL 1.0", ReturnCode, (Program))                                                       \
@@ -139,10 +139,10 @@ struct ImageDescriptor {
     X(clCreateKernel, 34, "OpenCL 1.0", Kernel, (Program, const char*, ReturnCode*))                                   \
     X(clReleaseKernel, 37, "OpenCL 1.0", ReturnCode, (Kernel))                                                         \
     X(clSetKernelArg, 38, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, const void*))                 \
-    X(clGetKernelInfo, 39, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, void*, std::size_t*)) \
-    X(clWaitForEvents, 41, "OpenCL 1.0", ReturnCode, (std::uint32_t, const Event*)) \
+    X(clGetKernelInfo, 39, "OpenCL 1.0", ReturnCode, (Kernel, std::uint32_t, std::size_t, void*, std::size_t*))        \
+    X(clWaitForEvents, 41, "OpenCL 1.0", ReturnCode, (std::uint32_t, const Event*))                                    \
     X(clGetEventInfo, 42, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*))          \
-    X(clRetainEvent, 43, "OpenCL 1.0", ReturnCode, (Event)) \
+    X(clRetainEvent, 43, "OpenCL 1.0", ReturnCode, (Event))                                                            \
     X(clReleaseEvent, 44, "OpenCL 1.0", ReturnCode, (Event))                                                           \
     X(clGetEventProfilingInfo, 45, "OpenCL 1.0", ReturnCode, (Event, std::uint32_t, std::size_t, void*, std::size_t*)) \
     X(clFlush, 46, "OpenCL 1.0", ReturnCode, (Queue))                                                                  \
@@ -153,8 +153,12 @@ struct ImageDescriptor {
       (Queue, Buffer, Bool, std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*))               \
     X(clEnqueueCopyBuffer, 50, "OpenCL 1.0", ReturnCode,                                                               \
       (Queue, Buffer, Buffer, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*))             \
-    X(clEnqueueReadImage, 51, "OpenCL 1.0", ReturnCode, (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, std::size_t, std::size_t, void*, std::uint32_t, const Event*, Event*)) \
-    X(clEnqueueWriteImage, 52, "OpenCL 1.0", ReturnCode, (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*)) \
+    X(clEnqueueReadImage, 51, "OpenCL 1.0", ReturnCode,                                                                \
+      (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, std::size_t, std::size_t, void*, std::uint32_t,    \
+       const Event*, Event*))                                                                                          \
+    X(clEnqueueWriteImage, 52, "OpenCL 1.0", ReturnCode,                                                               \
+      (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, std::size_t, std::size_t, const void*,             \
+       std::uint32_t, const Event*, Event*))                                                                           \
     X(clEnqueueMapBuffer, 56, "OpenCL 1.0", void*,                                                                     \
       (Queue, Buffer, Bool, Flags, std::size_t, std::size_t, std::uint32_t, const Event*, Event*, ReturnCode*))        \
     X(clEnqueueUnmapMemObject, 58, "OpenCL 1.0", ReturnCode,                                                           \
@@ -162,8 +166,8 @@ struct ImageDescriptor {
     X(clEnqueueNDRangeKernel, 59, "OpenCL 1.0", ReturnCode,                                                            \
       (Queue, Kernel, std::uint32_t, const std::size_t*, const std::size_t*, const std::size_t*, std::uint32_t,        \
        const Event*, Event*))                                                                                          \
-    X(clEnqueueTask, 60, "OpenCL 1.0", ReturnCode, (Queue, Kernel, std::uint32_t, const Event*, Event*)) \
-    X(clCreateSubBuffer, 82, "OpenCL 1.1", Buffer, (Buffer, Flags, std::uint32_t, const void*, ReturnCode*)) \
+    X(clEnqueueTask, 60, "OpenCL 1.0", ReturnCode, (Queue, Kernel, std::uint32_t, const Event*, Event*))               \
+    X(clCreateSubBuffer, 82, "OpenCL 1.1", Buffer, (Buffer, Flags, std::uint32_t, const void*, ReturnCode*))           \
     X(clCreateUserEvent, 84, "OpenCL 1.1", Event, (Context, ReturnCode*))                                              \
     X(clSetUserEventStatus, 85, "OpenCL 1.1", ReturnCode, (Event, std::int32_t))                                       \
     X(clEnqueueReadBufferRect, 86, "OpenCL 1.1", ReturnCode,                                                           \
@@ -172,23 +176,29 @@ struct ImageDescriptor {
     X(clEnqueueWriteBufferRect, 87, "OpenCL 1.1", ReturnCode,                                                          \
       (Queue, Buffer, Bool, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t,      \
        std::size_t, std::size_t, const void*, std::uint32_t, const Event*, Event*))                                    \
-    X(clEnqueueCopyBufferRect, 88, "OpenCL 1.1", ReturnCode, (Queue, Buffer, Buffer, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*)) \
+    X(clEnqueueCopyBufferRect, 88, "OpenCL 1.1", ReturnCode,                                                           \
+      (Queue, Buffer, Buffer, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t, std::size_t,    \
+       std::size_t, std::size_t, std::uint32_t, const Event*, Event*))                                                 \
     X(clCreateImage, 96, "OpenCL 1.2", Buffer,                                                                         \
       (Context, Flags, const ImageFormat*, const ImageDescriptor*, void*, ReturnCode*))                                \
     X(clEnqueueFillBuffer, 102, "OpenCL 1.2", ReturnCode,                                                              \
       (Queue, Buffer, const void*, std::size_t, std::size_t, std::size_t, std::uint32_t, const Event*, Event*))        \
     X(clEnqueueMarkerWithWaitList, 105, "OpenCL 1.2", ReturnCode, (Queue, std::uint32_t, const Event*, Event*))        \
     X(clEnqueueBarrierWithWaitList, 106, "OpenCL 1.2", ReturnCode, (Queue, std::uint32_t, const Event*, Event*))       \
-    X(clCreateCommandQueueWithProperties, 123, "OpenCL 2.0", Queue, (Context, Device, const std::uint64_t*, ReturnCode*)) \
+    X(clCreateCommandQueueWithProperties, 123, "OpenCL 2.0", Queue,                                                    \
+      (Context, Device, const std::uint64_t*, ReturnCode*))                                                            \
     X(clSVMAlloc, 126, "OpenCL 2.0", void*, (Context, Flags, std::size_t, std::uint32_t))                              \
     X(clSVMFree, 127, "OpenCL 2.0", void, (Context, void*))                                                            \
-    X(clEnqueueSVMFree, 128, "OpenCL 2.0", ReturnCode, (Queue, std::uint32_t, void**, SvmFreeNotify, void*, std::uint32_t, const Event*, Event*)) \
-    X(clEnqueueSVMMemcpy, 129, "OpenCL 2.0", ReturnCode, (Queue, Bool, void*, const void*, std::size_t, std::uint32_t, const Event*, Event*)) \
-    X(clEnqueueSVMMemFill, 130, "OpenCL 2.0", ReturnCode, (Queue, void*, const void*, std::size_t, std::size_t, std::uint32_t, const Event*, Event*)) \
+    X(clEnqueueSVMFree, 128, "OpenCL 2.0", ReturnCode,                                                                 \
+      (Queue, std::uint32_t, void**, SvmFreeNotify, void*, std::uint32_t, const Event*, Event*))                       \
+    X(clEnqueueSVMMemcpy, 129, "OpenCL 2.0", ReturnCode,                                                               \
+      (Queue, Bool, void*, const void*, std::size_t, std::uint32_t, const Event*, Event*))                             \
+    X(clEnqueueSVMMemFill, 130, "OpenCL 2.0", ReturnCode,                                                              \
+      (Queue, void*, const void*, std::size_t, std::size_t, std::uint32_t, const Event*, Event*))                      \
     X(clEnqueueSVMMap, 131, "OpenCL 2.0", ReturnCode,                                                                  \
       (Queue, Bool, Flags, void*, std::size_t, std::uint32_t, const Event*, Event*))                                   \
     X(clEnqueueSVMUnmap, 132, "OpenCL 2.0", ReturnCode, (Queue, void*, std::uint32_t, const Event*, Event*))           \
-    X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*)) \
+    X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*))                   \
     X(clGetDeviceAndHostTimer, 140, "OpenCL 2.1", ReturnCode, (Device, std::uint64_t*, std::uint64_t*))
 
 struct Api {
