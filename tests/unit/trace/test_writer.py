@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isthmus.trace.isthmus_blocks import blocks
+from isthmus.trace.isthmus_blocks import RECORDS, blocks
 from isthmus.trace.isthmus_file import read_isthmus
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[2] / "native" / "trace"
 
-THREADS, RECORDS = 8, 3000
+THREADS, CALLS = 8, 3000
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +25,26 @@ def program(build_cpp: Callable[..., Path]) -> Path:
     return build_cpp(HERE / "writer_check.cpp", NATIVE / "writer.cpp", NATIVE / "mapped_file.cpp", flags=("-pthread",))
 
 
+def test_writer_and_reader_lay_records_out_alike(build_cpp: Callable[..., Path], tmp_path: Path) -> None:
+    """Every field of each record is its place among the fields."""
+    sources = (NATIVE / "writer.cpp", NATIVE / "mapped_file.cpp")
+    path = tmp_path / "trace"
+    subprocess.run([build_cpp(HERE / "records_check.cpp", *sources, flags=("-pthread",)), path], check=True)
+    last = {block.kind: block.records[-1] for block in blocks(path, [])}
+    assert set(last) == {kind for kind, _ in RECORDS.values()}
+    for kind, record in last.items():
+        if kind != "text":
+            assert record.tolist() == tuple(range(1, len(record) + 1)), kind
+
+
 def test_every_record_of_every_thread_is_there(program: Path, tmp_path: Path) -> None:
     path = tmp_path / "trace"
-    subprocess.run([program, path, str(THREADS), str(RECORDS)], check=True)
+    subprocess.run([program, path, str(THREADS), str(CALLS)], check=True)
     trace = read_isthmus(path)
-    assert len(trace.calls) == 2 * THREADS * RECORDS
+    assert len(trace.calls) == 2 * THREADS * CALLS
     for thread in range(THREADS):
         mine = trace.calls.taken(trace.calls.thread == thread)
-        assert np.array_equal(np.sort(mine.start_ns), np.repeat(np.arange(1, RECORDS + 1), 2))
+        assert np.array_equal(np.sort(mine.start_ns), np.repeat(np.arange(1, CALLS + 1), 2))
     assert set(trace.names) == {f"call {number}" for number in range(50)}
     assert sorted(len(site[0]) for site in trace.sites) == [100 * number for number in range(40)]
     assert [(process.name, process.rank) for process in trace.processes] == [("program", 3)]
@@ -61,9 +73,9 @@ def test_a_full_disk_costs_records_and_nothing_else(program: Path, tmp_path: Pat
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    subprocess.run([program, path, str(THREADS), str(10 * RECORDS)], preexec_fn=limited, check=True)
+    subprocess.run([program, path, str(THREADS), str(10 * CALLS)], preexec_fn=limited, check=True)
     trace = read_isthmus(path)
-    assert 0 < len(trace.calls) < 2 * THREADS * 10 * RECORDS
+    assert 0 < len(trace.calls) < 2 * THREADS * 10 * CALLS
     assert any("the disk was full" in note for note in trace.notes)
     assert path.stat().st_size <= limit
 
