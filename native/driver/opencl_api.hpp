@@ -199,7 +199,9 @@ struct ImageDescriptor {
       (Queue, Bool, Flags, void*, std::size_t, std::uint32_t, const Event*, Event*))                                   \
     X(clEnqueueSVMUnmap, 132, "OpenCL 2.0", ReturnCode, (Queue, void*, std::uint32_t, const Event*, Event*))           \
     X(clSetKernelArgSVMPointer, 134, "OpenCL 2.0", ReturnCode, (Kernel, std::uint32_t, const void*))                   \
-    X(clGetDeviceAndHostTimer, 140, "OpenCL 2.1", ReturnCode, (Device, std::uint64_t*, std::uint64_t*))
+    X(clGetDeviceAndHostTimer, 140, "OpenCL 2.1", ReturnCode, (Device, std::uint64_t*, std::uint64_t*))                \
+    X(clCreateBufferWithProperties, 146, "OpenCL 3.0", Buffer,                                                         \
+      (Context, const std::uint64_t*, Flags, std::size_t, void*, ReturnCode*))
 
 struct Api {
 #define ISTHMUS_DECLARE(function, place, since, result, parameters) \

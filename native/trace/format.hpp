@@ -90,7 +90,7 @@ struct OperandsRecord {
     std::uint64_t source, destination, bytes, content;
     std::uint32_t correlation, rows;
     std::uint32_t copy_kind;  // 0 where the call alone does not tell
-    std::uint32_t padding;
+    std::uint32_t waited;     // whether the call did: 1 no, 2 yes; 0 where its name tells
 };
 
 struct KernelRecord {

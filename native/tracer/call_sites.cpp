@@ -29,7 +29,8 @@ std::string_view file_name(const char* path) {
 
 // Between the program and us stand these, which say nothing of the program.
 bool is_plumbing(std::string_view module) {
-    for (const std::string_view each : {"libisthmus_tracer", "libcupti", "libcuda.so", "libcudart", "libnvidia"}) {
+    for (const std::string_view each :
+         {"libisthmus_", "libcupti", "libcuda.so", "libcudart", "libnvidia", "libOpenCL"}) {
         if (module.starts_with(each)) return true;
     }
     return false;

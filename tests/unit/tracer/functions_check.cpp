@@ -5,7 +5,7 @@
 #include "driver/cuda_api.hpp"
 #include "driver/cupti_api.hpp"
 #include "tracer/content.hpp"
-#include "tracer/functions.hpp"
+#include "tracer/cuda/functions.hpp"
 
 using namespace isthmus;
 using namespace isthmus::tracer;

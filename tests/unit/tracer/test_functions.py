@@ -10,4 +10,4 @@ NATIVE = HERE.parents[2] / "native" / "tracer"
 
 
 def test_operands_are_read_as_cuda_lays_them_out(run_cpp: Callable[..., str]) -> None:
-    run_cpp(HERE / "functions_check.cpp", NATIVE / "functions.cpp", NATIVE / "content.cpp")
+    run_cpp(HERE / "functions_check.cpp", NATIVE / "cuda" / "functions.cpp", NATIVE / "content.cpp")

@@ -1,9 +1,24 @@
 // Calls of the runtime and the driver, as CUPTI tells of them while they begin and end.
 #include "tracer/content.hpp"
-#include "tracer/recorder.hpp"
+#include "tracer/cuda/recorder.hpp"
 #include "tracer/thread_state.hpp"
 
 namespace isthmus::tracer {
+namespace {
+
+// The call that a thread is in: the outermost, for the runtime calls the driver.
+struct CallInProgress {
+    // Calls within calls.
+    unsigned depth = 0;
+    Role role = Role::ignored;
+    std::uint64_t start_ns = 0;
+    std::uint32_t correlation = 0, site = 0;
+    std::optional<CopyOperands> operands;
+    std::optional<Memory> memory;
+};
+thread_local CallInProgress call;
+
+}  // namespace
 
 Role Recorder::role(int domain, std::uint32_t number, const char* function) {
     if (number >= most_functions) return role_of(function);
@@ -17,10 +32,10 @@ Role Recorder::role(int domain, std::uint32_t number, const char* function) {
 }
 
 std::uint32_t Recorder::name(int domain, std::uint32_t number, const char* function) {
-    if (number >= most_functions) return file_->text(function);
+    if (number >= most_functions) return file_.text(function);
     std::atomic<std::uint32_t>& known = names_[static_cast<std::size_t>(domain)][number];
     if (const std::uint32_t found = known.load(std::memory_order_relaxed); found != 0) return found;
-    const std::uint32_t found = file_->text(function);
+    const std::uint32_t found = file_.text(function);
     known.store(found, std::memory_order_relaxed);
     return found;
 }
@@ -28,57 +43,57 @@ std::uint32_t Recorder::name(int domain, std::uint32_t number, const char* funct
 void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackData& data) {
     const Role found = role(domain, number, data.function);
     if (found == Role::ignored) return;
-    ThreadState& thread = ThreadState::of_this_thread(*file_);
+    ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     thread.busy = true;
     if (data.site == cupti::api_enter) {
-        begin_call(thread, found, data);
-    } else if (thread.depth > 0) {
+        begin_call(found, data);
+    } else if (call.depth > 0) {
         end_call(thread, domain, number, data);
     }
     thread.busy = false;
 }
 
-void Recorder::begin_call(ThreadState& thread, Role role, const cupti::CallbackData& data) {
-    if (thread.depth++ == 0) {
-        thread.role = role;
-        thread.correlation = data.correlation;
-        thread.operands.reset();
-        thread.memory.reset();
+void Recorder::begin_call(Role role, const cupti::CallbackData& data) {
+    if (call.depth++ == 0) {
+        call.role = role;
+        call.correlation = data.correlation;
+        call.operands.reset();
+        call.memory.reset();
         // Launches are many, and of no interest here but for when they were.
-        thread.site = role != Role::launch && sites_.known() ? sites_.here() : 0;
-        thread.start_ns = trace_clock();
+        call.site = role != Role::launch && sites_.known() ? sites_.here() : 0;
+        call.start_ns = trace_clock();
     }
-    if (role == Role::copy && !thread.operands) {
-        thread.operands = copy_operands(data.function, data.parameters);
+    if (role == Role::copy && !call.operands) {
+        call.operands = copy_operands(data.function, data.parameters);
     }
     // Before the call, which may make the address another's.
-    if (role == Role::release && !thread.memory) thread.memory = memory_of(data.function, data.parameters);
+    if (role == Role::release && !call.memory) call.memory = memory_of(data.function, data.parameters);
 }
 
 void Recorder::end_call(ThreadState& thread, int domain, std::uint32_t number, const cupti::CallbackData& data) {
     const bool succeeded = data.returned == nullptr || *static_cast<const int*>(data.returned) == 0;
-    if (thread.role == Role::allocate && !thread.memory && succeeded) {
-        thread.memory = memory_of(data.function, data.parameters);
+    if (call.role == Role::allocate && !call.memory && succeeded) {
+        call.memory = memory_of(data.function, data.parameters);
     }
-    if (--thread.depth > 0) return;
+    if (--call.depth > 0) return;
     const std::uint64_t end_ns = trace_clock();
-    thread.writer->write(trace::CallRecord{.start_ns = thread.start_ns,
+    thread.writer->write(trace::CallRecord{.start_ns = call.start_ns,
                                            .end_ns = end_ns,
-                                           .correlation = thread.correlation,
+                                           .correlation = call.correlation,
                                            .thread = thread.thread,
                                            .name = name(domain, number, data.function),
-                                           .site = thread.site});
-    if (thread.operands && succeeded) {
-        const CopyOperands& copied = *thread.operands;
+                                           .site = call.site});
+    if (call.operands && succeeded) {
+        const CopyOperands& copied = *call.operands;
         trace::OperandsRecord record{.source = copied.source,
                                      .destination = copied.destination,
                                      .bytes = copied.bytes,
                                      .content = 0,
-                                     .correlation = thread.correlation,
+                                     .correlation = call.correlation,
                                      .rows = copied.rows,
                                      .copy_kind = copied.copy_kind,
-                                     .padding = 0};
+                                     .waited = 0};
         if (options_.contents && copied.rows == 1) {
             // Of copies from the device only what has arrived: an asynchronous one may still be on its way.
             const bool sent = copied.copy_kind == cupti::memcpy_kind_htod;
@@ -89,15 +104,15 @@ void Recorder::end_call(ThreadState& thread, int domain, std::uint32_t number, c
         }
         thread.writer->write(record);
     }
-    if (thread.memory && succeeded) {
+    if (call.memory && succeeded) {
         thread.writer->write(
-            trace::AllocationRecord{.start_ns = thread.start_ns,
+            trace::AllocationRecord{.start_ns = call.start_ns,
                                     .end_ns = end_ns,
-                                    .address = thread.memory->address,
-                                    .bytes = thread.memory->bytes,
-                                    .correlation = thread.correlation,
-                                    .memory = thread.memory->kind,
-                                    .release = static_cast<std::uint16_t>(thread.role == Role::release ? 1 : 0)});
+                                    .address = call.memory->address,
+                                    .bytes = call.memory->bytes,
+                                    .correlation = call.correlation,
+                                    .memory = call.memory->kind,
+                                    .release = static_cast<std::uint16_t>(call.role == Role::release ? 1 : 0)});
     }
 }
 

@@ -1,5 +1,4 @@
-// What is recorded of the process that this library lives in. It is never destroyed: threads of a foreign program may
-// call CUDA until the very end.
+// What is recorded of the process that this library lives in.
 #pragma once
 
 #include <atomic>
@@ -8,27 +7,16 @@
 
 #include "driver/cupti_api.hpp"
 #include "driver/cupti_records.hpp"
-#include "trace/writer.hpp"
-#include "tracer/call_sites.hpp"
-#include "tracer/functions.hpp"
+#include "tracer/cuda/functions.hpp"
+#include "tracer/options.hpp"
+#include "tracer/part.hpp"
 
 namespace isthmus::tracer {
-
-struct Options {
-    std::string folder;
-    bool native_stacks = false;
-    bool contents = false;
-    bool python_lines = true;
-};
 
 class Recorder {
   public:
     // Begins to record. Fails where there is no CUPTI, another profiler holds it, or no file can be made.
     static Status start(cupti::Api api, Options options);
-    // The process's recorder; null before `start` has succeeded, and in a child that was forked from it.
-    static Recorder* current();
-    // In a forked child, which must leave its parent's file alone.
-    static void forget();
 
     // Fetches what CUPTI still holds, and closes the file.
     void finish();
@@ -39,12 +27,11 @@ class Recorder {
     void on_records(std::uint8_t* buffer, std::size_t bytes);
 
   private:
-    Recorder(cupti::Api api, Options options, std::unique_ptr<trace::TraceFile> file,
-             std::optional<PythonFrames> python);
+    Recorder(cupti::Api api, Options options, Part part);
 
     Status subscribe();
     void on_call(int domain, std::uint32_t number, const cupti::CallbackData& data);
-    void begin_call(struct ThreadState& thread, Role role, const cupti::CallbackData& data);
+    void begin_call(Role role, const cupti::CallbackData& data);
     void end_call(struct ThreadState& thread, int domain, std::uint32_t number, const cupti::CallbackData& data);
     void on_context();
     void count_migrations();
@@ -67,8 +54,9 @@ class Recorder {
 
     cupti::Api api_;
     Options options_;
-    std::unique_ptr<trace::TraceFile> file_;
-    CallSites sites_;
+    Part part_;
+    trace::TraceFile& file_;
+    CallSites& sites_;
     ByFunction<std::uint8_t> roles_{};
     ByFunction<std::uint32_t> names_{};
     std::atomic<bool> context_seen_ = false;

@@ -1,5 +1,5 @@
 // What a function of CUDA does to a program's data.
-#include "tracer/functions.hpp"
+#include "tracer/cuda/functions.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "tracer/recorder.hpp"
+#include "tracer/cuda/recorder.hpp"
 #include "tracer/thread_state.hpp"
 
 namespace isthmus::tracer {
@@ -20,7 +20,7 @@ bool moves_pages(int counter) {
 }  // namespace
 
 void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
-    ThreadState& thread = ThreadState::of_this_thread(*file_);
+    ThreadState& thread = ThreadState::of_this_thread(file_);
     cupti::Activity* activity = nullptr;
     while (api_.cuptiActivityGetNextRecord(buffer, bytes, &activity) == cupti::success) {
         const auto as = [&]<typename Record>(const Record* /*kind*/) {
@@ -39,7 +39,7 @@ void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
     }
     std::size_t dropped = 0;
     if (api_.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == cupti::success && dropped > 0) {
-        file_->add_dropped(dropped);
+        file_.add_dropped(dropped);
     }
 }
 
@@ -124,7 +124,7 @@ std::uint32_t Recorder::kernel_name(const char* name) {
         const std::unique_ptr<char, decltype(&std::free)> readable(abi::__cxa_demangle(name, nullptr, nullptr, &failed),
                                                                    &std::free);
         const std::string_view shown = failed == 0 && readable ? readable.get() : name;
-        place->second = file_->text(shown.substr(0, longest_kernel_name));
+        place->second = file_.text(shown.substr(0, longest_kernel_name));
     }
     return place->second;
 }

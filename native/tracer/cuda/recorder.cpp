@@ -1,33 +1,16 @@
 // What is recorded of the process that this library lives in.
-#include "tracer/recorder.hpp"
+#include "tracer/cuda/recorder.hpp"
 
-#include <dlfcn.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
+
+#include "tracer/foreign_process.hpp"
 
 namespace isthmus::tracer {
 namespace {
 
-std::atomic<Recorder*> recorder{nullptr};
-// Apart from the pointer, without which tools that look for leaks would take the recorder for one.
-std::atomic<bool> forgotten{false};
-
 // How often CUPTI hands over what is done, so that a program that is killed leaves most of it.
 constexpr std::uint32_t flush_milliseconds = 100;
 constexpr std::size_t buffer_bytes = std::size_t{2} << 20;
-
-std::uint64_t monotonic_ns() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // CUPTI's own clock, where it takes no other.
 const cupti::Api* clock_of = nullptr;
@@ -63,16 +46,6 @@ Buffers& buffers() {
     return made;
 }
 
-// Nothing is thrown into a foreign program; what can be is that memory ran out, of which it will hear itself.
-template <typename Work>
-void guarded(const Work& work) noexcept {
-    try {
-        work();
-    } catch (...) {
-        return;
-    }
-}
-
 void on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
     *buffer = buffers().take();
     *bytes = *buffer != nullptr ? buffer_bytes : 0;
@@ -81,7 +54,7 @@ void on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t*
 
 void on_buffer_completed(cupti::Context, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
     guarded([&] {
-        if (Recorder* current = Recorder::current(); current != nullptr && valid > 0)
+        if (Recorder* current = Only<Recorder>::get(); current != nullptr && valid > 0)
             current->on_records(buffer, valid);
         if (buffer != nullptr) buffers().give_back(buffer);
     });
@@ -89,38 +62,8 @@ void on_buffer_completed(cupti::Context, std::uint32_t, std::uint8_t* buffer, st
 
 void on_callback(void*, int domain, std::uint32_t number, const void* data) {
     guarded([&] {
-        if (Recorder* current = Recorder::current()) current->on_event(domain, number, data);
+        if (Recorder* current = Only<Recorder>::get()) current->on_event(domain, number, data);
     });
-}
-
-// The rank that whatever started this process gave it; -1 where none did.
-std::int32_t rank() {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-        const char* text = std::getenv(name);
-        std::int32_t number = -1;
-        if (text != nullptr && std::from_chars(text, text + std::strlen(text), number).ec == std::errc()) return number;
-    }
-    return -1;
-}
-
-std::string process_name() {
-    std::ifstream file("/proc/self/comm");
-    std::string name;
-    std::getline(file, name);
-    return name;
-}
-
-// Of several programs that one process becomes in turn, each has a file.
-Result<std::unique_ptr<trace::TraceFile>> make_file(const Options& options) {
-    std::uint32_t flags = options.contents ? trace::recorded_contents : 0;
-    for (int number = 0;; ++number) {
-        const std::string path =
-            options.folder + "/" + std::to_string(getpid()) + "-" + std::to_string(number) + ".part";
-        errno = 0;
-        auto made = trace::TraceFile::create(path, process_name(), rank(), flags, trace_clock());
-        constexpr int most = 10'000;
-        if (made.ok() || errno != EEXIST || number == most) return made;
-    }
 }
 
 }  // namespace
@@ -129,20 +72,12 @@ std::uint64_t trace_clock() {
     return clock_read();
 }
 
-Recorder* Recorder::current() {
-    return forgotten.load(std::memory_order_relaxed) ? nullptr : recorder.load(std::memory_order_acquire);
-}
-
-void Recorder::forget() {
-    forgotten.store(true, std::memory_order_relaxed);
-}
-
-Recorder::Recorder(cupti::Api api, Options options, std::unique_ptr<trace::TraceFile> file,
-                   std::optional<PythonFrames> python)
+Recorder::Recorder(cupti::Api api, Options options, Part part)
     : api_(std::move(api)),
       options_(std::move(options)),
-      file_(std::move(file)),
-      sites_(*file_, python, options_.native_stacks) {}
+      part_(std::move(part)),
+      file_(part_.file()),
+      sites_(part_.sites()) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
     // Before anything is recorded, so that all of it is on one clock.
@@ -151,21 +86,13 @@ Status Recorder::start(cupti::Api api, Options options) {
     const bool ours = kept.cuptiActivityRegisterTimestampCallback &&
                       kept.cuptiActivityRegisterTimestampCallback(monotonic_ns) == cupti::success;
     clock_read = ours ? monotonic_ns : cupti_ns;
-    ISTHMUS_TRY_ASSIGN(file, make_file(options));
-    std::string version;
-    std::optional<PythonFrames> python;
-    if (options.python_lines) python = PythonFrames::find(version);
-    if (options.python_lines && !python && !version.empty()) {
-        file->note("No lines of Python: the frames of Python " + version.substr(0, version.find(' ')) +
-                   " are not known to this version of isthmus.");
-    }
-    if (python || options.native_stacks) file->add_flags(trace::recorded_call_sites);
-    auto* made = new Recorder(std::move(api), std::move(options), std::move(file), python);
-    recorder.store(made, std::memory_order_release);
+    ISTHMUS_TRY_ASSIGN(part, Part::create(options, trace_clock()));
+    auto* made = new Recorder(std::move(api), std::move(options), std::move(part));
+    Only<Recorder>::set(made);
     Status subscribed = made->subscribe();
     if (!subscribed.ok()) {
-        made->file_->finish(trace_clock());
-        forget();
+        made->file_.finish(trace_clock());
+        Only<Recorder>::forget();
     }
     return subscribed;
 }
@@ -185,14 +112,14 @@ Status Recorder::subscribe() {
         ISTHMUS_TRY(api_.call(api_.cuptiActivityEnable, kind));
     }
     if (const Status period = api_.call(api_.cuptiActivityFlushPeriod, flush_milliseconds); !period.ok()) {
-        file_->note("Records were kept until the program ended: " + period.message());
+        file_.note("Records were kept until the program ended: " + period.message());
     }
     return {};
 }
 
 void Recorder::finish() {
     const bool whole = api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
-    file_->finish(whole ? trace_clock() : 0);
+    file_.finish(whole ? trace_clock() : 0);
 }
 
 void Recorder::on_event(int domain, std::uint32_t number, const void* data) {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "tracer/recorder.hpp"
+#include "tracer/cuda/recorder.hpp"
 #include "tracer/thread_state.hpp"
 
 namespace isthmus::tracer {
@@ -20,7 +20,7 @@ constexpr std::size_t essential_counters = 4;
 }  // namespace
 
 void Recorder::on_context() {
-    ThreadState& thread = ThreadState::of_this_thread(*file_);
+    ThreadState& thread = ThreadState::of_this_thread(file_);
     const bool busy = std::exchange(thread.busy, true);
     name_devices();
     count_migrations();
@@ -40,9 +40,9 @@ void Recorder::count_migrations() {
     if (!status.ok()) status = configure(essential_counters);
     if (status.ok()) status = api_.call(api_.cuptiActivityEnable, cupti::activity_kind_unified_memory_counter);
     if (status.ok()) {
-        file_->add_flags(trace::recorded_managed);
+        file_.add_flags(trace::recorded_managed);
     } else {
-        file_->note("Migrations of managed memory are not recorded: " + status.message());
+        file_.note("Migrations of managed memory are not recorded: " + status.message());
     }
 }
 
@@ -56,12 +56,12 @@ void Recorder::name_devices() {
     name = reinterpret_cast<decltype(name)>(dlsym(driver, "cuDeviceGetName"));
     int devices = 0;
     if (count == nullptr || name == nullptr || count(&devices) != 0) return;
-    trace::Writer* writer = ThreadState::of_this_thread(*file_).writer;
+    trace::Writer* writer = ThreadState::of_this_thread(file_).writer;
     for (int device = 0; device < devices; ++device) {
         std::array<char, 256> text{};
         if (name(text.data(), static_cast<int>(text.size() - 1), device) != 0) continue;
         writer->write(
-            trace::DeviceRecord{.index = static_cast<std::uint32_t>(device), .name = file_->text(text.data())});
+            trace::DeviceRecord{.index = static_cast<std::uint32_t>(device), .name = file_.text(text.data())});
     }
 }
 

@@ -1,0 +1,45 @@
+// What the environment asks of the libraries that trace.
+#include "tracer/options.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace isthmus::tracer {
+
+std::vector<std::string> words_of(const char* variable, char separator) {
+    std::vector<std::string> words;
+    const char* text = std::getenv(variable);
+    std::string_view rest = text != nullptr ? text : "";
+    while (!rest.empty()) {
+        const std::size_t end = rest.find(separator);
+        if (end != 0) words.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    return words;
+}
+
+std::optional<Options> Options::from_environment() {
+    const char* folder = std::getenv("ISTHMUS_TRACE_FOLDER");
+    if (folder == nullptr) return std::nullopt;
+    Options options{.folder = folder};
+    for (const std::string& word : words_of("ISTHMUS_TRACE_OPTIONS", ',')) {
+        if (word == "stacks") options.native_stacks = true;
+        if (word == "contents") options.contents = true;
+        if (word == "no-python") options.python_lines = false;
+    }
+    return options;
+}
+
+void leave_message(const std::string& folder, const std::string& text) {
+    const std::string path = folder + "/" + std::to_string(getpid()) + ".message";
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0) return;
+    const std::string line = text + "\n";
+    [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
+    close(file);
+}
+
+}  // namespace isthmus::tracer

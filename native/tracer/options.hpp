@@ -1,0 +1,29 @@
+// What the environment asks of the libraries that trace.
+//
+// ISTHMUS_TRACE_FOLDER  where each process puts its part of the trace, and a message if it cannot
+// ISTHMUS_TRACE_OPTIONS stacks, contents, no-python, separated by commas
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace isthmus::tracer {
+
+struct Options {
+    std::string folder;
+    bool native_stacks = false;
+    bool contents = false;
+    bool python_lines = true;
+
+    // Nothing where the process is not to be traced.
+    static std::optional<Options> from_environment();
+};
+
+// The words of a variable of the environment, without empty ones.
+std::vector<std::string> words_of(const char* variable, char separator);
+
+// For `isthmus trace` to show: the program's own streams are left alone.
+void leave_message(const std::string& folder, const std::string& text);
+
+}  // namespace isthmus::tracer
