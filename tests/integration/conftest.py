@@ -17,6 +17,7 @@ _NAMES = {
     "fake_cupti.cpp": "libcupti.so.13",
     "fake_tracing.cpp": "libcupti.so.13",
     "fake_nvml.cpp": "libnvidia-ml.so.1",
+    "fake_opencl.cpp": "libOpenCL.so.1",
 }
 
 

@@ -9,18 +9,31 @@
 
 namespace isthmus::tracer {
 
+// Whether a call is the program's own; until this ends, further ones of the thread are ours, or an OpenCL's that calls
+// itself.
+class Outermost {
+  public:
+    explicit Outermost(const CommandRecorder* recorder) noexcept;
+    ~Outermost() {
+        if (thread_ != nullptr) thread_->busy = false;
+    }
+    Outermost(const Outermost&) = delete;
+    Outermost& operator=(const Outermost&) = delete;
+
+    // Null where the process is not traced, or the call is not the program's.
+    ThreadState* thread() const { return thread_; }
+
+  private:
+    ThreadState* thread_ = nullptr;
+};
+
 class Call {
   public:
     // `launches` are many: of them nobody asks where they came from.
     explicit Call(const char* name, bool launches = false) noexcept;
-    ~Call() {
-        if (thread_ != nullptr) thread_->busy = false;
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
 
-    // False where the process is not traced, or an OpenCL calls itself.
-    explicit operator bool() const { return thread_ != nullptr; }
+    // False where it is not to be recorded.
+    explicit operator bool() const { return outermost_.thread() != nullptr; }
     CommandRecorder& recorder() const { return *recorder_; }
 
     // It has returned.
@@ -34,7 +47,7 @@ class Call {
 
   private:
     CommandRecorder* recorder_;
-    ThreadState* thread_ = nullptr;
+    Outermost outermost_;
     std::uint32_t name_ = 0, site_ = 0, correlation_ = 0;
     std::uint64_t start_ns_ = 0, end_ns_ = 0;
 };

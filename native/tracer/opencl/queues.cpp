@@ -30,7 +30,8 @@ std::vector<std::uint64_t> with_times(const std::uint64_t* properties) {
 template <typename Make>
 Queue made_queue(const Make& make) {
     CommandRecorder* recorder = CommandRecorder::current();
-    if (recorder == nullptr) return make(false);
+    const Outermost outermost(recorder);
+    if (outermost.thread() == nullptr) return make(false);
     Queue queue = make(true);
     if (queue == nullptr) queue = make(false);
     if (queue != nullptr) guarded([&] { recorder->add_queue(queue); });
@@ -57,10 +58,11 @@ ISTHMUS_INTERPOSED Queue clCreateCommandQueueWithProperties(Context context, Dev
 }
 
 ISTHMUS_INTERPOSED ReturnCode clReleaseCommandQueue(Queue queue) {
-    if (CommandRecorder* recorder = CommandRecorder::current()) {
+    CommandRecorder* recorder = CommandRecorder::current();
+    const Outermost outermost(recorder);
+    if (outermost.thread() != nullptr) {
         guarded([&] {
-            trace::Writer& writer = *ThreadState::of_this_thread(recorder->file()).writer;
-            recorder->queue(queue)->collect(recorder->file(), writer, true);
+            recorder->queue(queue)->collect(recorder->file(), *outermost.thread()->writer, true);
             recorder->remove_queue(queue);
         });
     }

@@ -128,6 +128,8 @@ class Calls(_Table):
     name: Integers
     # Index into `Trace.sites`: the lines of the program that called.
     site: Integers
+    # 1 where a copy's call waited for it, 0 where it did not; UNKNOWN where its name alone tells, as all of CUDA's do.
+    blocking: Integers
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ RECORDS: dict[int, tuple[Kind, np.dtype[Any]]] = {
                 ("correlation", "<u4"),
                 ("rows", "<u4"),
                 ("copy_kind", "<u4"),
-                ("padding", "<u4"),
+                ("waited", "<u4"),
             ],
         ),
         (6, "kernel", [*_TIMES, ("correlation", "<u4"), ("device", "<u4"), ("stream", "<u4"), ("name", "<u4")]),

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
 from isthmus.trace.isthmus_blocks import RECORDS, Kind, blocks, texts
-from isthmus.trace.isthmus_records import Indices, Records, copies, given_back, sound, waits
+from isthmus.trace.isthmus_records import Indices, Records, blocking, copies, given_back, sound, waits
 from isthmus.trace.joins import looked_up, places_of
 from isthmus.trace.texts import call_name
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
@@ -78,6 +78,7 @@ def read_isthmus(path: Path) -> Trace:
             thread=calls["thread"],
             name=call_names,
             site=call_sites,
+            blocking=blocking(calls, operands),
         ),
         kernels=_intervals(kernels, called(kernels), kernel_names),
         memsets=_intervals(memsets, called(memsets), np.full(memsets["start_ns"].size, UNKNOWN)),

@@ -7,7 +7,7 @@ import numpy as np
 from isthmus.trace.columns import CAUSES, UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
 
-__all__ = ["Indices", "Records", "copies", "given_back", "sound", "waits"]
+__all__ = ["Indices", "Records", "blocking", "copies", "given_back", "sound", "waits"]
 Records = dict[str, Integers]
 
 # Nothing that a program does lasts a year; times count from when a machine started or from 1970.
@@ -34,8 +34,11 @@ _MEMORY = {
 _MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: direction_index("peer")}
 _TO_DEVICE = 1
 _CAUSES = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
-# Calls that wait for the device, by how their names end.
+# Calls that wait for the device: of CUDA by how their names end, of OpenCL by their names.
+_AWAITED_IN_OPENCL = {"clFinish": "stream", "clWaitForEvents": "event"}
 _AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": "device", "Ctx": "device"}
+
+_WAITED = {1: 0, 2: 1}
 
 
 class Indices:
@@ -183,12 +186,23 @@ def waits(call_names: Integers, names: Indices) -> tuple[Integers, Integers]:
     """The places of calls that waited for the device, and the names of what they waited for."""
     awaited = {}
     for place, name in enumerate(names.all):
+        if what := _AWAITED_IN_OPENCL.get(name):
+            awaited[place] = what
         stem = name.removeprefix("cuda").removeprefix("cu")
         if stem.endswith("Synchronize") and (what := _AWAITED.get(stem.removesuffix("Synchronize"))):
             awaited[place] = what
     found = {place: names.place(what) for place, what in awaited.items()}
     waiting = np.flatnonzero(np.isin(call_names, list(found)))
     return waiting, looked_up(call_names[waiting], found)
+
+
+def blocking(calls: Records, operands: Records) -> Integers:
+    """Of each call 1 where it waited for what it asked for, 0 where it did not, UNKNOWN where its name alone tells."""
+    place = places_of(calls["process"], calls["correlation"], operands["process"], operands["correlation"])
+    found = np.full(place.size, UNKNOWN, np.int64)
+    known = place != UNKNOWN
+    found[known] = looked_up(operands["waited"][place[known]], _WAITED)
+    return found
 
 
 def given_back(allocations: Records) -> Integers:
