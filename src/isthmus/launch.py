@@ -21,6 +21,8 @@ RecordingOption = Literal["stacks", "contents", "no-python"]
 
 _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"
+_PRELOADED = "LD_PRELOAD"
+_OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
 # Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 # As CPython ignores them, which a program would inherit.
@@ -41,9 +43,10 @@ class Left(NamedTuple):
 def traced_environment(
     environment: Mapping[str, str], folder: Path, options: Sequence[RecordingOption], *, force: bool = False
 ) -> dict[str, str]:
-    """The environment in which the driver loads the recorder, which leaves its parts in `folder`.
+    """The environment in which the driver loads the recorder, and the linker that of OpenCL, with parts in `folder`.
 
-    Raises UsageError where another tool is to be loaded, unless forced; Unsupported where there is no recorder.
+    What is to be preloaded already stays so. Raises UsageError where another tool is to be loaded by the driver, unless
+    forced; Unsupported where there is no recorder, or one of OpenCL at a path that cannot be preloaded.
     """
     other = environment.get(_INJECTION, "")
     if other and not force:
@@ -51,9 +54,11 @@ def traced_environment(
             f"{_INJECTION} is set to {other}, and a program loads one such tool only; unset it, or use --force"
         )
     toolkit = environment.get("CUDA_HOME") or environment.get("CUDA_PATH") or ""
+    preloaded = [environment.get(_PRELOADED, ""), _preloadable(_recorder(_OPENCL_RECORDER))]
     return {
         **environment,
-        _INJECTION: str(_recorder()),
+        _INJECTION: str(_recorder(_RECORDER)),
+        _PRELOADED: " ".join(filter(None, preloaded)),
         "ISTHMUS_TRACE_FOLDER": str(folder.absolute()),
         "ISTHMUS_TRACE_CUPTI": ":".join(cupti_libraries(driver_version(), toolkit=toolkit)),
         "ISTHMUS_TRACE_OPTIONS": ",".join(options),
@@ -89,15 +94,22 @@ def left_in(folder: Path) -> Left:
     return Left(sorted(folder.glob("*.part")), list(dict.fromkeys(lines)))
 
 
-def _recorder() -> Path:
-    """The library that the driver is to load; it is installed beside the native module."""
+def _recorder(name: str) -> Path:
+    """A library that is to be loaded into the program; it is installed beside the native module."""
     spec = find_spec("isthmus")
     packages = (spec.submodule_search_locations if spec else None) or []
     for package in packages:
-        if (path := Path(package) / _RECORDER).is_file():
+        if (path := Path(package) / name).is_file():
             return path.absolute()
     looked_in = " and ".join(packages)
-    raise Unsupported(f"no {_RECORDER} in {looked_in}; install the package anew: pip install --force-reinstall isthmus")
+    raise Unsupported(f"no {name} in {looked_in}; install the package anew: pip install --force-reinstall isthmus")
+
+
+def _preloadable(path: Path) -> str:
+    """The path, unless the linker would take it for several."""
+    if any(character in ": \t\n" for character in str(path)):
+        raise Unsupported(f"{path} cannot be preloaded: its path has a space or a colon; install the package elsewhere")
+    return str(path)
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str], mask: set[signal.Signals | int]) -> int:

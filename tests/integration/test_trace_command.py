@@ -59,7 +59,7 @@ def names(folder: Path) -> set[str]:
 def test_streams_and_exit_code_are_the_programs(trace: Trace, tmp_path: Path) -> None:
     found = trace("--", "sh", "-c", "cat; echo wrong >&2; exit 7", stdin="piped in")
     assert (found.returncode, found.stdout) == (7, "piped in")
-    assert found.stderr == "wrong\nThe program made no CUDA calls.\n"
+    assert found.stderr == "wrong\nThe program made no calls of CUDA or OpenCL.\n"
     assert names(tmp_path) == set()
 
 
@@ -151,10 +151,15 @@ def test_open_files_are_inherited(tmp_path: Path) -> None:
 
 
 def test_the_driver_is_told_what_to_load(trace: Trace, tmp_path: Path) -> None:
-    told = trace("--contents", "--stacks", "--no-python-lines", "env", CUDA_HOME="/opt/mine").stdout
+    given = {"CUDA_HOME": "/opt/mine", "LD_PRELOAD": "/lib/x86_64-linux-gnu/libdl.so.2"}
+    told = trace("--contents", "--stacks", "--no-python-lines", "env", **given).stdout
     found = dict(line.partition("=")[::2] for line in told.splitlines())
     assert Path(found["CUDA_INJECTION64_PATH"]).is_absolute()
     assert Path(found["CUDA_INJECTION64_PATH"]).name == "libisthmus_tracer.so"
+    own, recorder = found["LD_PRELOAD"].split()
+    assert own == given["LD_PRELOAD"]
+    assert Path(recorder).is_absolute()
+    assert Path(recorder).name == "libisthmus_opencl_tracer.so"
     assert Path(found["ISTHMUS_TRACE_FOLDER"]).parent == tmp_path
     assert found["ISTHMUS_TRACE_OPTIONS"] == "stacks,contents,no-python"
     assert "libcupti.so.13" in found["ISTHMUS_TRACE_CUPTI"].split(":")

@@ -40,9 +40,11 @@ class Scene(Records):
         return found
 
     def asynchronous(self, calls: Integers) -> Mask:
-        """Whether each call returns before what it asks for is done, by its name; so do those without one."""
-        names = self.trace.calls.name[calls]
-        return self._asynchronous[np.where((names >= 0) & (names < len(self.trace.names)), names, UNKNOWN)]
+        """Whether each call returns before what it asks for is done, by its name where that tells; so do those without one."""
+        names, blocking = self.trace.calls.name[calls], self.trace.calls.blocking[calls]
+        by_name = self._asynchronous[np.where((names >= 0) & (names < len(self.trace.names)), names, UNKNOWN)]
+        found: Mask = np.where(blocking == UNKNOWN, by_name, blocking == 0)
+        return found
 
     def occupied(self, rows: Integers) -> tuple[Seconds, Seconds]:
         """From when to when each copy occupied the program: its call where that waited, else the device."""
