@@ -220,7 +220,9 @@ def test_native_stacks_name_the_program(traced: Traced, tmp_path: Path) -> None:
     sites = {trace.sites[site] for site in trace.calls.site[trace.copies.call].tolist()}
     assert sites
     for site in sites:
-        assert site[0].startswith("opencl_program+0x")
+        # A sanitizer may stand between.
+        assert "libisthmus" not in site[0]
+        assert any(frame.startswith("opencl_program+0x") for frame in site)
 
 
 def test_programs_that_are_not_traced_or_use_no_opencl_leave_nothing(traced: Traced, tmp_path: Path) -> None:
