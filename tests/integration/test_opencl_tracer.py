@@ -118,7 +118,7 @@ def test_everything_is_recorded(traced: Traced, tmp_path: Path, ahead: str) -> N
     assert (copies.start_ns >= calls.start_ns[own]).all()
     assert (copies.end_ns >= copies.start_ns).all()
     waited = calls.blocking[own] == 1
-    assert (copies.start_ns[waited] <= calls.end_ns[own[waited]]).all()
+    assert (copies.end_ns[waited] <= calls.end_ns[own[waited]]).all()
     assert [trace.names[name] for name in trace.kernels.name.tolist()] == ["triple"]
     assert trace.memsets.bytes.tolist() == [8192]
     waits = [trace.names[name] for name in trace.synchronizations.name.tolist()]
@@ -175,7 +175,7 @@ def test_a_program_whose_opencl_lacks_functions_goes_on(
     own = trace.copies.call
     assert (trace.copies.start_ns >= trace.calls.start_ns[own]).all()
     waited = trace.calls.blocking[own] == 1
-    assert (trace.copies.start_ns[waited] <= trace.calls.end_ns[own[waited]]).all()
+    assert (trace.copies.end_ns[waited] <= trace.calls.end_ns[own[waited]]).all()
 
 
 @pytest.mark.parametrize(("ending", "code"), [("_exit", 5), ("kill", -signal.SIGKILL), ("busy", 6)])

@@ -65,7 +65,7 @@ bool CommandQueue::write(const PendingCommand& pending, trace::TraceFile& file, 
     const bool known = info && info(pending.event, opencl::event_command_execution_status, sizeof status, &status,
                                     nullptr) == opencl::success;
     if (known && status > opencl::complete) return false;
-    const std::uint64_t seen_ns = monotonic_ns();
+    const std::uint64_t seen_ns = pending.waited ? pending.call_end_ns : monotonic_ns();
     // Less is the code of an error: nothing was moved.
     if (known && status == opencl::complete) {
         DeviceTimes times{};
@@ -75,7 +75,7 @@ bool CommandQueue::write(const PendingCommand& pending, trace::TraceFile& file, 
         } else {
             [[maybe_unused]] static const bool noted =
                 (file.note("Some queues of OpenCL keep no times: their commands have those of their calls."), true);
-            write(pending, {pending.call_start_ns, pending.waited ? pending.call_end_ns : seen_ns}, writer);
+            write(pending, {pending.call_start_ns, seen_ns}, writer);
         }
     }
     originals().clReleaseEvent(pending.event);

@@ -40,7 +40,7 @@ class Scene(Records):
         return found
 
     def asynchronous(self, calls: Integers) -> Mask:
-        """Whether each call returns before what it asks for is done, by its name if need be; so do those without one."""
+        """Whether each call returns before what it asks for is done, if need be by its name; so do those without."""
         names, blocking = self.trace.calls.name[calls], self.trace.calls.blocking[calls]
         by_name = self._asynchronous[np.where((names >= 0) & (names < len(self.trace.names)), names, UNKNOWN)]
         found: Mask = np.where(blocking == UNKNOWN, by_name, blocking == 0)
