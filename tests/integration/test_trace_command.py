@@ -126,6 +126,10 @@ def test_a_program_that_is_killed_leaves_its_trace_and_its_signal(
     assert names(tmp_path) == {"sh.itrace"}
 
 
+# Without 32 and 33, which glibc keeps for itself; a launcher of the tests may have left them ignored, too.
+_PROGRAMS_SIGNALS = 0x7FFFFFFF
+
+
 def test_the_program_inherits_what_it_would_without_us(trace: Trace, tmp_path: Path) -> None:
     """But for the two signals of glibc's own, which its posix_spawn ignores and its threads take back."""
     ask = ["sh", "-c", "grep -E 'SigIgn|SigBlk' /proc/self/status; ls /proc/self/fd | wc -l"]
@@ -135,7 +139,7 @@ def test_the_program_inherits_what_it_would_without_us(trace: Trace, tmp_path: P
     traced = trace(*ask).stdout.split()
     assert len(traced) == len(alone) == 5
     for place in (1, 3):
-        assert int(traced[place], 16) & 0x7FFFFFFF == int(alone[place], 16)
+        assert int(traced[place], 16) & _PROGRAMS_SIGNALS == int(alone[place], 16) & _PROGRAMS_SIGNALS
     assert traced[4] == alone[4]
 
 
