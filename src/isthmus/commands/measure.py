@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from datetime import datetime, timezone
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -14,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from isthmus.commands._choices import language_of
+from isthmus.commands._measure_fleet import measure_as_rank
 from isthmus.commands._measure_options import counts, mode, options_of
 from isthmus.commands._progress import ProgressBar
+from isthmus.commands._run_path import check_output, file_in, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -104,9 +105,28 @@ def measure(
     ] = "",
     seed: Annotated[int, typer.Option("--seed", help="Of the order of the cases and of the data.")] = 0,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The run file (.json, .json.gz); the page goes beside it."),
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/.",
+            show_default=False,
+        ),
+    ] = "",
+    phase_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--phase-limit",
+            metavar="SECONDS",
+            help="Under mpirun or srun: the time for one device in one phase, after which it is given up.",
+            show_default=False,
+        ),
     ] = None,
+    no_mpi: Annotated[
+        bool,
+        typer.Option("--no-mpi", help="Under mpirun or srun: measure as if alone, each rank its own device and file."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
     language: Annotated[
         str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the report: en, ja, zh.")
@@ -114,7 +134,7 @@ def measure(
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
     from isthmus.experiment.agreement import first_trouble
-    from isthmus.experiment.ranks import join_ranks
+    from isthmus.experiment.ranks import ALONE, join_ranks
     from isthmus.language import speaking
 
     spoken = language_of(language)
@@ -125,13 +145,21 @@ def measure(
             raise UsageError("--build is for one process; run it without mpirun or srun")
         _build_programs(experiments or [], Path(build))
         return
-    ranks = join_ranks()
+    names = experiments or []
+
+    def options() -> "Options":
+        found = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
+        return found._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+
+    ranks = ALONE if no_mpi else join_ranks()
+    if ranks.count > 1 and "stencil" not in names:
+        with ranks:
+            code = _as_rank(ranks, names, options, device, output, phase_limit, as_json)
+        raise typer.Exit(code)
     with ranks:
         wanted, trouble = None, None
         try:
-            options = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
-            options = options._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
-            wanted = _prepare(experiments or [], options, device, output, ranks)
+            wanted = _prepare(names, options(), device, output, ranks, in_turn=no_mpi)
         except IsthmusError as error:
             trouble = error
         trouble = first_trouble(ranks, wanted.device if wanted else None, wanted.options if wanted else None, trouble)
@@ -152,26 +180,70 @@ class _Wanted(NamedTuple):
     device: "OpenDevice"
 
 
-def _prepare(names: list[str], options: "Options", device: str | None, output: Path | None, ranks: "Ranks") -> _Wanted:
+def _as_rank(
+    ranks: "Ranks",
+    names: list[str],
+    options: "Callable[[], Options]",
+    device: str | None,
+    output: str,
+    limit_seconds: float | None,
+    as_json: bool,
+) -> int:
+    """Measure a device among those of many ranks; gives the exit code."""
+    from isthmus.experiment.fleet_measure import Plan, default_limit
+    from isthmus.experiment.measure import choose_experiments
+
+    plan, trouble = None, None
+    try:
+        asked = options()
+        chosen = choose_experiments(names, asked, ranks.count)
+        if limit_seconds is not None and not 0 < limit_seconds < float("inf"):
+            raise UsageError(f"not a time: --phase-limit {limit_seconds:g}; expected a number of seconds above 0")
+        check_output(output)
+        plan = Plan(
+            spec=device,
+            experiments=[experiment.NAME for experiment in chosen],
+            options=asked,
+            path=file_in(output, stamped("fleet")),
+            command=_recorded(sys.argv[1:]),
+            limit_seconds=limit_seconds
+            or default_limit([asked.effort(experiment.EFFORTS).budget_seconds for experiment in chosen]),
+        )
+    except IsthmusError as error:
+        trouble = error
+    _heed_interruptions()
+    return measure_as_rank(ranks, plan, trouble, as_json)
+
+
+def _prepare(
+    names: list[str], options: "Options", device: str | None, output: str, ranks: "Ranks", in_turn: bool = False
+) -> _Wanted:
+    """Open the device; with `in_turn` the one of the local rank that the launcher says."""
     from isthmus.experiment import stencil
     from isthmus.experiment.agreement import open_for_rank
+    from isthmus.experiment.fleet_member import open_in_turn
+    from isthmus.experiment.launcher import launched
     from isthmus.experiment.measure import choose_experiments
 
     chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.
-    path = output or Path(f"isthmus-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json")
-    if not path.name.endswith((".json", ".json.gz")):
-        raise UsageError(f"not a name for a run file: {path}; expected one that ends in .json or .json.gz")
-    opened = open_for_rank(device, ranks)
+    check_output(output)
+    told = launched(os.environ)
+    opened = open_in_turn(device, told.local_rank) if in_turn else open_for_rank(device, ranks)
+    path = file_in(output, member_name(opened.description.spec, told.rank if told.ranks > 1 else None))
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
         print("no GPU or OpenCL device here, so that copies stay within this machine's memory", file=sys.stderr)
         print("`isthmus devices` says what is missing", file=sys.stderr)
     if any(experiment.NAME == stencil.NAME for experiment in chosen):
         stencil.check_options(options, opened.description.shares_host_memory, ranks.count)
+    _heed_interruptions()
+    return _Wanted(options, chosen, path, opened)
+
+
+def _heed_interruptions() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         # Who starts a run in the background may have ignored one of them.
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
-    return _Wanted(options, chosen, path, opened)
 
 
 def _lead(wanted: _Wanted, as_json: bool) -> int:
@@ -215,7 +287,7 @@ def measure_quickly(names: Sequence[str], device: str, path: Path) -> "Run":
     from isthmus.experiment.ranks import ALONE
     from isthmus.record import read_run
 
-    wanted = _prepare(list(names), Options(mode="quick"), device, path, ALONE)
+    wanted = _prepare(list(names), Options(mode="quick"), device, str(path), ALONE)
     command = ["isthmus", "measure", *names, "--quick", "--device", device]
     with ProgressBar() as progress:
         run_experiments(wanted.device, wanted.options, wanted.experiments, path, command, progress.update, lambda: None)

@@ -14,13 +14,23 @@ _VARIABLES = (
     ("PALS_SIZE", "PALS_RANKID"),
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 )
+# MPICH and Intel MPI name theirs unlike the rest.
+_LOCAL_VARIABLES = (
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",
+    "SLURM_LOCALID",
+)
 
 
 class Launched(NamedTuple):
-    """This process's rank and how many there are; 0 of 1 without a launcher."""
+    """This process's rank, how many there are, and its place on the machine; 0 of 1 without a launcher."""
 
     rank: int = 0
     ranks: int = 1
+    # Among those on this machine.
+    local_rank: int = 0
 
 
 def launched(environment: Mapping[str, str]) -> Launched:
@@ -31,5 +41,7 @@ def launched(environment: Mapping[str, str]) -> Launched:
     for size, rank in _VARIABLES:
         count, own = environment.get(size, ""), environment.get(rank, "")
         if count.isdecimal() and own.isdecimal() and int(own) < int(count):
-            return Launched(int(own), int(count))
+            locals_ = (environment.get(name, "") for name in _LOCAL_VARIABLES)
+            local = next((text for text in locals_ if text.isdecimal()), "0")
+            return Launched(int(own), int(count), int(local))
     return Launched()

@@ -38,6 +38,7 @@ from isthmus.record import (
     SCHEMA_VERSION,
     Case,
     End,
+    Launch,
     Placement,
     Run,
     RunWriter,
@@ -76,8 +77,8 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     """The experiments named, all of them for ``all``, or the default ones for none.
 
     Raises UsageError for an unknown name, offering the nearest, for a memory kind or direction that none of the
-    chosen experiments knows, for a folder of OpenACC programs that has none, and for an experiment that several `ranks`
-    cannot measure together.
+    chosen experiments knows, for a folder of OpenACC programs that has none, and for the stencil of several `ranks`
+    beside anything else.
     """
     known = (*EXPERIMENTS, _ALL)
     chosen = check_names("experiment", names or _DEFAULT, known)
@@ -93,10 +94,10 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
         check_folder(Path(options.binaries))
     if (options.sides or options.halos) and not measured & {stencil.NAME, openacc.NAME}:
         raise UsageError("--side and --halo concern stencil and openacc alone; leave them out, or measure one of them")
-    if ranks > 1 and measured != {stencil.NAME}:
+    if ranks > 1 and stencil.NAME in measured and len(measured) > 1:
         raise UsageError(
-            f"started as {ranks} MPI ranks, which measure stencil together and nothing else; run "
-            "`isthmus measure stencil` with them, and the rest without mpirun or srun"
+            f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "
+            "`isthmus measure stencil` with them by itself"
         )
     return experiments
 
@@ -122,10 +123,12 @@ def measure(
     command: Sequence[str],
     progress: Progress,
     ready: Callable[[], object],
+    launch: Launch | None = None,
 ) -> Path:
     """Measure, and write the run to `path`; returns it. `progress` is called with cases ended and cases in all.
 
     `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb.
+    `launch` says which part of a fleet's run this is.
 
     The file is valid after every case. On KeyboardInterrupt it is completed with what was measured, and the exception
     goes on.
@@ -155,6 +158,7 @@ def measure(
         created=f"{now:%Y-%m-%dT%H:%M:%SZ}",
         fingerprint=fingerprint,
         settings=settings,
+        launch=launch,
     )
     with RunWriter(path, run) as writer:
         session = _Session(device, options, writer, progress, ready)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from isthmus.errors import IsthmusError, UsageError, exit_code
 from isthmus.experiment.launcher import Launched, launched
+from isthmus.experiment.mailbox import Mailbox
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
@@ -37,7 +38,7 @@ _NAP_SECONDS = 0.0005
 _GRACE_SECONDS = 5.0
 # A launcher that is told to end all ranks may drop what they have written and it has not passed on yet.
 _DELIVERY_SECONDS = 0.3
-_TALK, _LEFTWARD, _RIGHTWARD = 1, 2, 3
+_TALK, _LEFTWARD, _RIGHTWARD, _FIRST_MAILBOX = 1, 2, 3, 4
 
 
 class RanksBroken(RuntimeError):
@@ -57,12 +58,14 @@ class Ranks:
         self.count = 1
         self.local_rank = 0
         self.local_count = 1
+        self.node = 0  # The lowest rank on this machine, since names of hosts may repeat.
         if comm is not None:
             from mpi4py import MPI
 
             self.rank, self.count = comm.Get_rank(), comm.Get_size()
             local = comm.Split_type(MPI.COMM_TYPE_SHARED)
             self.local_rank, self.local_count = local.Get_rank(), local.Get_size()
+            self.node = local.bcast(self.rank)
             local.Free()
 
     @property
@@ -132,6 +135,11 @@ class Ranks:
             self._comm.Isend(outgoing[1], right, _RIGHTWARD),
         ]
         self._wait(requests, f"rank {left} or rank {right}", min(self._patience, _STEP_PATIENCE_SECONDS))
+
+    def mailbox(self, tag: int) -> Mailbox:
+        """Messages under a tag of their own. Precondition: there are several ranks."""
+        assert self._comm is not None
+        return Mailbox(self._comm, _FIRST_MAILBOX + tag)
 
     def __enter__(self) -> "Ranks":
         return self

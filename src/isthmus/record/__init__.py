@@ -13,6 +13,8 @@ from isthmus.record.fingerprint import (
     NumaNode,
     Placement,
 )
+from isthmus.record.fleet import FLEET_FORMAT, FLEET_SCHEMA_VERSION, Fleet, Member, Missing, Point, Summary
+from isthmus.record.fleet_store import write_fleet
 from isthmus.record.interval import LEAST_SAMPLES, Interval, median_interval
 from isthmus.record.run import (
     FORMAT,
@@ -22,9 +24,11 @@ from isthmus.record.run import (
     Direction,
     End,
     Faults,
+    Launch,
     LayoutName,
     Metric,
     Migrations,
+    Phase,
     Run,
     Series,
     Settings,
@@ -32,7 +36,8 @@ from isthmus.record.run import (
     StageName,
     Verified,
 )
-from isthmus.record.store import RunWriter, read_run
+from isthmus.record.store import RunWriter, read_bytes, read_run
+from isthmus.record.summaries import summaries
 from isthmus.record.table import COLUMNS, rows
 from isthmus.record.units import (
     GIB,
@@ -49,6 +54,8 @@ from isthmus.record.units import (
 
 __all__ = [
     "COLUMNS",
+    "FLEET_FORMAT",
+    "FLEET_SCHEMA_VERSION",
     "FORMAT",
     "GIB",
     "KIB",
@@ -64,22 +71,29 @@ __all__ = [
     "End",
     "Faults",
     "Fingerprint",
+    "Fleet",
     "Host",
     "Interval",
+    "Launch",
     "LayoutName",
     "Limits",
     "Link",
+    "Member",
     "Memory",
     "Metric",
     "Migrations",
+    "Missing",
     "NumaNode",
+    "Phase",
     "Placement",
+    "Point",
     "Run",
     "RunWriter",
     "Series",
     "Settings",
     "Span",
     "StageName",
+    "Summary",
     "Verified",
     "cached_run",
     "format_bytes",
@@ -92,6 +106,9 @@ __all__ = [
     "parse_bytes",
     "parse_seconds",
     "parse_sizes",
+    "read_bytes",
     "read_run",
     "rows",
+    "summaries",
+    "write_fleet",
 ]

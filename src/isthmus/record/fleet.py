@@ -3,26 +3,24 @@
 Raw samples stay in the run files that each rank writes; a fleet file says which.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
 from isthmus.record.fingerprint import Fingerprint
-from isthmus.record.run import Direction, Metric, Verified
+from isthmus.record.run import Direction, Metric, Phase, Verified
 
 __all__ = ["FLEET_FORMAT", "FLEET_SCHEMA_VERSION", "Fleet", "Member", "Missing", "Phase", "Point", "Summary"]
 
 FLEET_FORMAT = "isthmus.fleet"
 FLEET_SCHEMA_VERSION = 1
 
-# One device of a node at a time, or all of them at once.
-Phase = Literal["alone", "together"]
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was measured; the parameters are those of a `Case`."""
+    """What was measured; the parameters are those of a `Case`, further ones in `parameters` as ``pieces=64 rows=4``."""
 
     phase: Phase
     experiment: str
@@ -31,6 +29,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     direction: Direction | None = None
     bytes: _Count = 0
     metric: Metric = "host_seconds"
+    parameters: str = ""
 
 
 class Summary(msgspec.Struct, frozen=True, array_like=True):
@@ -53,15 +52,17 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # As the launcher numbers processes: of all, and of the host; None where there was no launcher.
     rank: _Count | None = None
     local_rank: _Count | None = None
+    # The lowest rank on the same machine, since names of hosts may repeat.
+    node: _Count | None = None
     # Of each of the fleet's points, in their order; shorter where it ended before.
     summaries: list[Summary]
-    # The rank's own run file, with all samples.
+    # The rank's own run files, with all samples; the last of them where there are several.
     run_file: str = ""
     placement: str = ""
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A rank without results, and why."""
+    """A rank without results, or without those of its last phase, and why."""
 
     rank: _Count
     host: str = ""
@@ -79,3 +80,5 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     points: list[Point]
     members: list[Member]
     missing: list[Missing] = []
+    # What does not fit together: ranks that share a device, several versions of the package.
+    notes: list[str] = []

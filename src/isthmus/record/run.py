@@ -14,9 +14,11 @@ __all__ = [
     "Direction",
     "End",
     "Faults",
+    "Launch",
     "LayoutName",
     "Metric",
     "Migrations",
+    "Phase",
     "Run",
     "Series",
     "Settings",
@@ -46,6 +48,8 @@ Metric = Literal[
 Verified = Literal["yes", "no", "n/a"]
 LayoutName = Literal["", "contiguous", "strided", "scattered"]
 StageName = Literal["in", "work", "out"]
+# Of a fleet: one device of a node at a time, or all of them at once.
+Phase = Literal["alone", "together"]
 # No bytes and no count of anything are negative: a file that was edited so is refused where it is read.
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -157,6 +161,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: dict[str, str] = {}
 
 
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """The process among those that a launcher started to measure a fleet.
+
+    `node` is the lowest rank on the same machine, since names of hosts may repeat.
+    """
+
+    fleet: str
+    phase: Phase
+    rank: _Count
+    ranks: _Count
+    local_rank: _Count
+    node: _Count
+
+
 class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the run ended; written last, so a file without it was cut off while it was measured."""
 
@@ -175,5 +193,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     created: str
     fingerprint: Fingerprint
     settings: Settings = Settings()
+    launch: Launch | None = None
     cases: list[Case] = []
     end: End | None = None

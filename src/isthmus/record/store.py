@@ -11,9 +11,10 @@ from types import TracebackType
 import msgspec
 
 from isthmus.errors import RunFileError
+from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
-__all__ = ["RunWriter", "read_run"]
+__all__ = ["RunWriter", "read_bytes", "read_run"]
 
 
 # Each time a case may end while its file is read.
@@ -31,7 +32,7 @@ def read_run(path: Path) -> Run:
     Raises RunFileError for a file that is unreadable, truncated, not JSON, of another program, of a newer schema, or
     whose values are not what the schema says; the message names the file, the place and what was expected.
     """
-    data = _read_bytes(path)
+    data = read_bytes(path)
     try:
         header = msgspec.json.decode(data, type=_Header)
     except msgspec.ValidationError as error:
@@ -40,6 +41,10 @@ def read_run(path: Path) -> Run:
         raise RunFileError(
             f"{path}: not readable as JSON after {len(data)} bytes: {error}; the file is truncated or damaged"
         ) from error
+    if header.format == FLEET_FORMAT:
+        raise RunFileError(
+            f"{path}: a fleet file, with summaries of many devices, and no run; see them with: isthmus fleet {path}"
+        )
     if header.format != FORMAT:
         found = f"format {header.format!r}" if header.format else "no format field"
         raise RunFileError(f"{path}: not an Isthmus run: found {found}, expected format {FORMAT!r}")
@@ -64,7 +69,8 @@ def _read_whole(path: Path) -> bytes:
     return data
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """What is in a file, plain or gzip. Raises RunFileError where it cannot be read."""
     try:
         data = _read_whole(path)
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

@@ -1,0 +1,80 @@
+"""`isthmus measure` under mpirun or srun: what rank 0 says of a fleet, and where it is kept."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from isthmus.experiment.fleet_lead import Ended
+    from isthmus.experiment.fleet_measure import Plan
+    from isthmus.experiment.ranks import Ranks
+
+__all__ = ["measure_as_rank"]
+
+# Of the lines on ranks that fail; the fleet file has all.
+_MOST_LINES = 20
+
+
+def measure_as_rank(ranks: "Ranks", plan: "Plan | None", trouble: IsthmusError | None, as_json: bool) -> int:
+    """Take part as one of the ranks; gives the exit code. Raises what keeps all of them from measuring."""
+    from isthmus.experiment.fleet_measure import folder_of, measure_fleet
+    from isthmus.experiment.ranks import RanksBroken
+
+    lines = 0
+
+    def tell(line: str) -> None:
+        nonlocal lines
+        lines += 1
+        if lines <= _MOST_LINES:
+            print(f"isthmus: {line}", file=sys.stderr, flush=True)
+        elif lines == _MOST_LINES + 1:
+            print("isthmus: further ranks failed; the fleet file names them", file=sys.stderr, flush=True)
+
+    if ranks.leads and plan is not None and trouble is None:
+        print(f"measuring {ranks.count} ranks' devices, alone and together; fleet file {plan.path}", file=sys.stderr)
+    try:
+        ended = measure_fleet(ranks, plan, trouble, tell)
+    except RanksBroken as error:
+        assert plan is not None
+        raise RanksBroken(
+            f"{error}; what this rank measured is in {folder_of(plan.path)}; isthmus fleet {folder_of(plan.path)} "
+            "merges the files of all"
+        ) from error
+    except KeyboardInterrupt:
+        if ranks.leads and plan is not None:
+            print(f"isthmus: interrupted; what was measured is in {plan.path}", file=sys.stderr)
+        raise
+    if ended is None:
+        return 0
+    code = _show(ended, folder_of(ended.path), as_json)
+    if ended.gone:
+        raise RanksBroken(f"no word from rank {', '.join(map(str, ended.gone))}; {ended.path} has all others' results")
+    return code
+
+
+def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
+    """What came of it, on standard output; gives the exit code."""
+    for note in ended.notes:
+        print(f"isthmus: {note}", file=sys.stderr)
+    troubles = [
+        text
+        for count, text in (
+            (not ended.measured, "nothing was measured"),
+            (ended.missing, f"{ended.missing} of {ended.ranks} ranks have not measured everything; the file says why"),
+            (ended.wrong, f"{ended.wrong} of {ended.ranks} ranks moved wrong data"),
+        )
+        if count
+    ]
+    for trouble in troubles:
+        print(f"isthmus: {trouble}", file=sys.stderr)
+    if as_json:
+        from isthmus.record import read_bytes
+
+        print(read_bytes(ended.path).decode())
+    else:
+        print(f"{ended.measured} of {ended.ranks} ranks measured their device")
+        print(f"fleet {ended.path}; isthmus fleet {ended.path} shows it\nranks {folder}")
+    sys.stdout.flush()
+    return 1 if troubles else 0

@@ -1,0 +1,54 @@
+"""Where `isthmus measure` writes: the file that -o names, or one of its own name in a folder that many share."""
+
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+
+from isthmus.errors import UsageError
+
+__all__ = ["check_output", "file_in", "member_name", "stamped"]
+
+_SUFFIXES = (".json", ".json.gz")
+
+
+def check_output(output: str) -> None:
+    """Raises UsageError for what is neither the name of a run file nor a folder."""
+    if output and not _is_folder(output) and not output.endswith(_SUFFIXES):
+        raise UsageError(
+            f"not a name for a run file: {output}; expected one that ends in .json or .json.gz, or a folder with / at "
+            "its end"
+        )
+
+
+def file_in(output: str, name: str) -> Path:
+    """The file that `output` is, or the one of this name in the folder that it is, which is made where it is missing.
+
+    Raises UsageError where it cannot be made.
+    """
+    if not output or not _is_folder(output):
+        return Path(output or stamped("isthmus"))
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made: {error.strerror or error}; name another folder with -o") from error
+    return folder / name
+
+
+def stamped(name: str) -> str:
+    """A file's name with the time, UTC."""
+    return f"{name}-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json"
+
+
+def member_name(device: str, rank: int | None) -> str:
+    """The name of one run file among many: by host, device and, if any, rank or index of the job."""
+    from isthmus.experiment.fleet_measure import safe_name
+
+    index = os.environ.get("JOB_COMPLETION_INDEX", "")
+    parts = [os.uname().nodename, device.replace(":", "")]
+    parts += [f"rank{rank}"] if rank is not None else [f"index{index}"] if index else []
+    return stamped(safe_name("-".join(parts)))
+
+
+def _is_folder(output: str) -> bool:
+    return output.endswith("/") or Path(output).is_dir()
