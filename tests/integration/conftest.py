@@ -1,11 +1,15 @@
-"""Vendor libraries made of host memory, compiled for the tests that need one."""
+"""What several commands are tested with: vendor libraries made of host memory, and the launcher of MPI programs."""
 
 from __future__ import annotations
 
 import functools
+import importlib.util
+import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,12 @@ _NAMES = {
     "fake_nvml.cpp": "libnvidia-ml.so.1",
     "fake_opencl.cpp": "libOpenCL.so.1",
 }
+HANGS_SECONDS = 120
+# Those that would make a process believe that it is one of several.
+LAUNCHERS = ("OMPI_COMM_", "PMI", "MV2_", "PALS_", "SLURM_", "HYDRA_", "MPI")
+
+Started = Callable[..., subprocess.Popen[str]]
+Ended = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +57,82 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return library
 
     return compiled
+
+
+def environment(**more: str) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    return clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | more
+
+
+@pytest.fixture(scope="session")
+def mpirun() -> str:
+    """The mpirun of this environment's mpich; a test that needs one is skipped where there is none that works."""
+    if importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("needs mpi4py: pip install 'isthmus[mpi]'")
+    folders = [str(Path(sys.executable).parent), *sys.path, os.environ.get("PATH", "")]
+    # Beside the interpreter, or beside the packages where an environment borrows those of another.
+    folders += [str(Path(folder).parents[2] / "bin") for folder in sys.path if folder.endswith("site-packages")]
+    found = shutil.which("mpirun", path=os.pathsep.join(folders))
+    if found is None:
+        pytest.skip("needs mpirun: pip install 'isthmus[mpi]' brings MPICH's")
+    words = [found, "-n", "2", sys.executable, "-c", "from mpi4py import MPI; assert MPI.COMM_WORLD.Get_size() == 2"]
+    tried = subprocess.run(words, capture_output=True, text=True, check=False, env=environment(), timeout=HANGS_SECONDS)
+    if tried.returncode:
+        pytest.skip(f"needs an mpi4py that is of {found}: {tried.stderr.strip().splitlines()[-1:]}")
+    return found
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Started]:
+    """Starts these words in the test's folder; whatever is still there at the end of the test is ended."""
+    began: list[subprocess.Popen[str]] = []
+
+    def started(*words: str, **more: str) -> subprocess.Popen[str]:
+        began.append(
+            subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=tmp_path,
+                env=environment(**more),
+                start_new_session=True,
+            )
+        )
+        return began[-1]
+
+    yield started
+    for process in began:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def run(start: Started) -> Ended:
+    """The same, to its end."""
+
+    def ended(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        process = start(*words, **more)
+        out, err = process.communicate(timeout=HANGS_SECONDS)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    return ended
+
+
+@pytest.fixture(scope="session")
+def children() -> Callable[[int], Iterator[int]]:
+    """All processes below one."""
+
+    def children(pid: int) -> Iterator[int]:
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = path.read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[1]) == pid:
+                child = int(path.parent.name)
+                yield child
+                yield from children(child)
+
+    return children

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,72 +19,9 @@ ISTHMUS = (sys.executable, "-m", "isthmus")
 QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5", "-o", "a.json")
 # Too long for a test: what it is interrupted in.
 LONG = ("measure", "stencil", "--device", "host", "--side", "512", "--time", "600", "--full", "-o", "a.json")
-# Those that would make a process believe that it is one of several.
-LAUNCHERS = ("OMPI_COMM_", "PMI", "MV2_", "PALS_", "SLURM_", "HYDRA_", "MPI")
-
 Started = Callable[..., subprocess.Popen[str]]
 Ended = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def environment(**more: str) -> dict[str, str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
-    return clean | {"PYTHONPATH": os.pathsep.join(sys.path)} | more
-
-
-@pytest.fixture(scope="session")
-def mpirun() -> str:
-    """The mpirun of this environment's mpich; a test that needs one is skipped where there is none that works."""
-    if importlib.util.find_spec("mpi4py") is None:
-        pytest.skip("needs mpi4py: pip install 'isthmus[mpi]'")
-    folders = [str(Path(sys.executable).parent), *sys.path, os.environ.get("PATH", "")]
-    # Beside the interpreter, or beside the packages where an environment borrows those of another.
-    folders += [str(Path(folder).parents[2] / "bin") for folder in sys.path if folder.endswith("site-packages")]
-    found = shutil.which("mpirun", path=os.pathsep.join(folders))
-    if found is None:
-        pytest.skip("needs mpirun: pip install 'isthmus[mpi]' brings MPICH's")
-    words = [found, "-n", "2", sys.executable, "-c", "from mpi4py import MPI; assert MPI.COMM_WORLD.Get_size() == 2"]
-    tried = subprocess.run(words, capture_output=True, text=True, check=False, env=environment(), timeout=HANGS_SECONDS)
-    if tried.returncode:
-        pytest.skip(f"needs an mpi4py that is of {found}: {tried.stderr.strip().splitlines()[-1:]}")
-    return found
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Started]:
-    """Starts these words in the test's folder; whatever is still there at the end of the test is ended."""
-    began: list[subprocess.Popen[str]] = []
-
-    def started(*words: str, **more: str) -> subprocess.Popen[str]:
-        began.append(
-            subprocess.Popen(
-                words,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=tmp_path,
-                env=environment(**more),
-                start_new_session=True,
-            )
-        )
-        return began[-1]
-
-    yield started
-    for process in began:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-@pytest.fixture
-def run(start: Started) -> Ended:
-    """The same, to its end."""
-
-    def ended(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        process = start(*words, **more)
-        out, err = process.communicate(timeout=HANGS_SECONDS)
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-    return ended
+Children = Callable[[int], Iterator[int]]
 
 
 def measured(path: Path) -> Run:
@@ -140,8 +75,8 @@ def test_one_process_needs_no_mpi(run: Ended, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("measure", "bandwidth"), "started as 2 MPI ranks, which measure stencil together and nothing else"),
-        (("measure",), "started as 2 MPI ranks"),
+        (("measure", "stencil", "bandwidth"), "started as 2 MPI ranks, which measure stencil together"),
+        (("measure", "all"), "started as 2 MPI ranks"),
         (
             ("measure", "stencil", "--side", "7", "--halo", "4"),
             "a side of 7 points is too short for halos of 4",
@@ -168,20 +103,7 @@ def test_ranks_that_differ_are_told_who_has_what(run: Ended, mpirun: str) -> Non
     assert done.stderr.count("isthmus: rank 1 (") == 1, done.stderr
 
 
-def children(pid: int) -> Iterator[int]:
-    """All processes below this one."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[1]) == pid:
-            child = int(path.parent.name)
-            yield child
-            yield from children(child)
-
-
-def rank_processes(process: subprocess.Popen[str], path: Path) -> dict[int, int]:
+def rank_processes(process: subprocess.Popen[str], path: Path, children: Children) -> dict[int, int]:
     """Ranks of a run that has begun to measure, with the ids of their processes."""
     deadline = time.monotonic() + HANGS_SECONDS
     while not path.exists() or b'"verified"' not in path.read_bytes():
@@ -210,9 +132,11 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("victim", [0, 1])
-def test_a_rank_that_is_killed_ends_the_others(start: Started, mpirun: str, tmp_path: Path, victim: int) -> None:
+def test_a_rank_that_is_killed_ends_the_others(
+    start: Started, mpirun: str, tmp_path: Path, victim: int, children: Children
+) -> None:
     process = start(mpirun, "-n", "2", *ISTHMUS, *LONG)
-    ranks = rank_processes(process, tmp_path / "a.json")
+    ranks = rank_processes(process, tmp_path / "a.json", children)
     assert set(ranks) == {0, 1}
     os.kill(ranks[victim], signal.SIGKILL)
     process.communicate(timeout=HANGS_SECONDS)
@@ -234,9 +158,9 @@ def test_a_device_that_fails_on_one_rank_ends_all(run: Ended, mpirun: str, tmp_p
     assert read_run(tmp_path / "a.json").cases
 
 
-def test_an_interrupted_run_is_a_valid_file(start: Started, mpirun: str, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_a_valid_file(start: Started, mpirun: str, tmp_path: Path, children: Children) -> None:
     process = start(mpirun, "-n", "2", *ISTHMUS, *LONG)
-    ranks = rank_processes(process, tmp_path / "a.json")
+    ranks = rank_processes(process, tmp_path / "a.json", children)
     os.kill(ranks[0], signal.SIGINT)
     _, err = process.communicate(timeout=HANGS_SECONDS)
     assert process.returncode == 130

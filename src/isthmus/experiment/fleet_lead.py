@@ -102,7 +102,7 @@ class FleetLead:
         present = set(self._heard)
         self._give([Order(rank, "end") for rank in present])
         deadline = time.monotonic() + _FAREWELL_SECONDS
-        while present and time.monotonic() < deadline:
+        while (present or self._orders.oldest_seconds()) and time.monotonic() < deadline:
             present -= {rank for rank, message in self._reports.take() if message == fleet_reports.BYE}
             own_step()
             time.sleep(_NAP_SECONDS)
