@@ -17,8 +17,10 @@ __all__ = ["measure_as_rank"]
 _MOST_LINES = 20
 
 
-def measure_as_rank(ranks: "Ranks", plan: "Plan | None", trouble: IsthmusError | None, as_json: bool) -> int:
-    """Take part as one of the ranks; gives the exit code. Raises what keeps all of them from measuring."""
+def measure_as_rank(
+    ranks: "Ranks", plan: "Plan | None", trouble: IsthmusError | None, as_json: bool
+) -> int | IsthmusError:
+    """Take part as one of the ranks; gives the exit code, or what keeps all of them from measuring."""
     from isthmus.experiment.fleet_measure import folder_of, measure_fleet
     from isthmus.experiment.ranks import RanksBroken
 
@@ -46,8 +48,8 @@ def measure_as_rank(ranks: "Ranks", plan: "Plan | None", trouble: IsthmusError |
         if ranks.leads and plan is not None:
             print(f"isthmus: interrupted; what was measured is in {plan.path}", file=sys.stderr)
         raise
-    if ended is None:
-        return 0
+    if ended is None or isinstance(ended, IsthmusError):
+        return ended or 0
     code = _show(ended, folder_of(ended.path), as_json)
     if ended.gone:
         raise RanksBroken(f"no word from rank {', '.join(map(str, ended.gone))}; {ended.path} has all others' results")

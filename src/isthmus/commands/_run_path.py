@@ -20,13 +20,15 @@ def check_output(output: str) -> None:
         )
 
 
-def file_in(output: str, name: str) -> Path:
-    """The file that `output` is, or the one of this name in the folder that it is, which is made where it is missing.
+def file_in(output: str, name: str, otherwise: str) -> Path:
+    """The file that `output` is, or the one of this `name` in the folder that it is, which is made where it is missing.
+
+    Without `output` it is `otherwise`.
 
     Raises UsageError where it cannot be made.
     """
     if not output or not _is_folder(output):
-        return Path(output or stamped("isthmus"))
+        return Path(output or otherwise)
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

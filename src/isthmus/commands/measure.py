@@ -154,8 +154,8 @@ def measure(
     ranks = ALONE if no_mpi else join_ranks()
     if ranks.count > 1 and "stencil" not in names:
         with ranks:
-            code = _as_rank(ranks, names, options, device, output, phase_limit, as_json)
-        raise typer.Exit(code)
+            found = _as_rank(ranks, names, options, device, output, phase_limit, as_json)
+        raise found if isinstance(found, IsthmusError) else typer.Exit(found)
     with ranks:
         wanted, trouble = None, None
         try:
@@ -188,8 +188,8 @@ def _as_rank(
     output: str,
     limit_seconds: float | None,
     as_json: bool,
-) -> int:
-    """Measure a device among those of many ranks; gives the exit code."""
+) -> int | IsthmusError:
+    """Measure a device among those of many ranks; gives the exit code, or the error of all."""
     from isthmus.experiment.fleet_measure import Plan, default_limit
     from isthmus.experiment.measure import choose_experiments
 
@@ -204,7 +204,7 @@ def _as_rank(
             spec=device,
             experiments=[experiment.NAME for experiment in chosen],
             options=asked,
-            path=file_in(output, stamped("fleet")),
+            path=file_in(output, stamped("fleet"), stamped("fleet")),
             command=_recorded(sys.argv[1:]),
             limit_seconds=limit_seconds
             or default_limit([asked.effort(experiment.EFFORTS).budget_seconds for experiment in chosen]),
@@ -229,7 +229,8 @@ def _prepare(
     check_output(output)
     told = launched(os.environ)
     opened = open_in_turn(device, told.local_rank) if in_turn else open_for_rank(device, ranks)
-    path = file_in(output, member_name(opened.description.spec, told.rank if told.ranks > 1 else None))
+    name = member_name(opened.description.spec, told.rank if told.ranks > 1 else None)
+    path = file_in(output, name, stamped("isthmus"))
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
         print("no GPU or OpenCL device here, so that copies stay within this machine's memory", file=sys.stderr)
         print("`isthmus devices` says what is missing", file=sys.stderr)

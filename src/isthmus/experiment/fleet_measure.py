@@ -67,16 +67,16 @@ def safe_name(text: str) -> str:
 
 def measure_fleet(
     ranks: Ranks, plan: Plan | None, trouble: IsthmusError | None, tell: Callable[[str], object]
-) -> Ended | None:
+) -> Ended | IsthmusError | None:
     """Take part as one of the ranks; gives rank 0 what came of it and None to the others.
 
-    A rank without a plan says why in `trouble`, which then is raised on all. Raises UsageError for ranks that were not
-    asked the same, and RanksBroken on ranks that have lost rank 0. After an interruption the fleet file holds what was
-    measured, and the exception goes on.
+    What keeps all from beginning is given to all, for each to raise when it needs no other rank any more: the `trouble`
+    of one that has no plan, or that they were not asked the same. Raises RanksBroken on ranks that have lost rank 0.
+    After an interruption the fleet file holds what was measured, and the exception goes on.
     """
     joined, start = _join(ranks, plan, trouble)
     if start.trouble is not None:
-        raise start.trouble
+        return start.trouble
     assert plan is not None
     path = Path(start.path)
     with suppress(OSError):  # The measuring process says it, of the file that it cannot write.

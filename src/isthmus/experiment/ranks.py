@@ -213,8 +213,8 @@ def _connect(found: Launched) -> Ranks:
     except ImportError as error:
         raise UsageError(
             f"{one_of}, which needs mpi4py: {error}; install it with: pip install 'isthmus[mpi]', or, for the MPI of a "
-            "cluster, pip install --no-binary mpi4py mpi4py with that MPI's mpicc on PATH; or measure without, each rank "
-            "its own device and file, with --no-mpi -o FOLDER/"
+            "cluster, pip install --no-binary mpi4py mpi4py with that MPI's mpicc on PATH; or measure without, each "
+            "rank its own device and file, with --no-mpi -o FOLDER/"
         ) from error
     except RuntimeError as error:  # mpi4py's, where it finds no libmpi.
         why = " ".join(str(error).split())
