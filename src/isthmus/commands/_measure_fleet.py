@@ -72,9 +72,9 @@ def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
     for trouble in troubles:
         print(f"isthmus: {trouble}", file=sys.stderr)
     if as_json:
-        from isthmus.record import read_bytes
+        from isthmus.record import file_bytes
 
-        print(read_bytes(ended.path).decode())
+        print(file_bytes(ended.path).decode())
     else:
         print(f"{ended.measured} of {ended.ranks} ranks measured their device")
         print(f"fleet {ended.path}; isthmus fleet {ended.path} shows it\nranks {folder}")

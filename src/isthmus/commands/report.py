@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import language_of, one_of
-from isthmus.errors import UsageError
+from isthmus.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from isthmus.record import Run
 
 __all__ = ["report"]
 
+# More side by side nobody can read.
+_MOST_RUNS = 8
 _SUFFIXES = {".csv": "csv", ".htm": "html", ".html": "html", ".markdown": "markdown", ".md": "markdown"}
 
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Run files, .json or .json.gz.", show_default=False)
+        list[Path],
+        typer.Argument(metavar="RUN", help="Run files, .json or .json.gz, or folders of them.", show_default=False),
     ],
     format_name: Annotated[
         str | None,
@@ -58,22 +61,47 @@ def report(
 ) -> None:
     """Show one or several saved runs; works on any machine."""
     from isthmus.language import speaking
-    from isthmus.record import read_run
 
     spoken = language_of(language)
     if (list_figures or figure) and format_name:
         raise UsageError("--figures and --figure take no --format; a figure is .svg or .png by the suffix of -o")
     chosen = _format(format_name, output) if not figure else ""
-    loaded = [read_run(path) for path in runs]
-    if output and any(path.resolve() == output.resolve() for path in runs):
+    found = _read(runs)
+    loaded = list(found.values())
+    if output and any(path.resolve() == output.resolve() for path in found):
         raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)
         elif figure:
-            _draw(loaded, figure, output or runs[0].with_name(f"{figure}.svg"))
+            _draw(loaded, figure, output or next(iter(found)).with_name(f"{figure}.svg"))
         else:
-            _write(loaded, chosen, runs[0], output)
+            _write(loaded, chosen, next(iter(found)), output)
+
+
+def _read(places: Sequence[Path]) -> "dict[Path, Run]":
+    """The runs in these files, and in all files of these folders that hold one; says which hold none."""
+    from isthmus.record import read_run
+
+    found = {}
+    for place in places:
+        if not place.is_dir():
+            found[place] = read_run(place)
+            continue
+        paths = sorted(path for path in place.rglob("*") if path.name.endswith((".json", ".json.gz")))
+        if len(paths) > _MOST_RUNS:
+            raise UsageError(
+                f"{place}: {len(paths)} files, too many for one report, which shows {_MOST_RUNS} runs at most; see all "
+                f"of them with: isthmus fleet {place}"
+            )
+        for path in paths:
+            try:
+                found[path] = read_run(path)
+            except RunFileError as error:
+                print(f"isthmus: left out: {error}", file=sys.stderr)
+    if not found:
+        raise UsageError(f"no run files in {', '.join(map(str, places))}; expected files that end in .json or .json.gz")
+    return found
 
 
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:

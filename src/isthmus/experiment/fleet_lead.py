@@ -215,6 +215,7 @@ class FleetLead:
                 summaries=[found.get(index, Summary(samples=0)) for index in range(max(found, default=-1) + 1)],
                 run_file=last.run_file,
                 placement=last.placement,
+                bound_node=last.bound_node,
             )
 
     def _who_has_what(self, values: Mapping[int, str]) -> str:

@@ -21,6 +21,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     run_file: str = ""
     fingerprint: Fingerprint | None = None
     placement: str = ""
+    bound_node: int | None = None
     points: list[Point] = []
     summaries: list[Summary] = []
 
@@ -55,11 +56,8 @@ def ended(path: Path, phase: Phase, why: str) -> Report:
         why=why,
         run_file=path.name,
         fingerprint=run.fingerprint,
-        placement=_words(placement.bound_node, placement.note) if placement else "",
+        placement=placement.note if placement else "",
+        bound_node=placement.bound_node if placement else None,
         points=list(found),
         summaries=list(found.values()),
     )
-
-
-def _words(bound_node: int | None, note: str) -> str:
-    return note if bound_node is None else f"bound to NUMA node {bound_node}"

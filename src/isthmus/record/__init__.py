@@ -36,7 +36,7 @@ from isthmus.record.run import (
     StageName,
     Verified,
 )
-from isthmus.record.store import RunWriter, read_bytes, read_run
+from isthmus.record.store import RunWriter, file_bytes, read_run
 from isthmus.record.summaries import summaries
 from isthmus.record.table import COLUMNS, rows
 from isthmus.record.units import (
@@ -96,6 +96,7 @@ __all__ = [
     "Summary",
     "Verified",
     "cached_run",
+    "file_bytes",
     "format_bytes",
     "format_rate",
     "format_seconds",
@@ -106,7 +107,6 @@ __all__ = [
     "parse_bytes",
     "parse_seconds",
     "parse_sizes",
-    "read_bytes",
     "read_run",
     "rows",
     "summaries",

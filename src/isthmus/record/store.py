@@ -14,7 +14,7 @@ from isthmus.errors import RunFileError
 from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
-__all__ = ["RunWriter", "read_bytes", "read_run"]
+__all__ = ["RunWriter", "file_bytes", "read_run"]
 
 
 # Each time a case may end while its file is read.
@@ -32,7 +32,7 @@ def read_run(path: Path) -> Run:
     Raises RunFileError for a file that is unreadable, truncated, not JSON, of another program, of a newer schema, or
     whose values are not what the schema says; the message names the file, the place and what was expected.
     """
-    data = read_bytes(path)
+    data = file_bytes(path)
     try:
         header = msgspec.json.decode(data, type=_Header)
     except msgspec.ValidationError as error:
@@ -69,7 +69,7 @@ def _read_whole(path: Path) -> bytes:
     return data
 
 
-def read_bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
     """What is in a file, plain or gzip. Raises RunFileError where it cannot be read."""
     try:
         data = _read_whole(path)
