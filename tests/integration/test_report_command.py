@@ -125,11 +125,10 @@ def test_a_bad_file_is_named_with_place_and_expectation(
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("name", "reason"), [("nowhere.json", "No such file"), (".", "Is a directory")])
-def test_a_file_that_cannot_be_read(isthmus: Isthmus, name: str, reason: str) -> None:
-    done = isthmus("report", name)
+def test_a_file_that_cannot_be_read(isthmus: Isthmus) -> None:
+    done = isthmus("report", "nowhere.json")
     assert done.returncode == 2
-    assert done.stderr.startswith(f"isthmus: {name}: cannot be read: {reason}")
+    assert done.stderr.startswith("isthmus: nowhere.json: cannot be read: No such file")
 
 
 @pytest.mark.parametrize(
@@ -277,3 +276,30 @@ def test_a_run_of_skips_alone_has_no_figures(isthmus: Isthmus, run_file: Path, s
     done = isthmus("report", run_file, "--figure", "bandwidth-rate-h2d")
     assert done.returncode == 2
     assert "no figures" in done.stderr
+
+
+def test_a_folder_is_all_of_its_runs(isthmus: Isthmus, run_file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "shared" / "node18"
+    folder.mkdir(parents=True)
+    (folder.parent / "node17.json").write_bytes(run_file.read_bytes())
+    (folder / "node18.json.gz").write_bytes(gzip.compress(run_file.read_bytes()))
+    (folder / "other.json").write_text("{}")
+    (folder / "page.html").write_text("")
+    done = isthmus("report", folder.parent, "--format", "csv")
+    assert done.returncode == 0
+    assert done.stderr.count("left out") == 1
+    assert "other.json: not an Isthmus run" in done.stderr
+    alone = isthmus("report", run_file, "--format", "csv")
+    assert len(done.stdout.splitlines()) - 1 == 2 * (len(alone.stdout.splitlines()) - 1)
+
+
+def test_a_folder_of_many_runs_is_one_for_isthmus_fleet(isthmus: Isthmus, run_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for number in range(9):
+        (tmp_path / "many" / f"{number}.json").write_bytes(run_file.read_bytes())
+    done = isthmus("report", "many")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "many: 9 files, too many for one report" in done.stderr
+    assert "isthmus fleet many" in done.stderr
+    (tmp_path / "none").mkdir()
+    assert "no run files in none" in isthmus("report", "none").stderr

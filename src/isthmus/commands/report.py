@@ -67,26 +67,26 @@ def report(
         raise UsageError("--figures and --figure take no --format; a figure is .svg or .png by the suffix of -o")
     chosen = _format(format_name, output) if not figure else ""
     found = _read(runs)
-    loaded = list(found.values())
-    if output and any(path.resolve() == output.resolve() for path in found):
+    loaded = [run for _, run in found]
+    if output and any(path.resolve() == output.resolve() for path, _ in found):
         raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)
         elif figure:
-            _draw(loaded, figure, output or next(iter(found)).with_name(f"{figure}.svg"))
+            _draw(loaded, figure, output or found[0][0].with_name(f"{figure}.svg"))
         else:
-            _write(loaded, chosen, next(iter(found)), output)
+            _write(loaded, chosen, found[0][0], output)
 
 
-def _read(places: Sequence[Path]) -> "dict[Path, Run]":
+def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
     """The runs in these files, and in all files of these folders that hold one; says which hold none."""
     from isthmus.record import read_run
 
-    found = {}
+    found = []
     for place in places:
         if not place.is_dir():
-            found[place] = read_run(place)
+            found.append((place, read_run(place)))
             continue
         paths = sorted(path for path in place.rglob("*") if path.name.endswith((".json", ".json.gz")))
         if len(paths) > _MOST_RUNS:
@@ -96,7 +96,7 @@ def _read(places: Sequence[Path]) -> "dict[Path, Run]":
             )
         for path in paths:
             try:
-                found[path] = read_run(path)
+                found.append((path, read_run(path)))
             except RunFileError as error:
                 print(f"isthmus: left out: {error}", file=sys.stderr)
     if not found:

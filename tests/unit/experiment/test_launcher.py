@@ -40,3 +40,11 @@ def test_a_process_without_a_launcher_is_alone(environment: dict[str, str]) -> N
 def test_mpirun_inside_a_step_of_slurm_counts() -> None:
     step = {"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"}
     assert launched(step | {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1"}) == Launched(1, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"]
+)
+def test_the_place_on_the_machine_is_found(name: str) -> None:
+    assert launched({"PMI_SIZE": "16", "PMI_RANK": "11", name: "3"}) == Launched(11, 16, 3)
+    assert launched({"PMI_SIZE": "16", "PMI_RANK": "11", name: "x"}) == Launched(11, 16, 0)
