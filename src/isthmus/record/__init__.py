@@ -13,6 +13,16 @@ from isthmus.record.fingerprint import (
     NumaNode,
     Placement,
 )
+from isthmus.record.fleet import (
+    FLEET_FORMAT,
+    FLEET_SCHEMA_VERSION,
+    Fleet,
+    Member,
+    Missing,
+    Phase,
+    Point,
+    Summary,
+)
 from isthmus.record.interval import LEAST_SAMPLES, Interval, median_interval
 from isthmus.record.run import (
     FORMAT,
@@ -32,7 +42,7 @@ from isthmus.record.run import (
     StageName,
     Verified,
 )
-from isthmus.record.store import RunWriter, read_run
+from isthmus.record.store import RunWriter, file_bytes, read_run
 from isthmus.record.table import COLUMNS, rows
 from isthmus.record.units import (
     GIB,
@@ -49,6 +59,8 @@ from isthmus.record.units import (
 
 __all__ = [
     "COLUMNS",
+    "FLEET_FORMAT",
+    "FLEET_SCHEMA_VERSION",
     "FORMAT",
     "GIB",
     "KIB",
@@ -64,24 +76,31 @@ __all__ = [
     "End",
     "Faults",
     "Fingerprint",
+    "Fleet",
     "Host",
     "Interval",
     "LayoutName",
     "Limits",
     "Link",
+    "Member",
     "Memory",
     "Metric",
     "Migrations",
+    "Missing",
     "NumaNode",
+    "Phase",
     "Placement",
+    "Point",
     "Run",
     "RunWriter",
     "Series",
     "Settings",
     "Span",
     "StageName",
+    "Summary",
     "Verified",
     "cached_run",
+    "file_bytes",
     "format_bytes",
     "format_rate",
     "format_seconds",

@@ -58,6 +58,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # The rank's own run file, with all samples.
     run_file: str = ""
     placement: str = ""
+    # Where threads and memory were bound; None where they were not, or where nobody knows.
+    bound_node: _Count | None = None
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

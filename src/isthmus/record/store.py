@@ -13,7 +13,7 @@ import msgspec
 from isthmus.errors import RunFileError
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
-__all__ = ["RunWriter", "read_run"]
+__all__ = ["RunWriter", "file_bytes", "read_run"]
 
 
 # Each time a case may end while its file is read.
@@ -31,7 +31,7 @@ def read_run(path: Path) -> Run:
     Raises RunFileError for a file that is unreadable, truncated, not JSON, of another program, of a newer schema, or
     whose values are not what the schema says; the message names the file, the place and what was expected.
     """
-    data = _read_bytes(path)
+    data = file_bytes(path)
     try:
         header = msgspec.json.decode(data, type=_Header)
     except msgspec.ValidationError as error:
@@ -64,7 +64,11 @@ def _read_whole(path: Path) -> bytes:
     return data
 
 
-def _read_bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
+    """The content of a file, decompressed where it is gzip.
+
+    Raises RunFileError when it cannot be read or is damaged.
+    """
     try:
         data = _read_whole(path)
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

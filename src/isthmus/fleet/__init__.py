@@ -1,0 +1,26 @@
+"""Many machines: what their files say together, which devices are slow among their like, and why."""
+
+from isthmus.fleet.cells import CellKey
+from isthmus.fleet.expected import chosen_reference
+from isthmus.fleet.groups import Group
+from isthmus.fleet.hosts import host_list, is_host_name
+from isthmus.fleet.outliers import MARGIN, Outlier, SlowKind
+from isthmus.fleet.reading import DeviceRow
+from isthmus.fleet.significance import RATE
+from isthmus.fleet.survey import Judged, Survey, survey
+
+__all__ = [
+    "MARGIN",
+    "RATE",
+    "CellKey",
+    "DeviceRow",
+    "Group",
+    "Judged",
+    "Outlier",
+    "SlowKind",
+    "Survey",
+    "chosen_reference",
+    "host_list",
+    "is_host_name",
+    "survey",
+]
