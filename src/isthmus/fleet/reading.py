@@ -100,6 +100,8 @@ class _Member(msgspec.Struct):
 
 
 class _Fleet(msgspec.Struct):
+    format: str
+    schema_version: int
     created: str
     points: msgspec.Raw
     members: list[_Member]
@@ -116,7 +118,6 @@ class Reader:
     def __init__(self) -> None:
         self._points: dict[bytes, tuple[Point, ...]] = {}
         self._facts: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
-        self._header = msgspec.json.Decoder(_Header)
         self._fleet = msgspec.json.Decoder(_Fleet)
 
     def read(self, path: Path) -> FilePart:
@@ -126,7 +127,17 @@ class Reader:
         """
         data = file_bytes(path)
         try:
-            header = self._header.decode(data)
+            fleet = self._fleet.decode(data)
+        except msgspec.DecodeError as error:
+            return self._other(path, data, error)
+        if fleet.format != FLEET_FORMAT or fleet.schema_version > FLEET_SCHEMA_VERSION:
+            return self._other(path, data, None)
+        return self._fleet_file(path, fleet, wrong=b'"no"' in data)
+
+    def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
+        """A run file, or what is wrong with one that is no fleet file."""
+        try:
+            header = msgspec.json.decode(data, type=_Header)
         except msgspec.DecodeError as error:
             raise RunFileError(
                 f"{path}: neither a fleet file nor a run file: {error}; expected JSON with format "
@@ -142,19 +153,11 @@ class Reader:
                 f"{path}: written by a newer Isthmus: schema version {header.schema_version}, this one reads up to "
                 f"{FLEET_SCHEMA_VERSION}; upgrade with: pip install --upgrade isthmus"
             )
-        try:
-            return self._fleet_file(path, data)
-        except msgspec.ValidationError as error:
-            raise RunFileError(
-                f"{path}: schema version {header.schema_version} does not allow this: {error}"
-            ) from error
+        raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {why}") from why
 
-    def _fleet_file(self, path: Path, data: bytes) -> FilePart:
-        fleet = self._fleet.decode(data)
-        raw = bytes(fleet.points)
-        if raw not in self._points:
-            self._points[raw] = tuple(msgspec.json.decode(raw, type=list[Point]))
-        points = self._points[raw]
+    def _fleet_file(self, path: Path, fleet: _Fleet, *, wrong: bool) -> FilePart:
+        """The members of a fleet file; `wrong` tells that some data may have arrived wrong, which is looked for then."""
+        points = self._points_of(path, bytes(fleet.points))
         medians = np.full((len(fleet.members), len(points)), np.nan, np.float32)
         devices = []
         for place, member in enumerate(fleet.members):
@@ -164,14 +167,22 @@ class Reader:
                     f"{path}: member {place} has {len(summaries)} summaries for {len(points)} points; "
                     "the file is damaged: copy it again"
                 )
-            right = (each.median if each.samples > 0 and each.verified != "no" else np.nan for each in summaries)
-            medians[place, : len(summaries)] = np.fromiter(right, np.float32, len(summaries))
-            wrong = sum(each.verified == "no" for each in summaries)
-            devices.append(self._row(path, place, member, fleet.created, wrong))
-        # Nothing takes no time or less: damaged or edited by hand.
+            medians[place, : len(summaries)] = [each.median for each in summaries]
+            failed = [at for at, each in enumerate(summaries) if each.verified == "no"] if wrong else []
+            medians[place, failed] = np.nan
+            devices.append(self._row(path, place, member, fleet.created, len(failed)))
+        # Without samples the median is 0; and nothing takes less than that but in a file that was edited.
         medians[~(medians > 0) | ~np.isfinite(medians)] = np.nan
         run_files = frozenset(Path(member.run_file).name for member in fleet.members if member.run_file)
         return FilePart(points, devices, medians, fleet.missing, run_files, 0)
+
+    def _points_of(self, path: Path, raw: bytes) -> tuple[Point, ...]:
+        if raw not in self._points:
+            try:
+                self._points[raw] = tuple(msgspec.json.decode(raw, type=list[Point]))
+            except msgspec.ValidationError as error:
+                raise RunFileError(f"{path}: points are not as the schema says: {error}") from error
+        return self._points[raw]
 
     def _run(self, path: Path, run: Run) -> FilePart:
         """A run file as a device that was measured alone; cases that differ in more than a point says are left out."""
