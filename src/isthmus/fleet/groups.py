@@ -25,6 +25,11 @@ class Group:
     members: tuple[int, ...]
 
     @property
+    def name(self) -> str:
+        """What the devices have in common: ``NVIDIA H200, PCIe 5.0 x16, AMD EPYC 9654``."""
+        return ", ".join(filter(None, (self.device, self.link, self.cpu)))
+
+    @property
     def judged(self) -> bool:
         """Whether there are enough of them to tell which are slow."""
         return len(self.members) >= LEAST_ALIKE

@@ -16,6 +16,7 @@ from isthmus.record import (
     FLEET_SCHEMA_VERSION,
     FORMAT,
     SCHEMA_VERSION,
+    Case,
     End,
     Fingerprint,
     Missing,
@@ -27,7 +28,7 @@ from isthmus.record import (
     read_run,
 )
 
-__all__ = ["DeviceRow", "FilePart", "Reader", "run_of"]
+__all__ = ["DeviceRow", "FilePart", "Floats", "Reader", "points_of_run", "run_of"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -156,7 +157,7 @@ class Reader:
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {why}") from why
 
     def _fleet_file(self, path: Path, fleet: _Fleet, *, wrong: bool) -> FilePart:
-        """The members of a fleet file; `wrong` tells that some data may have arrived wrong, which is looked for then."""
+        """The members of a fleet file; `wrong` tells that some data may have arrived wrong: it is looked for then."""
         points = self._points_of(path, bytes(fleet.points))
         medians = np.full((len(fleet.members), len(points)), np.nan, np.float32)
         devices = []
@@ -185,23 +186,8 @@ class Reader:
         return self._points[raw]
 
     def _run(self, path: Path, run: Run) -> FilePart:
-        """A run file as a device that was measured alone; cases that differ in more than a point says are left out."""
-        found: list[tuple[Point, float]] = []
-        for case in run.cases:
-            metric = timed_metric(case)
-            if metric and case.verified != "no":
-                point = Point(
-                    phase="alone",
-                    experiment=case.experiment,
-                    method=case.method,
-                    host_memory=case.host_memory,
-                    direction=case.direction,
-                    bytes=case.bytes,
-                    metric=metric,
-                )
-                found.append((point, median(case.samples(metric))))
-        often = Counter(point for point, _ in found)
-        single = [pair for pair in found if often[pair[0]] == 1]
+        """A run file as a device that was measured alone."""
+        pairs, left_out = points_of_run(run)
         member = _Member(
             msgspec.Raw(msgspec.json.encode(run.fingerprint)),
             [],
@@ -209,9 +195,10 @@ class Reader:
         )
         wrong = sum(case.verified == "no" for case in run.cases)
         row = self._row(path, None, member, run.created, wrong)
-        medians = np.array([[seconds for _, seconds in single]], np.float32).reshape(1, len(single))
-        points = tuple(point for point, _ in single)
-        return FilePart(points, [row], medians, [], frozenset(), len(found) - len(single))
+        timed = [(point, case) for point, case in pairs if case.verified != "no"]
+        times = [median(case.samples(point.metric)) for point, case in timed]
+        medians = np.array([times], np.float32).reshape(1, len(timed))
+        return FilePart(tuple(point for point, _ in timed), [row], medians, [], frozenset(), left_out)
 
     def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int) -> DeviceRow:
         raw = bytes(member.fingerprint)
@@ -234,6 +221,27 @@ class Reader:
             member=place,
             wrong=wrong,
         )
+
+
+def points_of_run(run: Run) -> tuple[list[tuple[Point, Case]], int]:
+    """The cases of a run that have times, as points; and how many more differ in what no point says."""
+    found: list[tuple[Point, Case]] = []
+    for case in run.cases:
+        metric = timed_metric(case)
+        if metric:
+            point = Point(
+                phase="alone",
+                experiment=case.experiment,
+                method=case.method,
+                host_memory=case.host_memory,
+                direction=case.direction,
+                bytes=case.bytes,
+                metric=metric,
+            )
+            found.append((point, case))
+    often = Counter(point for point, _ in found)
+    single = [pair for pair in found if often[pair[0]] == 1]
+    return single, len(found) - len(single)
 
 
 def run_of(fingerprint: bytes, bound_node: int | None = None) -> Run:

@@ -18,7 +18,7 @@ def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow]) -
         if outlier.phases == ("together",):
             hosts[devices[outlier.device].host].append(outlier.device)
     return [
-        replace(outlier, neighbours=tuple(place for place in shared if place != outlier.device))
+        replace(outlier, neighbours=tuple(place for place in sorted(shared) if place != outlier.device))
         if outlier.phases == ("together",) and len(shared := hosts[devices[outlier.device].host]) > 1
         else outlier
         for outlier in found
