@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.fleet.reading import DeviceRow, points_of_run
 from isthmus.fleet.survey import Survey
-from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, file_bytes, read_run
+from isthmus.record import FLEET_FORMAT, Case, Fleet, Point, Summary, file_bytes, read_run
 
 __all__ = ["FLEET_COLUMNS", "fleet_rows"]
 
@@ -64,24 +64,18 @@ def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, S
     """The points of each of these devices of a file, with what is said of them."""
     if devices[0].member is None:
         pairs, _ = points_of_run(read_run(path))
-        yield [
-            (
-                point,
-                Summary(
-                    len(case.samples(point.metric)),
-                    *map(float, np.quantile(case.samples(point.metric), _QUANTILES)),
-                    verified=case.verified,
-                    note=case.note,
-                ),
-            )
-            for point, case in pairs
-        ]
+        yield [(point, _summary(case.samples(point.metric), case)) for point, case in pairs]
         return
     fleet = msgspec.json.decode(file_bytes(path), type=Fleet)
     assert fleet.format == FLEET_FORMAT
     for device in devices:
         assert device.member is not None
         yield list(zip(fleet.points, fleet.members[device.member].summaries, strict=False))
+
+
+def _summary(samples: list[float], case: Case) -> Summary:
+    least, lower, middle, upper, most = (float(each) for each in np.quantile(samples, _QUANTILES))
+    return Summary(len(samples), least, lower, middle, upper, most, case.verified, case.note)
 
 
 def _row(device: DeviceRow, point: Point, summary: Summary, times_typical: float | None) -> Row:

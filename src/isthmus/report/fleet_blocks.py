@@ -40,27 +40,26 @@ def fleet_blocks(survey: Survey, *, brief: bool = False, with_map: bool = False)
     yield Prose(verdict(survey), "answer")
     yield from (Prose(text, "warning") for text in warnings(survey))
     yield from _causes(survey)
-    yield from _slow(survey, _MOST_BRIEF if brief else _MOST_DEVICES)
     if with_map:
-        drawn = fleet_map(survey)
-        yield Heading(say("fleet.map"), 2)
-        yield HeatMap(
-            drawn,
-            say(
-                "fleet.map_label",
-                hosts=say("fleet.hosts", count=hosts),
-                devices=say("fleet.devices", count=devices),
-            ),
-        )
-        yield Prose(say("fleet.map_note"), "small")
-        if drawn.folded:
-            yield Prose(say("fleet.map_folded", count=drawn.folded), "small")
+        yield from _map(survey)
+    yield from _slow(survey, _MOST_BRIEF if brief else _MOST_DEVICES)
     for judged in survey.groups[:_MOST_GROUPS]:
         yield Heading(say("fleet.usual", device=judged.group.name), 2)
         yield Table(_usual(survey, judged, brief=brief))
     yield Heading(say("fleet.about"), 2)
     yield Bullets(tuple(about_files(survey)))
     yield Prose(say("fleet.method", rate=percent(RATE), margin=percent(survey.margin)), "small")
+
+
+def _map(survey: Survey) -> Iterator[Block]:
+    drawn = fleet_map(survey)
+    hosts = say("fleet.hosts", count=len(survey.hosts))
+    devices = say("fleet.devices", count=len(survey.gathered.devices))
+    yield Heading(say("fleet.map"), 2)
+    yield HeatMap(drawn, say("fleet.map_label", hosts=hosts, devices=devices))
+    yield Prose(say("fleet.map_note"), "small")
+    if drawn.folded:
+        yield Prose(say("fleet.map_folded", count=drawn.folded), "small")
 
 
 def _causes(survey: Survey) -> Iterator[Block]:
