@@ -43,8 +43,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "transfer": {"errors", "record", "model", "experiment", "_native"},  # Devices are opened by experiment.
     "trace": {"errors", "_native"},
     "advice": {"errors", "language", "record", "trace", "model", "plan"},
+    # How its devices differ, and what a reference expects of them, is what comparing is about.
+    "fleet": {"errors", "language", "record", "model", "compare"},
     # Works from saved files on any machine, so never the native module.
-    "report": {"errors", "language", "record", "model", "plan", "compare", "trace", "advice"},
+    "report": {"errors", "language", "record", "model", "plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         "isthmus",
         "c_interface",
@@ -59,13 +61,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
         "transfer",
         "trace",
         "advice",
+        "fleet",
         "report",
     },
     "__main__": {"commands"},
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"language", "record", "model", "plan", "compare", "trace", "advice", "report", "commands"}
+FRONT_DOORS = {"language", "record", "model", "plan", "compare", "trace", "advice", "fleet", "report", "commands"}
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
 MODULES = sorted(PACKAGE.rglob("*.py"))

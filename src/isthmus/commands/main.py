@@ -13,6 +13,7 @@ from isthmus.commands.calibrate import calibrate
 from isthmus.commands.compare import compare
 from isthmus.commands.config import config
 from isthmus.commands.devices import devices
+from isthmus.commands.fleet import fleet
 from isthmus.commands.measure import measure
 from isthmus.commands.plan import plan
 from isthmus.commands.report import report
@@ -34,6 +35,7 @@ app.command()(calibrate)
 app.command()(plan)
 app.command()(report)
 app.command()(compare)
+app.command()(fleet)
 app.command()(config)
 # The first word that is no option begins the program, whose options are its own.
 app.command(context_settings={"allow_interspersed_args": False})(trace)

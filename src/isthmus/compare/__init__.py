@@ -1,12 +1,12 @@
 """Two runs, or a reference and a run: what got slower or faster, and what probably made the difference."""
 
-from isthmus.compare.causes import Cause
+from isthmus.compare.causes import Cause, likely_causes
 from isthmus.compare.checkup import Checkup, FigureResult, Position, check
 from isthmus.compare.comparison import MARGIN, Comparison, compare
-from isthmus.compare.differences import Difference
+from isthmus.compare.differences import Difference, differences, facts
 from isthmus.compare.gates import Gate, GateResult, parse_gate
 from isthmus.compare.level import VERDICTS, Verdict
-from isthmus.compare.pairing import PARAMETERS, CasePair, Pairing
+from isthmus.compare.pairing import PARAMETERS, CasePair, Pairing, timed_metric
 from isthmus.compare.reference import (
     PREFIX,
     Expected,
@@ -16,7 +16,7 @@ from isthmus.compare.reference import (
     made_reference,
     read_reference,
 )
-from isthmus.compare.spread import GroupKey, SizeClass
+from isthmus.compare.spread import GroupKey, SizeClass, group_key, robust_variance
 from isthmus.compare.verdicts import CaseResult, GroupResult, WholeResult
 
 __all__ = [
@@ -45,8 +45,14 @@ __all__ = [
     "WholeResult",
     "check",
     "compare",
+    "differences",
+    "facts",
+    "group_key",
     "known_references",
+    "likely_causes",
     "made_reference",
     "parse_gate",
     "read_reference",
+    "robust_variance",
+    "timed_metric",
 ]

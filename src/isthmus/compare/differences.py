@@ -7,7 +7,7 @@ from typing import Literal
 
 from isthmus.record import Link, Run, format_bytes
 
-__all__ = ["Difference", "Effect", "differences"]
+__all__ = ["Difference", "Effect", "differences", "facts"]
 
 # Whether the new value can only slow things down, only speed them up, or either.
 Effect = Literal["slower", "faster", "either"]
@@ -29,7 +29,7 @@ class Difference:
 def differences(base: Run, new: Run) -> list[Difference]:
     """Facts that differ, in the order of a fingerprint; which card it was only where both runs name theirs."""
     shared = base.fingerprint.device.conditions.keys() & new.fingerprint.device.conditions.keys()
-    before, after = dict(_facts(base, shared)), dict(_facts(new, shared))
+    before, after = facts(base, shared), facts(new, shared)
     return [
         Difference(topic, before[topic], after[topic], _effect(topic, base, new))
         for topic in before
@@ -37,8 +37,12 @@ def differences(base: Run, new: Run) -> list[Difference]:
     ]
 
 
-def _facts(run: Run, shared: Set[str]) -> Iterator[tuple[str, str]]:
+def facts(run: Run, shared: Set[str]) -> dict[str, str]:
     """Topics and values of everything that can explain a figure; `shared` conditions were read of both devices."""
+    return dict(_facts(run, shared))
+
+
+def _facts(run: Run, shared: Set[str]) -> Iterator[tuple[str, str]]:
     device, host = run.fingerprint.device, run.fingerprint.host
     placement = run.end.placement if run.end else None
     limits, memory = host.limits, host.memory

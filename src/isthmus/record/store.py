@@ -70,7 +70,10 @@ def _read_whole(path: Path) -> bytes:
 
 
 def file_bytes(path: Path) -> bytes:
-    """What is in a file, plain or gzip. Raises RunFileError where it cannot be read."""
+    """The content of a file, decompressed where it is gzip.
+
+    Raises RunFileError when it cannot be read or is damaged.
+    """
     try:
         data = _read_whole(path)
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

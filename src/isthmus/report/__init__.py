@@ -8,6 +8,7 @@ from typing import Literal, TextIO
 from isthmus.advice import Advice
 from isthmus.compare import Checkup, Comparison
 from isthmus.errors import UsageError
+from isthmus.fleet import Survey
 from isthmus.record import Run
 from isthmus.report.blocks import Block
 from isthmus.trace import Trace
@@ -15,8 +16,10 @@ from isthmus.trace import Trace
 __all__ = [
     "ADVICE_FORMATS",
     "COMPARISON_FORMATS",
+    "FLEET_FORMATS",
     "FORMATS",
     "TRACE_FORMATS",
+    "check_parquet",
     "figure_picture",
     "figure_titles",
     "page_path",
@@ -24,6 +27,8 @@ __all__ = [
     "write",
     "write_advice",
     "write_comparison",
+    "write_fleet",
+    "write_fleet_parquet",
     "write_trace",
 ]
 
@@ -31,6 +36,8 @@ FORMATS = ("terminal", "csv", "markdown", "html")
 COMPARISON_FORMATS = ("terminal", "markdown", "json", "html")
 TRACE_FORMATS = ("terminal", "markdown", "csv", "json", "chrome", "html")
 ADVICE_FORMATS = ("terminal", "markdown", "json", "html")
+
+FLEET_FORMATS = ("terminal", "markdown", "json", "html", "csv", "prometheus", "slurm", "kubectl")
 
 
 def write(runs: Sequence[Run], format_name: str, out: TextIO) -> None:
@@ -132,6 +139,52 @@ def write_advice(
 
     brief = format_name == "terminal"
     _write_blocks(advice_blocks(advice, traces, snippet, brief=brief), format_name, ADVICE_FORMATS, out)
+
+
+def write_fleet(survey: Survey, format_name: str, out: TextIO) -> None:
+    """Write what was found in a fleet to `out` in one of FLEET_FORMATS.
+
+    Raises UsageError for another format.
+    """
+    match format_name:
+        case "json":
+            from isthmus.report import fleet_json
+
+            fleet_json.write(survey, out)
+        case "csv":
+            from isthmus.report import fleet_table
+
+            fleet_table.write(survey, out)
+        case "prometheus":
+            from isthmus.report import fleet_prometheus
+
+            fleet_prometheus.write(survey, out)
+        case "slurm" | "kubectl":
+            from isthmus.report import fleet_suspects
+
+            fleet_suspects.write(survey, format_name, out)
+        case _:
+            from isthmus.report.fleet_blocks import fleet_blocks
+
+            blocks = fleet_blocks(survey, brief=format_name == "terminal", with_map=format_name == "html")
+            _write_blocks(blocks, format_name, FLEET_FORMATS, out)
+
+
+def check_parquet() -> None:
+    """Raise UsageError where Parquet cannot be written."""
+    from isthmus.report import fleet_table
+
+    fleet_table.check_parquet()
+
+
+def write_fleet_parquet(survey: Survey, path: Path) -> None:
+    """Write every figure of a fleet as a Parquet file.
+
+    Raises UsageError where pyarrow is not installed.
+    """
+    from isthmus.report import fleet_table
+
+    fleet_table.write_parquet(survey, path)
 
 
 def _write_blocks(blocks: Iterable[Block], format_name: str, known: Sequence[str], out: TextIO) -> None:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from isthmus.report.fleet_map import FleetMap
 from isthmus.report.grid import Grid
 from isthmus.trace import Trace
 
-__all__ = ["Block", "Bullets", "Code", "Heading", "Picture", "Prose", "Table"]
+__all__ = ["Block", "Bullets", "Code", "Heading", "HeatMap", "Picture", "Prose", "Table"]
 
 
 @dataclass(frozen=True)
@@ -54,4 +55,12 @@ class Picture:
     trace: Trace
 
 
-Block = Heading | Prose | Bullets | Table | Code | Picture
+@dataclass(frozen=True)
+class HeatMap:
+    """Every device of a fleet; the page alone draws it. `label` says what it is to who does not see it."""
+
+    drawn: FleetMap
+    label: str
+
+
+Block = Heading | Prose | Bullets | Table | Code | Picture | HeatMap

@@ -7,7 +7,7 @@ from typing import TextIO
 
 import msgspec
 
-from isthmus.report.blocks import Block, Heading, Picture
+from isthmus.report.blocks import Block, Heading, HeatMap, Picture
 from isthmus.report.environment import environment
 from isthmus.report.trace_lanes import Lanes, lanes_of
 
@@ -29,9 +29,13 @@ class _Pictures:
         return self._lanes[-1]
 
     def packed(self) -> str:
-        """Base64 of gzip of JSON, so that nothing in it can be taken for markup."""
-        content = msgspec.json.encode([lanes.packed() for lanes in self._lanes])
-        return base64.b64encode(gzip.compress(content, mtime=0)).decode()
+        """The lanes of all pictures."""
+        return _packed([lanes.packed() for lanes in self._lanes])
+
+
+def _packed(content: object) -> str:
+    """Base64 of gzip of JSON, so that nothing in it can be taken for markup."""
+    return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()
 
 
 def write(blocks: Iterable[Block], out: TextIO) -> None:
@@ -44,5 +48,6 @@ def write(blocks: Iterable[Block], out: TextIO) -> None:
             sections.append([])
         sections[-1].append(block)
     template = environment().get_template("blocks.html.j2")
+    maps = any(isinstance(block, HeatMap) for block in shown)
     # In parts, since tables and lanes are what is large.
-    out.writelines(template.generate(title=title, sections=sections, pictures=_Pictures()))
+    out.writelines(template.generate(title=title, sections=sections, pictures=_Pictures(), maps=maps, packed=_packed))

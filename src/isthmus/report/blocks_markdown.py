@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from isthmus.report.blocks import Block, Bullets, Code, Heading, Picture, Prose, Table
+from isthmus.report.blocks import Block, Bullets, Code, Heading, HeatMap, Picture, Prose, Table
 from isthmus.report.grid import Grid
 from isthmus.report.markdown_text import escaped, fenced
 
@@ -12,7 +12,7 @@ __all__ = ["write"]
 
 def write(blocks: Iterable[Block], out: TextIO) -> None:
     """Write the blocks to `out`."""
-    for place, block in enumerate(block for block in blocks if not isinstance(block, Picture)):
+    for place, block in enumerate(block for block in blocks if not isinstance(block, Picture | HeatMap)):
         # What belongs together is one paragraph or list in Markdown, with an empty line before each.
         out.writelines(f"{line}\n" for line in [*([""] if place else []), *_lines(block)])
 

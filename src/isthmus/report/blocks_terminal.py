@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from isthmus.report.blocks import Block, Bullets, Code, Heading, Picture, Prose, Table
+from isthmus.report.blocks import Block, Bullets, Code, Heading, HeatMap, Picture, Prose, Table
 from isthmus.report.grid import Grid
 from isthmus.trace import printable
 
@@ -58,7 +58,7 @@ def grid_table(grid: Grid) -> RichTable:
 
 def _parts(block: Block) -> Iterator[RenderableType]:
     match block:
-        case Picture():
+        case Picture() | HeatMap():
             pass
         case Heading(text, level):
             if level > 1:

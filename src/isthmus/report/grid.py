@@ -5,7 +5,10 @@ from typing import Literal
 
 from isthmus.record import Interval
 
-__all__ = ["Cell", "Column", "Grid", "Group", "Row", "decimals", "interval_cell", "time_cell"]
+__all__ = ["Cell", "CellState", "Column", "Grid", "Group", "Row", "decimals", "interval_cell", "time_cell"]
+
+
+CellState = Literal["ok", "wide", "failed", "skipped", "missing"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class Cell:
 
     text: str
     half_width: str = ""
-    state: Literal["ok", "wide", "failed", "skipped", "missing"] = "ok"
+    state: CellState = "ok"
     detail: str = ""
     unit: str = ""
 

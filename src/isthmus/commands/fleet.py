@@ -1,0 +1,158 @@
+"""`isthmus fleet`: which devices of many machines are slow, in what, and why."""
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.commands._choices import language_of, one_of
+from isthmus.errors import UsageError
+
+if TYPE_CHECKING:
+    from isthmus.fleet import Survey
+
+__all__ = ["fleet"]
+
+_SUFFIXES = {
+    ".csv": "csv",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".prom": "prometheus",
+}
+_GATES = ("outliers",)
+_MOST_NAMED = 3
+
+
+def fleet(
+    places: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...|DIR",
+            help="Fleet files and run files, .json or .json.gz, or folders with such files.",
+            show_default=False,
+        ),
+    ],
+    margin: Annotated[
+        float, typer.Option("--margin", metavar="PERCENT", help="A device that is less slow than this is not named.")
+    ] = 5.0,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="RUN",
+            help="Hold the typical device against this run, or reference:NAME: shows what is wrong with all.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_if: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-if", metavar="GATE", help="outliers: exit with 1 where a device is slow or gave wrong data."
+        ),
+    ] = None,
+    format_name: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="terminal, markdown, json, html, csv, parquet, prometheus, or the suspect hosts alone for slurm or "
+            "kubectl; by default what the suffix of the output says, else terminal.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+    ] = "en",
+) -> None:
+    """Name the slow devices of many machines, each with its likely cause; works on any machine."""
+    from isthmus.fleet import chosen_reference, survey
+    from isthmus.language import speaking
+
+    # Contradictions are found before anything is read.
+    if not 0 < margin < 100:
+        raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 5")
+    if fail_if is not None:
+        one_of(fail_if.strip(), _GATES, "gate")
+    chosen, spoken = _format(format_name, output), language_of(language)
+    if output and any(place.resolve() == output.resolve() for place in places):
+        raise UsageError(f"{output}: is one of the files and would be overwritten; name another file with -o")
+    expected = chosen_reference(reference) if reference is not None else None
+    found = survey(places, margin=margin / 100, reference=expected)
+    with speaking(spoken):
+        _write(found, chosen, output)
+    if chosen in ("slurm", "kubectl"):
+        _tell_odd_names(found)
+    if fail_if is not None and (found.outliers or found.wrong):
+        typer.echo(f"isthmus: outliers fails: {_reason(found)}", err=True)
+        raise typer.Exit(1)
+
+
+def _format(name: str | None, output: Path | None) -> str:
+    from isthmus.report import FLEET_FORMATS
+
+    if name is None:
+        chosen = _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
+    else:
+        chosen = one_of(name, [*FLEET_FORMATS, "parquet"], "format")
+    if chosen == "parquet":
+        from isthmus.report import check_parquet
+
+        if output is None:
+            raise UsageError("Parquet is written to a file; name one with -o, such as -o fleet.parquet")
+        check_parquet()
+    return chosen
+
+
+def _write(found: "Survey", chosen: str, output: Path | None) -> None:
+    from isthmus.report import write_fleet, write_fleet_parquet
+
+    if output is None:
+        write_fleet(found, chosen, sys.stdout)
+        return
+    try:
+        if chosen == "parquet":
+            write_fleet_parquet(found, output)
+        elif chosen in ("csv", "prometheus"):
+            # Gigabytes of a large fleet, so never as a whole.
+            with output.open("w", encoding="utf-8", newline="") as out:
+                write_fleet(found, chosen, out)
+        else:
+            text = io.StringIO()
+            write_fleet(found, chosen, text)
+            output.write_text(text.getvalue(), encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(
+            f"{output}: cannot be written: {error.strerror or error}; name another file with -o"
+        ) from error
+    print(output)
+
+
+def _reason(found: "Survey") -> str:
+    """Who fails the gate, in a line for a log."""
+    devices = found.gathered.devices
+    slow = [
+        f"{devices[each.device].host} {devices[each.device].spec} loses {100 * each.lost:.0f} % ({each.cause})"
+        for each in found.outliers[:_MOST_NAMED]
+    ]
+    wrong = [f"{devices[place].host} {devices[place].spec} gave wrong data" for place in found.wrong[:_MOST_NAMED]]
+    more = len(found.outliers) + len(found.wrong) - len(slow) - len(wrong)
+    text = "; ".join(wrong + slow) + (f"; and {more} more" if more else "")
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def _tell_odd_names(found: "Survey") -> None:
+    from isthmus.fleet import is_host_name
+
+    odd = [host for host in found.suspects if not is_host_name(host)]
+    if odd:
+        typer.echo(f"isthmus: left out {len(odd)} names that are no names of hosts, such as {odd[0]!r}", err=True)

@@ -1,0 +1,30 @@
+"""Many machines: what their files say together, which devices are slow among their like, and why."""
+
+from isthmus.fleet.cells import CellKey
+from isthmus.fleet.expected import chosen_reference
+from isthmus.fleet.groups import LEAST_ALIKE, Group
+from isthmus.fleet.hosts import host_list, is_host_name
+from isthmus.fleet.outliers import MARGIN, Outlier, SlowKind
+from isthmus.fleet.reading import DeviceRow
+from isthmus.fleet.rows import FLEET_COLUMNS, fleet_rows
+from isthmus.fleet.significance import RATE
+from isthmus.fleet.survey import Judged, Survey, survey
+
+__all__ = [
+    "FLEET_COLUMNS",
+    "LEAST_ALIKE",
+    "MARGIN",
+    "RATE",
+    "CellKey",
+    "DeviceRow",
+    "Group",
+    "Judged",
+    "Outlier",
+    "SlowKind",
+    "Survey",
+    "chosen_reference",
+    "fleet_rows",
+    "host_list",
+    "is_host_name",
+    "survey",
+]

@@ -1,0 +1,165 @@
+"""All files of a fleet as columns: its devices, its points, and the median of each point on each device."""
+
+import gc
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.errors import RunFileError, UsageError
+from isthmus.fleet.files import FoundFiles, found_files
+from isthmus.fleet.reading import DeviceRow, FilePart, Floats, Reader
+from isthmus.record import Missing, Point
+
+__all__ = ["Gathered", "gathered"]
+
+# Files that one process reads before it hands over what they hold, and from how many on a second process is worth it.
+_BATCH, _WORTH_PROCESSES = 64, 256
+_MOST_PROCESSES = 8
+_MOST_UNREADABLE = 5
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """`medians` has a row a point and a column a device, in seconds; NaN where there is none.
+
+    `unreadable` tells why the first files of a folder could not be used, `skipped` counts all, by what they are.
+    """
+
+    devices: list[DeviceRow]
+    points: list[Point]
+    medians: Floats
+    missing: list[Missing]
+    files: int
+    skipped: Counter[str]
+    unreadable: list[str]
+    duplicates: list[DeviceRow]
+    of_ranks: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class _Batch:
+    parts: list[FilePart]
+    unreadable: list[str]
+
+
+def gathered(places: Sequence[Path]) -> Gathered:
+    """Everything that these files, and those in these folders, say.
+
+    Raises UsageError where there is nothing to read, RunFileError where a file that was named cannot be.
+    """
+    found = found_files(places)
+    parts: list[FilePart] = []
+    unreadable: list[str] = []
+    for batch in _batches(found):
+        parts += batch.parts
+        unreadable += batch.unreadable
+    if not parts:
+        why = f"; the first: {unreadable[0]}" if unreadable else ""
+        raise UsageError(
+            f"no fleet files and no run files in {', '.join(map(str, places))}: {len(found.paths)} JSON files looked at"
+            f", {found.skipped.total()} others passed over{why}"
+        )
+    skipped = found.skipped + Counter({"unreadable": len(unreadable)} if unreadable else {})
+    return _joined(parts, len(found.paths), skipped, unreadable[:_MOST_UNREADABLE])
+
+
+def _batches(found: FoundFiles) -> Iterator[_Batch]:
+    chunks = [found.paths[first : first + _BATCH] for first in range(0, len(found.paths), _BATCH)]
+    work = partial(_read, named=found.named)
+    processes = min(_MOST_PROCESSES, len(os.sched_getaffinity(0)))
+    if len(found.paths) < _WORTH_PROCESSES or processes < 2:
+        yield from map(work, chunks)
+        return
+    # Fresh processes: a fork would copy whatever threads of the caller hold.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(work, chunks)
+
+
+def _read(paths: list[Path], named: set[Path]) -> _Batch:
+    reader = Reader()
+    parts, unreadable = [], []
+    # Millions of short-lived values without cycles: looking for some would take half of the time.
+    gc.disable()
+    try:
+        for path in paths:
+            try:
+                parts.append(reader.read(path))
+            except RunFileError as error:
+                if path in named:
+                    raise
+                unreadable.append(str(error))
+    finally:
+        gc.enable()
+    return _Batch(_merged(parts), unreadable)
+
+
+def _merged(parts: list[FilePart]) -> list[FilePart]:
+    """Neighbours with the same points as one part: fewer, larger arrays."""
+    merged: list[list[FilePart]] = []
+    for part in parts:
+        if merged and merged[-1][0].points == part.points:
+            merged[-1].append(part)
+        else:
+            merged.append([part])
+    return [
+        FilePart(
+            points=group[0].points,
+            devices=[device for part in group for device in part.devices],
+            medians=np.concatenate([part.medians for part in group]),
+            missing=[each for part in group for each in part.missing],
+            run_files=frozenset().union(*(part.run_files for part in group)),
+            left_out=sum(part.left_out for part in group),
+        )
+        for group in merged
+    ]
+
+
+def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable: list[str]) -> Gathered:
+    """One table of all parts; of a device that is there twice the newest counts. Empties `parts` on its way."""
+    # A fleet file has what the run files of its own ranks say.
+    run_files = frozenset().union(*(part.run_files for part in parts))
+    newest: dict[tuple[str, str], DeviceRow] = {}
+    of_ranks = 0
+    duplicates: list[DeviceRow] = []
+    for part in parts:
+        for device in part.devices:
+            if device.member is None and device.path.name in run_files:
+                of_ranks += 1
+                continue
+            key = device.host, device.card
+            other = newest.get(key)
+            if other is None or device.created > other.created:
+                newest[key] = device
+            if other is not None:
+                duplicates.append(other if newest[key] is device else device)
+    kept = sorted(newest.values(), key=_order)
+    places = {id(device): place for place, device in enumerate(kept)}
+    points = list(dict.fromkeys(point for part in parts for point in part.points))
+    rows = {point: row for row, point in enumerate(points)}
+    medians = np.full((len(points), len(kept)), np.nan, np.float32)
+    missing = []
+    left_out = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        inside = [(index, places[id(device)]) for index, device in enumerate(part.devices) if id(device) in places]
+        source, target = np.array(inside, np.intp).reshape(-1, 2).T
+        medians[np.ix_([rows[point] for point in part.points], target)] = part.medians[source].T
+        missing += part.missing
+        left_out += part.left_out
+    return Gathered(kept, points, medians, missing, files, skipped, unreadable, duplicates, of_ranks, left_out)
+
+
+def _order(device: DeviceRow) -> tuple[object, ...]:
+    """Hosts as people count them, and the devices of each as they stand on its bus."""
+    from isthmus.fleet.hosts import natural
+
+    return natural(device.host), device.host, device.pci_address, device.spec, device.card

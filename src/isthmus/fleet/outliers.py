@@ -1,0 +1,108 @@
+"""Devices that are slower than their like: in what, how much, and whether alone or only together with others."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.compare import Cause, GroupKey
+from isthmus.fleet.cells import CellKey
+from isthmus.fleet.significance import RATE, named_devices, slow_p_values
+from isthmus.record import Phase
+
+__all__ = ["MARGIN", "Outlier", "Pattern", "Severity", "SlowKind", "found_outliers"]
+
+# Less is no matter, however certain it is.
+MARGIN = 0.05
+# What a pattern of slow kinds speaks for where no fact does.
+Pattern = Literal["neighbours", "link", "host", "everything", "some"]
+Severity = Literal["severe", "clear", "slight"]
+_SEVERE, _CLEAR = 0.25, 0.10
+
+
+@dataclass(frozen=True)
+class SlowKind:
+    """A kind of transfer in which a device is slow; `lost` is the share of its rate that is missing."""
+
+    phase: Phase
+    kind: GroupKey
+    lost: float
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A slow device, by its place in the fleet; `slow` has what it loses most in first.
+
+    `everything` are all kinds that were judged with the logarithm of time over the typical one, for what explains them.
+    `neighbours` are the places of devices that are slow with it when all work, and share something with it. `causes`
+    are facts that differ and explain something, the best first; `pattern` is what is left where there are none.
+    """
+
+    device: int
+    slow: tuple[SlowKind, ...]
+    everything: tuple[tuple[CellKey, float, bool], ...]
+    neighbours: tuple[int, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    pattern: Pattern = "some"
+    command: str = field(default="", compare=False)
+
+    @property
+    def lost(self) -> float:
+        """The largest share of a rate that is missing."""
+        return self.slow[0].lost
+
+    @property
+    def severity(self) -> Severity:
+        """How much that is."""
+        return "severe" if self.lost >= _SEVERE else "clear" if self.lost >= _CLEAR else "slight"
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """In which phases it is slow."""
+        found = {each.phase for each in self.slow}
+        return tuple(phase for phase in ("alone", "together") if phase in found)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """In which directions; none where nothing crosses a link."""
+        return tuple(
+            way for way in ("h2d", "d2h", "both", "peer") if any(each.kind.direction == way for each in self.slow)
+        )
+
+    @property
+    def cause(self) -> str:
+        """The likeliest cause as one word that does not change with the language."""
+        if self.neighbours:
+            return "neighbours"
+        return self.causes[0].difference.topic if self.causes else self.pattern
+
+
+def found_outliers(
+    residuals: npt.NDArray[np.float64],
+    cells: Sequence[CellKey],
+    members: Sequence[int],
+    margin: float = MARGIN,
+    rate: float = RATE,
+) -> list[Outlier]:
+    """The slow devices of one group, those that lose most first.
+
+    `residuals` has a row a cell and a column for each of `members`.
+    """
+    p = slow_p_values(residuals)
+    named, slow = named_devices(p, rate)
+    # Half of a group may be slower than the other half; the middle of what is measured is what counts.
+    matters = slow & (np.nan_to_num(residuals) >= math.log1p(margin))
+    found = []
+    for column in np.flatnonzero(named & matters.any(axis=0)).tolist():
+        rows = np.flatnonzero(matters[:, column]).tolist()
+        kinds = [SlowKind(cells[row].phase, cells[row].kind, -math.expm1(-residuals[row, column])) for row in rows]
+        kinds.sort(key=lambda each: -each.lost)
+        everything = tuple(
+            (cells[row], float(residuals[row, column]), bool(matters[row, column]))
+            for row in np.flatnonzero(np.isfinite(residuals[:, column])).tolist()
+        )
+        found.append(Outlier(members[column], tuple(kinds), everything))
+    return sorted(found, key=lambda each: -each.lost)

@@ -1,0 +1,259 @@
+"""One fleet file or run file as rows of devices: who they are, and the median of every point."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.compare import facts, timed_metric
+from isthmus.errors import RunFileError
+from isthmus.record import (
+    FLEET_FORMAT,
+    FLEET_SCHEMA_VERSION,
+    FORMAT,
+    SCHEMA_VERSION,
+    Case,
+    End,
+    Fingerprint,
+    Missing,
+    Placement,
+    Point,
+    Run,
+    Verified,
+    file_bytes,
+    read_run,
+)
+
+__all__ = ["DeviceRow", "FilePart", "Floats", "Reader", "points_of_run", "run_of"]
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class DeviceRow:
+    """One device of one file.
+
+    `facts` are what can explain a figure, but for what differs from device to device anyway. `fingerprint` is kept as
+    the bytes of its JSON, which take a fifth of the memory. `wrong` counts points whose data arrived wrong.
+    """
+
+    host: str
+    spec: str
+    # What tells the devices of a host from one another: a process that sees one of eight calls it 0.
+    card: str
+    pci_address: str
+    created: str
+    facts: tuple[tuple[str, str], ...]
+    fingerprint: bytes
+    device_node: int | None
+    bound_node: int | None
+    rank: int | None
+    path: Path
+    # Its place among the members of a fleet file; None of a run file.
+    member: int | None
+    wrong: int
+
+    def fact(self, topic: str) -> str:
+        """The value of a topic of `facts`; empty where nobody knows."""
+        return dict(self.facts).get(topic, "")
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file's devices and their medians, a row a device and a column a point; NaN where there is none."""
+
+    points: tuple[Point, ...]
+    devices: list[DeviceRow]
+    medians: Floats
+    missing: list[Missing]
+    run_files: frozenset[str]
+    # Cases of a run file that have parameters which points lack.
+    left_out: int
+
+
+class _Header(msgspec.Struct):
+    format: str = ""
+    schema_version: int = 0
+
+
+class _Summary(msgspec.Struct, array_like=True, gc=False):
+    """As `Summary`, with checks of the values left to those who have many at once."""
+
+    samples: int
+    least: float = 0.0
+    lower_quartile: float = 0.0
+    median: float = 0.0
+    upper_quartile: float = 0.0
+    most: float = 0.0
+    verified: Verified = "n/a"
+
+
+class _Member(msgspec.Struct):
+    fingerprint: msgspec.Raw
+    summaries: list[_Summary]
+    rank: int | None = None
+    run_file: str = ""
+    bound_node: int | None = None
+
+
+class _Fleet(msgspec.Struct):
+    format: str
+    schema_version: int
+    created: str
+    points: msgspec.Raw
+    members: list[_Member]
+    missing: list[Missing] = []
+
+
+# What differs from device to device of any host, and what is no property of a machine.
+_OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
+
+
+class Reader:
+    """Reads files one after the other and keeps what many of them share once."""
+
+    def __init__(self) -> None:
+        self._points: dict[bytes, tuple[Point, ...]] = {}
+        self._facts: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+        self._fleet = msgspec.json.Decoder(_Fleet)
+
+    def read(self, path: Path) -> FilePart:
+        """The devices of a file.
+
+        Raises RunFileError for a file that is unreadable, damaged, of another program or of a newer version.
+        """
+        data = file_bytes(path)
+        try:
+            fleet = self._fleet.decode(data)
+        except msgspec.DecodeError as error:
+            return self._other(path, data, error)
+        if fleet.format != FLEET_FORMAT or fleet.schema_version > FLEET_SCHEMA_VERSION:
+            return self._other(path, data, None)
+        return self._fleet_file(path, fleet, wrong=b'"no"' in data)
+
+    def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
+        """A run file, or what is wrong with one that is no fleet file."""
+        try:
+            header = msgspec.json.decode(data, type=_Header)
+        except msgspec.DecodeError as error:
+            raise RunFileError(
+                f"{path}: neither a fleet file nor a run file: {error}; expected JSON with format "
+                f"{FLEET_FORMAT!r} or {FORMAT!r}"
+            ) from error
+        if header.format == FORMAT:
+            return self._run(path, read_run(path))
+        if header.format != FLEET_FORMAT:
+            found = f"format {header.format!r}" if header.format else "no format field"
+            raise RunFileError(f"{path}: {found}; expected {FLEET_FORMAT!r} or {FORMAT!r}")
+        if header.schema_version > FLEET_SCHEMA_VERSION:
+            raise RunFileError(
+                f"{path}: written by a newer Isthmus: schema version {header.schema_version}, this one reads up to "
+                f"{FLEET_SCHEMA_VERSION}; upgrade with: pip install --upgrade isthmus"
+            )
+        raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {why}") from why
+
+    def _fleet_file(self, path: Path, fleet: _Fleet, *, wrong: bool) -> FilePart:
+        """The members of a fleet file; `wrong` tells that some data may have arrived wrong: it is looked for then."""
+        points = self._points_of(path, bytes(fleet.points))
+        medians = np.full((len(fleet.members), len(points)), np.nan, np.float32)
+        devices = []
+        for place, member in enumerate(fleet.members):
+            summaries = member.summaries
+            if len(summaries) > len(points):
+                raise RunFileError(
+                    f"{path}: member {place} has {len(summaries)} summaries for {len(points)} points; "
+                    "the file is damaged: copy it again"
+                )
+            medians[place, : len(summaries)] = [each.median for each in summaries]
+            failed = [at for at, each in enumerate(summaries) if each.verified == "no"] if wrong else []
+            medians[place, failed] = np.nan
+            devices.append(self._row(path, place, member, fleet.created, len(failed)))
+        # Without samples the median is 0; and nothing takes less than that but in a file that was edited.
+        medians[~(medians > 0) | ~np.isfinite(medians)] = np.nan
+        run_files = frozenset(Path(member.run_file).name for member in fleet.members if member.run_file)
+        return FilePart(points, devices, medians, fleet.missing, run_files, 0)
+
+    def _points_of(self, path: Path, raw: bytes) -> tuple[Point, ...]:
+        if raw not in self._points:
+            try:
+                self._points[raw] = tuple(msgspec.json.decode(raw, type=list[Point]))
+            except msgspec.ValidationError as error:
+                raise RunFileError(f"{path}: points are not as the schema says: {error}") from error
+        return self._points[raw]
+
+    def _run(self, path: Path, run: Run) -> FilePart:
+        """A run file as a device that was measured alone."""
+        pairs, left_out = points_of_run(run)
+        member = _Member(
+            msgspec.Raw(msgspec.json.encode(run.fingerprint)),
+            [],
+            bound_node=run.end.placement.bound_node if run.end and run.end.placement else None,
+        )
+        wrong = sum(case.verified == "no" for case in run.cases)
+        row = self._row(path, None, member, run.created, wrong)
+        timed = [(point, case) for point, case in pairs if case.verified != "no"]
+        times = [median(case.samples(point.metric)) for point, case in timed]
+        medians = np.array([times], np.float32).reshape(1, len(timed))
+        return FilePart(tuple(point for point, _ in timed), [row], medians, [], frozenset(), left_out)
+
+    def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int) -> DeviceRow:
+        raw = bytes(member.fingerprint)
+        run = run_of(raw)
+        device, host = run.fingerprint.device, run.fingerprint.host
+        known = facts(run, device.conditions.keys())
+        shared = tuple((topic, value) for topic, value in known.items() if topic not in _OF_ONE)
+        return DeviceRow(
+            host=host.name or path.name.partition(".")[0],
+            spec=device.spec,
+            card=device.uuid or device.pci_address or device.spec,
+            pci_address=device.pci_address,
+            created=created,
+            facts=self._facts.setdefault(shared, shared),
+            fingerprint=raw,
+            device_node=device.numa_node,
+            bound_node=member.bound_node,
+            rank=member.rank,
+            path=path,
+            member=place,
+            wrong=wrong,
+        )
+
+
+def points_of_run(run: Run) -> tuple[list[tuple[Point, Case]], int]:
+    """The cases of a run that have times, as points; and how many more differ in what no point says."""
+    found: list[tuple[Point, Case]] = []
+    for case in run.cases:
+        metric = timed_metric(case)
+        if metric:
+            point = Point(
+                phase="alone",
+                experiment=case.experiment,
+                method=case.method,
+                host_memory=case.host_memory,
+                direction=case.direction,
+                bytes=case.bytes,
+                metric=metric,
+            )
+            found.append((point, case))
+    often = Counter(point for point, _ in found)
+    single = [pair for pair in found if often[pair[0]] == 1]
+    return single, len(found) - len(single)
+
+
+def run_of(fingerprint: bytes, bound_node: int | None = None) -> Run:
+    """A run without cases on this fingerprint, as what compares machines takes them.
+
+    Raises msgspec.ValidationError for what is no fingerprint.
+    """
+    return Run(
+        format=FORMAT,
+        schema_version=SCHEMA_VERSION,
+        run="",
+        created="",
+        fingerprint=msgspec.json.decode(fingerprint, type=Fingerprint),
+        end=End(status="complete", placement=Placement(bound_node=bound_node)),
+    )

@@ -1,0 +1,106 @@
+"""Every figure of a fleet as one row: read from the files again, so that no fleet is too large for it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from isthmus.fleet.reading import DeviceRow, points_of_run
+from isthmus.fleet.survey import Survey
+from isthmus.record import FLEET_FORMAT, Case, Fleet, Point, Summary, file_bytes, read_run
+
+__all__ = ["FLEET_COLUMNS", "fleet_rows"]
+
+# Only ever append: scripts read these by position. `times_typical` is the median over that of the device's group.
+FLEET_COLUMNS: dict[str, type] = {
+    "host": str,
+    "device": str,
+    "device_name": str,
+    "pci_address": str,
+    "rank": int,
+    "phase": str,
+    "experiment": str,
+    "method": str,
+    "direction": str,
+    "host_memory": str,
+    "bytes": int,
+    "metric": str,
+    "unit": str,
+    "samples": int,
+    "least": float,
+    "lower_quartile": float,
+    "median": float,
+    "upper_quartile": float,
+    "most": float,
+    "times_typical": float,
+    "verified": str,
+    "note": str,
+}
+_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
+
+Row = dict[str, str | int | float | None]
+
+
+def fleet_rows(survey: Survey) -> Iterator[Row]:
+    """The rows, a file after the other; None where a column does not apply, times in seconds."""
+    rows = {point: row for row, point in enumerate(survey.gathered.points)}
+    groups = {place: judged for judged in survey.groups for place in judged.group.members}
+    files: dict[Path, list[int]] = defaultdict(list)
+    for place, device in enumerate(survey.gathered.devices):
+        files[device.path].append(place)
+    for path, places in files.items():
+        devices = [survey.gathered.devices[place] for place in places]
+        for place, device, pairs in zip(places, devices, _pairs(path, devices), strict=True):
+            typical = groups[place].typical
+            for point, summary in pairs:
+                usual = float(typical[rows[point]]) if point in rows else 0.0
+                times = summary.median / usual if summary.samples and usual > 0 else None
+                yield _row(device, point, summary, times)
+
+
+def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, Summary]]]:
+    """The points of each of these devices of a file, with what is said of them."""
+    if devices[0].member is None:
+        pairs, _ = points_of_run(read_run(path))
+        yield [(point, _summary(case.samples(point.metric), case)) for point, case in pairs]
+        return
+    fleet = msgspec.json.decode(file_bytes(path), type=Fleet)
+    assert fleet.format == FLEET_FORMAT
+    for device in devices:
+        assert device.member is not None
+        yield list(zip(fleet.points, fleet.members[device.member].summaries, strict=False))
+
+
+def _summary(samples: list[float], case: Case) -> Summary:
+    least, lower, middle, upper, most = (float(each) for each in np.quantile(samples, _QUANTILES))
+    return Summary(len(samples), least, lower, middle, upper, most, case.verified, case.note)
+
+
+def _row(device: DeviceRow, point: Point, summary: Summary, times_typical: float | None) -> Row:
+    measured = summary.samples > 0
+    return {
+        "host": device.host,
+        "device": device.spec,
+        "device_name": device.fact("device"),
+        "pci_address": device.pci_address,
+        "rank": device.rank,
+        "phase": point.phase,
+        "experiment": point.experiment,
+        "method": point.method,
+        "direction": point.direction or "",
+        "host_memory": point.host_memory,
+        "bytes": point.bytes,
+        "metric": point.metric,
+        "unit": "s",
+        "samples": summary.samples,
+        "least": summary.least if measured else None,
+        "lower_quartile": summary.lower_quartile if measured else None,
+        "median": summary.median if measured else None,
+        "upper_quartile": summary.upper_quartile if measured else None,
+        "most": summary.most if measured else None,
+        "times_typical": times_typical,
+        "verified": summary.verified,
+        "note": summary.note,
+    }

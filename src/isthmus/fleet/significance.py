@@ -1,0 +1,88 @@
+"""How unlikely it is that a device is as slow as it is by chance, for very many devices and kinds of transfers at once.
+
+Per kind: the distance from the fleet's median in standard deviations, both robust, so that the slow devices themselves
+do not hide each other (P. Rousseeuw, C. Croux, "Alternatives to the Median Absolute Deviation", 1993). Per device: its
+kinds in one p-value after Simes (1986), which holds for kinds that are slow together. Over devices: Benjamini and
+Hochberg (1995), so that of the named devices at most the stated rate are expected to be named wrongly. Which kinds of a
+named device are slow: the same within it, at the rate that the naming leaves (Benjamini, Bogomolov, 2014).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.compare import robust_variance
+
+__all__ = ["RATE", "named_devices", "slow_p_values"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# Of the devices that are named, so many may be named by chance.
+RATE = 0.001
+# Standard deviation of a kind's times between machines before one has looked at any (docs/comparing.md).
+_UNSEEN = 0.03
+# A median absolute deviation of n values knows a normal distribution's spread as well as a standard deviation of 0.37 n
+# does; what is known before counts like six.
+_EFFICIENCY, _KNOWN_BEFORE = 0.37, 6
+# Smaller ones have p-values that decide nothing.
+_LEAST_DISTANCE = 2.0
+
+
+def slow_p_values(residuals: Floats) -> Floats:
+    """For each kind (row) and device the chance to be as slow or slower; NaN where it was not measured."""
+    found = np.full(residuals.shape, np.nan)
+    for row, values in enumerate(residuals):
+        known = np.isfinite(values)
+        if known.sum() < 3:
+            continue
+        inside = values[known]
+        scale = math.sqrt(robust_variance(inside, _UNSEEN**2))
+        distances = (inside - np.median(inside)) / scale
+        degrees = _KNOWN_BEFORE + _EFFICIENCY * (len(inside) - 1)
+        found[row, known] = _upper_tail(distances, degrees)
+    return found
+
+
+def named_devices(p: Floats, rate: float = RATE) -> tuple[Flags, Flags]:
+    """Which devices (columns) are slower than by chance, and in which kinds."""
+    candidates = np.flatnonzero(np.any(p < rate, axis=0))
+    kinds = np.isfinite(p).sum(axis=0)
+    judged = int((kinds > 0).sum())
+    named, slow = np.zeros(p.shape[1], np.bool_), np.zeros(p.shape, np.bool_)
+    combined = np.array([_simes(p[:, device], int(kinds[device])) for device in candidates])
+    order = np.argsort(combined, kind="stable")
+    passed = np.flatnonzero(combined[order] <= rate * np.arange(1, len(order) + 1) / max(judged, 1))
+    if not len(passed):
+        return named, slow
+    count = int(passed[-1]) + 1
+    for device in candidates[order[:count]]:
+        named[device] = True
+        slow[:, device] = _slow_kinds(p[:, device], rate * count / judged)
+    return named, slow
+
+
+def _simes(p: Floats, count: int) -> float:
+    known = np.sort(p[np.isfinite(p)])
+    return float(np.min(known * count / np.arange(1, len(known) + 1)))
+
+
+def _slow_kinds(p: Floats, rate: float) -> Flags:
+    known = np.isfinite(p)
+    inside = np.sort(p[known])
+    passed = np.flatnonzero(inside <= rate * np.arange(1, len(inside) + 1) / len(inside))
+    limit = inside[passed[-1]] if len(passed) else -1.0
+    return known & (np.nan_to_num(p, nan=1.0) <= limit)
+
+
+def _upper_tail(distances: Floats, degrees: float) -> Floats:
+    """The upper tail of Student's distribution; 1 where it decides nothing.
+
+    By Wallace's transformation to a normal distance (1959), which is right to three digits from three degrees on.
+    """
+    found = np.ones(len(distances))
+    far = distances > _LEAST_DISTANCE
+    normal = np.sqrt(degrees * np.log1p(distances[far] ** 2 / degrees)) * (8 * degrees + 1) / (8 * degrees + 3)
+    found[far] = [math.erfc(distance / math.sqrt(2)) / 2 for distance in normal]
+    return found

@@ -1,0 +1,114 @@
+"""A fleet's answer: who is slow, in what, why probably, and how far the fleet is all there."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.compare import Checkup, Reference
+from isthmus.fleet.causes import with_causes
+from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
+from isthmus.fleet.expected import held_against
+from isthmus.fleet.gathering import Gathered, gathered
+from isthmus.fleet.groups import Group, groups_of
+from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
+from isthmus.fleet.reading import Floats
+from isthmus.fleet.switches import with_neighbours
+
+__all__ = ["Judged", "Survey", "survey"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A group with its typical seconds a point and, a row a cell and a column a member, how far each is from them.
+
+    `ratios` are logarithms; `checkup` holds the typical device against the reference, where one was given.
+    """
+
+    group: Group
+    typical: Floats
+    ratios: Floats
+    checkup: Checkup | None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Everything that a report of a fleet shows. Outliers come with the largest loss first."""
+
+    gathered: Gathered
+    margin: float
+    cells: dict[CellKey, list[int]]
+    groups: list[Judged]
+    outliers: list[Outlier]
+    reference: Reference | None
+
+    @cached_property
+    def hosts(self) -> dict[str, list[int]]:
+        """The places of each host's devices, hosts and devices in their order."""
+        found: dict[str, list[int]] = {}
+        for place, device in enumerate(self.gathered.devices):
+            found.setdefault(device.host, []).append(place)
+        return found
+
+    @cached_property
+    def suspects(self) -> list[str]:
+        """Hosts with an outlier or with data that arrived wrong, worst first."""
+        devices = self.gathered.devices
+        wrong = [device.host for device in devices if device.wrong]
+        return list(dict.fromkeys([*wrong, *(devices[outlier.device].host for outlier in self.outliers)]))
+
+    @cached_property
+    def short_hosts(self) -> dict[str, int]:
+        """Hosts with fewer devices than most, and how many they have."""
+        counts = {host: len(places) for host, places in self.hosts.items()}
+        usual = Counter(counts.values()).most_common(1)[0][0]
+        return {host: count for host, count in counts.items() if count < usual}
+
+    @cached_property
+    def versions(self) -> Counter[str]:
+        """How many devices were measured by each version of Isthmus."""
+        return Counter(device.fact("version") for device in self.gathered.devices)
+
+    @property
+    def wrong(self) -> list[int]:
+        """The places of devices whose data arrived wrong somewhere."""
+        return [place for place, device in enumerate(self.gathered.devices) if device.wrong]
+
+    @property
+    def unjudged(self) -> int:
+        """How many devices have too few of their kind to be held against."""
+        return sum(len(each.group.members) for each in self.groups if not each.group.judged)
+
+    @property
+    def below_reference(self) -> bool:
+        """Whether the typical device of a group is slower than the reference expects."""
+        return any(each.checkup is not None and not each.checkup.right for each in self.groups)
+
+
+def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Reference | None = None) -> Survey:
+    """Read these files and folders, and judge every device by its like.
+
+    Raises UsageError where there is nothing to read, RunFileError where a file that was named cannot be.
+    """
+    everything = gathered(places)
+    cells = cells_of(everything.points)
+    judged = []
+    outliers: list[Outlier] = []
+    for group in groups_of(everything.devices):
+        members = np.array(group.members, np.intp)
+        typical = typical_times(everything.medians, members)
+        ratios = residuals(everything.medians, typical, members, list(cells.values()))
+        checkup = None
+        if reference is not None:
+            fingerprint = everything.devices[group.members[0]].fingerprint
+            checkup = held_against(reference, fingerprint, everything.points, typical)
+        if group.judged:
+            found = found_outliers(ratios, list(cells), group.members, margin)
+            found = with_neighbours(found, everything.devices)
+            outliers += with_causes(found, group, everything.devices)
+        judged.append(Judged(group, typical, ratios.astype(np.float32), checkup))
+    outliers.sort(key=lambda outlier: -outlier.lost)
+    return Survey(everything, margin, cells, judged, outliers, reference)

@@ -1,0 +1,178 @@
+"""What a report of a fleet says in sentences: the answer, causes, and how far the fleet is all there."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from isthmus.fleet import LEAST_ALIKE, Judged, Outlier, Survey, host_list, is_host_name
+from isthmus.language import can_say, enumerated, say
+from isthmus.report.comparison_labels import group_name
+
+__all__ = [
+    "about_files",
+    "cause_name",
+    "cause_why",
+    "device_name",
+    "evidence",
+    "percent",
+    "short_list",
+    "suspect_hosts",
+    "verdict",
+    "warnings",
+]
+
+_MOST_NAMES = 5
+# Hosts in the brackets of Slurm; longer lists are what --format slurm is for.
+_MOST_LISTED = 400
+
+
+def percent(share: float) -> str:
+    """A share with as many digits as anyone needs."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def device_name(survey: Survey, place: int) -> str:
+    """``node7 cuda:3``; with the address where a host has several of that name, as ranks do that see one each."""
+    device = survey.gathered.devices[place]
+    twins = sum(survey.gathered.devices[other].spec == device.spec for other in survey.hosts[device.host])
+    address = f" {device.pci_address}" if twins > 1 and device.pci_address else ""
+    return f"{device.host} {device.spec}{address}"
+
+
+def short_list(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+    """The first names, and how many more there are."""
+    if len(names) <= most:
+        return enumerated(names)
+    return say("fleet.and_more", names=say("common.comma").join(names[:most]), count=len(names) - most)
+
+
+def suspect_hosts(survey: Survey) -> str:
+    """The suspects in the brackets of Slurm, without names that its tools would not take."""
+    return host_list(host for host in survey.suspects if is_host_name(host))
+
+
+def verdict(survey: Survey) -> str:
+    """The answer in one sentence."""
+    total = len(survey.gathered.devices)
+    judged = total - survey.unjudged
+    if not judged:
+        return say("fleet.verdict_unjudged", count=total, least=LEAST_ALIKE)
+    if not survey.outliers:
+        return say("fleet.verdict_none", count=judged)
+    worst = survey.outliers[0]
+    return say(
+        "fleet.verdict",
+        count=len(survey.outliers),
+        judged=_devices(judged),
+        hosts=_hosts(len({survey.gathered.devices[outlier.device].host for outlier in survey.outliers})),
+        worst=device_name(survey, worst.device),
+        lost=percent(worst.lost),
+    )
+
+
+def warnings(survey: Survey) -> list[str]:
+    """What else must be known before anything is read."""
+    found = []
+    if wrong := survey.wrong:
+        names = short_list([device_name(survey, place) for place in islice(wrong, 50)])
+        found.append(say("fleet.wrong", count=len(wrong), names=names))
+    if survey.unjudged and survey.unjudged < len(survey.gathered.devices):
+        found.append(say("fleet.some_unjudged", count=survey.unjudged, least=LEAST_ALIKE))
+    if survey.reference:
+        found += [_beside_reference(survey, judged) for judged in survey.groups]
+    return found
+
+
+def cause_name(cause: str) -> str:
+    """A likely cause as a heading."""
+    key = f"fleet.name_{cause}"
+    return say(key) if can_say(key) else say(f"compare_causes.name_{cause}")
+
+
+def cause_why(cause: str) -> str:
+    """How a likely cause slows transfers, and what to do about it."""
+    key = f"fleet.why_{cause}"
+    return say(key) if can_say(key) else say(f"compare_causes.why_{cause}")
+
+
+def evidence(survey: Survey, outlier: Outlier) -> str:
+    """What speaks for the likely cause of one device."""
+    if outlier.neighbours:
+        specs = [survey.gathered.devices[place].spec for place in outlier.neighbours]
+        return say("fleet.evidence_neighbours", names=short_list(specs))
+    if outlier.causes:
+        fact = outlier.causes[0].difference
+        name = say(f"compare_causes.name_{fact.topic}")
+        return say("fleet.fact", name=name, value=fact.new, usual=fact.base)
+    if outlier.pattern == "neighbours":
+        return say("fleet.evidence_together")
+    names = short_list(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), 2)
+    return say(f"fleet.evidence_{outlier.pattern}", names=names)
+
+
+def about_files(survey: Survey) -> list[str]:
+    """What was read, what was not, and what is not as it is elsewhere in the fleet."""
+    everything = survey.gathered
+    found = [say("fleet.files", count=everything.files)]
+    if everything.skipped:
+        kinds = [
+            say("fleet.skipped_one", count=count, kind=say("fleet.kind_unreadable") if kind == "unreadable" else kind)
+            for kind, count in everything.skipped.most_common()
+        ]
+        found.append(say("fleet.skipped", names=short_list(kinds)))
+    found += [say("fleet.unreadable", why=why) for why in everything.unreadable]
+    if everything.of_ranks:
+        found.append(say("fleet.of_ranks", count=everything.of_ranks))
+    if everything.left_out:
+        found.append(say("fleet.left_out", count=everything.left_out))
+    if everything.duplicates:
+        names = short_list([f"{device.host} {device.spec}" for device in everything.duplicates])
+        found.append(say("fleet.duplicates", count=len(everything.duplicates), names=names))
+    if everything.missing:
+        found.append(say("fleet.missing", count=len(everything.missing), names=short_list(_missing(survey))))
+    if short := survey.short_hosts:
+        names = short_list([say("fleet.short_host", host=host, count=count) for host, count in short.items()])
+        found.append(say("fleet.short_hosts", count=len(short), names=names))
+    if len(survey.versions) > 1:
+        names = short_list(
+            [
+                say("fleet.version", version=version or say("fleet.unnamed_version"), devices=_devices(count))
+                for version, count in survey.versions.most_common()
+            ]
+        )
+        found.append(say("fleet.versions", names=names))
+    if len(survey.groups) > 1:
+        groups = [
+            say("fleet.group", devices=_devices(len(each.group.members)), name=each.group.name)
+            for each in survey.groups
+        ]
+        found.append(say("fleet.groups", names=short_list(groups)))
+    return found
+
+
+def _beside_reference(survey: Survey, judged: Judged) -> str:
+    assert survey.reference
+    name, device = survey.reference.name, judged.group.device
+    if judged.checkup is None:
+        return say("fleet.reference_none", name=name, device=device)
+    slow = [figure for figure in judged.checkup.figures if figure.position == "slow"]
+    if judged.checkup.right:
+        return say("fleet.reference_right", name=name, device=device)
+    names = short_list([group_name(figure.expected.key) for figure in slow], 3)
+    return say("fleet.reference_slow", count=len(slow), name=name, device=device, names=names)
+
+
+def _missing(survey: Survey) -> list[str]:
+    return [
+        say("fleet.missing_rank_host", rank=each.rank, host=each.host, why=each.why)
+        if each.host
+        else say("fleet.missing_rank", rank=each.rank, why=each.why)
+        for each in survey.gathered.missing[:50]
+    ] + [""] * max(0, len(survey.gathered.missing) - 50)
+
+
+def _devices(count: int) -> str:
+    return say("fleet.devices", count=count)
+
+
+def _hosts(count: int) -> str:
+    return say("fleet.hosts", count=count)
