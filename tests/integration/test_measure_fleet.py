@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import os
 import signal
@@ -82,6 +83,23 @@ def test_sixteen_ranks_measure_alone_and_together(run: Ended, mpirun: str, tmp_p
             (case,) = found.cases
             (number,) = (number for number, point in enumerate(fleet.points) if point.phase == phase)
             assert len(case.samples("host_seconds")) == member.summaries[number].samples
+
+
+def test_ranks_files_without_a_fleet_file_say_the_same(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    """Two ranks that share a device, in two phases each, once gathered by MPI and once from their own files."""
+    assert run(mpirun, "-n", "2", *ISTHMUS, *TINY).returncode == 0
+    tables = []
+    for places in (("a.json",), ("a-ranks",), (".",)):
+        done = run(*ISTHMUS, "fleet", *places, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        assert {(row["rank"], row["phase"]) for row in rows} == set(itertools.product("01", ("alone", "together")))
+        assert len(rows) == 4
+        tables.append({(row["rank"], row["phase"]): (row["samples"], float(row["median"])) for row in rows})
+    gathered, merged, both = tables
+    assert gathered == both
+    for key, (samples, median) in gathered.items():
+        assert merged[key] == (samples, pytest.approx(median, rel=1e-4))
 
 
 def test_alone_is_one_at_a_time_and_together_is_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:

@@ -29,10 +29,13 @@ _MOST_UNREADABLE = 5
 class Gathered:
     """`medians` has a row a point and a column a device, in seconds; NaN where there is none.
 
+    `further` are other files of some devices, with their other phases: places among `devices`, and the rows.
+
     `unreadable` tells why the first files of a folder could not be used, `skipped` counts all, by what they are.
     """
 
     devices: list[DeviceRow]
+    further: list[tuple[int, DeviceRow]]
     points: list[Point]
     medians: Floats
     missing: list[Missing]
@@ -124,24 +127,10 @@ def _merged(parts: list[FilePart]) -> list[FilePart]:
 
 def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable: list[str]) -> Gathered:
     """One table of all parts; of a device that is there twice the newest counts. Empties `parts` on its way."""
-    # A fleet file has what the run files of its own ranks say.
-    run_files = frozenset().union(*(part.run_files for part in parts))
-    newest: dict[tuple[str, str], DeviceRow] = {}
-    of_ranks = 0
-    duplicates: list[DeviceRow] = []
-    for part in parts:
-        for device in part.devices:
-            if device.member is None and device.path.name in run_files:
-                of_ranks += 1
-                continue
-            key = device.host, device.card
-            other = newest.get(key)
-            if other is None or device.created > other.created:
-                newest[key] = device
-            if other is not None:
-                duplicates.append(other if newest[key] is device else device)
-    kept = sorted(newest.values(), key=_order)
+    sorted_out = _sorted_out(parts)
+    kept = sorted(sorted_out.newest, key=_order)
     places = {id(device): place for place, device in enumerate(kept)}
+    places |= {id(device): places[id(of)] for device, of in sorted_out.further if id(of) in places}
     points = list(dict.fromkeys(point for part in parts for point in part.points))
     rows = {point: row for row, point in enumerate(points)}
     medians = np.full((len(points), len(kept)), np.nan, np.float32)
@@ -155,7 +144,61 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         medians[np.ix_([rows[point] for point in part.points], target)] = part.medians[source].T
         missing += part.missing
         left_out += part.left_out
-    return Gathered(kept, points, medians, missing, files, skipped, unreadable, duplicates, of_ranks, left_out)
+    return Gathered(
+        devices=kept,
+        further=[(places[id(of)], device) for device, of in sorted_out.further if id(of) in places],
+        points=points,
+        medians=medians,
+        missing=missing,
+        files=files,
+        skipped=skipped,
+        unreadable=unreadable,
+        duplicates=sorted_out.duplicates,
+        of_ranks=sorted_out.of_ranks,
+        left_out=left_out,
+    )
+
+
+@dataclass
+class _SortedOut:
+    """Which rows count: the `newest` of each device, and `further` phases of some of them, each with its row."""
+
+    newest: list[DeviceRow]
+    further: list[tuple[DeviceRow, DeviceRow]]
+    duplicates: list[DeviceRow]
+    of_ranks: int
+
+
+def _sorted_out(parts: list[FilePart]) -> _SortedOut:
+    """Of a device that was measured again the newest row; what a fleet file says counts before its ranks' own files.
+
+    Ranks of one launch that share a device are told apart: by its first rank, its second, and so on.
+    """
+    rows = [device for part in parts for device in part.devices]
+    run_files = frozenset().union(*(part.run_files for part in parts))
+    gathered_ranks = {(row.fleet, row.rank) for row in rows if row.member is not None}
+    sharing: dict[tuple[str, str, str], set[int]] = {}
+    for row in rows:
+        sharing.setdefault((row.fleet, row.host, row.card), set()).add(row.rank or 0)
+    turns = {key: {rank: turn for turn, rank in enumerate(sorted(ranks))} for key, ranks in sharing.items()}
+    newest: dict[tuple[str, str, int], DeviceRow] = {}
+    found = _SortedOut([], [], [], 0)
+    for row in rows:
+        in_launch = (row.fleet, row.rank) in gathered_ranks if row.fleet else row.path.name in run_files
+        if row.member is None and in_launch:
+            found.of_ranks += 1
+            continue
+        key = row.host, row.card, turns[row.fleet, row.host, row.card][row.rank or 0]
+        other = newest.get(key)
+        if other is not None and other.member is None and row.member is None and row.fleet and row.fleet == other.fleet:
+            found.further.append((row, other))
+            continue
+        if other is None or row.created > other.created:
+            newest[key] = row
+        if other is not None:
+            found.duplicates.append(other if newest[key] is row else row)
+    found.newest = list(newest.values())
+    return found
 
 
 def _order(device: DeviceRow) -> tuple[object, ...]:

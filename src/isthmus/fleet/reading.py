@@ -52,6 +52,8 @@ class DeviceRow:
     device_node: int | None
     bound_node: int | None
     rank: int | None
+    # The launch that it was measured in; empty of a run file by itself.
+    fleet: str
     path: Path
     # Its place among the members of a fleet file; None of a run file.
     member: int | None
@@ -106,6 +108,7 @@ class _Fleet(msgspec.Struct):
     created: str
     points: msgspec.Raw
     members: list[_Member]
+    fleet: str = ""
     missing: list[Missing] = []
 
 
@@ -171,7 +174,7 @@ class Reader:
             medians[place, : len(summaries)] = [each.median for each in summaries]
             failed = [at for at, each in enumerate(summaries) if each.verified == "no"] if wrong else []
             medians[place, failed] = np.nan
-            devices.append(self._row(path, place, member, fleet.created, len(failed)))
+            devices.append(self._row(path, place, member, fleet.created, len(failed), fleet.fleet))
         # Without samples the median is 0; and nothing takes less than that but in a file that was edited.
         medians[~(medians > 0) | ~np.isfinite(medians)] = np.nan
         run_files = frozenset(Path(member.run_file).name for member in fleet.members if member.run_file)
@@ -186,21 +189,22 @@ class Reader:
         return self._points[raw]
 
     def _run(self, path: Path, run: Run) -> FilePart:
-        """A run file as a device that was measured alone."""
+        """A run file as a device: what a rank measured in one phase, or what was measured alone."""
         pairs, left_out = points_of_run(run)
         member = _Member(
             msgspec.Raw(msgspec.json.encode(run.fingerprint)),
             [],
+            rank=run.launch.rank if run.launch else None,
             bound_node=run.end.placement.bound_node if run.end and run.end.placement else None,
         )
         wrong = sum(case.verified == "no" for case in run.cases)
-        row = self._row(path, None, member, run.created, wrong)
+        row = self._row(path, None, member, run.created, wrong, run.launch.fleet if run.launch else "")
         timed = [(point, case) for point, case in pairs if case.verified != "no"]
         times = [median(case.samples(point.metric)) for point, case in timed]
         medians = np.array([times], np.float32).reshape(1, len(timed))
         return FilePart(tuple(point for point, _ in timed), [row], medians, [], frozenset(), left_out)
 
-    def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int) -> DeviceRow:
+    def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int, fleet: str) -> DeviceRow:
         raw = bytes(member.fingerprint)
         run = run_of(raw)
         device, host = run.fingerprint.device, run.fingerprint.host
@@ -217,6 +221,7 @@ class Reader:
             device_node=device.numa_node,
             bound_node=member.bound_node,
             rank=member.rank,
+            fleet=fleet,
             path=path,
             member=place,
             wrong=wrong,
@@ -230,7 +235,7 @@ def points_of_run(run: Run) -> tuple[list[tuple[Point, Case]], int]:
         metric = timed_metric(case)
         if metric:
             point = Point(
-                phase="alone",
+                phase=run.launch.phase if run.launch else "alone",
                 experiment=case.experiment,
                 method=case.method,
                 host_memory=case.host_memory,

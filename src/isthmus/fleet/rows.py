@@ -47,12 +47,12 @@ def fleet_rows(survey: Survey) -> Iterator[Row]:
     """The rows, a file after the other; None where a column does not apply, times in seconds."""
     rows = {point: row for row, point in enumerate(survey.gathered.points)}
     groups = {place: judged for judged in survey.groups for place in judged.group.members}
-    files: dict[Path, list[int]] = defaultdict(list)
-    for place, device in enumerate(survey.gathered.devices):
-        files[device.path].append(place)
-    for path, places in files.items():
-        devices = [survey.gathered.devices[place] for place in places]
-        for place, device, pairs in zip(places, devices, _pairs(path, devices), strict=True):
+    files: dict[Path, list[tuple[int, DeviceRow]]] = defaultdict(list)
+    for place, device in (*enumerate(survey.gathered.devices), *survey.gathered.further):
+        files[device.path].append((place, device))
+    for path, found in files.items():
+        all_pairs = _pairs(path, [device for _, device in found])
+        for (place, device), pairs in zip(found, all_pairs, strict=True):
             typical = groups[place].typical
             for point, summary in pairs:
                 usual = float(typical[rows[point]]) if point in rows else 0.0
