@@ -17,6 +17,6 @@ mkdir -p "$runs"
 srun --mpi=pmix --kill-on-bad-exit=0 --cpu-bind=none isthmus measure bandwidth -o "$runs/fleet.json" "$@"
 measured=$?
 
-# Where the job was cut short there is no fleet file, but the files of its ranks.
-if [ -e "$runs/fleet.json" ]; then found=$runs/fleet.json; else found=$runs/fleet-ranks; fi
+# Where the job was cut short the files of the ranks say more than the fleet file.
+if [ "$measured" -le 1 ]; then found=$runs/fleet.json; else found=$runs/fleet-ranks; fi
 isthmus fleet "$found" --fail-if outliers && exit "$measured"

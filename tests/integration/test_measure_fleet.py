@@ -160,18 +160,48 @@ def test_a_rank_that_is_not_heard_of_any_more_is_named(
     assert {fleet.points[index].phase for index in range(len(fleet.members[0].summaries))} == {"alone", "together"}
 
 
+@pytest.mark.parametrize("phase", ["alone", "together"])
 def test_a_launcher_that_ends_all_leaves_what_was_measured(
-    start: Started, mpirun: str, tmp_path: Path, children: Children
+    start: Started, run: Ended, mpirun: str, tmp_path: Path, children: Children, phase: Phase
 ) -> None:
+    """As this one does where a rank itself is killed, and not the process that measures for it."""
     process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5", "--sizes", "4KiB:16MiB")
-    child = measuring(process, children, tmp_path / "a-ranks", "together", 1)
+    child = measuring(process, children, tmp_path / "a-ranks", phase, 1)
     rank = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(rank, signal.SIGKILL)
     process.communicate(timeout=HANGS_SECONDS)
     assert process.returncode != 0
-    found = [read_run(path) for path in sorted((tmp_path / "a-ranks").glob("*-alone.json"))]
-    assert [each.launch.rank for each in found if each.launch] == [0, 1]
+    ended = [0] if phase == "alone" else [0, 1]
+    found = [read_run(tmp_path / "a-ranks" / f"rank{rank}-{os.uname().nodename}-alone.json") for rank in ended]
     assert all(each.end and each.end.status == "complete" and each.cases for each in found)
+    fleet = fleet_in(tmp_path / "a.json")
+    assert [member.rank for member in fleet.members] == ended
+    assert all(member.summaries[0].samples for member in fleet.members)
+    assert [missing.rank for missing in fleet.missing] == [0, 1]
+    assert {missing.why for missing in fleet.missing} == {"had not ended when this file was written"}
+    merged = run(*ISTHMUS, "fleet", "a-ranks", "--format", "csv")
+    assert merged.returncode == 0, merged.stderr
+    assert {row["phase"] for row in csv.DictReader(merged.stdout.splitlines())} >= {"alone"}
+
+
+def test_rank_0_that_is_gone_is_noticed(start: Started, mpirun: str, tmp_path: Path, children: Children) -> None:
+    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5", "--sizes", "4KiB:16MiB")
+    child = measuring(process, children, tmp_path / "a-ranks", "alone", 0)
+    rank = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(rank, signal.SIGSTOP)
+    _, err = process.communicate(timeout=HANGS_SECONDS)
+    assert process.returncode != 0
+    assert "isthmus: rank 1 (" in err
+    assert "rank 0 has taken no message for" in err
+    assert "isthmus fleet a-ranks merges the files of all" in err
+    assert "Traceback" not in err
+
+
+def test_a_fleet_file_that_cannot_be_written_is_known_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    done = run(mpirun, "-n", "2", *ISTHMUS, *TINY[:-1], "none/a.json")
+    assert done.returncode == 2
+    assert "none/a.json: cannot be written: No such file or directory; name another place with -o" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_device_that_hangs_is_given_up(run: Ended, mpirun: str, tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ class FleetLead:
         self._points: dict[Point, int] = {}
         self.missing: dict[int, Missing] = {}
         self.silent: set[int] = set()
+        self.has_news = False  # Since the fleet file was written.
         self.interrupted = False  # So that what ranks then say is no news.
 
     def begin(self) -> None:
@@ -117,10 +118,18 @@ class FleetLead:
         )
 
     def write(self, path: Path, fleet: Fleet) -> None:
-        """Write the fleet file: `fleet` with points, members, missing ranks and notes."""
-        fleet = msgspec.structs.replace(
-            fleet, points=list(self._points), missing=list(self.missing.values()), notes=self.notes()
-        )
+        """Write the fleet file: `fleet` with points, members, missing ranks and notes.
+
+        Before it is over, ranks that have not ended are missing, too. Raises RunFileError where it cannot be written.
+        """
+        self.has_news = False
+        still = {
+            rank: Missing(rank=rank, host=each.host, why="had not ended when this file was written")
+            for rank, each in enumerate(self._joined)
+            if self._schedule.stage(rank) != "over"
+        }
+        missing = sorted((still | self.missing).values(), key=lambda each: each.rank)
+        fleet = msgspec.structs.replace(fleet, points=list(self._points), missing=missing, notes=self.notes())
         write_fleet(path, fleet, self._members())
 
     def notes(self) -> list[str]:
@@ -181,6 +190,7 @@ class FleetLead:
             ),
         )
         kept.messages.append(message)
+        self.has_news = True
         for point in report.points:
             self._points.setdefault(point, len(self._points))
 

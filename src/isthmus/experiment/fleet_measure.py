@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import isthmus
-from isthmus.errors import IsthmusError, UsageError
+from isthmus.errors import IsthmusError, RunFileError, UsageError
 from isthmus.experiment.fleet_lead import Ended, FleetLead, Joined
 from isthmus.experiment.fleet_member import Task
 from isthmus.experiment.fleet_rank import MISSED_BEATS, FleetRank, beat_seconds
@@ -28,6 +28,8 @@ _NAP_SECONDS = 0.01
 _LAST_WORDS_SECONDS = 4.5
 # Starting Python, the driver and the device, and allocating; on a machine with much to do.
 _START_SECONDS = 60.0
+# Between two writes of the fleet file, as a multiple of what one takes: rank 0 may be beside a device that is measured.
+_WRITES_APART = 50
 _ORDERS, _REPORTS = 0, 1
 
 
@@ -80,7 +82,7 @@ def measure_fleet(
     assert plan is not None
     path = Path(start.path)
     with suppress(OSError):  # The measuring process says it, of the file that it cannot write.
-        folder_of(path).mkdir(parents=True, exist_ok=True)
+        folder_of(path).mkdir(exist_ok=True)
     every = beat_seconds(ranks.count)
     orders, reports = ranks.mailbox(_ORDERS), ranks.mailbox(_REPORTS)
     own = FleetRank(orders, reports, lambda phase: _task(ranks, plan, start, phase), plan.limit_seconds, every)
@@ -110,10 +112,18 @@ def _lead(lead: FleetLead, own: FleetRank, plan: Plan, start: _Start) -> Ended:
         points=[],
         members=[],
     )
+    lead.write(path, fleet)  # Where it cannot be written, that is known before anything is measured.
+    next_write = 0.0
     try:
         lead.begin()
         while lead.step():
             own.step()
+            began = time.monotonic()
+            if lead.has_news and began >= next_write:
+                # The launcher may end all ranks at any time, if one of them dies.
+                with suppress(RunFileError):
+                    lead.write(path, fleet)
+                next_write = began + _WRITES_APART * (time.monotonic() - began)
             time.sleep(_NAP_SECONDS)
     except KeyboardInterrupt:
         lead.interrupted = True

@@ -163,6 +163,7 @@ class Ranks:
             time.sleep(_DELIVERY_SECONDS)
         finally:  # Whatever became of the words, the others must not wait.
             self._comm.Abort(exit_code(error))
+            os._exit(exit_code(error))  # Some return, and leave it to the launcher to end this process, too.
 
     def _receive(self, source: int) -> Any:
         assert self._comm is not None

@@ -76,8 +76,12 @@ def test_no_wait_is_for_ever(rank: int, wait: Any, whom: str) -> None:
         wait(Silenced(rank))
 
 
-def test_an_error_that_leaves_one_rank_ends_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_that_leaves_one_rank_ends_all(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     codes: list[int] = []
+    ended: list[int] = []
+    monkeypatch.setattr("os._exit", ended.append)
     ranks = Silenced(1)
     cast(Any, ranks)._comm.__dict__["Abort"] = codes.append
     with pytest.raises(CallFailed), ranks:
@@ -85,6 +89,7 @@ def test_an_error_that_leaves_one_rank_ends_all(capsys: pytest.CaptureFixture[st
     with pytest.raises(ZeroDivisionError), ranks:
         _ = 1 // 0
     assert codes == [1, 1]
+    assert ended == codes, "whatever Abort does"
     told = capsys.readouterr().err
     assert f"isthmus: rank 1 ({ranks.host}): the copy failed; all ranks end" in told
     assert "ZeroDivisionError" in told, "a mistake of the program shows where it was made"
