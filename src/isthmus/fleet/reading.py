@@ -202,7 +202,12 @@ class Reader:
 
     def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int) -> DeviceRow:
         raw = bytes(member.fingerprint)
-        run = run_of(raw)
+        try:
+            run = run_of(raw)
+        except msgspec.ValidationError as error:
+            raise RunFileError(
+                f"{path}: the fingerprint of member {place} is not as the schema says: {error}"
+            ) from error
         device, host = run.fingerprint.device, run.fingerprint.host
         known = facts(run, device.conditions.keys())
         shared = tuple((topic, value) for topic, value in known.items() if topic not in _OF_ONE)

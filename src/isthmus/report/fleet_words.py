@@ -9,6 +9,7 @@ from isthmus.report.comparison_labels import group_name
 
 __all__ = [
     "about_files",
+    "beside_reference",
     "cause_name",
     "cause_why",
     "device_name",
@@ -77,9 +78,17 @@ def warnings(survey: Survey) -> list[str]:
         found.append(say("fleet.wrong", count=len(wrong), names=names))
     if survey.unjudged and survey.unjudged < len(survey.gathered.devices):
         found.append(say("fleet.some_unjudged", count=survey.unjudged, least=LEAST_ALIKE))
-    if survey.reference:
-        found += [_beside_reference(survey, judged) for judged in survey.groups]
     return found
+
+
+def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
+    """What a reference says of the typical device of each group, and whether that is a warning."""
+    if not survey.reference:
+        return []
+    return [
+        (_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right)
+        for judged in survey.groups
+    ]
 
 
 def cause_name(cause: str) -> str:
