@@ -168,7 +168,9 @@ class Reader:
                     f"{path}: member {place} has {len(summaries)} summaries for {len(points)} points; "
                     "the file is damaged: copy it again"
                 )
-            medians[place, : len(summaries)] = [each.median for each in summaries]
+            # What is no time, such as 1e300, is found below.
+            with np.errstate(over="ignore"):
+                medians[place, : len(summaries)] = [each.median for each in summaries]
             failed = [at for at, each in enumerate(summaries) if each.verified == "no"] if wrong else []
             medians[place, failed] = np.nan
             devices.append(self._row(path, place, member, fleet.created, len(failed)))

@@ -79,6 +79,17 @@ class Survey:
         """The places of devices whose data arrived wrong somewhere."""
         return [place for place, device in enumerate(self.gathered.devices) if device.wrong]
 
+    @cached_property
+    def lacking(self) -> list[int]:
+        """The places of devices without a kind of transfer that most of their like have: skipped, or cut off."""
+        found: list[int] = []
+        for each in self.groups:
+            known = np.isfinite(each.ratios)
+            usual = known.mean(axis=1) > 1 / 2
+            short = ~known[usual].all(axis=0)
+            found += [each.group.members[column] for column in np.flatnonzero(short).tolist()]
+        return sorted(found)
+
     @property
     def unjudged(self) -> int:
         """How many devices have too few of their kind to be held against."""

@@ -35,6 +35,7 @@ def write(survey: Survey, out: TextIO) -> None:
         "duplicates": [{"host": each.host, "device": each.spec} for each in everything.duplicates],
         "missing": everything.missing,
         "short_hosts": survey.short_hosts,
+        "lacking": [_device(survey, place) for place in survey.lacking],
         "versions": dict(survey.versions),
         "notes": about_files(survey),
     }

@@ -89,6 +89,28 @@ def test_a_driver_that_many_have_explains_nothing(tmp_path: Path, synthetic_flee
     assert [cause.difference.topic for cause in outlier.causes] == ["cpus", "driver"]
 
 
+def test_a_limit_that_the_others_do_not_have(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    """No limit is an empty value, and a fact all the same."""
+    of = synthetic_fleet.fingerprint("n0", 0)
+    limits = msgspec.structs.replace(of.host.limits, container_cpus=1.0)
+    of = msgspec.structs.replace(of, host=msgspec.structs.replace(of.host, limits=limits))
+    slower = lambda point: 2.0 if point.host_memory == "pageable" else 1.0  # noqa: E731
+    slow = {(0, 0): synthetic_fleet.member("n0", 0, slower, of=of)}
+    (outlier,) = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 5, slow)]).outliers
+    assert outlier.cause == "container_cpus"
+    assert outlier.causes[0].difference.base == ""
+
+
+def test_times_that_are_none_are_left_out(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    member = synthetic_fleet.member("n0", 0)
+    strange = [msgspec.structs.replace(each, median=1e300) for each in member.summaries[:12]]
+    strange += [msgspec.structs.replace(each, median=0.0) for each in member.summaries[12:24]]
+    slow = {(0, 0): msgspec.structs.replace(member, summaries=strange + member.summaries[24:])}
+    found = survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 3, slow)])
+    assert found.outliers == []
+    assert len(found.lacking) == 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_nobody_is_named_in_a_right_fleet(tmp_path: Path, synthetic_fleet: ModuleType, seed: int) -> None:
     assert survey([synthetic_fleet.save_hosts(tmp_path / "fleet", 6, seed=seed)]).outliers == []
@@ -171,6 +193,7 @@ def test_half_a_fleet(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
     found = survey([folder])
     assert [(each.rank, each.why) for each in found.gathered.missing] == [(7, "killed")]
     assert found.short_hosts == {"n9": 1}
+    assert [found.gathered.devices[place].host for place in found.lacking] == ["n9"]
     assert found.outliers == []
 
 
