@@ -54,6 +54,12 @@ def synthetic() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def synthetic_fleet() -> ModuleType:
+    """tests/synthetic_fleet.py: fleet files of many hosts, some devices slower than the others."""
+    return _load("synthetic_fleet")
+
+
+@pytest.fixture(scope="session")
 def synthetic_threads() -> ModuleType:
     """tests/synthetic_threads.py: cases of the threads experiment."""
     return _load("synthetic_threads")

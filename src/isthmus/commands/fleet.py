@@ -53,7 +53,10 @@ def fleet(
     fail_if: Annotated[
         str | None,
         typer.Option(
-            "--fail-if", metavar="GATE", help="outliers: exit with 1 where a device is slow or gave wrong data."
+            "--fail-if",
+            metavar="GATE",
+            help="outliers: exit with 1 where a device is slow or gave wrong data, or all are below the reference.",
+            show_default=False,
         ),
     ] = None,
     format_name: Annotated[
@@ -92,7 +95,7 @@ def fleet(
         _write(found, chosen, output)
     if chosen in ("slurm", "kubectl"):
         _tell_odd_names(found)
-    if fail_if is not None and (found.outliers or found.wrong):
+    if fail_if is not None and (found.outliers or found.wrong or found.below_reference):
         typer.echo(f"isthmus: outliers fails: {_reason(found)}", err=True)
         raise typer.Exit(1)
 
@@ -146,6 +149,8 @@ def _reason(found: "Survey") -> str:
     ]
     wrong = [f"{devices[place].host} {devices[place].spec} gave wrong data" for place in found.wrong[:_MOST_NAMED]]
     more = len(found.outliers) + len(found.wrong) - len(slow) - len(wrong)
+    if found.below_reference and found.reference:
+        slow.append(f"the typical device is slower than reference {found.reference.name} expects")
     text = "; ".join(wrong + slow) + (f"; and {more} more" if more else "")
     return "".join(each if each.isprintable() else " " for each in text)
 

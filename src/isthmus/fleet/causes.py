@@ -18,6 +18,8 @@ __all__ = ["with_causes"]
 _OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
 # Values that so many of those that are right have as well explain nothing.
 _COMMON = 0.5
+# Facts of which an empty value says that there is none.
+_NONE_SAYS = {"confidential", "container_cpus", "container_memory"}
 _BY_CPU = {"malloc", "pageable", "pageable_huge", "staging", "staged"}
 
 
@@ -68,8 +70,7 @@ def _causes(
     found = [
         each
         for each in differences(run_of(typical.fingerprint), run_of(device.fingerprint))
-        # What could not be read differs from nothing.
-        if each.topic not in _OF_ONE and each.new and each.base and having.get((each.topic, each.new), 0) < _COMMON
+        if each.topic not in _OF_ONE and _is_known(each) and having.get((each.topic, each.new), 0) < _COMMON
     ]
     if _is_far(device) and far < _COMMON:
         found.append(Difference("placement", str(device.device_node), str(device.bound_node), "slower"))
@@ -88,6 +89,11 @@ def _causes(
     # The rarer among those that are right, the likelier; facts that explain the same stay in their order.
     explaining.sort(key=lambda cause: -_weight(cause, having))
     return explaining
+
+
+def _is_known(found: Difference) -> bool:
+    """Whether both values were read; what could not be read differs from nothing."""
+    return found.topic in _NONE_SAYS or bool(found.base and found.new)
 
 
 def _weight(cause: Cause, having: dict[tuple[str, str], float]) -> float:

@@ -15,7 +15,13 @@ from isthmus.compare import GroupKey, group_key
 from isthmus.fleet.reading import Floats
 from isthmus.record import Case, Phase, Point
 
-__all__ = ["CellKey", "cells_of", "residuals", "typical_times"]
+__all__ = ["CellKey", "cells_of", "residuals", "typical_times", "unseen_spread"]
+
+
+# What machines of one kind differ by, as far as is known before looking: what the link bounds little, what CPUs and
+# their neighbours bound much (docs/comparing.md).
+_BY_LINK, _BY_OTHERS = 0.03, 0.10
+_LINK_BOUND = {"pinned", "write_combined", "registered", "mapped"}
 
 
 class CellKey(NamedTuple):
@@ -38,6 +44,11 @@ def cells_of(points: Sequence[Point]) -> dict[CellKey, list[int]]:
         )
         found[CellKey(point.phase, group_key(case))].append(place)
     return dict(found)
+
+
+def unseen_spread(kind: GroupKey) -> float:
+    """The standard deviation of a kind's times between machines before one has looked at any."""
+    return _BY_LINK if kind.size == "large" and kind.host_memory in _LINK_BOUND else _BY_OTHERS
 
 
 def typical_times(medians: Floats, members: npt.NDArray[np.intp]) -> Floats:

@@ -70,6 +70,12 @@ def gathered(places: Sequence[Path]) -> Gathered:
             f"no fleet files and no run files in {', '.join(map(str, places))}: {len(found.paths)} JSON files looked at"
             f", {found.skipped.total()} others passed over{why}"
         )
+    if not any(part.devices for part in parts):
+        missing = sum(len(part.missing) for part in parts)
+        raise UsageError(
+            f"no devices in {', '.join(map(str, places))}: {len(found.paths)} files, with {missing} ranks that are "
+            "missing; the log of the job that wrote them says why"
+        )
     skipped = found.skipped + Counter({"unreadable": len(unreadable)} if unreadable else {})
     return _joined(parts, len(found.paths), skipped, unreadable[:_MOST_UNREADABLE])
 

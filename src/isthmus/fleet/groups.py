@@ -29,11 +29,6 @@ class Group:
         """What the devices have in common: ``NVIDIA H200, PCIe 5.0 x16, AMD EPYC 9654``."""
         return ", ".join(filter(None, (self.device, self.link, self.cpu)))
 
-    @property
-    def judged(self) -> bool:
-        """Whether there are enough of them to tell which are slow."""
-        return len(self.members) >= LEAST_ALIKE
-
 
 def groups_of(devices: Sequence[DeviceRow]) -> list[Group]:
     """The groups, the largest first; every device is in exactly one."""

@@ -29,7 +29,7 @@ def host_list(names: Iterable[str]) -> str:
     """
     families: dict[tuple[str, str, int], set[int]] = defaultdict(set)
     alone = []
-    for name in sorted(set(names), key=natural):
+    for name in sorted(set(names), key=lambda each: (natural(each), each)):
         match = _NUMBERED.fullmatch(name)
         if match is None:
             alone.append(name)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.compare import Cause, GroupKey
-from isthmus.fleet.cells import CellKey
+from isthmus.fleet.cells import CellKey, unseen_spread
 from isthmus.fleet.significance import RATE, named_devices, slow_p_values
 from isthmus.record import Phase
 
@@ -91,7 +91,7 @@ def found_outliers(
 
     `residuals` has a row a cell and a column for each of `members`.
     """
-    p = slow_p_values(residuals)
+    p = slow_p_values(residuals, [unseen_spread(cell.kind) for cell in cells])
     named, slow = named_devices(p, rate)
     # Half of a group may be slower than the other half; the middle of what is measured is what counts.
     matters = slow & (np.nan_to_num(residuals) >= math.log1p(margin))

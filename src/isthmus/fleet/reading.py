@@ -171,7 +171,9 @@ class Reader:
                     f"{path}: member {place} has {len(summaries)} summaries for {len(points)} points; "
                     "the file is damaged: copy it again"
                 )
-            medians[place, : len(summaries)] = [each.median for each in summaries]
+            # What is no time, such as 1e300, is found below.
+            with np.errstate(over="ignore"):
+                medians[place, : len(summaries)] = [each.median for each in summaries]
             failed = [at for at, each in enumerate(summaries) if each.verified == "no"] if wrong else []
             medians[place, failed] = np.nan
             devices.append(self._row(path, place, member, fleet.created, len(failed), fleet.fleet))
@@ -206,7 +208,12 @@ class Reader:
 
     def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int, fleet: str) -> DeviceRow:
         raw = bytes(member.fingerprint)
-        run = run_of(raw)
+        try:
+            run = run_of(raw)
+        except msgspec.ValidationError as error:
+            raise RunFileError(
+                f"{path}: the fingerprint of member {place} is not as the schema says: {error}"
+            ) from error
         device, host = run.fingerprint.device, run.fingerprint.host
         known = facts(run, device.conditions.keys())
         shared = tuple((topic, value) for topic, value in known.items() if topic not in _OF_ONE)

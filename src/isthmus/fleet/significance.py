@@ -8,11 +8,13 @@ named device are slow: the same within it, at the rate that the naming leaves (B
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from isthmus.compare import robust_variance
+from isthmus.fleet.groups import LEAST_ALIKE
 
 __all__ = ["RATE", "named_devices", "slow_p_values"]
 
@@ -21,8 +23,6 @@ Flags = npt.NDArray[np.bool_]
 
 # Of the devices that are named, so many may be named by chance.
 RATE = 0.001
-# Standard deviation of a kind's times between machines before one has looked at any (docs/comparing.md).
-_UNSEEN = 0.03
 # A median absolute deviation of n values knows a normal distribution's spread as well as a standard deviation of 0.37 n
 # does; what is known before counts like six.
 _EFFICIENCY, _KNOWN_BEFORE = 0.37, 6
@@ -30,15 +30,18 @@ _EFFICIENCY, _KNOWN_BEFORE = 0.37, 6
 _LEAST_DISTANCE = 2.0
 
 
-def slow_p_values(residuals: Floats) -> Floats:
-    """For each kind (row) and device the chance to be as slow or slower; NaN where it was not measured."""
+def slow_p_values(residuals: Floats, unseen: Sequence[float]) -> Floats:
+    """For each kind (row) and device the chance to be as slow or slower; NaN where it was not measured.
+
+    `unseen` is for each kind the standard deviation between machines before one has looked at any.
+    """
     found = np.full(residuals.shape, np.nan)
     for row, values in enumerate(residuals):
         known = np.isfinite(values)
-        if known.sum() < 3:
+        if known.sum() < LEAST_ALIKE:
             continue
         inside = values[known]
-        scale = math.sqrt(robust_variance(inside, _UNSEEN**2))
+        scale = math.sqrt(robust_variance(inside, unseen[row] ** 2))
         distances = (inside - np.median(inside)) / scale
         degrees = _KNOWN_BEFORE + _EFFICIENCY * (len(inside) - 1)
         found[row, known] = _upper_tail(distances, degrees)

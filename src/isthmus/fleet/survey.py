@@ -13,7 +13,7 @@ from isthmus.fleet.causes import with_causes
 from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
 from isthmus.fleet.expected import held_against
 from isthmus.fleet.gathering import Gathered, gathered
-from isthmus.fleet.groups import Group, groups_of
+from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
 from isthmus.fleet.reading import Floats
 from isthmus.fleet.switches import with_neighbours
@@ -25,12 +25,14 @@ __all__ = ["Judged", "Survey", "survey"]
 class Judged:
     """A group with its typical seconds a point and, a row a cell and a column a member, how far each is from them.
 
-    `ratios` are logarithms; `checkup` holds the typical device against the reference, where one was given.
+    `ratios` are logarithms; `judged` counts the members that have some kind of transfer which enough others have;
+    `checkup` holds the typical device against the reference, where one was given.
     """
 
     group: Group
     typical: Floats
     ratios: Floats
+    judged: int
     checkup: Checkup | None
 
 
@@ -77,10 +79,21 @@ class Survey:
         """The places of devices whose data arrived wrong somewhere."""
         return [place for place, device in enumerate(self.gathered.devices) if device.wrong]
 
+    @cached_property
+    def lacking(self) -> list[int]:
+        """The places of devices without a kind of transfer that most of their like have: skipped, or cut off."""
+        found: list[int] = []
+        for each in self.groups:
+            known = np.isfinite(each.ratios)
+            usual = known.mean(axis=1) > 1 / 2
+            short = ~known[usual].all(axis=0)
+            found += [each.group.members[column] for column in np.flatnonzero(short).tolist()]
+        return sorted(found)
+
     @property
     def unjudged(self) -> int:
         """How many devices have too few of their kind to be held against."""
-        return sum(len(each.group.members) for each in self.groups if not each.group.judged)
+        return len(self.gathered.devices) - sum(each.judged for each in self.groups)
 
     @property
     def below_reference(self) -> bool:
@@ -105,10 +118,11 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
         if reference is not None:
             fingerprint = everything.devices[group.members[0]].fingerprint
             checkup = held_against(reference, fingerprint, everything.points, typical)
-        if group.judged:
+        judged_members = int(np.isfinite(ratios[np.isfinite(ratios).sum(axis=1) >= LEAST_ALIKE]).any(axis=0).sum())
+        if judged_members:
             found = found_outliers(ratios, list(cells), group.members, margin)
             found = with_neighbours(found, everything.devices)
             outliers += with_causes(found, group, everything.devices)
-        judged.append(Judged(group, typical, ratios.astype(np.float32), checkup))
+        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup))
     outliers.sort(key=lambda outlier: -outlier.lost)
     return Survey(everything, margin, cells, judged, outliers, reference)

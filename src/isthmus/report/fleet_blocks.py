@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.fleet import RATE, CellKey, Judged, Outlier, Survey, host_list, is_host_name
+from isthmus.compare import GroupKey
+from isthmus.fleet import LEAST_ALIKE, RATE, CellKey, Judged, Outlier, Survey, host_list, is_host_name
 from isthmus.language import say
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.blocks import Block, Bullets, Code, Heading, HeatMap, Prose, Table
@@ -14,6 +15,7 @@ from isthmus.report.comparison_labels import group_name
 from isthmus.report.fleet_map import fleet_map
 from isthmus.report.fleet_words import (
     about_files,
+    beside_reference,
     cause_name,
     cause_why,
     device_name,
@@ -39,6 +41,7 @@ def fleet_blocks(survey: Survey, *, brief: bool = False, with_map: bool = False)
     yield Heading(title, 1)
     yield Prose(verdict(survey), "answer")
     yield from (Prose(text, "warning") for text in warnings(survey))
+    yield from (Prose(text, "warning" if wrong else "plain") for text, wrong in beside_reference(survey))
     yield from _causes(survey)
     if with_map:
         yield from _map(survey)
@@ -122,16 +125,20 @@ def _slow_row(survey: Survey, outlier: Outlier) -> Row:
 def _usual(survey: Survey, judged: Judged, *, brief: bool) -> Grid:
     """The typical figure of each kind alone and together, and how far devices lie apart: half of them are within."""
     rows = []
-    kinds = {cell.kind for cell in survey.cells if cell.kind.size == "large" or not brief}
+    kinds = {cell.kind for cell in survey.cells if not brief or _is_brief(cell.kind)}
     places = {cell: place for place, cell in enumerate(survey.cells)}
     for kind in sorted(kinds, key=lambda kind: (kind.experiment, kind.host_memory, kind.direction, kind)):
         cells = [CellKey(phase, kind) for phase in ("alone", "together")]
         texts = [_typical(survey, judged, cell) for cell in cells]
         known = [judged.ratios[places[cell]] for cell in cells if cell in places]
-        spread = max((_spread(each) for each in known), default=0.0)
         if any(texts):
-            rows.append(Row(group_name(kind), (*map(Cell, texts), Cell(f"±{percent(spread)}"))))
+            rows.append(Row(group_name(kind), (*map(Cell, texts), Cell(_spread(known)))))
     return Grid("", _columns("alone", "together", "spread"), (Group("", tuple(rows)),), say("fleet.column_kind"))
+
+
+def _is_brief(kind: GroupKey) -> bool:
+    """What most questions are about: large transfers, but for the ways of what went both ways at once."""
+    return kind.experiment == "bandwidth" and kind.size == "large" and kind.method != "duplex"
 
 
 def _typical(survey: Survey, judged: Judged, cell: CellKey) -> str:
@@ -154,9 +161,11 @@ def _way(direction: str) -> str:
     return direction if direction == "both" else direction.upper()
 
 
-def _spread(ratios: npt.NDArray[np.float32]) -> float:
-    known = ratios[np.isfinite(ratios)]
-    return float(np.expm1(np.median(np.abs(known - np.median(known))))) if len(known) else 0.0
+def _spread(cells: Sequence[npt.NDArray[np.float32]]) -> str:
+    """The larger median absolute deviation; nothing where too few devices have one."""
+    known = [ratios[np.isfinite(ratios)] for ratios in cells]
+    found = [float(np.median(np.abs(each - np.median(each)))) for each in known if len(each) >= LEAST_ALIKE]
+    return f"±{percent(np.expm1(max(found)))}" if found else ""
 
 
 def _columns(*names: str, prose: bool = False) -> tuple[Column, ...]:

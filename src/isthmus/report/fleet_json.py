@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from isthmus.fleet import RATE, Judged, Outlier, Survey
-from isthmus.report.fleet_words import about_files, cause_why, evidence, verdict, warnings
+from isthmus.report.fleet_words import about_files, beside_reference, cause_why, evidence, verdict, warnings
 
 __all__ = ["write"]
 
@@ -24,6 +24,7 @@ def write(survey: Survey, out: TextIO) -> None:
         "rate": RATE,
         "verdict": verdict(survey),
         "warnings": warnings(survey),
+        "beside_reference": [text for text, _ in beside_reference(survey)],
         "suspects": survey.suspects,
         "wrong": [_device(survey, place) | {"cases": everything.devices[place].wrong} for place in survey.wrong],
         "outliers": [_outlier(survey, outlier) for outlier in survey.outliers],
@@ -34,6 +35,7 @@ def write(survey: Survey, out: TextIO) -> None:
         "duplicates": [{"host": each.host, "device": each.spec} for each in everything.duplicates],
         "missing": everything.missing,
         "short_hosts": survey.short_hosts,
+        "lacking": [_device(survey, place) for place in survey.lacking],
         "versions": dict(survey.versions),
         "notes": about_files(survey),
     }
@@ -77,7 +79,7 @@ def _group(survey: Survey, judged: Judged) -> dict[str, Any]:
         "link": group.link,
         "cpu": group.cpu,
         "devices": len(group.members),
-        "judged": group.judged,
+        "judged": judged.judged,
         "looks_right": checkup.right if checkup else None,
         "typical_seconds": [
             msgspec.to_builtins(point) | {"median": float(f"{seconds:.5g}")}

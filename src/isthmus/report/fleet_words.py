@@ -9,6 +9,7 @@ from isthmus.report.comparison_labels import group_name
 
 __all__ = [
     "about_files",
+    "beside_reference",
     "cause_name",
     "cause_why",
     "device_name",
@@ -77,9 +78,17 @@ def warnings(survey: Survey) -> list[str]:
         found.append(say("fleet.wrong", count=len(wrong), names=names))
     if survey.unjudged and survey.unjudged < len(survey.gathered.devices):
         found.append(say("fleet.some_unjudged", count=survey.unjudged, least=LEAST_ALIKE))
-    if survey.reference:
-        found += [_beside_reference(survey, judged) for judged in survey.groups]
     return found
+
+
+def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
+    """What a reference says of the typical device of each group, and whether that is a warning."""
+    if not survey.reference:
+        return []
+    return [
+        (_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right)
+        for judged in survey.groups
+    ]
 
 
 def cause_name(cause: str) -> str:
@@ -102,7 +111,7 @@ def evidence(survey: Survey, outlier: Outlier) -> str:
     if outlier.causes:
         fact = outlier.causes[0].difference
         name = say(f"compare_causes.name_{fact.topic}")
-        return say("fleet.fact", name=name, value=fact.new, usual=fact.base)
+        return say("fleet.fact", name=name, value=fact.new or say("fleet.none"), usual=fact.base or say("fleet.none"))
     if outlier.pattern == "neighbours":
         return say("fleet.evidence_together")
     names = short_list(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), 2)
@@ -132,6 +141,9 @@ def about_files(survey: Survey) -> list[str]:
     if short := survey.short_hosts:
         names = short_list([say("fleet.short_host", host=host, count=count) for host, count in short.items()])
         found.append(say("fleet.short_hosts", count=len(short), names=names))
+    if lacking := survey.lacking:
+        names = short_list([device_name(survey, place) for place in lacking[:50]] + [""] * (len(lacking) - 50))
+        found.append(say("fleet.lacking", count=len(lacking), names=names))
     if len(survey.versions) > 1:
         names = short_list(
             [

@@ -2,6 +2,8 @@
 
 import re
 
+from isthmus.trace import printable
+
 __all__ = ["escaped", "fenced"]
 
 
@@ -9,7 +11,8 @@ def escaped(words: str) -> str:
     """The words with everything escaped that Markdown or the HTML inside it would take for markup."""
     for mark in "\\`*_[]<>|#":
         words = words.replace(mark, f"\\{mark}")
-    return " ".join(words.split())
+    # What is shown in a terminal, too, may not command it.
+    return " ".join(printable(words).split())
 
 
 def fenced(code: str) -> str:

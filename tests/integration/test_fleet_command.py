@@ -1,0 +1,240 @@
+"""`isthmus fleet` as a user runs it: folders, formats, exit codes, messages, and files from anybody."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.commands import main
+from isthmus.record import Link
+
+FleetCommand = Callable[..., tuple[int, str, str]]
+EVIL = '<script>alert(1)</script>"\x1b[2J\n-o'
+
+
+@pytest.fixture
+def fleet(capsys: pytest.CaptureFixture[str]) -> FleetCommand:
+    """Runs one command line in this process: exit code, standard output, standard error."""
+
+    def run(*words: str | Path) -> tuple[int, str, str]:
+        code = main(["fleet", *map(str, words)])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def right(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
+    made: Path = synthetic_fleet.save_hosts(tmp_path / "right", 4)
+    return made
+
+
+@pytest.fixture
+def slow(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
+    """A narrow link on n3 and a switch on n1."""
+    of = synthetic_fleet.fingerprint("n3", 2, link=Link(generation=5, width=8))
+    slow = {(3, 2): synthetic_fleet.member("n3", 2, synthetic_fleet.by_link(2.0), of=of)}
+    slow |= {(1, index): synthetic_fleet.together_only(1.6) for index in range(4)}
+    made: Path = synthetic_fleet.save_hosts(tmp_path / "slow", 8, slow)
+    return made
+
+
+@pytest.fixture
+def evil(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
+    """A slow device on a host whose name is markup, a command for terminals and an option."""
+    folder: Path = synthetic_fleet.save_hosts(tmp_path / "evil", 4)
+    of = synthetic_fleet.fingerprint(EVIL, 0)
+    device = msgspec.structs.replace(of.device, pci_address="0; rm -rf ~", link=Link(generation=4, width=1))
+    of = msgspec.structs.replace(of, device=device)
+    member = synthetic_fleet.member(EVIL, 0, synthetic_fleet.by_link(3.0), of=of)
+    synthetic_fleet.save(synthetic_fleet.fleet([member]), folder / "evil.json")
+    return folder
+
+
+def test_the_terminal_names_devices_causes_and_commands(fleet: FleetCommand, slow: Path) -> None:
+    code, out, err = fleet(slow)
+    assert (code, err) == (0, "")
+    assert "5 of 64 devices, on 2 hosts, are slow" in out
+    assert "the worst, n3 cuda:2, loses 5" in out
+    assert re.search(r"n3 cuda:2 .*Link: PCIe 5.0 x8 in place of PCIe 5.0 x16 +sudo lspci -vv -s 0000:30:00.0", out)
+    assert "slow together with cuda:1, cuda:2 and cuda:3" in out
+    assert "    n[1,3]\n" in out
+    assert "8 files were read." in out
+
+
+def test_a_right_fleet(fleet: FleetCommand, right: Path) -> None:
+    code, out, err = fleet(right, "--fail-if", "outliers")
+    assert (code, err) == (0, "")
+    assert "None of the 32 devices that could be judged is slow" in out
+
+
+def test_the_gate_says_who_fails_it(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    code, out, err = fleet(slow, "--fail-if", "outliers", "-o", page)
+    assert (code, out) == (1, f"{page}\n")
+    assert err.startswith("isthmus: outliers fails: n3 cuda:2 loses 5")
+    assert "(link)" in err
+    assert err.endswith("; and 2 more\n")
+    assert page.exists()
+
+
+def test_json_has_all(fleet: FleetCommand, slow: Path) -> None:
+    code, out, _ = fleet(slow, "--format", "json")
+    document = json.loads(out)
+    assert code == 0
+    assert (document["format"], document["hosts"], document["devices"]) == ("isthmus.survey", 8, 64)
+    first, *others = document["outliers"]
+    assert (first["host"], first["device"], first["cause"], first["severity"]) == ("n3", "cuda:2", "link", "severe")
+    assert first["differences"][0]["new"] == "PCIe 5.0 x8"
+    assert {each["cause"] for each in others} == {"neighbours"}
+    assert all(each["phases"] == ["together"] for each in others)
+    assert document["suspects"] == ["n3", "n1"]
+
+
+def test_lists_for_the_tools_of_clusters(fleet: FleetCommand, slow: Path, right: Path) -> None:
+    assert fleet(slow, "--format", "slurm") == (0, "n[1,3]\n", "")
+    assert fleet(slow, "--format", "kubectl") == (0, "n3\nn1\n", "")
+    assert fleet(right, "--format", "slurm") == (0, "", "")
+
+
+def test_csv_has_every_figure(fleet: FleetCommand, slow: Path, synthetic_fleet: ModuleType) -> None:
+    _, out, _ = fleet(slow, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 64 * len(synthetic_fleet.POINTS)
+    row = next(
+        row
+        for row in rows
+        if (row["host"], row["device"], row["phase"], row["host_memory"]) == ("n3", "cuda:2", "alone", "pinned")
+        and int(row["bytes"]) == synthetic_fleet.SIZES[-1]
+    )
+    assert float(row["times_typical"]) == pytest.approx(2, rel=0.1)
+    assert float(row["least"]) < float(row["median"]) < float(row["most"])
+
+
+def test_csv_of_run_files(fleet: FleetCommand, tmp_path: Path, synthetic: ModuleType) -> None:
+    run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}))
+    path = tmp_path / "run.json"
+    path.write_bytes(msgspec.json.encode(run))
+    _, out, _ = fleet(path, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 31
+    assert {row["phase"] for row in rows} == {"alone"}
+    assert {row["samples"] for row in rows} == {"20"}
+
+
+def test_prometheus_text(fleet: FleetCommand, evil: Path) -> None:
+    _, out, _ = fleet(evil, "--format", "prometheus")
+    sample = re.compile(r'(\w+)(\{(\w+="(\\[\\"n]|[^"\\\n])*",?)*\})? -?[0-9.e+-]+')
+    names = []
+    for line in out.removesuffix("\n").split("\n"):
+        if not line.startswith("# "):
+            match = sample.fullmatch(line)
+            assert match, line
+            names.append(match[1])
+    # Prometheus wants all samples of a name together.
+    assert len([name for place, name in enumerate(names) if name not in names[max(0, place - 1) : place]]) == len(
+        set(names)
+    )
+    assert "isthmus_fleet_median_seconds" in names
+    assert "isthmus_fleet_slow_device" in names
+
+
+def test_parquet_says_what_it_needs(
+    fleet: FleetCommand, slow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = fleet(slow, "--format", "parquet")
+    assert code == 2
+    assert "name one with -o" in err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = fleet(slow, "-o", tmp_path / "fleet.parquet")
+    assert code == 2
+    assert "pip install pyarrow" in err
+
+
+def test_parquet_has_the_rows_of_csv(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "fleet.parquet"
+    assert fleet(slow, "-o", path)[0] == 0
+    _, out, _ = fleet(slow, "--format", "csv")
+    table = parquet.read_table(path).to_pylist()
+    for row, expected in zip(table, csv.DictReader(io.StringIO(out)), strict=True):
+        assert {name: "" if value is None else str(value) for name, value in row.items()} == expected
+
+
+@pytest.mark.parametrize("format_name", ["terminal", "markdown", "html", "json", "slurm", "kubectl", "csv"])
+def test_names_from_anybody_do_nothing(fleet: FleetCommand, evil: Path, format_name: str) -> None:
+    code, out, err = fleet(evil, "--format", format_name)
+    assert code == 0
+    # Neither a page nor a table of values is for a terminal.
+    assert "\x1b" not in out or format_name in ("csv", "html")
+    assert "\x1b" not in err
+    if format_name in ("html", "markdown"):
+        assert "<script>alert" not in out
+    if format_name in ("slurm", "kubectl"):
+        assert out == ""
+        assert "left out 1 name" in err
+    if format_name == "json":
+        assert json.loads(out)["outliers"][0]["next"].startswith("sudo lspci -vv -s '0; rm -rf ~' ")
+
+
+def test_the_gate_says_odd_names_in_one_line(fleet: FleetCommand, evil: Path) -> None:
+    code, _, err = fleet(evil, "--fail-if", "outliers", "--format", "slurm")
+    assert code == 1
+    assert "\x1b" not in err
+    assert err.count("\n") == 2
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+@pytest.mark.parametrize("format_name", ["terminal", "markdown", "html"])
+def test_every_language(fleet: FleetCommand, slow: Path, language: str, format_name: str) -> None:
+    (slow / "log.txt").write_text("x")
+    code, out, _ = fleet(slow, "--lang", language, "--format", format_name, "--reference", "reference:h200-pcie5")
+    assert code == 0
+    assert ("遅くなっています" in out) == (language == "ja")
+    assert ("慢于同类" in out) == (language == "zh")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--margin", "0"], "not a margin"),
+        (["--margin", "nan"], "not a margin"),
+        (["--fail-if", "slow"], "no such gate"),
+        (["--format", "htlm"], "did you mean 'html'"),
+        (["--reference", "reference:h100"], "no such reference"),
+        (["--reference", "nowhere.json"], "cannot be read"),
+        (["-o", "/nowhere/page.html"], "cannot be written"),
+        (["-o", "/nowhere/all.csv"], "cannot be written"),
+        (["nowhere"], "no such file or folder"),
+    ],
+)
+def test_usage_errors(fleet: FleetCommand, right: Path, words: list[str], says: str) -> None:
+    code, _, err = fleet(right, *words)
+    assert code == 2
+    assert says in err
+
+
+def test_files_are_not_overwritten(fleet: FleetCommand, right: Path) -> None:
+    path = right / "n0.json"
+    before = path.read_bytes()
+    code, _, err = fleet(path, "-o", path)
+    assert code == 2
+    assert "would be overwritten" in err
+    assert path.read_bytes() == before
+
+
+def test_an_output_in_the_folder_does_not_hide_itself_in_it(fleet: FleetCommand, right: Path) -> None:
+    assert fleet(right, "-o", right / "report.json")[0] == 0
+    code, out, _ = fleet(right)
+    assert code == 0
+    assert "1 not readable as a run or a fleet" in out
