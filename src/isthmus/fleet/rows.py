@@ -37,6 +37,7 @@ FLEET_COLUMNS: dict[str, type] = {
     "times_typical": float,
     "verified": str,
     "note": str,
+    "parameters": str,
 }
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 
@@ -103,4 +104,5 @@ def _row(device: DeviceRow, point: Point, summary: Summary, times_typical: float
         "times_typical": times_typical,
         "verified": summary.verified,
         "note": summary.note,
+        "parameters": point.parameters,
     }
