@@ -91,6 +91,7 @@ def _report(options: argparse.Namespace, model: FleetModel, bars: list[Bar], usa
             "points": len(model.points),
             "seed": options.seed,
             "seconds": usage.seconds,
+            "cpu_seconds": usage.cpu_seconds,
             "peak_bytes": usage.peak_bytes,
             "bars": [bar.__dict__ for bar in bars],
         }

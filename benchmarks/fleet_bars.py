@@ -33,6 +33,7 @@ def bars_of(model: FleetModel, document: dict[str, Any], usage: Usage) -> list[B
     allowed = max(1, model.hosts * DEVICES // 10_000)
     bars = [
         Bar("time", f"<= {_MOST_SECONDS} s", f"{usage.seconds:.1f} s", _at(model, usage.seconds <= _MOST_SECONDS)),
+        Bar("time of all CPUs together", "", f"{usage.cpu_seconds:.1f} s", None),
         Bar(
             "peak memory",
             f"<= {_MOST_BYTES / 2**30:.0f} GiB",

@@ -1,5 +1,6 @@
 """Time and memory that a command and its children take, by what the kernel says of them while they run."""
 
+import os
 import subprocess
 import time
 from dataclasses import dataclass
@@ -12,20 +13,30 @@ _EVERY_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Usage:
-    """`peak_bytes` is the largest sum over all processes; pages that several share count in parts."""
+    """`cpu_seconds` are those of all processes together; `peak_bytes` is the largest sum over them.
+
+    Pages that several share count in parts.
+    """
 
     code: int
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
 
 
 def watched(process: subprocess.Popen[bytes]) -> Usage:
     """Wait for a process, looking at it and all below it again and again."""
-    began, peak = time.monotonic(), 0
+    began, before, peak = time.monotonic(), _cpu(), 0
     while (code := process.poll()) is None:
         peak = max(peak, sum(map(_bytes, _family(process.pid))))
         time.sleep(_EVERY_SECONDS)
-    return Usage(code, time.monotonic() - began, peak)
+    return Usage(code, time.monotonic() - began, _cpu() - before, peak)
+
+
+def _cpu() -> float:
+    """Of children that have ended."""
+    taken = os.times()
+    return taken.children_user + taken.children_system
 
 
 def _family(parent: int) -> list[int]:

@@ -41,7 +41,7 @@ def test_a_small_fleet_meets_every_bar(tmp_path: Path) -> None:
 
 def test_a_fault_that_is_not_found_misses_its_bar(bars: ModuleType) -> None:
     model = import_module("fleet_model").FleetModel(BENCHMARKS.parent / "results" / "h200-cuda.json.gz", 20, 1)
-    usage = import_module("fleet_usage").Usage(0, 1.0, 1)
+    usage = import_module("fleet_usage").Usage(0, 1.0, 1.0, 1)
     said = [
         {"host": import_module("fleet_model").name_of(host), "device": f"cuda:{device}", "cause": fault.name}
         for (host, device), fault in model.faults.items()

@@ -23,7 +23,7 @@ from isthmus.record import (
     Placement,
     Point,
     Run,
-    Verified,
+    Summary,
     file_bytes,
     read_run,
 )
@@ -83,15 +83,22 @@ class _Header(msgspec.Struct):
 
 
 class _Summary(msgspec.Struct, array_like=True, gc=False):
-    """As `Summary`, with checks of the values left to those who have many at once."""
+    """As `Summary`, up to its median: a large fleet has a hundred million, and reading the rest takes longer."""
 
     samples: int
     least: float = 0.0
     lower_quartile: float = 0.0
     median: float = 0.0
-    upper_quartile: float = 0.0
-    most: float = 0.0
-    verified: Verified = "n/a"
+
+
+class _Checked(msgspec.Struct):
+    summaries: list[Summary]
+
+
+class _CheckedFleet(msgspec.Struct):
+    """The same, whole: for files in which some data arrived wrong."""
+
+    members: list[_Checked]
 
 
 class _Member(msgspec.Struct):
@@ -136,7 +143,7 @@ class Reader:
             return self._other(path, data, error)
         if fleet.format != FLEET_FORMAT or fleet.schema_version > FLEET_SCHEMA_VERSION:
             return self._other(path, data, None)
-        return self._fleet_file(path, fleet, wrong=b'"no"' in data)
+        return self._fleet_file(path, fleet, _wrong(path, data))
 
     def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
         """A run file, or what is wrong with one that is no fleet file."""
@@ -159,8 +166,8 @@ class Reader:
             )
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {why}") from why
 
-    def _fleet_file(self, path: Path, fleet: _Fleet, *, wrong: bool) -> FilePart:
-        """The members of a fleet file; `wrong` tells that some data may have arrived wrong: it is looked for then."""
+    def _fleet_file(self, path: Path, fleet: _Fleet, wrong: dict[int, list[int]]) -> FilePart:
+        """The members of a fleet file; `wrong` names the points of a member whose data arrived wrong."""
         points = self._points_of(path, bytes(fleet.points))
         medians = np.full((len(fleet.members), len(points)), np.nan, np.float32)
         devices = []
@@ -174,7 +181,7 @@ class Reader:
             # What is no time, such as 1e300, is found below.
             with np.errstate(over="ignore"):
                 medians[place, : len(summaries)] = [each.median for each in summaries]
-            failed = [at for at, each in enumerate(summaries) if each.verified == "no"] if wrong else []
+            failed = wrong.get(place, [])
             medians[place, failed] = np.nan
             devices.append(self._row(path, place, member, fleet.created, len(failed), fleet.fleet))
         # Without samples the median is 0; and nothing takes less than that but in a file that was edited.
@@ -233,6 +240,21 @@ class Reader:
             member=place,
             wrong=wrong,
         )
+
+
+def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
+    """The places of members of a fleet file, with those of their points whose data arrived wrong."""
+    if b'"no"' not in data:
+        return {}
+    try:
+        members = msgspec.json.decode(data, type=_CheckedFleet).members
+    except msgspec.DecodeError as error:
+        raise RunFileError(f"{path}: the schema does not allow this: {error}") from error
+    found = {
+        place: [at for at, each in enumerate(member.summaries) if each.verified == "no"]
+        for place, member in enumerate(members)
+    }
+    return {place: points for place, points in found.items() if points}
 
 
 def points_of_run(run: Run) -> tuple[list[tuple[Point, Case]], int]:
