@@ -82,7 +82,8 @@ def _report(options: argparse.Namespace, model: FleetModel, bars: list[Bar], usa
         about = (
             f"`python benchmarks/fleet.py --hosts {options.hosts} --seed {options.seed}`: {options.hosts} nodes of "
             f"{DEVICES} devices, {len(model.points)} points each, {len(model.faults)} devices with planted faults, on "
-            f"{len(os.sched_getaffinity(0))} CPUs.\n\n"
+            f"{len(os.sched_getaffinity(0))} CPUs, which {os.getloadavg()[1]:.1f} processes wanted in the five minutes "
+            "before the end: more than there are CPUs lengthen the time.\n\n"
         )
         options.output.with_suffix(".md").write_text("# A simulated fleet\n\n" + about + text + "\n", "utf-8")
         content = {
@@ -93,6 +94,7 @@ def _report(options: argparse.Namespace, model: FleetModel, bars: list[Bar], usa
             "seconds": usage.seconds,
             "cpu_seconds": usage.cpu_seconds,
             "peak_bytes": usage.peak_bytes,
+            "load_average": os.getloadavg(),
             "bars": [bar.__dict__ for bar in bars],
         }
         options.output.with_suffix(".json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
