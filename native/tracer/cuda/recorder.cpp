@@ -80,13 +80,7 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       sites_(part_.sites()) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
-    // Before anything is recorded, so that all of it is on one clock.
-    static cupti::Api& kept = *new cupti::Api(api);
-    clock_of = &kept;
-    const bool ours = kept.cuptiActivityRegisterTimestampCallback &&
-                      kept.cuptiActivityRegisterTimestampCallback(monotonic_ns) == cupti::success;
-    clock_read = ours ? monotonic_ns : cupti_ns;
-    ISTHMUS_TRY_ASSIGN(part, Part::create(options, trace_clock()));
+    ISTHMUS_TRY_ASSIGN(part, Part::create(options, monotonic_ns()));
     auto* made = new Recorder(std::move(api), std::move(options), std::move(part));
     Only<Recorder>::set(made);
     Status subscribed = made->subscribe();
@@ -99,8 +93,13 @@ Status Recorder::start(cupti::Api api, Options options) {
 
 Status Recorder::subscribe() {
     cupti::Subscriber subscriber = nullptr;
-    // First of all: it is what tells whether somebody else holds CUPTI.
+    // First of all: it is what tells whether somebody else holds CUPTI, whose clock and records must stay as they are.
     ISTHMUS_TRY(api_.call(api_.cuptiSubscribe, &subscriber, &on_callback, nullptr));
+    // Before anything is recorded, so that all of it is on one clock.
+    clock_of = &api_;
+    const bool ours = api_.cuptiActivityRegisterTimestampCallback &&
+                      api_.cuptiActivityRegisterTimestampCallback(monotonic_ns) == cupti::success;
+    clock_read = ours ? monotonic_ns : cupti_ns;
     ISTHMUS_TRY(api_.call(api_.cuptiActivityRegisterCallbacks, &on_buffer_requested, &on_buffer_completed));
     for (const int domain : {cupti::domain_driver_api, cupti::domain_runtime_api}) {
         ISTHMUS_TRY(api_.call(api_.cuptiEnableDomain, 1U, subscriber, domain));
