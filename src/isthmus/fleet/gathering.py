@@ -45,6 +45,8 @@ class Gathered:
     duplicates: list[DeviceRow]
     of_ranks: int
     left_out: int
+    # What launches noticed that does not fit together, each once.
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def _merged(parts: list[FilePart]) -> list[FilePart]:
             missing=[each for part in group for each in part.missing],
             run_files=frozenset().union(*(part.run_files for part in group)),
             left_out=sum(part.left_out for part in group),
+            notes=tuple(note for part in group for note in part.notes),
         )
         for group in merged
     ]
@@ -141,6 +144,7 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
     rows = {point: row for row, point in enumerate(points)}
     medians = np.full((len(points), len(kept)), np.nan, np.float32)
     missing = []
+    notes: dict[str, None] = {}
     left_out = 0
     parts.reverse()
     while parts:
@@ -149,6 +153,7 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         source, target = np.array(inside, np.intp).reshape(-1, 2).T
         medians[np.ix_([rows[point] for point in part.points], target)] = part.medians[source].T
         missing += part.missing
+        notes |= dict.fromkeys(part.notes)
         left_out += part.left_out
     return Gathered(
         devices=kept,
@@ -162,6 +167,7 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         duplicates=sorted_out.duplicates,
         of_ranks=sorted_out.of_ranks,
         left_out=left_out,
+        notes=list(notes),
     )
 
 

@@ -75,6 +75,8 @@ class FilePart:
     run_files: frozenset[str]
     # Cases of a run file that have parameters which points lack.
     left_out: int
+    # What the launch noticed that does not fit together.
+    notes: tuple[str, ...] = ()
 
 
 class _Header(msgspec.Struct):
@@ -117,6 +119,7 @@ class _Fleet(msgspec.Struct):
     members: list[_Member]
     fleet: str = ""
     missing: list[Missing] = []
+    notes: list[str] = []
 
 
 # What differs from device to device of any host, and what is no property of a machine.
@@ -187,7 +190,7 @@ class Reader:
         # Without samples the median is 0; and nothing takes less than that but in a file that was edited.
         medians[~(medians > 0) | ~np.isfinite(medians)] = np.nan
         run_files = frozenset(Path(member.run_file).name for member in fleet.members if member.run_file)
-        return FilePart(points, devices, medians, fleet.missing, run_files, 0)
+        return FilePart(points, devices, medians, fleet.missing, run_files, 0, tuple(fleet.notes))
 
     def _points_of(self, path: Path, raw: bytes) -> tuple[Point, ...]:
         if raw not in self._points:

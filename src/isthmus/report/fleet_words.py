@@ -24,6 +24,8 @@ __all__ = [
 _MOST_NAMES = 5
 # Hosts in the brackets of Slurm; longer lists are what --format slurm is for.
 _MOST_LISTED = 400
+# Of one report; a folder can hold the files of many launches.
+_MOST_NOTES = 20
 
 
 def percent(share: float) -> str:
@@ -138,6 +140,8 @@ def about_files(survey: Survey) -> list[str]:
         found.append(say("fleet.duplicates", count=len(everything.duplicates), names=names))
     if everything.missing:
         found.append(say("fleet.missing", count=len(everything.missing), names=short_list(_missing(survey))))
+    # As the launch wrote them.
+    found += everything.notes[:_MOST_NOTES]
     if short := survey.short_hosts:
         names = short_list([say("fleet.short_host", host=host, count=count) for host, count in short.items()])
         found.append(say("fleet.short_hosts", count=len(short), names=names))

@@ -12,6 +12,7 @@ import pytest
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet import Outlier, Survey, chosen_reference, survey
 from isthmus.record import Link, Missing, read_run
+from isthmus.report.fleet_words import about_files
 
 
 def named(found: Survey) -> dict[tuple[str, str], Outlier]:
@@ -195,6 +196,18 @@ def test_half_a_fleet(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
     assert found.short_hosts == {"n9": 1}
     assert [found.gathered.devices[place].host for place in found.lacking] == ["n9"]
     assert found.outliers == []
+
+
+def test_what_launches_noticed_is_told_once(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    folder = tmp_path / "fleet"
+    folder.mkdir()
+    shared = "ranks 0, 1 share a device"
+    for host, notes in {"n1": [shared], "n2": [shared, "two versions"]}.items():
+        made = synthetic_fleet.fleet([synthetic_fleet.member(host, 0)], notes=notes)
+        synthetic_fleet.save(made, folder / f"{host}.json")
+    found = survey([folder])
+    assert sorted(found.gathered.notes) == [shared, "two versions"]
+    assert set(found.gathered.notes) <= set(about_files(found))
 
 
 def test_wrong_data_is_no_time_and_makes_a_suspect(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
