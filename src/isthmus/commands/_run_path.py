@@ -53,4 +53,5 @@ def member_name(device: str, rank: int | None) -> str:
 
 
 def _is_folder(output: str) -> bool:
-    return output.endswith("/") or Path(output).is_dir()
+    # A folder whose name is a run file's is in the way, and not meant.
+    return output.endswith("/") or (not output.endswith(_SUFFIXES) and Path(output).is_dir())
