@@ -8,20 +8,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from isthmus.commands._output import FORMAT_OF_SUFFIX
 from isthmus.errors import UsageError
 
 __all__ = ["SUFFIX", "Outputs", "outputs_of", "parts_folder", "reserved"]
 
 SUFFIX = ".itrace"
-_FORMATS = {
-    ".csv": "csv",
-    ".htm": "html",
-    ".html": "html",
-    ".json": "json",
-    ".markdown": "markdown",
-    ".md": "markdown",
-    ".trace": "chrome",
-}
+# Not asked of the reports, whose libraries start threads: none may run beside a traced program.
+_FORMATS = {suffix: name for suffix, name in FORMAT_OF_SUFFIX.items() if name not in ("parquet", "prometheus")}
 
 
 @dataclass(frozen=True)

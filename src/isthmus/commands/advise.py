@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._output import format_of, save, unlike_inputs
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from isthmus.trace import Trace
 
 __all__ = ["advice_on", "advise"]
-
-_SUFFIXES = {".json": "json", ".htm": "html", ".html": "html", ".markdown": "markdown", ".md": "markdown"}
 
 
 def advise(
@@ -83,8 +82,7 @@ def advise(
     chosen, spoken = _format(format_name, output, as_json=as_json), language_of(language)
     if snippet is not None:
         one_of(snippet, [name for name in SNIPPET_LANGUAGES if name != "opencl"], "language of snippets")
-    if output and any(path.resolve() == output.resolve() for path in traces):
-        raise UsageError(f"{output}: is one of the traces and would be overwritten; name another file with -o")
+    unlike_inputs(output, traces, "traces")
     opened = [open_trace(path) for path in traces]
     rates = rates_for(run, device, {name for trace in opened for name in trace.devices.values()})
     text = io.StringIO()
@@ -92,8 +90,7 @@ def advise(
         advice = advice_on(opened, rates)
         write_advice(advice, opened, chosen, text if output else sys.stdout, snippet=snippet)
     if output:
-        _save(output, text.getvalue())
-        print(output)
+        save(output, text.getvalue().encode())
     if gate and gate.fails(advice):
         assert advice.gain_seconds
         share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
@@ -120,13 +117,4 @@ def _format(name: str | None, output: Path | None, *, as_json: bool) -> str:
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
     if as_json:
         return "json"
-    if name is None:
-        return _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
-    return one_of(name, ADVICE_FORMATS, "format")
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error
+    return format_of(name, output, ADVICE_FORMATS)

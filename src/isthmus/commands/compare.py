@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._choices import language_of
+from isthmus.commands._output import format_of, save, unlike_inputs
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
     from isthmus.compare import Checkup, Comparison, Gate
 
 __all__ = ["compare"]
-
-_SUFFIXES = {".json": "json", ".htm": "html", ".html": "html", ".markdown": "markdown", ".md": "markdown"}
 
 
 def compare(
@@ -56,21 +55,19 @@ def compare(
     """Compare a run with another, or with a reference, case by case; works on any machine."""
     from isthmus.compare import parse_gate
     from isthmus.language import speaking
-    from isthmus.report import write_comparison
+    from isthmus.report import COMPARISON_FORMATS, write_comparison
 
     if not 0 < margin < 100:
         raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 3")
     gates = [parse_gate(text) for text in fail_if or []]
-    chosen, spoken = _format(format_name, output), language_of(language)
-    if output and any(path.resolve() == output.resolve() for path in (Path(base), new)):
-        raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
+    chosen, spoken = format_of(format_name, output, COMPARISON_FORMATS), language_of(language)
+    unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, margin / 100, gates)
     text = io.StringIO()
     with speaking(spoken):
         write_comparison(shown, chosen, text if output else sys.stdout)
     if output:
-        _save(output, text.getvalue())
-        print(output)
+        save(output, text.getvalue().encode())
     if failed:
         raise typer.Exit(1)
 
@@ -86,18 +83,3 @@ def _compared(base: str, new: Path, margin: float, gates: "Sequence[Gate]") -> "
         return check(read_reference(base.removeprefix(PREFIX)), read_run(new)), False
     comparison = compare(read_run(Path(base)), read_run(new), margin=margin, gates=gates)
     return comparison, comparison.failed
-
-
-def _format(name: str | None, output: Path | None) -> str:
-    from isthmus.report import COMPARISON_FORMATS
-
-    if name is None:
-        return _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
-    return one_of(name, COMPARISON_FORMATS, "format")
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._output import format_of, unlike_inputs, unwritable
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fleet"]
 
-_SUFFIXES = {
-    ".csv": "csv",
-    ".htm": "html",
-    ".html": "html",
-    ".json": "json",
-    ".markdown": "markdown",
-    ".md": "markdown",
-    ".parquet": "parquet",
-    ".prom": "prometheus",
-}
 _GATES = ("outliers",)
 _MOST_NAMED = 3
 
@@ -87,8 +78,7 @@ def fleet(
     if fail_if is not None:
         one_of(fail_if.strip(), _GATES, "gate")
     chosen, spoken = _format(format_name, output), language_of(language)
-    if output and any(place.resolve() == output.resolve() for place in places):
-        raise UsageError(f"{output}: is one of the files and would be overwritten; name another file with -o")
+    unlike_inputs(output, places, "files")
     expected = chosen_reference(reference) if reference is not None else None
     found = survey(places, margin=margin / 100, reference=expected)
     with speaking(spoken):
@@ -103,10 +93,7 @@ def fleet(
 def _format(name: str | None, output: Path | None) -> str:
     from isthmus.report import FLEET_FORMATS
 
-    if name is None:
-        chosen = _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
-    else:
-        chosen = one_of(name, [*FLEET_FORMATS, "parquet"], "format")
+    chosen = format_of(name, output, [*FLEET_FORMATS, "parquet"])
     if chosen == "parquet":
         from isthmus.report import check_parquet
 
@@ -134,9 +121,7 @@ def _write(found: "Survey", chosen: str, output: Path | None) -> None:
             write_fleet(found, chosen, text)
             output.write_text(text.getvalue(), encoding="utf-8", newline="")
     except OSError as error:
-        raise UsageError(
-            f"{output}: cannot be written: {error.strerror or error}; name another file with -o"
-        ) from error
+        raise unwritable(output, error) from error
     print(output)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._output import format_of, save, unlike_inputs
 from isthmus.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ __all__ = ["report"]
 
 # More side by side nobody can read.
 _MOST_RUNS = 8
-_SUFFIXES = {".csv": "csv", ".htm": "html", ".html": "html", ".markdown": "markdown", ".md": "markdown"}
 
 
 def report(
@@ -61,15 +61,15 @@ def report(
 ) -> None:
     """Show one or several saved runs; works on any machine."""
     from isthmus.language import speaking
+    from isthmus.report import FORMATS
 
     spoken = language_of(language)
     if (list_figures or figure) and format_name:
         raise UsageError("--figures and --figure take no --format; a figure is .svg or .png by the suffix of -o")
-    chosen = _format(format_name, output) if not figure else ""
+    chosen = format_of(format_name, output, FORMATS) if not figure else ""
     found = _read(runs)
     loaded = [run for _, run in found]
-    if output and any(path.resolve() == output.resolve() for path, _ in found):
-        raise UsageError(f"{output}: is one of the run files and would be overwritten; name another file with -o")
+    unlike_inputs(output, (path for path, _ in found), "run files")
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)
@@ -114,7 +114,7 @@ def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None)
         return
     text = io.StringIO()
     write(runs, chosen, text)
-    _save(output, text.getvalue().encode())
+    save(output, text.getvalue().encode())
 
 
 def _list_figures(runs: "Sequence[Run]") -> None:
@@ -136,20 +136,4 @@ def _draw(runs: "Sequence[Run]", name: str, output: Path) -> None:
     if not known:
         raise UsageError("these runs have no figures: nothing was measured that a chart would show")
     one_of(name, known, "figure", listed_by="isthmus report RUN --figures")
-    _save(output, figure_picture(runs, name, "svg" if suffix == ".svg" else "png"))
-
-
-def _format(name: str | None, output: Path | None) -> str:
-    from isthmus.report import FORMATS
-
-    if name is None:
-        return _SUFFIXES.get(output.suffix.lower(), "terminal") if output else "terminal"
-    return one_of(name, FORMATS, "format")
-
-
-def _save(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error
-    print(path)
+    save(output, figure_picture(runs, name, "svg" if suffix == ".svg" else "png"))

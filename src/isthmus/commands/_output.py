@@ -1,0 +1,49 @@
+"""Where a report goes that a command writes: its format by the name of the file, and the file itself."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from isthmus.commands._choices import one_of
+from isthmus.errors import UsageError
+
+__all__ = ["FORMAT_OF_SUFFIX", "format_of", "save", "unlike_inputs", "unwritable"]
+
+FORMAT_OF_SUFFIX = {
+    ".csv": "csv",
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".prom": "prometheus",
+    ".trace": "chrome",
+}
+
+
+def format_of(name: str | None, output: Path | None, known: Sequence[str]) -> str:
+    """The format of this name, which must be one of those known; without one what the suffix says, else terminal."""
+    if name is not None:
+        return one_of(name, known, "format")
+    told = FORMAT_OF_SUFFIX.get(output.suffix.lower(), "") if output else ""
+    return told if told in known else "terminal"
+
+
+def unlike_inputs(output: Path | None, inputs: Iterable[Path], what: str) -> None:
+    """Raises UsageError where the output is one of the inputs; `what` says what those are."""
+    if output and any(path.resolve() == output.resolve() for path in inputs):
+        raise UsageError(f"{output}: is one of the {what} and would be overwritten; name another file with -o")
+
+
+def unwritable(path: Path, error: OSError) -> UsageError:
+    """What to raise where a report cannot be written."""
+    return UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o")
+
+
+def save(path: Path, content: bytes) -> None:
+    """Write the file and print its name. Raises UsageError where it cannot be written."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    print(path)
