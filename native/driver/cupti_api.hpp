@@ -72,17 +72,17 @@ inline constexpr std::uint32_t cause_coherence = 2;
 inline constexpr std::uint32_t cause_prefetch = 3;
 inline constexpr std::uint32_t cause_eviction = 4;
 inline constexpr std::uint32_t cause_access_counters = 5;
-inline constexpr int memcpy_kind_htod = 1;
-inline constexpr int memcpy_kind_dtoh = 2;
-inline constexpr int memcpy_kind_htoa = 3;
-inline constexpr int memcpy_kind_atoh = 4;
-inline constexpr int memcpy_kind_dtod = 8;
-inline constexpr int memcpy_kind_htoh = 9;
-inline constexpr int memcpy_kind_ptop = 10;
-inline constexpr int memory_kind_pageable = 1;
-inline constexpr int memory_kind_pinned = 2;
-inline constexpr int memory_kind_device = 3;
-inline constexpr int memory_kind_managed = 5;
+inline constexpr std::uint8_t memcpy_kind_htod = 1;
+inline constexpr std::uint8_t memcpy_kind_dtoh = 2;
+inline constexpr std::uint8_t memcpy_kind_htoa = 3;
+inline constexpr std::uint8_t memcpy_kind_atoh = 4;
+inline constexpr std::uint8_t memcpy_kind_dtod = 8;
+inline constexpr std::uint8_t memcpy_kind_htoh = 9;
+inline constexpr std::uint8_t memcpy_kind_ptop = 10;
+inline constexpr std::uint8_t memory_kind_pageable = 1;
+inline constexpr std::uint8_t memory_kind_pinned = 2;
+inline constexpr std::uint8_t memory_kind_device = 3;
+inline constexpr std::uint8_t memory_kind_managed = 5;
 inline constexpr int domain_driver_api = 1;
 inline constexpr int domain_runtime_api = 2;
 inline constexpr int domain_resource = 3;
@@ -105,6 +105,9 @@ inline constexpr int api_enter = 0;
       (Context, std::uint32_t, std::size_t*))                                                                         \
     X(cuptiActivityFlushPeriod, "cuptiActivityFlushPeriod", "CUDA 11.1", (std::uint32_t))                             \
     X(cuptiActivityRegisterTimestampCallback, "cuptiActivityRegisterTimestampCallback", "CUDA 11.7", (Timestamp))     \
+    X(cuptiGetCallbackName, "cuptiGetCallbackName", "CUDA 4.1", (int, std::uint32_t, const char**))                   \
+    X(cuptiGetDeviceId, "cuptiGetDeviceId", "CUDA 5.0", (Context, std::uint32_t*))                                    \
+    X(cuptiGetStreamIdEx, "cuptiGetStreamIdEx", "CUDA 8.0", (Context, void*, std::uint8_t, std::uint32_t*))           \
     X(cuptiGetTimestamp, "cuptiGetTimestamp", "CUDA 5.0", (std::uint64_t*))                                           \
     X(cuptiSubscribe, "cuptiSubscribe", "CUDA 4.0", (Subscriber*, Callback, void*))                                   \
     X(cuptiEnableDomain, "cuptiEnableDomain", "CUDA 4.0", (std::uint32_t, Subscriber, int))                           \

@@ -84,13 +84,24 @@ struct CallRecord {
     std::uint32_t name, site;  // indices of texts; 0: none
 };
 
+// Whether devices time the copies of a call, each in a record of its own.
+enum class Timing : std::uint32_t {
+    always = 0,  // and there may be several copies, or none: only the device can tell
+    timed = 1,   // one copy
+    maybe = 2,   // one copy, and time stamps were turned on or off meanwhile
+    none = 3,    // one copy, and a record of it is another copy's
+};
+
 // What a call was asked to copy.
 struct OperandsRecord {
     static constexpr Kind kind = Kind::operands;
     std::uint64_t source, destination, bytes, content;
     std::uint32_t correlation, rows;
-    std::uint32_t copy_kind;  // 0 where the call alone does not tell
-    std::uint32_t waited;     // whether the call did: 1 no, 2 yes; 0 where its name tells
+    // Where a copy was made that its device need not have timed; else 0.
+    std::uint32_t device, stream;
+    std::uint16_t copy_kind;  // 0 where the call alone does not tell
+    std::uint16_t waited;     // whether the call did: 1 no, 2 yes; 0 where its name tells
+    Timing timing;
 };
 
 struct KernelRecord {
@@ -136,7 +147,7 @@ struct NoteRecord {
 };
 
 static_assert(sizeof(ProcessRecord) == 40 && sizeof(CopyRecord) == 48 && sizeof(CallRecord) == 32);
-static_assert(sizeof(OperandsRecord) == 48 && sizeof(KernelRecord) == 32 && sizeof(MemsetRecord) == 40);
+static_assert(sizeof(OperandsRecord) == 56 && sizeof(KernelRecord) == 32 && sizeof(MemsetRecord) == 40);
 static_assert(sizeof(MigrationRecord) == 48 && sizeof(FaultRecord) == 40 && sizeof(AllocationRecord) == 40);
 static_assert(std::is_trivially_copyable_v<CopyRecord>);
 

@@ -28,6 +28,7 @@ std::optional<Options> Options::from_environment() {
     for (const std::string& word : words_of("ISTHMUS_TRACE_OPTIONS", ',')) {
         if (word == "stacks") options.native_stacks = true;
         if (word == "contents") options.contents = true;
+        if (word == "all-times") options.all_times = true;
         if (word == "no-python") options.python_lines = false;
     }
     return options;

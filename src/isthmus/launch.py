@@ -17,7 +17,7 @@ from isthmus.errors import ProgramAbsent, ProgramNotExecutable, Unsupported, Usa
 __all__ = ["Left", "RecordingOption", "left_in", "run", "traced_environment"]
 
 # What the recorder is told beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
-RecordingOption = Literal["stacks", "contents", "no-python"]
+RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
 
 _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"

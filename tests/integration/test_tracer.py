@@ -41,7 +41,12 @@ def program(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[..., Pa
 @pytest.fixture
 def traced(program: Path, tmp_path: Path) -> Traced:
     def traced(ending: str, copies: int = COPIES, **environment: str) -> subprocess.CompletedProcess[str]:
-        given = {"ISTHMUS_TRACE_FOLDER": str(tmp_path), "ISTHMUS_TRACE_CUPTI": "", **environment}
+        given = {
+            "ISTHMUS_TRACE_FOLDER": str(tmp_path),
+            "ISTHMUS_TRACE_CUPTI": "",
+            "ISTHMUS_TRACE_OPTIONS": "all-times",
+            **environment,
+        }
         return subprocess.run(
             [program, TRACER, ending, str(copies)], env=os.environ | given, capture_output=True, text=True, check=False
         )
@@ -80,6 +85,29 @@ def test_everything_is_recorded(traced: Traced, tmp_path: Path) -> None:
     assert {"calls", "addresses", "allocations", "migrations", "faults"} <= trace.knows
     assert not {"call_sites", "contents"} & trace.knows
     assert trace.notes == ()
+
+
+@pytest.mark.parametrize(("ending", "code"), [("exit", 4), ("_exit", 5), ("kill", -signal.SIGKILL)])
+def test_of_many_copies_some_are_timed_and_all_are_counted(
+    traced: Traced, tmp_path: Path, ending: str, code: int
+) -> None:
+    """Two threads make copies of nothing, while timing is turned off and on beneath them."""
+    copies = 50_000
+    assert traced(ending, copies, ISTHMUS_TRACE_OPTIONS="").returncode == code
+    trace = trace_in(tmp_path)
+    table = trace.copies
+    assert len(table) == 2 * copies
+    assert int(table.bytes.sum()) == 2 * sum(64 + place for place in range(copies))
+    assert sorted(table.call.tolist()) == list(range(2 * copies))
+    estimated = table.estimated == 1
+    # The first are timed, and of the others a few.
+    assert 500 <= int((~estimated).sum()) < copies
+    assert set(table.direction.tolist()) == {direction_index("h2d")}
+    assert set(table.stream[table.device >= 0].tolist()) == {7}
+    assert (trace.calls.start_ns[table.call] <= table.start_ns).all()
+    assert (table.lasted_ns[estimated] >= 0).all()
+    assert (table.destination_address == 0x700000000000 + 64 * (table.bytes - 64)).all()
+    assert any("copies came so fast" in note for note in trace.notes)
 
 
 @pytest.mark.parametrize(("ending", "code"), [("_exit", 5), ("kill", -signal.SIGKILL)])

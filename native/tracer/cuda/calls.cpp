@@ -1,5 +1,6 @@
 // Calls of the runtime and the driver, as CUPTI tells of them while they begin and end.
 #include "tracer/content.hpp"
+#include "tracer/cuda/copy_place.hpp"
 #include "tracer/cuda/recorder.hpp"
 #include "tracer/thread_state.hpp"
 
@@ -14,64 +15,75 @@ struct CallInProgress {
     std::uint64_t start_ns = 0;
     std::uint32_t correlation = 0, site = 0;
     std::optional<CopyOperands> operands;
+    CopyTiming::Period period = 0;
     std::optional<Memory> memory;
 };
 thread_local CallInProgress call;
 
-}  // namespace
-
-Role Recorder::role(int domain, std::uint32_t number, const char* function) {
-    if (number >= most_functions) return role_of(function);
-    std::atomic<std::uint8_t>& known = roles_[static_cast<std::size_t>(domain)][number];
-    if (const std::uint8_t found = known.load(std::memory_order_relaxed); found != 0) {
-        return static_cast<Role>(found - 1);
-    }
-    const Role found = role_of(function);
-    known.store(static_cast<std::uint8_t>(static_cast<unsigned>(found) + 1), std::memory_order_relaxed);
-    return found;
+// Whether the call tells everything of its one copy but when the device made it.
+bool is_plain(const CopyOperands& copied) {
+    return copied.stream && copied.copy_kind != 0 && copied.copy_kind != cupti::memcpy_kind_ptop;
 }
 
-std::uint32_t Recorder::name(int domain, std::uint32_t number, const char* function) {
-    if (number >= most_functions) return file_.text(function);
-    std::atomic<std::uint32_t>& known = names_[static_cast<std::size_t>(domain)][number];
-    if (const std::uint32_t found = known.load(std::memory_order_relaxed); found != 0) return found;
-    const std::uint32_t found = file_.text(function);
-    known.store(found, std::memory_order_relaxed);
+}  // namespace
+
+const Function* Recorder::function(int domain, std::uint32_t number, const char* name) {
+    if (number >= most_functions || name == nullptr) return nullptr;
+    std::atomic<const Function*>& known = functions_[static_cast<std::size_t>(domain)][number];
+    if (const Function* found = known.load(std::memory_order_acquire)) return found;
+    auto made = std::make_unique<Function>(Function{.role = role_of(name), .copy = linear_copy(name)});
+    if (made->role != Role::ignored) made->name = file_.text(name);
+    const Function* found = made.get();
+    const std::lock_guard lock(functions_mutex_);
+    made_functions_.push_back(std::move(made));
+    known.store(found, std::memory_order_release);
     return found;
 }
 
 void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackData& data) {
-    const Role found = role(domain, number, data.function);
-    if (found == Role::ignored) return;
+    const Function* found = function(domain, number, data.function);
+    if (found == nullptr || found->role == Role::ignored) return;
+    if (found->role == Role::graph) return expect_graph();
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     thread.busy = true;
     if (data.site == cupti::api_enter) {
-        begin_call(found, data);
+        begin_call(*found, data);
     } else if (call.depth > 0) {
-        end_call(thread, domain, number, data);
+        end_call(thread, *found, data);
     }
     thread.busy = false;
 }
 
-void Recorder::begin_call(Role role, const cupti::CallbackData& data) {
+void Recorder::expect_graph() {
+    timing_.time_all();
+    for (const Activities kind : {Activities::kernels, Activities::fills, Activities::peer_copies}) expect(kind);
+}
+
+void Recorder::begin_call(const Function& function, const cupti::CallbackData& data) {
     if (call.depth++ == 0) {
-        call.role = role;
+        call.role = function.role;
         call.correlation = data.correlation;
         call.operands.reset();
         call.memory.reset();
         // Launches are many, and of no interest here but for when they were.
-        call.site = role != Role::launch && sites_.known() ? sites_.here() : 0;
+        call.site = function.role != Role::launch && sites_.known() ? sites_.here() : 0;
         call.start_ns = trace_clock();
     }
-    if (role == Role::copy && !call.operands) {
-        call.operands = copy_operands(data.function, data.parameters);
+    if (function.role == Role::copy && !call.operands) {
+        call.operands = function.copy ? copy_operands(*function.copy, data.parameters)
+                                      : copy_operands(data.function, data.parameters);
+        const bool plain = call.operands && is_plain(*call.operands);
+        if (!plain) expect(Activities::peer_copies);
+        call.period = plain ? timing_.begin(call.start_ns) : timing_.begin_timed();
     }
+    if (function.role == Role::launch) expect(Activities::kernels);
+    if (function.role == Role::fill) expect(Activities::fills);
     // Before the call, which may make the address another's.
-    if (role == Role::release && !call.memory) call.memory = memory_of(data.function, data.parameters);
+    if (function.role == Role::release && !call.memory) call.memory = memory_of(data.function, data.parameters);
 }
 
-void Recorder::end_call(ThreadState& thread, int domain, std::uint32_t number, const cupti::CallbackData& data) {
+void Recorder::end_call(ThreadState& thread, const Function& function, const cupti::CallbackData& data) {
     const bool succeeded = data.returned == nullptr || *static_cast<const int*>(data.returned) == 0;
     if (call.role == Role::allocate && !call.memory && succeeded) {
         call.memory = memory_of(data.function, data.parameters);
@@ -82,7 +94,7 @@ void Recorder::end_call(ThreadState& thread, int domain, std::uint32_t number, c
                                            .end_ns = end_ns,
                                            .correlation = call.correlation,
                                            .thread = thread.thread,
-                                           .name = name(domain, number, data.function),
+                                           .name = function.name,
                                            .site = call.site});
     if (call.operands && succeeded) {
         const CopyOperands& copied = *call.operands;
@@ -92,8 +104,17 @@ void Recorder::end_call(ThreadState& thread, int domain, std::uint32_t number, c
                                      .content = 0,
                                      .correlation = call.correlation,
                                      .rows = copied.rows,
+                                     .device = 0,
+                                     .stream = 0,
                                      .copy_kind = copied.copy_kind,
-                                     .waited = 0};
+                                     .waited = 0,
+                                     .timing = trace::Timing::always};
+        if (is_plain(copied)) record.timing = timing_.since(call.period);
+        if (record.timing == trace::Timing::maybe || record.timing == trace::Timing::none) {
+            const CopyPlace place = place_of(api_, copied, data.context);
+            record.device = place.device;
+            record.stream = place.stream;
+        }
         if (options_.contents && copied.rows == 1) {
             // Of copies from the device only what has arrived: an asynchronous one may still be on its way.
             const bool sent = copied.copy_kind == cupti::memcpy_kind_htod;

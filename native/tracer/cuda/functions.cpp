@@ -46,6 +46,12 @@ constexpr std::array roles{
     RoleOf{"cudaGraphLaunch", Role::launch},
     RoleOf{"cuLaunch", Role::launch},
     RoleOf{"cuGraphLaunch", Role::launch},
+    RoleOf{"cudaGraphics", Role::ignored},
+    RoleOf{"cuGraphics", Role::ignored},
+    RoleOf{"cudaGraph", Role::graph},
+    RoleOf{"cuGraph", Role::graph},
+    RoleOf{"cudaStreamBeginCapture", Role::graph},
+    RoleOf{"cuStreamBeginCapture", Role::graph},
 };
 
 // The name without what CUDA appends for versions and for the stream of each thread.
@@ -74,36 +80,29 @@ std::uint64_t pointed_at(const void* parameters, std::size_t offset) {
     return place != nullptr ? *place : 0;
 }
 
-// Copies of one row: where their parameters stand. `from_runtime` is where the runtime has its own kind of copy.
-struct Linear {
-    std::string_view stem;
-    std::size_t source, destination, bytes;
-    std::uint32_t copy_kind;
-    std::size_t from_runtime = 0;
-};
 constexpr std::array linear_copies{
-    Linear{"cuMemcpyHtoD", 8, 0, 16, cupti::memcpy_kind_htod},
-    Linear{"cuMemcpyHtoDAsync", 8, 0, 16, cupti::memcpy_kind_htod},
-    Linear{"cuMemcpyDtoH", 8, 0, 16, cupti::memcpy_kind_dtoh},
-    Linear{"cuMemcpyDtoHAsync", 8, 0, 16, cupti::memcpy_kind_dtoh},
-    Linear{"cuMemcpyDtoD", 8, 0, 16, cupti::memcpy_kind_dtod},
-    Linear{"cuMemcpyDtoDAsync", 8, 0, 16, cupti::memcpy_kind_dtod},
-    Linear{"cuMemcpy", 8, 0, 16, 0},
-    Linear{"cuMemcpyAsync", 8, 0, 16, 0},
-    Linear{"cuMemcpyPeer", 16, 0, 32, cupti::memcpy_kind_ptop},
-    Linear{"cuMemcpyPeerAsync", 16, 0, 32, cupti::memcpy_kind_ptop},
-    Linear{"cudaMemcpy", 8, 0, 16, 0, 24},
-    Linear{"cudaMemcpyAsync", 8, 0, 16, 0, 24},
+    LinearCopy{"cuMemcpyHtoD", 8, 0, 16, cupti::memcpy_kind_htod},
+    LinearCopy{"cuMemcpyHtoDAsync", 8, 0, 16, cupti::memcpy_kind_htod, 24},
+    LinearCopy{"cuMemcpyDtoH", 8, 0, 16, cupti::memcpy_kind_dtoh},
+    LinearCopy{"cuMemcpyDtoHAsync", 8, 0, 16, cupti::memcpy_kind_dtoh, 24},
+    LinearCopy{"cuMemcpyDtoD", 8, 0, 16, cupti::memcpy_kind_dtod},
+    LinearCopy{"cuMemcpyDtoDAsync", 8, 0, 16, cupti::memcpy_kind_dtod, 24},
+    LinearCopy{"cuMemcpy", 8, 0, 16, 0},
+    LinearCopy{"cuMemcpyAsync", 8, 0, 16, 0, 24},
+    LinearCopy{"cuMemcpyPeer", 16, 0, 32, cupti::memcpy_kind_ptop},
+    LinearCopy{"cuMemcpyPeerAsync", 16, 0, 32, cupti::memcpy_kind_ptop, 40},
+    LinearCopy{"cudaMemcpy", 8, 0, 16, 0, 0, 24},
+    LinearCopy{"cudaMemcpyAsync", 8, 0, 16, 0, 32, 24},
 };
 
 // cudaMemcpyKind: to the device, from it, within it.
-std::uint32_t copy_kind_of_runtime(int kind) {
-    constexpr std::array<std::uint32_t, 4> kinds{0, cupti::memcpy_kind_htod, cupti::memcpy_kind_dtoh,
-                                                 cupti::memcpy_kind_dtod};
+std::uint8_t copy_kind_of_runtime(int kind) {
+    constexpr std::array<std::uint8_t, 4> kinds{0, cupti::memcpy_kind_htod, cupti::memcpy_kind_dtoh,
+                                                cupti::memcpy_kind_dtod};
     return kind > 0 && kind < 4 ? kinds[static_cast<std::size_t>(kind)] : 0;
 }
 
-std::uint32_t copy_kind_between(int source, int destination) {
+std::uint8_t copy_kind_between(int source, int destination) {
     if (source == cuda::memory_type_host && destination == cuda::memory_type_device) return cupti::memcpy_kind_htod;
     if (source == cuda::memory_type_device && destination == cuda::memory_type_host) return cupti::memcpy_kind_dtoh;
     if (source == cuda::memory_type_device && destination == cuda::memory_type_device) return cupti::memcpy_kind_dtod;
@@ -171,20 +170,31 @@ std::string_view awaited_by(std::string_view function) {
     return function.find("Event") != std::string_view::npos ? "event" : "device";
 }
 
-std::optional<CopyOperands> copy_operands(std::string_view function, const void* parameters) {
+std::optional<LinearCopy> linear_copy(std::string_view function) {
     const std::string_view stem = stem_of(function);
-    const auto* linear =
-        std::find_if(linear_copies.begin(), linear_copies.end(), [&](const Linear& each) { return each.stem == stem; });
-    if (linear != linear_copies.end()) {
-        const std::uint32_t kind = linear->from_runtime != 0
-                                       ? copy_kind_of_runtime(at<int>(parameters, linear->from_runtime))
-                                       : linear->copy_kind;
-        return CopyOperands{.source = at<std::uint64_t>(parameters, linear->source),
-                            .destination = at<std::uint64_t>(parameters, linear->destination),
-                            .bytes = at<std::uint64_t>(parameters, linear->bytes),
-                            .rows = 1,
-                            .copy_kind = kind};
-    }
+    const auto* found = std::find_if(linear_copies.begin(), linear_copies.end(),
+                                     [&](const LinearCopy& each) { return each.stem == stem; });
+    if (found == linear_copies.end()) return std::nullopt;
+    LinearCopy layout = *found;
+    layout.thread_stream =
+        function.find("_ptsz") != std::string_view::npos || function.find("_ptds") != std::string_view::npos;
+    return layout;
+}
+
+CopyOperands copy_operands(const LinearCopy& layout, const void* parameters) {
+    return {.source = at<std::uint64_t>(parameters, layout.source),
+            .destination = at<std::uint64_t>(parameters, layout.destination),
+            .bytes = at<std::uint64_t>(parameters, layout.bytes),
+            .rows = 1,
+            .copy_kind = layout.from_runtime != 0 ? copy_kind_of_runtime(at<int>(parameters, layout.from_runtime))
+                                                  : layout.copy_kind,
+            .stream = layout.stream != 0 ? at<std::uint64_t>(parameters, layout.stream) : 0,
+            .thread_stream = layout.thread_stream};
+}
+
+std::optional<CopyOperands> copy_operands(std::string_view function, const void* parameters) {
+    if (const auto layout = linear_copy(function)) return copy_operands(*layout, parameters);
+    const std::string_view stem = stem_of(function);
     if (stem == "cuMemcpy2D" || stem == "cuMemcpy2DUnaligned" || stem == "cuMemcpy2DAsync") {
         const auto* section = at<const cuda::Copy2d*>(parameters, 0);
         if (section != nullptr) return of_section(*section);

@@ -77,7 +77,8 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
       options_(std::move(options)),
       part_(std::move(part)),
       file_(part_.file()),
-      sites_(part_.sites()) {}
+      sites_(part_.sites()),
+      timing_(api_, options_.all_times, monotonic_ns()) {}
 
 Status Recorder::start(cupti::Api api, Options options) {
     ISTHMUS_TRY_ASSIGN(part, Part::create(options, monotonic_ns()));
@@ -102,18 +103,39 @@ Status Recorder::subscribe() {
     clock_read = ours ? monotonic_ns : cupti_ns;
     ISTHMUS_TRY(api_.call(api_.cuptiActivityRegisterCallbacks, &on_buffer_requested, &on_buffer_completed));
     for (const int domain : {cupti::domain_driver_api, cupti::domain_runtime_api}) {
-        ISTHMUS_TRY(api_.call(api_.cuptiEnableDomain, 1U, subscriber, domain));
+        ISTHMUS_TRY(listen(subscriber, domain));
     }
     ISTHMUS_TRY(
         api_.call(api_.cuptiEnableCallback, 1U, subscriber, cupti::domain_resource, cupti::resource_context_created));
-    for (const int kind : {cupti::activity_kind_memcpy, cupti::activity_kind_memcpy2, cupti::activity_kind_memset,
-                           cupti::activity_kind_concurrent_kernel}) {
-        ISTHMUS_TRY(api_.call(api_.cuptiActivityEnable, kind));
-    }
+    ISTHMUS_TRY(api_.call(api_.cuptiActivityEnable, cupti::activity_kind_memcpy));
     if (const Status period = api_.call(api_.cuptiActivityFlushPeriod, flush_milliseconds); !period.ok()) {
         file_.note("Records were kept until the program ended: " + period.message());
     }
     return {};
+}
+
+// To those functions alone that are recorded: programs call others far more often.
+Status Recorder::listen(cupti::Subscriber subscriber, int domain) {
+    if (!api_.cuptiGetCallbackName) return api_.call(api_.cuptiEnableDomain, 1U, subscriber, domain);
+    const char* name = nullptr;
+    for (std::uint32_t number = 1; number < most_functions; ++number) {
+        if (api_.cuptiGetCallbackName(domain, number, &name) != cupti::success || name == nullptr) continue;
+        if (role_of(name) == Role::ignored) continue;
+        ISTHMUS_TRY(api_.call(api_.cuptiEnableCallback, 1U, subscriber, domain, number));
+    }
+    return {};
+}
+
+void Recorder::expect(Activities kind) {
+    std::atomic<bool>& expected = expected_[static_cast<std::size_t>(kind)];
+    if (expected.load(std::memory_order_relaxed) || expected.exchange(true)) return;
+    constexpr std::array kinds{cupti::activity_kind_concurrent_kernel, cupti::activity_kind_memset,
+                               cupti::activity_kind_memcpy2};
+    constexpr std::array words{"Kernels", "Fills of memory", "Copies between devices"};
+    const auto place = static_cast<std::size_t>(kind);
+    if (const Status enabled = api_.call(api_.cuptiActivityEnable, kinds[place]); !enabled.ok()) {
+        file_.note(std::string(words[place]) + " are not recorded: " + enabled.message());
+    }
 }
 
 void Recorder::finish() {

@@ -7,6 +7,7 @@
 
 #include "driver/cupti_api.hpp"
 #include "driver/cupti_records.hpp"
+#include "tracer/cuda/copy_timing.hpp"
 #include "tracer/cuda/functions.hpp"
 #include "tracer/options.hpp"
 #include "tracer/part.hpp"
@@ -30,15 +31,21 @@ class Recorder {
     Recorder(cupti::Api api, Options options, Part part);
 
     Status subscribe();
+    // What devices tell of besides copies. Each costs a program time even where there is nothing to tell, so that it is
+    // asked for by the first call that can bring it.
+    enum class Activities : std::uint8_t { kernels, fills, peer_copies };
+    void expect(Activities kind);
+    Status listen(cupti::Subscriber subscriber, int domain);
     void on_call(int domain, std::uint32_t number, const cupti::CallbackData& data);
-    void begin_call(Role role, const cupti::CallbackData& data);
-    void end_call(struct ThreadState& thread, int domain, std::uint32_t number, const cupti::CallbackData& data);
+    // What a graph makes is told by devices alone.
+    void expect_graph();
+    void begin_call(const Function& function, const cupti::CallbackData& data);
+    void end_call(struct ThreadState& thread, const Function& function, const cupti::CallbackData& data);
     void on_context();
     void count_migrations();
     void name_devices();
-    Role role(int domain, std::uint32_t number, const char* function);
-    // The text of a function's name.
-    std::uint32_t name(int domain, std::uint32_t number, const char* function);
+    // What is known of the function with this number, or null where there can be none.
+    const Function* function(int domain, std::uint32_t number, const char* name);
 
     void add(const cupti::CopyActivity& copy, trace::Writer& writer);
     void add(const cupti::PeerCopyActivity& copy, trace::Writer& writer);
@@ -47,18 +54,20 @@ class Recorder {
     void add(const cupti::UnifiedMemoryCounter& counter, trace::Writer& writer);
     std::uint32_t kernel_name(const char* name);
 
-    // By domain and number of function, found once by name. Roles are one higher, so that 0 is unknown yet.
-    static constexpr std::size_t domains = 3, most_functions = 2048;
-    template <typename T>
-    using ByFunction = std::array<std::array<std::atomic<T>, most_functions>, domains>;
+    // CUPTI's numbers of functions are some hundreds in each domain.
+    static constexpr std::size_t domains = 3, most_functions = 4096;
 
     cupti::Api api_;
     Options options_;
     Part part_;
     trace::TraceFile& file_;
     CallSites& sites_;
-    ByFunction<std::uint8_t> roles_{};
-    ByFunction<std::uint32_t> names_{};
+    CopyTiming timing_;
+    // Null of functions that have not been called yet.
+    std::array<std::array<std::atomic<const Function*>, most_functions>, domains> functions_{};
+    std::array<std::atomic<bool>, 3> expected_{};
+    std::mutex functions_mutex_;
+    std::vector<std::unique_ptr<Function>> made_functions_;
     std::atomic<bool> context_seen_ = false;
     std::mutex names_mutex_;
     std::unordered_map<std::string, std::uint32_t> kernel_names_;

@@ -44,8 +44,11 @@ void Call::add(opencl::Queue queue, bool waited, opencl::Event event, bool ours,
                                                                  .content = command.content,
                                                                  .correlation = correlation_,
                                                                  .rows = command.rows,
+                                                                 .device = 0,
+                                                                 .stream = 0,
                                                                  .copy_kind = command.copy_kind,
-                                                                 .waited = waited ? 2U : 1U});
+                                                                 .waited = static_cast<std::uint16_t>(waited ? 2 : 1),
+                                                                 .timing = trace::Timing::always});
     }
     const bool kept = command.what != Command::What::nothing;
     // The program may let go of its own event before the command is complete.

@@ -58,6 +58,12 @@ def trace(
     no_python_lines: Annotated[
         bool, typer.Option("--no-python-lines", help="Do not record files and lines of Python.")
     ] = False,
+    all_times: Annotated[
+        bool,
+        typer.Option(
+            "--all-times", help="Have devices time every copy, also where that slows the program: by 1 to 2 us a copy."
+        ),
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Record even where another tool is to be loaded, in its place.")
     ] = False,
@@ -79,9 +85,16 @@ def trace(
         raise UsageError("--open shows a saved trace and runs no program; leave one of them out")
     if saved is None and format_name is not None:
         raise UsageError("--format goes with --open; of a program that runs name files with -o, such as -o trace.json")
-    options: dict[RecordingOption, bool] = {"stacks": stacks, "contents": contents, "no-python": no_python_lines}
+    options: dict[RecordingOption, bool] = {
+        "stacks": stacks,
+        "contents": contents,
+        "no-python": no_python_lines,
+        "all-times": all_times,
+    }
     if saved is not None and any(options.values()):
-        raise UsageError("--stacks, --contents and --no-python-lines are for recording; a saved trace has what it has")
+        raise UsageError(
+            "--stacks, --contents, --no-python-lines and --all-times are for recording; a saved trace has what it has"
+        )
     with speaking(spoken):
         if saved is not None:
             _show(saved, output or [], format_name)

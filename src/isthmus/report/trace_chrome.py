@@ -69,7 +69,11 @@ def _copies(trace: Trace, tracks: _Tracks) -> Iterator[Event]:
         stream = "migrations" if copy["migration"] else _stream(copy["stream"])
         track = tracks.track(pid, f"{_device(copy['device'])} {stream}", start, start + lasted)
         told = ("bytes", "direction", "source", "destination", "cause", "source_address", "destination_address")
-        arguments = {name: copy[name] for name in (*told, "rows", "content", "call", "site") if copy[name] is not None}
+        arguments = {
+            name: copy[name]
+            for name in (*told, "rows", "content", "estimated", "call", "site")
+            if copy[name] is not None
+        }
         if lasted:
             arguments["GB/s"] = round(copy["bytes"] / lasted, 3)
         yield _span(_copy_name(copy), "copy", pid, track, start, lasted) | {"args": arguments}

@@ -31,6 +31,7 @@ COPY_COLUMNS = (
     "destination_address",
     "rows",
     "content",
+    "estimated",
     "site",
 )
 # Rows that are Python objects at a time.
@@ -53,7 +54,7 @@ def copy_records(trace: Trace) -> Iterator[tuple[Any, ...]]:
         ]
         rows = zip(*(column.tolist() for column in _columns(copies, first)), has_call.tolist(), *of_calls, strict=True)
         for start, lasted, way, source, destination, size, process, device, stream, *more in rows:
-            migration, cause, begin, end, lines, content, called, name, thread, begun, took, site = more
+            migration, cause, begin, end, lines, content, estimated, called, name, thread, begun, took, site = more
             known = 0 <= process < len(trace.processes)
             yield (
                 start,
@@ -76,6 +77,7 @@ def copy_records(trace: Trace) -> Iterator[tuple[Any, ...]]:
                 _hexadecimal(end),
                 _known(lines),
                 _hexadecimal(content),
+                estimated == 1,
                 list(trace.sites[site]) if called and 0 <= site < len(trace.sites) else None,
             )
 
@@ -103,6 +105,7 @@ def _columns(copies: Copies, first: int) -> list[Integers]:
         copies.destination_address,
         copies.rows,
         copies.content,
+        copies.estimated,
     ]
 
 

@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.columns import UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
+from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
 from isthmus.trace.isthmus_blocks import RECORDS, Kind, blocks, texts
-from isthmus.trace.isthmus_records import Indices, Records, blocking, copies, given_back, sound, waits
+from isthmus.trace.isthmus_called import untold_copies
+from isthmus.trace.isthmus_records import (
+    MEMORY,
+    Indices,
+    Records,
+    blocking,
+    given_back,
+    in_order,
+    migrated,
+    sound,
+    timed_copies,
+    waits,
+)
 from isthmus.trace.joins import looked_up, places_of
 from isthmus.trace.texts import call_name
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
+from isthmus.trace.untimed import Waits
 
 __all__ = ["read_isthmus"]
 
@@ -22,8 +35,9 @@ _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.
 _FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
 _ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
-# CUPTI's kinds of memory that can be got.
-_MEMORY = {2: 1, 3: 2, 5: 3}
+# CUPTI's counters of faults, in the order of the model's.
+_CPU_FAULTS = 3
+_FAULTS = {_CPU_FAULTS + place: place for place in range(len(FAULTS))}
 
 
 def read_isthmus(path: Path) -> Trace:
@@ -41,17 +55,6 @@ def read_isthmus(path: Path) -> Trace:
         return places_of(records["process"], records["correlation"], call_process, call_correlation)
 
     operands = file.records("operands")
-    ended = np.array([process["ended_ns"] > 0 for process in file.processes] or [True])
-    found = copies(
-        sound(file.records("copy"), notes, "copies"),
-        sound(file.records("migration"), notes, "migrations"),
-        operands,
-        calls,
-        ended,
-        notes,
-    )
-    called_for = called(found)
-    del found["correlation"]
     names = Indices(file.text)
     kernels, memsets = (
         sound(file.records(kind), notes, words) for kind, words in (("kernel", "kernels"), ("memset", "fills"))
@@ -59,7 +62,24 @@ def read_isthmus(path: Path) -> Trace:
     call_names = names.of(call_process, calls["name"], call_name)
     kernel_names = names.of(kernels["process"], kernels["name"])
     waiting, awaited = waits(call_names, names)
-    allocations = sound(file.records("allocation"), notes, "allocations")
+    timed = timed_copies(sound(file.records("copy"), notes, "copies"), operands)
+    ended = np.array([process["ended_ns"] > 0 for process in file.processes] or [True])
+    waited = Waits(*(calls[name][waiting] for name in Waits._fields))
+    got = sound(file.records("allocation"), notes, "allocations")
+    allocations = Allocations(
+        start_ns=got["start_ns"],
+        end_ns=got["end_ns"],
+        process=got["process"],
+        call=called(got),
+        address=got["address"],
+        bytes=given_back(got),
+        kind=looked_up(got["memory"], MEMORY),
+        release=got["release"],
+    )
+    untold = untold_copies(timed, kernels, operands, calls, waited, allocations, ended, notes)
+    found = in_order([timed, untold, migrated(sound(file.records("migration"), notes, "migrations"))])
+    called_for = called(found)
+    del found["correlation"]
     faults = sound(file.records("fault"), notes, "faults")
     sites = Indices(file.text)
     call_sites = sites.of(call_process, calls["site"])
@@ -91,22 +111,13 @@ def read_isthmus(path: Path) -> Trace:
             bytes=np.zeros(waiting.size, np.int64),
         ),
         knows=file.knowledge(),
-        allocations=Allocations(
-            start_ns=allocations["start_ns"],
-            end_ns=allocations["end_ns"],
-            process=allocations["process"],
-            call=called(allocations),
-            address=allocations["address"],
-            bytes=given_back(allocations),
-            kind=looked_up(allocations["memory"], _MEMORY),
-            release=allocations["release"],
-        ),
+        allocations=allocations,
         faults=Faults(
             start_ns=faults["start_ns"],
             end_ns=faults["end_ns"],
             process=faults["process"],
-            kind=looked_up(faults["counter"], {3: 0, 4: 1, 5: 2, 6: 3, 7: 4}),
-            device=np.where(faults["counter"] == 3, UNKNOWN, faults["device"]),
+            kind=looked_up(faults["counter"], _FAULTS),
+            device=np.where(faults["counter"] == _CPU_FAULTS, UNKNOWN, faults["device"]),
             address=faults["address"],
             count=faults["count"],
         ),

@@ -1,20 +1,35 @@
 """Records of `isthmus trace` as the model of a trace has them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from isthmus.trace.columns import CAUSES, UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
 
-__all__ = ["Indices", "Records", "blocking", "copies", "given_back", "sound", "waits"]
+__all__ = [
+    "MAYBE_TIMED",
+    "MEMORY",
+    "MOST_BYTES",
+    "Indices",
+    "Records",
+    "blocking",
+    "called_copies",
+    "given_back",
+    "in_order",
+    "migrated",
+    "sound",
+    "timed_copies",
+    "waits",
+]
+
 Records = dict[str, Integers]
 
 # Nothing that a program does lasts a year; times count from when a machine started or from 1970.
 _MOST_NS = 365 * 24 * 3600 * 10**9
 _LAST_NS = 1 << 62
 # An address space.
-_MOST_BYTES = 1 << 48
+MOST_BYTES = 1 << 48
 _NO_STREAM = 0xFFFFFFFF
 # CUPTI's numbers: copies with arrays count as those with the device's memory.
 _DIRECTIONS = {
@@ -24,7 +39,7 @@ _DIRECTIONS = {
     9: direction_index("h2h"),
     10: direction_index("peer"),
 }
-_MEMORY = {
+MEMORY = {
     1: memory_index("pageable"),
     2: memory_index("pinned"),
     **dict.fromkeys((3, 4, 6), memory_index("device")),
@@ -34,10 +49,12 @@ _MEMORY = {
 _MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: direction_index("peer")}
 _TO_DEVICE = 1
 _CAUSES = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
+# What operands say of a copy that its device may not have timed, and of one that it has not.
+MAYBE_TIMED, _NOT_TIMED = 2, 3
 # Calls that wait for the device: of CUDA by how their names end, of OpenCL by their names.
 _AWAITED_IN_OPENCL = {"clFinish": "stream", "clWaitForEvents": "event"}
 _AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": "device", "Ctx": "device"}
-
+# What operands say of a call that waited, or did not.
 _WAITED = {1: 0, 2: 1}
 
 
@@ -73,7 +90,7 @@ def sound(records: Records, notes: list[str], words: str) -> Records:
     right = (start > 0) & (start < _LAST_NS) & (end >= start) & (end < _LAST_NS)
     right &= end - np.where(right, start, end) <= _MOST_NS
     if "bytes" in records:
-        right &= (records["bytes"] >= 0) & (records["bytes"] <= _MOST_BYTES)
+        right &= (records["bytes"] >= 0) & (records["bytes"] <= MOST_BYTES)
     if wrong := int(right.size - right.sum()):
         notes.append(f"{wrong} of {right.size} {words} were left out: their times or sizes cannot be right.")
     kept = np.flatnonzero(right)
@@ -84,19 +101,18 @@ def sound(records: Records, notes: list[str], words: str) -> Records:
     return records
 
 
-def copies(
-    records: Records, migrations: Records, operands: Records, calls: Records, ended: Integers, notes: list[str]
-) -> Records:
-    """Copies with what their calls were asked to copy, and migrations beside them, by when they began."""
-    columns = _with_operands(records, operands)
-    parts = [columns, _unseen(columns, operands, calls, ended, notes), _migrated(migrations)]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in columns}
+def in_order(parts: Sequence[Records]) -> Records:
+    """Records with the same columns as one, by when they began."""
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = np.argsort(joined["start_ns"], kind="stable")
     return {name: column[order] for name, column in joined.items()}
 
 
-def _with_operands(records: Records, operands: Records) -> Records:
+def timed_copies(records: Records, operands: Records) -> Records:
+    """Copies that a device told of, with what their calls were asked to copy."""
     place = places_of(records["process"], records["correlation"], operands["process"], operands["correlation"])
+    right = _of_their_calls(records, place, operands)
+    records, place = {name: column[right] for name, column in records.items()}, place[right]
     # What is replayed from a graph has the correlation of its launch, and no operands of its own.
     same = place != UNKNOWN
     same[same] = operands["bytes"][place[same]] == records["bytes"][same]
@@ -111,8 +127,8 @@ def _with_operands(records: Records, operands: Records) -> Records:
         "end_ns": records["end_ns"],
         "bytes": records["bytes"],
         "direction": looked_up(records["copy_kind"], _DIRECTIONS),
-        "source": looked_up(records["source"], _MEMORY),
-        "destination": looked_up(records["destination"], _MEMORY),
+        "source": looked_up(records["source"], MEMORY),
+        "destination": looked_up(records["destination"], MEMORY),
         "process": records["process"],
         "correlation": records["correlation"],
         "device": records["device"],
@@ -123,42 +139,59 @@ def _with_operands(records: Records, operands: Records) -> Records:
         "destination_address": operand("destination", 0),
         "rows": operand("rows", UNKNOWN),
         "content": operand("content", 0),
+        "estimated": np.zeros_like(place),
     }
 
 
-def _unseen(columns: Records, operands: Records, calls: Records, ended: Integers, notes: list[str]) -> Records:
-    """Copies of programs that ended before CUPTI told of them: with the times of their calls."""
-    seen = places_of(operands["process"], operands["correlation"], columns["process"], columns["correlation"])
-    call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
-    direction = looked_up(operands["copy_kind"], _DIRECTIONS)
-    lost = np.flatnonzero(
-        (seen == UNKNOWN)
-        & (call != UNKNOWN)
-        & ~ended[operands["process"]]
-        & (direction != UNKNOWN)
-        & (operands["bytes"] > 0)
-        & (operands["bytes"] <= _MOST_BYTES)
-    )
-    if lost.size:
-        notes.append(
-            f"{lost.size} copies were called for, but the program ended before the device told when it made them: "
-            "they have the times of their calls."
-        )
-    unknown = np.full(lost.size, UNKNOWN, np.int64)
-    known = {name: operands[name][lost] for name in ("bytes", "process", "correlation", "rows")}
+def _of_their_calls(records: Records, place: Integers, operands: Records) -> Integers:
+    """The records that can be of the call whose correlation they have; its operands are at these places.
+
+    While time stamps are turned on CUPTI may give a copy the correlation of an earlier call of its thread.
+    """
+    known = np.flatnonzero(place != UNKNOWN)
+    place = place[known]
+    timing = operands["timing"][place]
+    unlike = [operands[name][place] != records[name][known] for name in ("bytes", "copy_kind")]
+    wrong = (timing == _NOT_TIMED) | ((timing == MAYBE_TIMED) & (unlike[0] | unlike[1]))
+    first = np.zeros(place.size, np.bool_)
+    first[np.unique(place, return_index=True)[1]] = True
+    right = np.ones(records["bytes"].size, np.bool_)
+    right[known[wrong | ((timing != 0) & ~first)]] = False
+    return np.flatnonzero(right)
+
+
+def called_copies(operands: Records, rows: Integers) -> Records:
+    """Copies that no device told of, as their calls have it; their times and kinds of memory are not filled in."""
+    unknown = np.full(rows.size, UNKNOWN, np.int64)
+    untimed = operands["timing"][rows] >= MAYBE_TIMED
+    direction = looked_up(operands["copy_kind"][rows], _DIRECTIONS)
+
+    def told(name: str) -> Integers:
+        return np.where(untimed, operands[name][rows], UNKNOWN)
+
     return {
-        **dict.fromkeys(columns, unknown),
-        **known,
-        "start_ns": calls["start_ns"][call[lost]],
-        "end_ns": calls["end_ns"][call[lost]],
-        "direction": direction[lost],
-        "source_address": operands["source"][lost],
-        "destination_address": operands["destination"][lost],
-        "migration": np.zeros(lost.size, np.int64),
+        "start_ns": unknown,
+        "end_ns": unknown,
+        "bytes": operands["bytes"][rows],
+        "direction": direction,
+        "source": unknown,
+        "destination": unknown,
+        "process": operands["process"][rows],
+        "correlation": operands["correlation"][rows],
+        "device": told("device"),
+        "stream": np.where(told("stream") == _NO_STREAM, UNKNOWN, told("stream")),
+        "migration": np.zeros_like(unknown),
+        "cause": unknown,
+        "source_address": operands["source"][rows],
+        "destination_address": operands["destination"][rows],
+        "rows": operands["rows"][rows],
+        "content": np.where(operands["content"][rows] == 0, UNKNOWN, operands["content"][rows]),
+        "estimated": np.ones_like(unknown),
     }
 
 
-def _migrated(records: Records) -> Records:
+def migrated(records: Records) -> Records:
+    """Pages of managed memory that moved, as copies."""
     unknown = np.full(records["start_ns"].size, UNKNOWN, np.int64)
     managed = np.full_like(unknown, memory_index("managed"))
     to_device = records["counter"] == _TO_DEVICE
@@ -179,6 +212,7 @@ def _migrated(records: Records) -> Records:
         "destination_address": records["address"],
         "rows": unknown,
         "content": unknown,
+        "estimated": np.zeros_like(unknown),
     }
 
 

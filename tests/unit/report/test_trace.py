@@ -110,6 +110,7 @@ def test_every_copy_is_a_line_of_the_csv() -> None:
         "source_address": "0x7f00",
         "rows": "1",
         "content": "0xfffffffffffffffb",
+        "estimated": "no",
         "site": "train.py:42 step < train.py:7 main",
     }
 

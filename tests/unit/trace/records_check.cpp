@@ -11,7 +11,7 @@ int main(int count, char** words) {
     writer->write(ProcessRecord{1, 2, 3, 4, 5, 6, 7});
     writer->write(CopyRecord{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     writer->write(CallRecord{1, 2, 3, 4, 5, 6});
-    writer->write(OperandsRecord{1, 2, 3, 4, 5, 6, 7, 8});
+    writer->write(OperandsRecord{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, static_cast<Timing>(11)});
     writer->write(KernelRecord{1, 2, 3, 4, 5, 6});
     writer->write(MemsetRecord{1, 2, 3, 4, 5, 6, 7});
     writer->write(MigrationRecord{1, 2, 3, 4, 5, 6, 7, 8});

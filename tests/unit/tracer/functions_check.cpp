@@ -25,7 +25,12 @@ static void roles() {
     EXPECT(role_of("cuStreamSynchronize_ptsz") == Role::wait);
     EXPECT(role_of("cudaLaunchKernelExC") == Role::launch);
     EXPECT(role_of("cudaMemPrefetchAsync_v8000") == Role::other);
-    for (const char* each : {"cuMemGetInfo_v2", "cudaGetLastError", "cudaStreamCreate", "cuCtxGetCurrent", ""}) {
+    EXPECT(role_of("cudaGraphLaunch_v10000") == Role::launch);
+    for (const char* each : {"cudaStreamBeginCapture_v10000", "cuGraphInstantiate", "cudaGraphCreate_v10000"}) {
+        EXPECT(role_of(each) == Role::graph);
+    }
+    for (const char* each : {"cuMemGetInfo_v2", "cudaGetLastError", "cudaStreamCreate", "cuCtxGetCurrent",
+                             "cudaGraphicsMapResources_v3020", ""}) {
         EXPECT(role_of(each) == Role::ignored);
     }
 }
@@ -41,6 +46,18 @@ static void rows() {
     EXPECT(copy_operands("cuMemcpyDtoH_v2", &linear)->copy_kind == cupti::memcpy_kind_dtoh);
     EXPECT(copy_operands("cuMemcpyAsync", &linear)->copy_kind == 0);
     EXPECT(copy_operands("cudaMemcpy_v3020", &linear)->copy_kind == cupti::memcpy_kind_dtoh);
+    EXPECT(copy_operands("cudaMemcpy_v3020", &linear)->stream == 0);
+    struct {
+        std::uint64_t destination, source, bytes, stream;
+    } const queued{0x1000, 0x2000, 77, 0x99};
+    found = copy_operands("cuMemcpyHtoDAsync_v2", &queued);
+    EXPECT(found->stream == 0x99 && !found->thread_stream);
+    struct {
+        std::uint64_t destination, source, bytes, kind, stream;
+    } const from_runtime{0x1000, 0x2000, 77, 1, 0x99};
+    found = copy_operands("cudaMemcpyAsync_ptsz_v7000", &from_runtime);
+    EXPECT(found->stream == 0x99 && found->thread_stream);
+    EXPECT(copy_operands("cuMemcpyDtoH_v2_ptds", &linear)->thread_stream);
     auto other = linear;
     for (const int kind : {4, 0, -1, 1000}) {
         other.kind = kind;

@@ -24,8 +24,9 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     for direction in ONE_WAY:
         for kind, times in _TIMES.items():
             wanted = scene.of(direction, kind)
-            # Narrow rows are slow by themselves.
+            # Narrow rows are slow by themselves, and estimates are made from other copies.
             wanted = wanted[(copies.bytes[wanted] >= TRACED_BYTES) & (copies.rows[wanted] <= 1)]
+            wanted = wanted[copies.estimated[wanted] != 1]
             wanted = wanted[~scene.beside_others(wanted)]
             if not wanted.size:
                 continue

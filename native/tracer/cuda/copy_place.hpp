@@ -1,0 +1,16 @@
+// Where a copy is made, of which its device need not tell: device and stream as CUPTI numbers them.
+#pragma once
+
+#include "driver/cupti_api.hpp"
+#include "tracer/cuda/functions.hpp"
+
+namespace isthmus::tracer {
+
+struct CopyPlace {
+    std::uint32_t device = 0, stream = 0xFFFF'FFFF;  // CUPTI's word for no stream
+};
+
+// Of a copy that was called for in this context of the driver.
+CopyPlace place_of(const cupti::Api& api, const CopyOperands& copied, void* context);
+
+}  // namespace isthmus::tracer

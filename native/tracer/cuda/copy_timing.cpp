@@ -1,0 +1,67 @@
+// Which copies devices time: as many as a share of the program's time pays for.
+#include "tracer/cuda/copy_timing.hpp"
+
+namespace isthmus::tracer {
+namespace {
+
+// What the time stamps of a copy cost at most (H200: 1.3 us asynchronous, 2.2 us synchronous), and to turn them on or
+// off (2.5 to 10 us).
+constexpr std::uint64_t copy_ns = 2'000, turn_ns = 10'000;
+// What may be spent: one part in so many of the time that passes, and so much at once, as on the first copies.
+constexpr std::uint64_t parts = 100, most_ns = 1'000'000;
+// As many copies one after the other, so that those of one loop are seen as they follow each other.
+constexpr std::uint64_t together = 64;
+constexpr int most_turns_for_one = 32;
+
+}  // namespace
+
+bool CopyTiming::afford(std::uint64_t now_ns, std::uint64_t cost_ns) {
+    const std::uint64_t earned = most_ns + (now_ns - began_ns_) / parts;
+    std::uint64_t spent = spent_ns_.load(std::memory_order_relaxed);
+    // What a program without copies earned it cannot save for a loop of them.
+    if (spent + most_ns < earned) {
+        spent_ns_.compare_exchange_strong(spent, earned - most_ns, std::memory_order_relaxed);
+        return true;
+    }
+    return spent + cost_ns <= earned;
+}
+
+CopyTiming::Period CopyTiming::begin(std::uint64_t now_ns) {
+    Period period = period_.load(std::memory_order_acquire);
+    if (all_.load(std::memory_order_relaxed)) return period;
+    const bool on = period % 2 == 0;
+    if (on != afford(now_ns, on ? copy_ns : together * copy_ns + 2 * turn_ns)) period = turn(!on);
+    if (period % 2 == 0) spent_ns_.fetch_add(copy_ns, std::memory_order_relaxed);
+    return period;
+}
+
+CopyTiming::Period CopyTiming::begin_timed() {
+    Period period = period_.load(std::memory_order_acquire);
+    if (period % 2 != 0) {
+        if (turned_on_for_one_.fetch_add(1) == most_turns_for_one) all_ = true;
+        period = turn(true);
+    }
+    spent_ns_.fetch_add(copy_ns, std::memory_order_relaxed);
+    return period;
+}
+
+void CopyTiming::time_all() {
+    if (!all_.exchange(true)) turn(true);
+}
+
+CopyTiming::Period CopyTiming::turn(bool on) {
+    const std::lock_guard lock(turning_);
+    const Period period = period_.load(std::memory_order_relaxed);
+    if (on == (period % 2 == 0) || (!on && all_)) return period;
+    spent_ns_.fetch_add(turn_ns, std::memory_order_relaxed);
+    // The number tells of no time stamps before there are none, and of them when they are there.
+    if (!on) period_.store(period + 1, std::memory_order_release);
+    const int code = on ? api_.cuptiActivityEnable(cupti::activity_kind_memcpy)
+                        : api_.cuptiActivityDisable(cupti::activity_kind_memcpy);
+    if (!on) return period + 1;
+    if (code != cupti::success) return period;
+    period_.store(period + 1, std::memory_order_release);
+    return period + 1;
+}
+
+}  // namespace isthmus::tracer
