@@ -15,17 +15,6 @@ SIZE = 64 * MIB
 STEPS = 30
 
 
-@pytest.fixture
-def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
-    """What a copy takes on the synthetic machine."""
-
-    def seconds(kind: str, direction: str, size: int) -> float:
-        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
-        return found
-
-    return seconds
-
-
 def check(broken: Advice, rule: str, gained: float, within: float = 0.25) -> None:
     """The first finding is of the rule, and gains what the fixed program gained."""
     top = broken.findings[0]

@@ -15,17 +15,6 @@ HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
 
 
-@pytest.fixture
-def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
-    """What a copy takes on the synthetic machine."""
-
-    def seconds(kind: str, direction: str, size: int) -> float:
-        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
-        return found
-
-    return seconds
-
-
 def found(advice: Advice, rule: str) -> Finding | None:
     return next((finding for finding in advice.findings if finding.rule == rule), None)
 
