@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
@@ -266,6 +267,49 @@ def test_a_run_without_times_makes_a_rule_abstain(
     advice = advise([program.trace()], synthetic.run([]))
     assert not advice.findings
     assert "pageable" in abstaining(advice)
+
+
+def without_breakeven(run: Run, layouts: Sequence[str] = ("scattered", "contiguous")) -> Run:
+    """What a run knows that lacks `breakeven`, and whose pieces lie only so on the device."""
+    cases = [each for each in run.cases if each.experiment != "breakeven"]
+    return msgspec.structs.replace(
+        run, cases=[each for each in cases if each.experiment != "batching" or each.device_layout in layouts]
+    )
+
+
+@pytest.mark.parametrize("own", [2e-6, 1e-3])
+def test_a_round_trip_without_a_moment_of_the_host_needs_no_rate(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], own: float
+) -> None:
+    """Less than the fastest thread could write the data in; above that, only a rate could tell."""
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, seconds("pinned", "h2d", SIZE), call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        program.kernel(1e-3)
+        out = seconds("pinned", "d2h", SIZE)
+        program.copy(SIZE, out, direction="d2h", call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        program.synchronize()
+        program.own(own)
+    advice = advise([program.trace()], without_breakeven(run))
+    assert "round-trip" not in abstaining(advice)
+    assert (found(advice, "round-trip") is not None) == (own < 1e-5)
+
+
+@pytest.mark.parametrize("apart", [1, 3])
+def test_small_copies_need_no_rate_of_a_memcpy(
+    run: Run, synthetic_traces: ModuleType, synthetic_batching: ModuleType, apart: int
+) -> None:
+    """Where pieces lie side by side on the device, those that lie apart there stand for them in a run without such."""
+    count, size = 4096, KIB
+    as_it_is = synthetic_batching.H200["copies"](size, count)
+    program = synthetic_traces.Program()
+    for piece in range(count):
+        place = {"host": HOST + (piece * 7919 % count) * size * 2, "device": DEVICE + piece * apart * size}
+        program.copy(size, as_it_is / count, call="cudaMemcpyAsync", launch=as_it_is / count, **place)
+    program.synchronize()
+    advice = advise([program.trace()], without_breakeven(run, ["scattered"]))
+    packed = synthetic_batching.H200["pack"](size, count)
+    assert gain(advice, "small-copies") == pytest.approx(as_it_is - packed, rel=0.25)
 
 
 def test_rates_of_another_machine_are_said_to_be(run: Run, synthetic_traces: ModuleType) -> None:
