@@ -10,7 +10,7 @@ import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.language import LANGUAGES, speaking
-from isthmus.record import GIB, KIB, MIB, Run
+from isthmus.record import GIB, KIB, MIB, Case, Migrations, Run
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
@@ -186,6 +186,46 @@ def test_data_that_no_kernel_saw_is_unused(
                 program.synchronize()
     advice = advise([program.trace()], run)
     assert gain(advice, "unused") == pytest.approx(0.0 if between else 20 * usual, rel=0.03)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_more_moves_than_the_run_counted_take_longer(
+    run: Run, synthetic_traces: ModuleType, synthetic_managed: ModuleType, times: int
+) -> None:
+    """What managed pages take on demand beyond a prefetch is a time for each move."""
+    size, share = 64 * MIB, 64 * MIB / synthetic_managed.SIZE
+    demanded, prefetched = (
+        share * synthetic_managed.H200[way, "managed"](1.0)[0] for way in ("managed", "prefetch_whole")
+    )
+    moves = [Migrations(direction="h2d", cause="coherence", bytes=64 * KIB, count=1024, alignment_bytes=64 * KIB)]
+    sweep = Case(experiment="managed", method="counted_device_sweep", host_memory="managed", bytes=size)
+    sweep = msgspec.structs.replace(sweep, direction="h2d", stride_bytes=4 * KIB, migrations=moves, verified="yes")
+    program = synthetic_traces.Program()
+    begin = program.kernel(1.0)
+    part = 64 * KIB // times
+    for place in range(size // part):
+        program.migrate(part, 1e-6, "h2d", DEVICE + place * part, begin + place * 2e-6, "fault")
+    program.synchronize()
+    advice = advise([program.trace()], msgspec.structs.replace(run, cases=[*run.cases, sweep]))
+    assert gain(advice, "managed") == pytest.approx(times * (demanded - prefetched), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("cause", "calls", "expected"),
+    [("prefetch", True, True), ("", False, True), ("", True, False), ("user", True, False)],
+)
+def test_only_what_nobody_asked_for_moves_on_demand(
+    run: Run, synthetic_traces: ModuleType, cause: str, calls: bool, expected: bool
+) -> None:
+    """The driver's own prefetch is on demand, a program's is not; without causes its calls tell."""
+    program = synthetic_traces.Program()
+    if calls:
+        program.call("cudaMemPrefetchAsync", 1e-5)
+    begin = program.kernel(1.0)
+    for place in range(64):
+        program.migrate(MIB, 1e-3, "h2d", DEVICE + place * MIB, begin + place * 2e-3, cause)
+    program.synchronize()
+    assert (gain(advise([program.trace()], run), "managed") > 0) == expected
 
 
 def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run, synthetic_traces: ModuleType) -> None:
