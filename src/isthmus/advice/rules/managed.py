@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.advice.code import way_code
+from isthmus.advice.code import own_code, way_code
 from isthmus.advice.rates import Range, Rates, range_of
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -147,14 +147,16 @@ def _words(summary: Summary) -> Words:
     thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
+        code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT)
     else:
+        code = own_code("prefetch")
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
     return Words(
         say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),
         sentences([say("advice.managed_cause"), thrashing]),
         sentences([change, say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""]),
         sentences([say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]),
-        way_code(ManagedNeed(facts["bytes"], fraction=1.0), facts["way"]),
+        code,
     )
 
 
