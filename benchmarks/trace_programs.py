@@ -21,7 +21,7 @@ from isthmus.trace import DIRECTIONS, Copies, Trace, direction_index, open_trace
 SOURCES = Path(__file__).with_name("traced")
 ISTHMUS: Sequence[str] = (sys.executable, "-m", "isthmus")
 # What advice prices gains with.
-EXPERIMENTS = ("allocation", "bandwidth", "batching", "managed", "overlap", "strided")
+EXPERIMENTS = ("allocation", "bandwidth", "batching", "breakeven", "managed", "overlap", "strided")
 # No program takes so long, nor does a command that reads a trace of a million copies.
 MOST_SECONDS = 300
 MOST_SECONDS_MEASURING = 3600

@@ -97,8 +97,16 @@ class Program:
             }
         )
 
-    def migrate(self, size: int, seconds: float, direction: str, address: int, start: float | None = None) -> None:
-        """Pages that move because they are touched; the host's clock is left to who touches them."""
+    def migrate(
+        self,
+        size: int,
+        seconds: float,
+        direction: str,
+        address: int,
+        start: float | None = None,
+        cause: str = "fault",
+    ) -> None:
+        """Pages that move, by default because they are touched; the host's clock is left to who touches them."""
         start = self.now if start is None else start
         here, there = ("managed", "device") if direction == "h2d" else ("device", "managed")
         self._records["copies"].append(
@@ -116,7 +124,7 @@ class Program:
                 "content": UNKNOWN,
                 "rows": 1,
                 "migration": 1,
-                "cause": cause_index("fault"),
+                "cause": cause_index(cause) if cause else UNKNOWN,
             }
         )
 
@@ -133,6 +141,10 @@ class Program:
     def synchronize(self) -> None:
         """Wait for everything."""
         self._call("cudaDeviceSynchronize", self.now, max([self.now, *self._free.values()]) + WAIT)
+
+    def call(self, name: str, seconds: float) -> None:
+        """A call that makes no record but its own."""
+        self._call(name, self.now, self.now + seconds)
 
     def own(self, seconds: float) -> None:
         """Work of the host."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +13,8 @@ from isthmus.advice.rates import Range, Rates, range_of, saved
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
 from isthmus.plan import OneWay, PiecesNeed
-from isthmus.record import Interval
-from isthmus.trace import DIRECTIONS, Integers, memory_index
+from isthmus.record import Interval, LayoutName
+from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, memory_index
 
 __all__ = ["Loop", "looped", "one_way", "packed", "pieces_need", "source_of"]
 
@@ -75,15 +75,16 @@ def source_of(scene: Scene, burst: Burst) -> Source | None:
 
 
 def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
-    """A burst as pieces that lie apart on the host, and side by side in a buffer of the device."""
+    """A burst as pieces that lie apart on the host, and on the device as the addresses say."""
     copies, rows = scene.trace.copies, burst.rows
     each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
-    return PiecesNeed(rows.size, each, one_way(int(copies.direction[rows[0]])), source, "scattered", "contiguous")
+    layout = _device_layout(scene, rows)
+    return PiecesNeed(rows.size, each, one_way(int(copies.direction[rows[0]])), source, "scattered", layout)
 
 
 def packed(scene: Scene, rates: Rates, burst: Burst, source: Source) -> Interval:
     """Seconds of packing a burst into one pinned buffer by one thread, and of its copy. Raises Unpriced."""
-    ways = {way.name: way.seconds for way in rates.plan(pieces_need(scene, burst, source)).ways}
+    ways = _measured(scene, rates, burst, source)
     if "pack" in ways:
         return ways["pack"]
     whole = np.array([int(scene.trace.copies.bytes[burst.rows].sum())])
@@ -96,8 +97,30 @@ def _as_it_is(scene: Scene, rates: Rates, burst: Burst) -> float:
     source = source_of(scene, burst)
     if source is None:
         return math.inf
-    ways = {way.name: way.seconds.median for way in rates.plan(pieces_need(scene, burst, source)).ways}
-    return ways.get("waited_copies" if burst.waited else "copies", math.inf)
+    ways = _measured(scene, rates, burst, source)
+    way = "waited_copies" if burst.waited else "copies"
+    return ways[way].median if way in ways else math.inf
+
+
+def _measured(scene: Scene, rates: Rates, burst: Burst, source: Source) -> dict[str, Interval]:
+    """What each way to move a burst takes on the measured machine.
+
+    A run that knows no pieces that lie so, as quick ones do, knows those that lie apart on both sides, which take no
+    less: packed ones are still to be put in place.
+    """
+    need = pieces_need(scene, burst, source)
+    found = rates.plan(need).ways or rates.plan(replace(need, device_layout="scattered")).ways
+    return {way.name: way.seconds for way in found}
+
+
+def _device_layout(scene: Scene, rows: Integers) -> LayoutName:
+    """How pieces lie on the device; apart where the trace does not say."""
+    begin = scene.device_address(rows)
+    if (begin == UNKNOWN).any():
+        return "scattered"
+    order = np.argsort(begin, kind="stable")
+    begin, sizes = begin[order], scene.trace.copies.bytes[rows[order]]
+    return "contiguous" if (begin[1:] == begin[:-1] + sizes[:-1]).all() else "scattered"
 
 
 def _kinds(scene: Scene, found: Sequence[Burst], also: Sequence[Integers]) -> list[Integers]:

@@ -6,6 +6,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from isthmus.trace import union as merged
+
 __all__ = ["ALWAYS", "Seconds", "Stretches", "union"]
 
 Seconds = npt.NDArray[np.float64]
@@ -59,15 +61,7 @@ class Stretches:
 
 def union(begin: Seconds, end: Seconds) -> Stretches:
     """All moments of intervals, which may overlap in any way; those that do not end after they begin hold none."""
-    whole = end > begin
-    begin, end = begin[whole], end[whole]
-    if not begin.size:
-        return Stretches(np.zeros(0), np.zeros(0))
-    order = np.argsort(begin, kind="stable")
-    begin, furthest = begin[order], np.maximum.accumulate(end[order])
-    first = np.concatenate([[True], begin[1:] > furthest[:-1]])
-    last = np.concatenate([first[1:], [True]])
-    return Stretches(begin[first], furthest[last])
+    return Stretches(*merged(begin, end))
 
 
 # Longer than any trace, and short enough for sums of it to keep nanoseconds.

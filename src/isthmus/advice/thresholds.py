@@ -3,6 +3,7 @@
 from isthmus.record import GIB, KIB, MIB
 
 __all__ = [
+    "FASTEST_WRITE_BYTES_PER_SECOND",
     "LARGE_COPY_BYTES",
     "LEAST_BURST",
     "LEAST_CYCLES",
@@ -50,6 +51,8 @@ LARGE_COPY_BYTES = 16 * MIB
 OVERLAP_SECONDS = 1e-3
 # Less of its own work after a copy is a thread's way from one call to the next.
 LEAST_OWN_SECONDS = 20e-6
+# No thread writes more than a cache holds any faster.
+FASTEST_WRITE_BYTES_PER_SECOND = 100e9
 # How many times as long as the run says a copy takes where something is wrong; copies of pageable memory vary more.
 SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5

@@ -7,6 +7,7 @@ from isthmus.compare.differences import Difference, differences, facts
 from isthmus.compare.gates import Gate, GateResult, parse_gate
 from isthmus.compare.level import VERDICTS, Verdict
 from isthmus.compare.pairing import PARAMETERS, CasePair, Pairing, timed_metric
+from isthmus.compare.rank_test import corrected
 from isthmus.compare.reference import (
     PREFIX,
     Expected,
@@ -45,6 +46,7 @@ __all__ = [
     "WholeResult",
     "check",
     "compare",
+    "corrected",
     "differences",
     "facts",
     "group_key",

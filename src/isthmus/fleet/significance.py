@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.compare import robust_variance
+from isthmus.compare import corrected, robust_variance
 from isthmus.fleet.groups import LEAST_ALIKE
 
 __all__ = ["RATE", "named_devices", "slow_p_values"]
@@ -72,11 +72,9 @@ def _simes(p: Floats, count: int) -> float:
 
 
 def _slow_kinds(p: Floats, rate: float) -> Flags:
-    known = np.isfinite(p)
-    inside = np.sort(p[known])
-    passed = np.flatnonzero(inside <= rate * np.arange(1, len(inside) + 1) / len(inside))
-    limit = inside[passed[-1]] if len(passed) else -1.0
-    return known & (np.nan_to_num(p, nan=1.0) <= limit)
+    slow = np.isfinite(p)
+    slow[slow] = corrected(p[slow]) <= rate
+    return slow
 
 
 def _upper_tail(distances: Floats, degrees: float) -> Floats:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from isthmus.advice import Advice, Evidence, Finding
-from isthmus.language import enumerated, say, sentences
+from isthmus.language import enumerated, say
 from isthmus.record import Interval, format_seconds
 from isthmus.report.blocks import Block, Bullets, Code, Heading, Picture, Prose, Table
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
@@ -115,7 +115,7 @@ def _short(finding: Finding, advice: Advice) -> str:
     if finding.gain_seconds is None:
         return finding.title
     time, share = format_seconds(finding.gain_seconds.median), _share(finding.gain_seconds, advice)
-    return sentences([finding.title, say("advice_report.gain", time=time, share=share)])
+    return say("advice_report.short", title=finding.title, gain=say("advice_report.gain", time=time, share=share))
 
 
 def _interval(seconds: Interval) -> str:

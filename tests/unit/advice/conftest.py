@@ -1,7 +1,8 @@
-"""What tests of advice share: a run whose every cost is known."""
+"""What tests of advice share: a run whose every cost is known, and what copies take in it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -26,3 +27,14 @@ def run(
     ]
     made: Run = synthetic.run(cases)
     return made
+
+
+@pytest.fixture
+def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
+    """What a copy takes on the synthetic machine."""
+
+    def seconds(kind: str, direction: str, size: int) -> float:
+        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
+        return found
+
+    return seconds

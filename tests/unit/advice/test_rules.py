@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.language import LANGUAGES, speaking
-from isthmus.record import GIB, KIB, MIB, Run
+from isthmus.record import GIB, KIB, MIB, Case, Migrations, Run
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
-
-
-@pytest.fixture
-def seconds(synthetic_breakeven: ModuleType) -> Callable[..., float]:
-    """What a copy takes on the synthetic machine."""
-
-    def seconds(kind: str, direction: str, size: int) -> float:
-        found: float = synthetic_breakeven.H200.copies[kind, direction].seconds(size)
-        return found
-
-    return seconds
 
 
 def found(advice: Advice, rule: str) -> Finding | None:
@@ -198,6 +188,46 @@ def test_data_that_no_kernel_saw_is_unused(
     assert gain(advice, "unused") == pytest.approx(0.0 if between else 20 * usual, rel=0.03)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_more_moves_than_the_run_counted_take_longer(
+    run: Run, synthetic_traces: ModuleType, synthetic_managed: ModuleType, times: int
+) -> None:
+    """What managed pages take on demand beyond a prefetch is a time for each move."""
+    size, share = 64 * MIB, 64 * MIB / synthetic_managed.SIZE
+    demanded, prefetched = (
+        share * synthetic_managed.H200[way, "managed"](1.0)[0] for way in ("managed", "prefetch_whole")
+    )
+    moves = [Migrations(direction="h2d", cause="coherence", bytes=64 * KIB, count=1024, alignment_bytes=64 * KIB)]
+    sweep = Case(experiment="managed", method="counted_device_sweep", host_memory="managed", bytes=size)
+    sweep = msgspec.structs.replace(sweep, direction="h2d", stride_bytes=4 * KIB, migrations=moves, verified="yes")
+    program = synthetic_traces.Program()
+    begin = program.kernel(1.0)
+    part = 64 * KIB // times
+    for place in range(size // part):
+        program.migrate(part, 1e-6, "h2d", DEVICE + place * part, begin + place * 2e-6, "fault")
+    program.synchronize()
+    advice = advise([program.trace()], msgspec.structs.replace(run, cases=[*run.cases, sweep]))
+    assert gain(advice, "managed") == pytest.approx(times * (demanded - prefetched), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("cause", "calls", "expected"),
+    [("prefetch", True, True), ("", False, True), ("", True, False), ("user", True, False)],
+)
+def test_only_what_nobody_asked_for_moves_on_demand(
+    run: Run, synthetic_traces: ModuleType, cause: str, calls: bool, expected: bool
+) -> None:
+    """The driver's own prefetch is on demand, a program's is not; without causes its calls tell."""
+    program = synthetic_traces.Program()
+    if calls:
+        program.call("cudaMemPrefetchAsync", 1e-5)
+    begin = program.kernel(1.0)
+    for place in range(64):
+        program.migrate(MIB, 1e-3, "h2d", DEVICE + place * MIB, begin + place * 2e-3, cause)
+    program.synchronize()
+    assert (gain(advise([program.trace()], run), "managed") > 0) == expected
+
+
 def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run, synthetic_traces: ModuleType) -> None:
     loop, pool = synthetic_traces.Program(), synthetic_traces.Program()
     for step in range(10):
@@ -277,6 +307,49 @@ def test_a_run_without_times_makes_a_rule_abstain(
     advice = advise([program.trace()], synthetic.run([]))
     assert not advice.findings
     assert "pageable" in abstaining(advice)
+
+
+def without_breakeven(run: Run, layouts: Sequence[str] = ("scattered", "contiguous")) -> Run:
+    """What a run knows that lacks `breakeven`, and whose pieces lie only so on the device."""
+    cases = [each for each in run.cases if each.experiment != "breakeven"]
+    return msgspec.structs.replace(
+        run, cases=[each for each in cases if each.experiment != "batching" or each.device_layout in layouts]
+    )
+
+
+@pytest.mark.parametrize("own", [2e-6, 1e-3])
+def test_a_round_trip_without_a_moment_of_the_host_needs_no_rate(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], own: float
+) -> None:
+    """Less than the fastest thread could write the data in; above that, only a rate could tell."""
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, seconds("pinned", "h2d", SIZE), call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        program.kernel(1e-3)
+        out = seconds("pinned", "d2h", SIZE)
+        program.copy(SIZE, out, direction="d2h", call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+        program.synchronize()
+        program.own(own)
+    advice = advise([program.trace()], without_breakeven(run))
+    assert "round-trip" not in abstaining(advice)
+    assert (found(advice, "round-trip") is not None) == (own < 1e-5)
+
+
+@pytest.mark.parametrize("apart", [1, 3])
+def test_small_copies_need_no_rate_of_a_memcpy(
+    run: Run, synthetic_traces: ModuleType, synthetic_batching: ModuleType, apart: int
+) -> None:
+    """Where pieces lie side by side on the device, those that lie apart there stand for them in a run without such."""
+    count, size = 4096, KIB
+    as_it_is = synthetic_batching.H200["copies"](size, count)
+    program = synthetic_traces.Program()
+    for piece in range(count):
+        place = {"host": HOST + (piece * 7919 % count) * size * 2, "device": DEVICE + piece * apart * size}
+        program.copy(size, as_it_is / count, call="cudaMemcpyAsync", launch=as_it_is / count, **place)
+    program.synchronize()
+    advice = advise([program.trace()], without_breakeven(run, ["scattered"]))
+    packed = synthetic_batching.H200["pack"](size, count)
+    assert gain(advice, "small-copies") == pytest.approx(as_it_is - packed, rel=0.25)
 
 
 def test_rates_of_another_machine_are_said_to_be(run: Run, synthetic_traces: ModuleType) -> None:

@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.advice.code import way_code
-from isthmus.advice.places import grouped
+from isthmus.advice.code import own_code, way_code
 from isthmus.advice.rates import Range, Rates, range_of
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -13,6 +12,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import PREFETCH_SHARE
 from isthmus.language import say, sentences
+from isthmus.model import counted_passes
 from isthmus.plan import ManagedNeed
 from isthmus.record import Direction, format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index
@@ -21,6 +21,10 @@ __all__ = ["RULE"]
 
 _PREFETCH, _EXPLICIT, _ON_DEMAND = "prefetch_whole", "explicit_whole_pinned", "managed"
 _PHASES = {"h2d": 0, "d2h": 1}
+
+
+# What the run did when it counted the moves of an array of which everything was touched.
+_COUNTED = {"h2d": "counted_device_sweep", "d2h": "counted_host_touches"}
 
 
 class _Side(NamedTuple):
@@ -33,26 +37,42 @@ class _Side(NamedTuple):
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
-    sides = [side for side in (_side(scene, direction) for direction in ONE_WAY) if side.rows.size]
+    causes = _on_demand(scene)
+    sides = [side for side in (_side(scene, direction, causes) for direction in ONE_WAY) if side.rows.size]
     if not sides:
         return None
-    ways = {way: [_saved(rates, side, way) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
+    rows = np.concatenate([side.rows for side in sides])
+    touched = _touched(scene, rows)
+    ways = {way: [_saved(rates, side, way, touched) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
     totals = {way: float(sum(gain[0] for gain in gains)) for way, gains in ways.items()}
     # A prefetch is a line; other memory and copies are a change of the program.
     best = _PREFETCH if totals[_PREFETCH] >= PREFETCH_SHARE * totals[_EXPLICIT] else _EXPLICIT
-    rows = np.concatenate([side.rows for side in sides])
     sizes = scene.trace.copies.bytes
     gains = [sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, ways[best], strict=True)]
-    facts = {"way": best, "returns": _returns(scene, rows), "bytes": _touched(scene, rows)}
+    facts = {"way": best, "returns": _returns(scene, rows), "bytes": touched}
+    facts["counted"] = any(_moves_a_byte(rates, side.direction) for side in sides)
     facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
     return Draft("copies", rows, np.concatenate(gains), bound=sum(side.bound for side in sides), facts=facts)
 
 
-def _side(scene: Scene, direction: Direction) -> _Side:
+def _on_demand(scene: Scene) -> list[int]:
+    """Causes of moves that nobody asked for: a fault, and what the driver guesses to be touched next.
+
+    What a program prefetches moves for the cause ``user`` (CUPTI, CUpti_ActivityUnifiedMemoryMigrationCause).
+    """
+    causes = [cause_index("fault"), cause_index("prefetch")]
+    calls, names = scene.trace.calls, scene.trace.names
+    asking = [place for place, name in enumerate(names) if "MemPrefetch" in name]
+    asked = bool((np.isin(calls.name, asking) & (calls.process == scene.process)).any())
+    # Without a cause they may be what such calls moved.
+    return causes if asked else [*causes, UNKNOWN]
+
+
+def _side(scene: Scene, direction: Direction, causes: list[int]) -> _Side:
     copies = scene.trace.copies
     mask = (copies.process == scene.process) & (copies.migration == 1)
     mask &= (copies.direction == direction_index(direction)) & (copies.bytes > 0)
-    rows = np.flatnonzero(mask & np.isin(copies.cause, [cause_index("fault"), UNKNOWN]))
+    rows = np.flatnonzero(mask & np.isin(copies.cause, causes))
     begin, end = scene.device_begin(rows), scene.device_end(rows)
     if direction == "h2d":
         # Kernels in which pages arrived.
@@ -70,19 +90,38 @@ def _side(scene: Scene, direction: Direction) -> _Side:
     return _Side(direction, rows, int(copies.bytes[rows].sum()), stretches.length + rest)
 
 
-def _saved(rates: Rates, side: _Side, way: str) -> Range:
-    """What the run says that pages moved on demand take longer, for so many bytes, within what the timeline has."""
-    ways = {each.name: each.steps for each in rates.plan(ManagedNeed(side.bytes, fraction=1.0)).ways}
-    phase = _PHASES[side.direction]
+def _saved(rates: Rates, side: _Side, way: str, touched: int) -> Range:
+    """What the run says that pages moved on demand take longer, for so many bytes, within what the timeline has.
+
+    Each move on demand costs its own time, so that what they take beyond one prefetch grows with their number.
+    """
+    phase, passes = _PHASES[side.direction], side.bytes / touched
+    plan = rates.plan(ManagedNeed(touched, fraction=1.0))
+    ways = {each.name: passes * range_of(each.steps[phase].seconds) for each in plan.ways}
     if _ON_DEMAND in ways and way in ways:
-        demanded, new = range_of(ways[_ON_DEMAND][phase].seconds), range_of(ways[way][phase].seconds)
+        demanded, new = ways[_ON_DEMAND], ways[way]
+        moves = _moves_a_byte(rates, side.direction)
+        if moves and _PREFETCH in ways:
+            more = side.rows.size / (moves * side.bytes) - 1
+            demanded = demanded + np.maximum(demanded - ways[_PREFETCH], 0.0) * more
     else:
         kind = "managed" if way == _PREFETCH else "pinned"
         new = rates.copy(kind, side.direction, np.array([side.bytes]))[0]
         demanded = np.full(3, side.bound)
-    found: Range = np.minimum(demanded[0] - new[[0, 2, 1]], side.bound)
+    found: Range = np.minimum(demanded - new[[0, 2, 1]], side.bound)
     # Where it would take longer, pages are left to move as they do.
     return found if found[0] > 0 else np.zeros(3)
+
+
+def _moves_a_byte(rates: Rates, direction: Direction) -> float:
+    """Moves for each byte that the run counted where all of an array was touched; 0 where it counted none."""
+    counted = [
+        each
+        for each in counted_passes(rates.run)
+        if (each.case.method, each.case.direction) == (_COUNTED[direction], direction) and not each.is_far_apart
+    ]
+    moved = sum(each.moved_bytes for each in counted)
+    return sum(each.sizes.total() for each in counted) / moved if moved else 0.0
 
 
 def _touched(scene: Scene, rows: Integers) -> int:
@@ -98,11 +137,9 @@ def _returns(scene: Scene, rows: Integers) -> int:
     """How often pages came back to where they had been before."""
     copies = scene.trace.copies
     known = rows[copies.source_address[rows] != UNKNOWN]
-    order = known[np.argsort(copies.start_ns[known], kind="stable")]
-    count = 0
-    for group in grouped(copies.source_address[order]):
-        count += int((np.diff(copies.direction[order[group]]) != 0).sum())
-    return count
+    order = known[np.lexsort((copies.start_ns[known], copies.source_address[known]))]
+    same = np.diff(copies.source_address[order]) == 0
+    return int((same & (np.diff(copies.direction[order]) != 0)).sum())
 
 
 def _words(summary: Summary) -> Words:
@@ -110,14 +147,16 @@ def _words(summary: Summary) -> Words:
     thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
+        code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT)
     else:
+        code = own_code("prefetch")
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
     return Words(
         say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),
         sentences([say("advice.managed_cause"), thrashing]),
         sentences([change, say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""]),
-        say("advice.managed_pricing"),
-        way_code(ManagedNeed(facts["bytes"], fraction=1.0), facts["way"]),
+        sentences([say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]),
+        code,
     )
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.advice.code import way_code
+from isthmus.advice.code import own_code, way_code
 from isthmus.advice.cycles import Pipeline, pipelines
 from isthmus.advice.rates import Range, Rates
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import SINGLE_CHUNKS
 from isthmus.language import say, sentences
 from isthmus.model import checked_pipeline_model
 from isthmus.plan import PipelineNeed
@@ -99,14 +100,19 @@ def _words(summary: Summary) -> Words:
         if facts["loop"]
         else say("advice.overlap_single", size=size, copied=copied, work=work)
     )
-    need = PipelineNeed(facts["bytes"], facts["work"])
-    change = say("advice.overlap_change_pin") if facts["pageable"] else say("advice.overlap_change")
+    if facts["loop"]:
+        change = say("advice.overlap_turns_pin") if facts["pageable"] else say("advice.overlap_turns")
+        dependence, code = say("advice.overlap_turns_dependence"), own_code("overlap")
+    else:
+        change = say("advice.overlap_change_pin") if facts["pageable"] else say("advice.overlap_change")
+        need, options = PipelineNeed(facts["bytes"], facts["work"]), {"chunks": SINGLE_CHUNKS, "streams": _STREAMS}
+        dependence, code = say("advice.overlap_dependence"), way_code(need, "pinned_pipeline", options)
     return Words(
         say("advice.overlap_title"),
         cause,
-        sentences([change, say("advice.overlap_dependence")]),
+        sentences([change, dependence]),
         say("advice.overlap_pricing_pin") if facts["pageable"] else say("advice.overlap_pricing"),
-        way_code(need, "pinned_pipeline", {"chunks": facts["turns"], "streams": _STREAMS}),
+        code,
     )
 
 

@@ -43,12 +43,12 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     if not found:
         return Draft("copies", every, np.zeros((every.size, 3)), severity="information")
     rows = np.concatenate([rows for rows, _ in found])
-    largest = max((way for _, way in found), key=lambda way: way.gain)
+    leading, largest = max(found, key=lambda each: each[1].gain)
     facts = {
         "way": largest.name,
-        "bytes": int(np.median(scene.trace.copies.bytes[rows])),
-        "direction": one_way(int(scene.trace.copies.direction[rows[0]])),
-        "uses": rows.size,
+        "bytes": int(np.median(scene.trace.copies.bytes[leading])),
+        "direction": one_way(int(scene.trace.copies.direction[leading[0]])),
+        "uses": leading.size,
         "once": sum(float(way.once[0]) for _, way in found),
         "addresses": "addresses" in scene.trace.knows,
     }
@@ -121,7 +121,7 @@ def _words(summary: Summary) -> Words:
         "pinned": say("advice.pageable_pin"),
         "staging": say("advice.pageable_stage"),
     }
-    once = say("advice.pageable_once", time=format_seconds(facts["once"]))
+    once = say("advice.pageable_once", time=format_seconds(facts["once"])) if facts["once"] > 0 else ""
     source: Source = "new" if facts["way"] == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
     buffers = say("advice.pageable_buffers" if facts["addresses"] else "advice.pageable_one_buffer")

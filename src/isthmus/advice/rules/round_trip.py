@@ -9,7 +9,10 @@ from isthmus.advice.records import Mask
 from isthmus.advice.removed import removed
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
+from isthmus.advice.stretches import Seconds
+from isthmus.advice.thresholds import FASTEST_WRITE_BYTES_PER_SECOND
 from isthmus.language import say
+from isthmus.plan import Unpriced
 from isthmus.record import format_bytes
 from isthmus.trace import UNKNOWN, Integers, direction_index
 
@@ -54,9 +57,17 @@ def _unchanged(scene: Scene, rates: Rates, there: Integers, back: Integers) -> M
     between = np.maximum(begin - end, 0.0)
     if "calls" in scene.trace.knows:
         between = between - scene.calling.covered(end, begin)
-    change = rates.memcpy(scene.trace.copies.bytes[back])[:, 0]
-    found: Mask = np.where(known, content[there] == content[back], same_place & (between < change))
+    unchanged = same_place & (between < _least_to_change(rates, scene.trace.copies.bytes[back]))
+    found: Mask = np.where(known, content[there] == content[back], unchanged)
     return found
+
+
+def _least_to_change(rates: Rates, sizes: Integers) -> Seconds:
+    """Seconds that the host needs to write so many bytes: what a memcpy takes, else less than on any machine."""
+    try:
+        return rates.memcpy(sizes)[:, 0]
+    except Unpriced:
+        return sizes / FASTEST_WRITE_BYTES_PER_SECOND
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
