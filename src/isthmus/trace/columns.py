@@ -31,8 +31,8 @@ UNKNOWN = -1
 # As the columns `direction`, `source`, `destination` and `kind` count them. CUDA's arrays count as the device's memory.
 DIRECTIONS = ("h2d", "d2h", "d2d", "peer", "h2h")
 MEMORY_KINDS = ("pageable", "pinned", "device", "managed")
-# Why pages of managed memory moved: asked for by the program, as by a prefetch; touched by the other side; guessed by the
-# driver beside what was touched; to make room; because the device had touched them often.
+# Why pages of managed memory moved: asked for by the program, as by a prefetch; touched by the other side; guessed by
+# the driver, beside what was touched; to make room; because the device had touched them often.
 CAUSES = ("user", "fault", "prefetch", "eviction", "access counters")
 # What the driver of managed memory did besides moving pages: a processor or a device faulted; pages went to and fro;
 # a processor was held back for it; pages were mapped where they lay.
