@@ -1,10 +1,10 @@
 """How a stencil scales: time of an iteration, parallel efficiency and exchange, way by way over the number of ranks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from isthmus.language import say, sentences
 from isthmus.model import Stencil, StencilCurve, StencilWay, setting_words, stencil_curves
-from isthmus.record import Run, format_seconds
+from isthmus.record import LEAST_SAMPLES, Run, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
@@ -16,24 +16,23 @@ from isthmus.report.stencil_times import way_title
 
 __all__ = ["scaling_part"]
 
-# What the curve is called, and itself.
-_Titled = tuple[str, StencilCurve]
-
 
 def scaling_part(runs: Sequence[Run]) -> Part | None:
     """A table and a chart for each curve; None where no run was to have one."""
-    found = [(_title(runs, index, curve), curve) for index, run in enumerate(runs) for curve in stencil_curves(run)]
+    found = [
+        (_title(runs, index, curve), run, curve) for index, run in enumerate(runs) for curve in stencil_curves(run)
+    ]
     if not found:
         return None
-    ways = list(dict.fromkeys(way for _, curve in found for way in curve.ways))
+    ways = list(dict.fromkeys(way for _, _, curve in found for way in curve.ways))
     looks = {way: numbered_look(place) for place, way in enumerate(ways)}
-    charts = tuple(drawn for title, curve in found if (drawn := _chart(title, curve, looks)))
+    charts = tuple(drawn for title, _, curve in found if (drawn := _chart(title, curve, looks)))
     return Part(
         say("stencil_report.scaling_title"),
         sentences([say("stencil_report.scaling_note"), say("stencil_report.scaling_times_of")]),
         charts,
         tuple(LegendEntry(way_title(way), look) for way, look in looks.items()) if charts else (),
-        tuple(_grid(title, curve) for title, curve in found),
+        tuple(_grid(*each) for each in found),
     )
 
 
@@ -44,18 +43,23 @@ def _title(runs: Sequence[Run], index: int, curve: StencilCurve) -> str:
     return f"{label}: {text}" if label else text
 
 
-def _grid(title: str, curve: StencilCurve) -> Grid:
+def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
     """Ranks across, ways down, a group for each quantity."""
     columns = []
     for each in curve.stencils:
         words = {"count": each.ranks, "down": each.down, "across": each.across}
         columns.append(Column(say("stencil_report.ranks_heading", **words), say("stencil_report.ranks_name", **words)))
-    quantities = {"iteration": _iteration, "efficiency": _efficiency, "exchange": _exchange}
+    target = run.settings.target_relative_half_width
+    quantities: dict[str, Callable[[Stencil, StencilWay], Cell]] = {
+        "iteration": lambda each, way: _iteration(each, way, target),
+        "efficiency": lambda each, way: _efficiency(curve, each, way, target),
+        "exchange": _exchange,
+    }
     groups = tuple(
         Group(
             say(f"stencil_report.quantity_{name}"),
             tuple(
-                Row(way_title(way), tuple(_unmeasured(each, way) or cell(curve, each, way) for each in curve.stencils))
+                Row(way_title(way), tuple(_unmeasured(each, way) or cell(each, way) for each in curve.stencils))
                 for way in curve.ways
             ),
         )
@@ -72,20 +76,26 @@ def _unmeasured(stencil: Stencil, way: StencilWay) -> Cell | None:
     return None if way in stencil.points else missing()
 
 
-def _iteration(_curve: StencilCurve, stencil: Stencil, way: StencilWay) -> Cell:
+def _iteration(stencil: Stencil, way: StencilWay, target: float) -> Cell:
     point = stencil.points[way]
-    detail = say("stencil_report.samples", count=point.samples)
-    return time_cell(point.iteration, wide=not point.converged, detail=detail) if point.iteration else missing()
+    if point.iteration is None:
+        return missing()
+    is_wide = point.samples < LEAST_SAMPLES or point.iteration.relative_half_width > target
+    return time_cell(point.iteration, wide=is_wide, detail=say("stencil_report.samples", count=point.samples))
 
 
-def _efficiency(curve: StencilCurve, stencil: Stencil, way: StencilWay) -> Cell:
+def _efficiency(curve: StencilCurve, stencil: Stencil, way: StencilWay, target: float) -> Cell:
     found = curve.efficiency(stencil, way)
     if found is None:
         return missing()
-    return Cell("100") if stencil.ranks == 1 else interval_cell(found, scale=100)
+    if stencil.ranks == 1:
+        return Cell("100")
+    # Two times went into it; no width at all is that of one sample.
+    is_wide = found.low == found.high or found.relative_half_width > 2 * target
+    return interval_cell(found, scale=100, wide=is_wide)
 
 
-def _exchange(_curve: StencilCurve, stencil: Stencil, way: StencilWay) -> Cell:
+def _exchange(stencil: Stencil, way: StencilWay) -> Cell:
     share = stencil.points[way].exchange_share
     return missing() if share is None else Cell(f"{100 * share:.0f}")
 
