@@ -40,16 +40,25 @@ def case(
     phases: Phases,
     *,
     halo: int = 1,
+    columns: int | None = None,
+    cut: str = "",
     ranks: int = 2,
     devices: int | None = None,
     noise: float = 0.002,
     verified: Verified = "yes",
 ) -> Case:
-    """One case whose samples spread around these phases; all phases of a sample by the same factor."""
+    """One case whose samples spread around these phases; all phases of a sample by the same factor.
+
+    The field is a square of so many points a side, or has other `columns`.
+    """
     method, memory = way
     random = np.random.default_rng([side, halo, *map(ord, method + memory)])
     factors = random.lognormal(0, noise, 12)
-    series = [Series(metric="host_seconds", samples=[float(sum(phases[:4]) * factor) for factor in factors])]
+    totals: dict[Metric, float] = {"host_seconds": sum(phases[:4]), "elapsed_seconds": sum(phases)}
+    series = [
+        Series(metric=metric, samples=[float(seconds * factor) for factor in factors])
+        for metric, seconds in totals.items()
+    ]
     series += [
         Series(metric=metric, samples=[float(seconds * factor) for factor in factors])
         for metric, seconds in zip(METRICS, phases, strict=True)
@@ -59,16 +68,37 @@ def case(
         experiment="stencil",
         method=method,
         host_memory=memory,
-        bytes=side * side * 8,
+        bytes=side * (columns or side) * 8,
         rows=side,
         width_bytes=8 * halo,
         pitch_bytes=8 * (side // ranks + 2 * halo),
         ranks=ranks,
         halo=halo,
         devices=devices,
+        cut=cut,
         series=series,
         verified=verified,
     )
+
+
+# Of two ways on 1, 2 and 4 ranks with a device each: strong scaling in strips and in a grid, and weak in a grid.
+# Computing scales as it should; the exchange does not.
+SCALED: Mapping[Way, float] = {("gpu_pack", "pinned"): 0.1, ("cpu_whole", "pinned"): 0.4}
+
+
+def scaled() -> list[Case]:
+    """Packing on the GPU takes 1.1 s on one rank, on four 0.45 in strips, 0.35 in a grid, and 1.1 where all grows."""
+    made = []
+    for way, exchange in SCALED.items():
+        made.append(case(64, way, (1.0, 0.0, exchange / 2, 0.0, exchange / 2), ranks=1))
+        for ranks, cut, field in ((2, "2x1", (128, 64)), (4, "2x2", (128, 128))):
+            phases = 1.0 / ranks, 0.0, exchange / 2, 0.0, exchange / 2
+            strips = 1.0 / ranks, 0.0, exchange, 0.0, exchange
+            made.append(case(64, way, strips, ranks=ranks, devices=ranks))
+            made.append(case(64, way, phases, ranks=ranks, devices=ranks, cut=cut))
+            grown = 1.0, *phases[1:]
+            made.append(case(field[0], way, grown, columns=field[1], ranks=ranks, devices=ranks, cut=cut))
+    return made
 
 
 def skip(side: int, way: Way, reason: str, *, ranks: int = 2) -> Case:

@@ -148,4 +148,4 @@ def test_a_run_of_an_older_schema_and_one_that_was_cut_off(
     code, out, _ = compare(old, base)
     assert code == 0
     assert "old is not complete: interrupted." in out
-    assert "Version of the run file: 1 in the base, 4 in the new run." in " ".join(out.split())
+    assert "Version of the run file: 1 in the base, 5 in the new run." in " ".join(out.split())

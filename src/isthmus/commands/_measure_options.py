@@ -7,7 +7,7 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.experiment.options import ModeName, Options
 
-__all__ = ["counts", "mode", "options_of"]
+__all__ = ["counts", "mode", "options_of", "words"]
 
 
 def mode(quick: bool, full: bool) -> "ModeName":
@@ -34,8 +34,8 @@ def options_of(
     options = Options(
         mode=mode,
         sizes=parse_sizes(sizes) if sizes else (),
-        memory=_names(memory),
-        directions=_names(direction),
+        memory=words(memory),
+        directions=words(direction),
         alignment_bytes=parse_bytes(alignment) if alignment else None,
         budget_seconds=time,
         memory_budget_bytes=parse_bytes(memory_budget) if memory_budget else None,
@@ -54,11 +54,12 @@ def options_of(
 
 def counts(option: str, text: str) -> list[int]:
     """Numbers by commas. Raises UsageError for what is none, or 0."""
-    words = _names(text)
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
+    found = words(text)
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in found):
         raise UsageError(f"not numbers above 0: {option} {text}; expected some such as 1,2,4")
-    return [int(word) for word in words]
+    return [int(word) for word in found]
 
 
-def _names(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """Names by commas, without empty ones."""
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -14,7 +14,7 @@ import typer
 
 from isthmus.commands._choices import language_of
 from isthmus.commands._measure_fleet import measure_as_rank
-from isthmus.commands._measure_options import counts, mode, options_of
+from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError
@@ -80,6 +80,24 @@ def measure(
     halo: Annotated[
         str,
         typer.Option("--halo", metavar="COLUMNS", help="stencil, openacc: halo widths, by commas.", show_default=False),
+    ] = "",
+    cut: Annotated[
+        str,
+        typer.Option(
+            "--cut",
+            metavar="WAYS",
+            help="stencil: how ranks share the square: strips (the default), grid; by commas.",
+            show_default=False,
+        ),
+    ] = "",
+    scaling: Annotated[
+        str,
+        typer.Option(
+            "--scaling",
+            metavar="KINDS",
+            help="stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas.",
+            show_default=False,
+        ),
     ] = "",
     binaries: Annotated[
         str,
@@ -149,7 +167,8 @@ def measure(
 
     def options() -> "Options":
         found = options_of(mode(quick, full), sizes, memory, direction, alignment, time, memory_budget, seed)
-        return found._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+        found = found._replace(sides=counts("--side", side), halos=counts("--halo", halo), binaries=binaries)
+        return found._replace(cuts=words(cut), scalings=words(scaling))
 
     ranks = ALONE if no_mpi else join_ranks()
     if ranks.count > 1 and "stencil" not in names:

@@ -8,15 +8,15 @@ import numpy.typing as npt
 
 from isthmus import _native
 
-__all__ = ["Doubles", "doubles", "initial_sum", "initialise"]
+__all__ = ["RAMP_PERIOD", "Doubles", "doubles", "initial_sum", "initialise"]
 
 Doubles = npt.NDArray[np.float64]
 
 # As in the paper: element i is i % 3343.
-_PERIOD = 3343
+RAMP_PERIOD = 3343
 # So many periods stay in a core's cache, from which they are copied over and over.
 _PERIODS = 32
-_BLOCK = np.tile(np.arange(_PERIOD, dtype=np.float64), _PERIODS)
+_BLOCK = np.tile(np.arange(RAMP_PERIOD, dtype=np.float64), _PERIODS)
 
 
 def doubles(buffer: _native.Buffer) -> Doubles:
@@ -38,5 +38,5 @@ def initialise(array: Doubles, pool: ThreadPoolExecutor, threads: int) -> None:
 
 def initial_sum(count: int) -> float:
     """What so many elements add up to; all sums of them are whole numbers that a double holds exactly."""
-    periods, rest = divmod(count, _PERIOD)
-    return float(periods * (_PERIOD * (_PERIOD - 1) // 2) + rest * (rest - 1) // 2)
+    periods, rest = divmod(count, RAMP_PERIOD)
+    return float(periods * (RAMP_PERIOD * (RAMP_PERIOD - 1) // 2) + rest * (rest - 1) // 2)

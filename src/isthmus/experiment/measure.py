@@ -94,6 +94,10 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
         check_folder(Path(options.binaries))
     if (options.sides or options.halos) and not measured & {stencil.NAME, openacc.NAME}:
         raise UsageError("--side and --halo concern stencil and openacc alone; leave them out, or measure one of them")
+    if (options.cuts or options.scalings) and stencil.NAME not in measured:
+        raise UsageError("--cut and --scaling concern stencil alone; leave them out, or measure stencil")
+    check_names("cut", options.cuts, stencil.CUTS)
+    check_names("scaling", options.scalings, stencil.SCALINGS)
     if ranks > 1 and stencil.NAME in measured and len(measured) > 1:
         raise UsageError(
             f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "

@@ -29,6 +29,8 @@ class Options(NamedTuple):
     alignment_bytes: int | None = None
     sides: Sequence[int] = ()  # of the squares that a stencil works on, in points
     halos: Sequence[int] = ()  # columns that ranks of a stencil exchange
+    cuts: Sequence[str] = ()  # how ranks share a stencil's square
+    scalings: Sequence[str] = ()  # what stays when a stencil is measured on ever more ranks
     binaries: str = ""  # folder of OpenACC programs that were built before
     budget_seconds: float | None = None
     memory_budget_bytes: int | None = None
@@ -54,6 +56,8 @@ class Options(NamedTuple):
             "alignment": "" if self.alignment_bytes is None else str(self.alignment_bytes),
             "side": ",".join(map(str, self.sides)),
             "halo": ",".join(map(str, self.halos)),
+            "cut": ",".join(self.cuts),
+            "scaling": ",".join(self.scalings),
             "memory-budget": "" if self.memory_budget_bytes is None else str(self.memory_budget_bytes),
         }
         return {name: text for name, text in given.items() if text}

@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +22,7 @@ from isthmus.experiment.mailbox import Mailbox
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
 
-__all__ = ["ALONE", "Ranks", "RanksBroken", "join_ranks"]
+__all__ = ["ALONE", "STEP_PATIENCE_SECONDS", "Ranks", "RanksBroken", "join_ranks"]
 
 T = TypeVar("T")
 Parts = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ Parts = npt.NDArray[np.float64]
 # Without any message that was waited for. The longest that a rank computes between two of them is some seconds.
 PATIENCE_SECONDS = 60.0
 # The same between ranks that exchange halos, which work in step.
-_STEP_PATIENCE_SECONDS = 20.0
+STEP_PATIENCE_SECONDS = 20.0
 # Short waits spin, as an MPI library would; long ones leave the processor to others.
 _SPIN_SECONDS = 0.005
 _NAP_SECONDS = 0.0005
@@ -38,7 +38,8 @@ _NAP_SECONDS = 0.0005
 _GRACE_SECONDS = 5.0
 # A launcher that is told to end all ranks may drop what they have written and it has not passed on yet.
 _DELIVERY_SECONDS = 0.3
-_TALK, _LEFTWARD, _RIGHTWARD, _FIRST_MAILBOX = 1, 2, 3, 4
+# What arrives at one of a tile's borders, of which there are four, has a tag of its own.
+_TALK, _BORDER, _FIRST_MAILBOX = 1, 2, 6
 
 
 class RanksBroken(RuntimeError):
@@ -93,9 +94,9 @@ class Ranks:
         if self._comm is not None:
             self._wait([self._comm.isend(message, other, _TALK) for other in range(1, self.count)], "the other ranks")
 
-    def listen(self) -> Any:
-        """What rank 0 told."""
-        return self._receive(0)
+    def listen(self, patience: float | None = None) -> Any:
+        """What rank 0 told; `patience` in place of the usual where it may be busy with other ranks."""
+        return self._receive(0, patience)
 
     def gather(self, own: T) -> list[T] | None:
         """What every rank gives, by rank, on rank 0; None on the others."""
@@ -119,22 +120,38 @@ class Ranks:
         if self._comm is not None:
             self._wait([self._comm.Ibarrier()], "the other ranks")
 
-    def exchange(self, outgoing: Parts, incoming: Parts) -> None:
-        """Send to the left and to the right, and receive from the left and from the right, in a ring.
+    def exchange(self, outgoing: Sequence[Parts], incoming: Sequence[Parts], neighbours: Sequence[int]) -> None:
+        """Send to the neighbour on each side, and receive from it; the side opposite to k is k ^ 1.
 
         What goes to the left arrives there from the right.
         """
         if self._comm is None:
-            incoming[1][:], incoming[0][:] = outgoing[0], outgoing[1]
+            for side, part in enumerate(outgoing):
+                incoming[side ^ 1][:] = part
             return
-        left, right = (self.rank - 1) % self.count, (self.rank + 1) % self.count
         requests = [
-            self._comm.Irecv(incoming[0], left, _RIGHTWARD),
-            self._comm.Irecv(incoming[1], right, _LEFTWARD),
-            self._comm.Isend(outgoing[0], left, _LEFTWARD),
-            self._comm.Isend(outgoing[1], right, _RIGHTWARD),
+            self._comm.Irecv(part, neighbour, _BORDER + side)
+            for side, (part, neighbour) in enumerate(zip(incoming, neighbours, strict=True))
         ]
-        self._wait(requests, f"rank {left} or rank {right}", min(self._patience, _STEP_PATIENCE_SECONDS))
+        requests += [
+            self._comm.Isend(part, neighbour, _BORDER + (side ^ 1))
+            for side, (part, neighbour) in enumerate(zip(outgoing, neighbours, strict=True))
+        ]
+        whom = " or ".join(f"rank {neighbour}" for neighbour in neighbours)
+        self._wait(requests, whom, min(self._patience, STEP_PATIENCE_SECONDS))
+
+    def first(self, count: int) -> "Ranks | None":
+        """The first so many ranks by themselves, None on the others; all ranks ask for the same at the same time."""
+        if count == self.count:
+            return self
+        if count == 1:
+            return Ranks() if self.leads else None
+        assert self._comm is not None
+        from mpi4py import MPI
+
+        is_in = self.rank < count
+        comm = self._comm.Split(0 if is_in else MPI.UNDEFINED, self.rank)
+        return Ranks(comm, self._patience) if is_in else None
 
     def mailbox(self, tag: int) -> Mailbox:
         """Messages under a tag of their own. Precondition: there are several ranks."""
@@ -165,10 +182,10 @@ class Ranks:
             self._comm.Abort(exit_code(error))
             os._exit(exit_code(error))  # Some return, and leave it to the launcher to end this process, too.
 
-    def _receive(self, source: int) -> Any:
+    def _receive(self, source: int, patience: float | None = None) -> Any:
         assert self._comm is not None
         comm = self._comm
-        self._until(lambda: comm.iprobe(source, _TALK), f"rank {source}")
+        self._until(lambda: comm.iprobe(source, _TALK), f"rank {source}", patience)
         return comm.recv(source=source, tag=_TALK)
 
     def _wait(self, requests: "list[Request]", for_whom: str, patience: float | None = None) -> None:

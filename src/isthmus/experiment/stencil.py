@@ -1,13 +1,14 @@
 """Halos of a stencil between ranks: packed by the processor or by the device, in explicit and in managed memory.
 
 Section 5.3 of IPSJ HPC-177-13, which asks whether managed memory makes an exchange of halos slower or faster than
-copies by hand do. A four-point Laplacian on a square of doubles, cut into tall tiles, one for each MPI rank.
+copies by hand do. A four-point Laplacian on a square of doubles, cut into tiles, one for each MPI rank; besides the
+paper's strips also in a grid, and on ever more ranks.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, UsageError
 from isthmus.experiment.batch import Batch, Planned, Prepared
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.options import Effort, ModeName, Options
@@ -15,12 +16,12 @@ from isthmus.experiment.reasons import reason_of, skipped_case
 from isthmus.experiment.rounds import Quota, Subject
 from isthmus.experiment.sampling import Collected, least_seconds
 from isthmus.experiment.stencil_limits import Limits, Share, split
-from isthmus.experiment.stencil_points import MEMORY_KINDS, NAME, Point, grids, points_of, template
+from isthmus.experiment.stencil_points import CUTS, MEMORY_KINDS, NAME, SCALINGS, Point, cuts, points_of, template
 from isthmus.experiment.stencil_team import Phases, Team
-from isthmus.experiment.stencil_tile import ITERATIONS, check_cut
+from isthmus.experiment.stencil_tile import ITERATIONS, Cut
 from isthmus.record import Case
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "check_options", "plan"]
+__all__ = ["CUTS", "DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SCALINGS", "check_options", "plan"]
 
 DIRECTIONS: Sequence[str] = ()
 # Sides and halos take the place of sizes.
@@ -35,28 +36,34 @@ _NEEDS_PREFETCH = ("cpu_whole", "managed")
 
 
 def check_options(options: Options, shares_host_memory: bool, ranks: int) -> None:
-    """Raises UsageError where a side is too short for its halos."""
-    for side, halo in grids(options, shares_host_memory):
-        check_cut(side, halo, ranks)
+    """Raises UsageError where a side is too short for its halos, or one rank alone is to make a curve."""
+    if options.scalings and ranks == 1:
+        raise UsageError(
+            "--scaling needs several ranks, and this process is alone; start some, which need MPI, with: mpirun -n 4 "
+            f"isthmus measure stencil --scaling {','.join(options.scalings)}"
+        )
+    cuts(options, shares_host_memory, ranks)
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
-    """For every side and halo all ways interleaved where memory allows; else one kind of memory after the other."""
+    """For every cut field all ways interleaved where memory allows; else one kind of memory after the other."""
+    shares_host_memory = device.description.shares_host_memory
     team = Team(device)
     rooms = team.rooms()
-    share = Share.of(rooms, memory_bytes // team.local_count, device.description.shares_host_memory)
-    devices = len({(room.host, room.device) for room in rooms})
+    wanted = cuts(options, shares_host_memory, team.count)
+    team.divide(sorted({cut.ranks for cut in wanted}))
     kinds = options.chosen(MEMORY_KINDS, options.memory)
-    references: dict[int, int] = {}
+    references = References(team, Share.of(rooms, 0, shares_host_memory).reference_bytes)
     batches: list[Batch] = []
     skipped: list[Case] = []
-    for side, halo in grids(options, device.description.shares_host_memory):
-        check_cut(side, halo, team.count)
-        limits = Limits(share, side, halo, team.count)
+    for cut in wanted:
+        members = rooms[: cut.ranks]
+        devices = len({(room.host, room.device) for room in members})
+        limits = Limits(Share.of(members, memory_bytes // team.local_count, shares_host_memory), cut)
         measurable = []
-        for point in points_of(side, halo, kinds):
+        for point in points_of(cut, kinds):
             if why := _why_not(device, point) or limits.why_not(point):
-                skipped.append(skipped_case(template(point, team.count, devices), why))
+                skipped.append(skipped_case(template(point, devices), why))
             else:
                 measurable.append(point)
         for group in split(measurable, limits):
@@ -65,6 +72,22 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     if batches:
         batches.append(Batch(0, 0.0, partial(_release, team)))  # What comes next in a run needs the memory.
     return Planned(batches, skipped)
+
+
+class References:
+    """Sums of fields as they come out without exchanges, each computed when it is first needed."""
+
+    def __init__(self, team: Team, most_bytes: int) -> None:
+        self._team = team
+        self._most_bytes = most_bytes
+        self._known: dict[tuple[int, int], int] = {}
+
+    def of(self, cut: Cut) -> int:
+        """Of the field, however it is cut."""
+        key = cut.rows, cut.columns
+        if key not in self._known:
+            self._known[key] = self._team.reference(cut, self._most_bytes)
+        return self._known[key]
 
 
 def _release(team: Team) -> Prepared:
@@ -85,31 +108,29 @@ def _why_not(device: OpenDevice, point: Point) -> str | None:
     return why
 
 
-def _prepare(team: Team, points: Sequence[Point], devices: int, references: dict[int, int]) -> Prepared:
-    """Compute the reference of a side that is new, then allocate on all ranks."""
+def _prepare(team: Team, points: Sequence[Point], devices: int, references: References) -> Prepared:
+    """Compute the reference of a field that is new, then allocate on the ranks that have a part of it."""
 
     def refused(point: Point, reason: str) -> list[Case]:
-        return [skipped_case(template(point, team.count, devices), reason)]
+        return [skipped_case(template(point, devices), reason)]
 
-    side = points[0].side
-    if side not in references:
-        try:
-            references[side] = team.reference(side)
-        except IsthmusError as error:
-            reason = reason_of(error, "one rank alone, whose result the ranks' is compared with: ")
-            return Prepared([], [refused(point, reason) for point in points])
+    try:
+        expected = references.of(points[0].cut)
+    except IsthmusError as error:
+        reason = reason_of(error, "what the ranks' result is compared with: ")
+        return Prepared([], [refused(point, reason) for point in points])
     reasons = team.prepare(points)
     subjects: list[Subject] = [
-        StencilSubject(team, point, devices, references[side]) for point in points if point not in reasons
+        StencilSubject(team, point, devices, expected) for point in points if point not in reasons
     ]
     return Prepared(subjects, [refused(point, reason) for point, reason in reasons.items()])
 
 
 class StencilSubject:
-    """One way; its first sample is checked against the result of a single rank."""
+    """One way; its first sample is checked against what comes out without exchanges."""
 
     def __init__(self, team: Team, point: Point, devices: int, reference: int) -> None:
-        self.template = template(point, team.count, devices)
+        self.template = template(point, devices)
         self._team = team
         self._point = point
         self._reference = reference
@@ -150,7 +171,8 @@ def _add(collected: Collected, phases: Phases) -> None:
 
 
 def _slowest(ranks: Sequence[Phases]) -> Phases:
-    """The longest of each phase, and the longest total, in which MPI has no part, as in the paper."""
+    """The longest of each phase, and the longest total, in which MPI has no part, as in the paper; then with MPI."""
     for phases in ranks:
         phases["host_seconds"] = sum(seconds for metric, seconds in phases.items() if metric != "mpi_seconds")
+        phases["elapsed_seconds"] = phases["host_seconds"] + phases["mpi_seconds"]
     return {metric: max(phases[metric] for phases in ranks) for metric in ("host_seconds", *ranks[0])}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from isthmus.experiment.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.stencil_points import Point
 from isthmus.experiment.stencil_rank import Room
-from isthmus.experiment.stencil_tile import Tile
+from isthmus.experiment.stencil_tile import Cut, Tile
 from isthmus.record import MIB, format_bytes
 
 __all__ = ["Limits", "Share", "split"]
@@ -19,16 +19,17 @@ _USABLE = 0.9
 
 
 class Share(NamedTuple):
-    """What one rank may take: of its device's free memory, which `sharers` divide, and of the host's.
-
-    `reference_bytes` is what rank 0 may take of its device while the others hold nothing.
-    """
+    """What one rank may take: of its device's free memory, which `sharers` divide, and of the host's."""
 
     free_bytes: int
     sharers: int
-    reference_bytes: int
     host_bytes: int
     shares_host_memory: bool
+
+    @property
+    def reference_bytes(self) -> int:
+        """What a rank may take to compute what results are compared with, while there is nothing else."""
+        return self.free_bytes // (2 * self.sharers)
 
     @classmethod
     def of(cls, rooms: Sequence[Room], host_bytes: int, shares_host_memory: bool) -> "Share":
@@ -36,22 +37,20 @@ class Share(NamedTuple):
         places = [(room.host, room.device) for room in rooms]
         least = min(range(len(rooms)), key=lambda rank: rooms[rank].free_bytes // places.count(places[rank]))
         sharers = places.count(places[least])
-        return cls(rooms[least].free_bytes, sharers, rooms[0].free_bytes, host_bytes, shares_host_memory)
+        return cls(rooms[least].free_bytes, sharers, host_bytes, shares_host_memory)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Those of one side and halo on so many ranks; rank 0's tile is the largest."""
+    """Those of one cut; rank 0's tile is the largest."""
 
     share: Share
-    side: int
-    halo: int
-    ranks: int
+    cut: Cut
 
     @property
     def tile(self) -> Tile:
         """The largest."""
-        return Tile(self.side, self.halo, 0, self.ranks)
+        return self.cut.tile(0)
 
     @property
     def moved_bytes(self) -> int:
@@ -61,12 +60,6 @@ class Limits:
     def why_not(self, point: Point) -> str | None:
         """Why a case is left out even if nothing else is in memory."""
         share, arrays = self.share, _ARRAYS * self.tile.bytes
-        alone = _ARRAYS * Tile(self.side, 1, 0, 1).bytes
-        if alone > _USABLE * share.reference_bytes:
-            return (
-                f"the two arrays of {_whole(alone // _ARRAYS)} that the result of one rank alone needs exceed "
-                f"the device's free {_whole(share.reference_bytes)}"
-            )
         if point.memory == "managed":
             limit = most_managed_bytes(share.free_bytes)
             if share.sharers * arrays > limit:

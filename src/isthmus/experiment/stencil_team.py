@@ -5,29 +5,31 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from isthmus.errors import IsthmusError
 from isthmus.experiment.devices import OpenDevice
-from isthmus.experiment.ranks import Ranks, RanksBroken
+from isthmus.experiment.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken
 from isthmus.experiment.stencil_points import Point
-from isthmus.experiment.stencil_rank import Checksum, Room, StencilRank, reference
+from isthmus.experiment.stencil_rank import Room, StencilRank
+from isthmus.experiment.stencil_sums import WORD, Checksum
+from isthmus.experiment.stencil_tile import ITERATIONS, Cut
 from isthmus.record import Metric
 
 __all__ = ["Phases", "Team", "end", "follow"]
 
 T = TypeVar("T")
 Phases = dict[Metric, float]
-Step = Literal["room", "release", "prepare", "drop", "sample", "checksum", "stay", "end"]
-_MODULUS = 1 << 64
+Step = Literal["room", "divide", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]
 
 
 class _Told(NamedTuple):
     step: Step
     arguments: tuple[Any, ...] = ()
+    # How many take it, from rank 0 on.
+    ranks: int = 0
 
 
 class Team:
-    """All ranks, as rank 0 sees them; every method is a step of all of them at once."""
+    """All ranks, as rank 0 sees them; every method is a step of all of them, or of the first ones, at once."""
 
     def __init__(self, device: OpenDevice) -> None:
-        self._native = device.native
         self._ranks = device.ranks
         self._own = StencilRank(device, device.ranks)
 
@@ -49,32 +51,40 @@ class Team:
         """Every rank gives its memory back."""
         self._all("release", self._own.release)
 
-    def reference(self, side: int) -> int:
-        """The checksum of a single rank, computed by rank 0 alone while the others hold no memory."""
+    def divide(self, counts: Sequence[int]) -> None:
+        """Make teams of the first so many ranks."""
+        self._all("divide", lambda: self._own.divide(counts), counts)
+
+    def reference(self, cut: Cut, most_bytes: int) -> int:
+        """The sum of a field's points, computed without exchanges, in so much device memory of each rank."""
         self.release()
-        return reference(self._native, side, lambda: self._ranks.tell(_Told("stay")))
+        return sum(self._all("reference", lambda: self._own.reference(cut, most_bytes), cut, most_bytes)) & WORD
 
     def prepare(self, points: Sequence[Point]) -> dict[Point, str]:
-        """Allocate; the reasons of points that one of the ranks has no memory for."""
-        answers = self._all("prepare", lambda: self._own.prepare(points), points)
+        """Allocate for points of one cut; the reasons of those that one of its ranks has no memory for."""
+        count = points[0].cut.ranks
+        self.release()  # On those ranks, too, that have no part in it.
+        answers = self._all("prepare", lambda: self._own.prepare(points), points, count=count)
         refused = {point: reason for answer in reversed(answers) for point, reason in answer.items()}
         dropped = list(refused)
-        self._all("drop", lambda: self._own.drop(dropped), dropped)
+        self._all("drop", lambda: self._own.drop(dropped), dropped, count=count)
         return refused
 
     def sample(self, point: Point, poisoned: bool) -> list[Phases]:
-        """Seconds of each phase on each rank."""
-        return self._all("sample", lambda: self._own.sample(point, poisoned), point, poisoned)
+        """Seconds of each phase on each rank that has a part of the field."""
+        return self._all("sample", lambda: self._own.sample(point, poisoned), point, poisoned, count=point.cut.ranks)
 
     def checksum(self, point: Point) -> Checksum:
-        """Over all points of the square, and all halos, after the last sample."""
-        parts = self._all("checksum", lambda: self._own.checksum(point), point)
-        return Checksum(sum(each.points for each in parts) % _MODULUS, sum(each.halos for each in parts) % _MODULUS)
+        """Over all points of the field, and all halos, after the last sample."""
+        parts = self._all("checksum", lambda: self._own.checksum(point), point, count=point.cut.ranks)
+        return Checksum(sum(each.points for each in parts) & WORD, sum(each.halos for each in parts) & WORD)
 
-    def _all(self, step: Step, own: Callable[[], T], *arguments: object) -> list[T]:
+    def _all(self, step: Step, own: Callable[[], T], *arguments: object, count: int | None = None) -> list[T]:
+        """A step of the first `count` ranks, or of all; the others wait for the next."""
+        count = count or self.count
         try:
-            self._ranks.tell(_Told(step, arguments))
-            answers = self._ranks.gather(own())
+            self._ranks.tell(_Told(step, arguments, count))
+            answers = self._own.team(count).gather(own())
         except IsthmusError as error:
             if self.count == 1:
                 raise
@@ -88,9 +98,13 @@ def follow(device: OpenDevice) -> int:
     """Take every step that rank 0 tells; gives the exit code that it ends with."""
     ranks = device.ranks
     own = StencilRank(device, ranks)
-    while (told := ranks.listen()).step != "end":
-        if told.step != "stay":
-            ranks.gather(getattr(own, told.step)(*told.arguments))
+    patience = None
+    while (told := ranks.listen(patience)).step != "end":
+        is_in = ranks.rank < told.ranks
+        if is_in:
+            own.team(told.ranks).gather(getattr(own, told.step)(*told.arguments))
+        # The step that the others take meanwhile has so many iterations, each of which may take as long.
+        patience = None if is_in else ITERATIONS * STEP_PATIENCE_SECONDS
     return int(told.arguments[0])
 
 

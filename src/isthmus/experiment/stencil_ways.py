@@ -1,7 +1,7 @@
-"""Ways to exchange the halos of one rank's array: who packs columns, and how they come to the host and back."""
+"""Ways to exchange the halos of one rank's array: who packs them, and how they come to the host and back."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from isthmus import _native
 from isthmus.experiment.doubles import Doubles, doubles
 from isthmus.experiment.ranks import Ranks
-from isthmus.experiment.stencil_tile import DOUBLE, Tile
+from isthmus.experiment.stencil_tile import DOUBLE, Section, Tile
 from isthmus.record import Metric
 
 __all__ = ["CpuColumns", "CpuWhole", "GpuPack", "GpuPackMapped", "ManagedColumns", "ManagedPack", "ManagedWhole"]
@@ -35,61 +35,73 @@ class Way(Protocol):
     """One way; its buffers live as long as it does."""
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
-        """Send the edge columns of `array` to the neighbours, and fill its halos with theirs."""
+        """Send the edges of `array` to the neighbours, and fill its halos with theirs."""
 
     def poison(self) -> None:
-        """Overwrite where the neighbours' columns arrive with what is no result."""
+        """Overwrite where the neighbours' points arrive with what is no result."""
 
 
 class Workplace:
-    """What all ways of a rank share: the device's stream, the shape of the array and the neighbours."""
+    """What all ways of a rank share: the device's stream, the shape of the array and the neighbours.
+
+    The parts that go out and come in lie one after the other in the order of the tile's borders.
+    """
 
     def __init__(self, device: _native.Device, stream: _native.Stream, ranks: Ranks, tile: Tile) -> None:
         self.device = device
         self.stream = stream
-        self.ranks = ranks
         self.tile = tile
-
-    def parts(self) -> Doubles:
-        """Ordinary memory for the columns to the left and to the right."""
-        return np.empty((2, self.tile.side, self.tile.halo))
+        self.edges = [border.edge for border in tile.borders]
+        self.halos = [border.halo for border in tile.borders]
+        self._ranks = ranks
+        self._neighbours = [border.neighbour for border in tile.borders]
+        self._pitch, self._bytes = tile.pitch_bytes, tile.border_bytes
+        self._shape = tile.height, tile.width
 
     def allocate_parts(self, kind: str) -> _native.Buffer:
-        """The same of another kind."""
-        return self.device.allocate(kind, 2 * self.tile.halo_bytes)
+        """Memory for one part on each side."""
+        return self.device.allocate(kind, self._bytes)
 
-    def as_parts(self, buffer: _native.Buffer) -> Doubles:
-        """Columns to the left and to the right in a buffer that the host may access now."""
-        return doubles(buffer)[: 2 * self.tile.side * self.tile.halo].reshape(2, self.tile.side, self.tile.halo)
+    def parts(self) -> list[Doubles]:
+        """The same of ordinary memory."""
+        return self._split(np.empty(self._bytes // DOUBLE))
 
-    def pack_on_host(self, array: _native.Buffer, to: Doubles) -> None:
-        """Copy the edge columns of an array that the host may access now."""
+    def as_parts(self, buffer: _native.Buffer) -> list[Doubles]:
+        """The parts in a buffer that the host may access now."""
+        return self._split(doubles(buffer))
+
+    def send(self, outgoing: Sequence[Doubles], incoming: Sequence[Doubles]) -> None:
+        """Exchange parts with the neighbours."""
+        self._ranks.exchange(outgoing, incoming, self._neighbours)
+
+    def pack_on_host(self, array: _native.Buffer, to: Sequence[Doubles]) -> None:
+        """Copy the edges of an array that the host may access now."""
         grid = self._grid(array)
-        for part, first in zip(to, self.tile.edges, strict=True):
-            part[:] = grid[:, first : first + self.tile.halo]
+        for part, edge in zip(to, self.edges, strict=True):
+            part[:] = _within(grid, edge)
 
-    def unpack_on_host(self, array: _native.Buffer, parts: Doubles) -> None:
+    def unpack_on_host(self, array: _native.Buffer, parts: Sequence[Doubles]) -> None:
         """Fill the halos of an array that the host may access now."""
         grid = self._grid(array)
-        for part, first in zip(parts, self.tile.halos, strict=True):
-            grid[:, first : first + self.tile.halo] = part
+        for part, halo in zip(parts, self.halos, strict=True):
+            _within(grid, halo)[:] = part
 
     def pack_on_device(self, array: _native.Buffer, to: _native.Buffer) -> None:
-        """Copy the edge columns by a kernel, and wait for it."""
-        tile, width = self.tile, self.tile.halo * DOUBLE
-        for part, first in enumerate(tile.edges):
-            self.stream.copy_section_by_kernel(
-                to, part * tile.halo_bytes, width, array, first * DOUBLE, tile.pitch_bytes, width, tile.side
-            )
+        """Copy the edges by a kernel, and wait for it."""
+        place = 0
+        for edge in self.edges:
+            offset, width = self._offset(edge), edge.columns * DOUBLE
+            self.stream.copy_section_by_kernel(to, place, width, array, offset, self._pitch, width, edge.rows)
+            place += edge.points * DOUBLE
         self.stream.synchronize()
 
     def unpack_on_device(self, array: _native.Buffer, parts: _native.Buffer) -> None:
         """Fill the halos by a kernel, and wait for it."""
-        tile, width = self.tile, self.tile.halo * DOUBLE
-        for part, first in enumerate(tile.halos):
-            self.stream.copy_section_by_kernel(
-                array, first * DOUBLE, tile.pitch_bytes, parts, part * tile.halo_bytes, width, width, tile.side
-            )
+        place = 0
+        for halo in self.halos:
+            offset, width = self._offset(halo), halo.columns * DOUBLE
+            self.stream.copy_section_by_kernel(array, offset, self._pitch, parts, place, width, width, halo.rows)
+            place += halo.points * DOUBLE
         self.stream.synchronize()
 
     def copy(self, to: _native.Buffer, from_: _native.Buffer) -> None:
@@ -97,8 +109,31 @@ class Workplace:
         self.stream.copy(to, 0, from_, 0, min(to.bytes, from_.bytes))
         self.stream.synchronize()
 
+    def copy_sections(self, to: _native.Buffer, from_: _native.Buffer, sections: Sequence[Section]) -> None:
+        """Copy each to its own place in an array of the same shape, and wait for it."""
+        for section in sections:
+            offset, width = self._offset(section), section.columns * DOUBLE
+            self.stream.copy_section(to, offset, self._pitch, from_, offset, self._pitch, width, section.rows)
+        self.stream.synchronize()
+
+    def _offset(self, section: Section) -> int:
+        return section.row * self._pitch + section.column * DOUBLE
+
     def _grid(self, array: _native.Buffer) -> Doubles:
-        return doubles(array)[: self.tile.side * self.tile.width].reshape(self.tile.side, self.tile.width)
+        rows, columns = self._shape
+        return doubles(array)[: rows * columns].reshape(rows, columns)
+
+    def _split(self, values: Doubles) -> list[Doubles]:
+        found: list[Doubles] = []
+        place = 0
+        for edge in self.edges:
+            found.append(values[place : place + edge.points].reshape(edge.rows, edge.columns))
+            place += edge.points
+        return found
+
+
+def _within(grid: Doubles, section: Section) -> Doubles:
+    return grid[section.row : section.row + section.rows, section.column : section.column + section.columns]
 
 
 class _HostWay:
@@ -109,13 +144,14 @@ class _HostWay:
         self._outgoing, self._incoming = at.parts(), at.parts()
 
     def poison(self) -> None:
-        self._incoming.fill(np.nan)
+        for part in self._incoming:
+            part.fill(np.nan)
 
     def _exchange_on_host(self, array: _native.Buffer, watch: Stopwatch) -> None:
         array.begin_host_access()
         self._at.pack_on_host(array, self._outgoing)
         watch.lap("pack_seconds")
-        self._at.ranks.exchange(self._outgoing, self._incoming)
+        self._at.send(self._outgoing, self._incoming)
         watch.lap("mpi_seconds")
         self._at.unpack_on_host(array, self._incoming)
         array.end_host_access()
@@ -139,7 +175,7 @@ class CpuWhole(_HostWay):
 
 
 class CpuColumns(_HostWay):
-    """As `CpuWhole`, but the driver's 2-D copy moves the columns that are needed alone, each to its own place."""
+    """As `CpuWhole`, but the driver's 2-D copy moves alone what is needed, each to its own place."""
 
     def __init__(self, at: Workplace, mirror: _native.Buffer) -> None:
         super().__init__(at)
@@ -147,19 +183,11 @@ class CpuColumns(_HostWay):
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Copy columns there, pack, send, unpack, copy columns back."""
-        self._copy(self._mirror, array, self._at.tile.edges)
+        self._at.copy_sections(self._mirror, array, self._at.edges)
         watch.lap("copy_seconds")
         self._exchange_on_host(self._mirror, watch)
-        self._copy(array, self._mirror, self._at.tile.halos)
+        self._at.copy_sections(array, self._mirror, self._at.halos)
         watch.lap("copy_seconds")
-
-    def _copy(self, to: _native.Buffer, from_: _native.Buffer, columns: tuple[int, int]) -> None:
-        tile, stream = self._at.tile, self._at.stream
-        for first in columns:
-            place = first * DOUBLE
-            pitch = tile.pitch_bytes
-            stream.copy_section(to, place, pitch, from_, place, pitch, tile.halo * DOUBLE, tile.side)
-        stream.synchronize()
 
 
 class ManagedWhole(_HostWay):
@@ -244,7 +272,8 @@ class ManagedPack:
 
     def poison(self) -> None:
         """Not a number everywhere."""
-        self._incoming.fill(np.nan)
+        for part in self._incoming:
+            part.fill(np.nan)
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Pack, copy by the processor, send, copy by the processor, unpack."""
@@ -252,17 +281,22 @@ class ManagedPack:
         at.pack_on_device(array, self._packed)
         watch.lap("pack_seconds")
         self._packed.begin_host_access()
-        self._outgoing[:] = at.as_parts(self._packed)
+        _copy_parts(self._outgoing, at.as_parts(self._packed))
         self._packed.end_host_access()
         watch.lap("copy_seconds")
-        at.ranks.exchange(self._outgoing, self._incoming)
+        at.send(self._outgoing, self._incoming)
         watch.lap("mpi_seconds")
         self._received.begin_host_access()
-        at.as_parts(self._received)[:] = self._incoming
+        _copy_parts(at.as_parts(self._received), self._incoming)
         self._received.end_host_access()
         watch.lap("copy_seconds")
         at.unpack_on_device(array, self._received)
         watch.lap("unpack_seconds")
+
+
+def _copy_parts(to: Sequence[Doubles], from_: Sequence[Doubles]) -> None:
+    for part, other in zip(to, from_, strict=True):
+        part[:] = other
 
 
 def _send(at: Workplace, outgoing: _native.Buffer, incoming: _native.Buffer, watch: Stopwatch) -> None:
@@ -270,7 +304,7 @@ def _send(at: Workplace, outgoing: _native.Buffer, incoming: _native.Buffer, wat
     outgoing.begin_host_access()
     incoming.begin_host_access()
     watch.lap("copy_seconds")
-    at.ranks.exchange(at.as_parts(outgoing), at.as_parts(incoming))
+    at.send(at.as_parts(outgoing), at.as_parts(incoming))
     watch.lap("mpi_seconds")
     outgoing.end_host_access()
     incoming.end_host_access()

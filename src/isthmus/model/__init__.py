@@ -112,7 +112,8 @@ from isthmus.model.shape import (
 )
 from isthmus.model.stencil import STENCIL_PHASES, Stencil, StencilPoint, StencilWay, stencils
 from isthmus.model.stencil_published import PUBLISHED_PAIRS, PUBLISHED_SIDES, PublishedPair
-from isthmus.model.stencil_words import phase_words, setting_words, stencil_words, way_label
+from isthmus.model.stencil_scaling import StencilCurve, stencil_curves
+from isthmus.model.stencil_words import cut_words, phase_words, setting_words, stencil_words, way_label
 from isthmus.model.strided import STRIDED_METHODS, StridedCell, strided_cells
 from isthmus.model.strided_grid import StridedGrid, strided_grids
 from isthmus.model.strided_grid_findings import STRIDED_CHALLENGERS
@@ -238,6 +239,7 @@ __all__ = [
     "Spot",
     "Steadiness",
     "Stencil",
+    "StencilCurve",
     "StencilPoint",
     "StencilWay",
     "StridedCell",
@@ -276,6 +278,7 @@ __all__ = [
     "counted_passes",
     "crossover",
     "curve_predictor",
+    "cut_words",
     "describe_device",
     "device_groups",
     "enough_threads",
@@ -351,6 +354,7 @@ __all__ = [
     "spawn_costs",
     "spawn_fit",
     "steadiness",
+    "stencil_curves",
     "stencil_words",
     "stencils",
     "strided_cells",

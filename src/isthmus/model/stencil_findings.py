@@ -8,6 +8,7 @@ from isthmus.model.contrast import MATTERS
 from isthmus.model.finding import Finding, Takeaway
 from isthmus.model.stencil import MANAGED, STENCIL_METHODS, STENCIL_PHASES, Stencil, stencils
 from isthmus.model.stencil_published import PUBLISHED_PAIRS, PublishedPair
+from isthmus.model.stencil_scaling_findings import scaling_findings
 from isthmus.model.stencil_words import (
     phase_words,
     ratio_words,
@@ -27,18 +28,33 @@ _FEW = 3
 
 def stencil_findings(run: Run) -> list[Finding]:
     """The fastest way on each square, what halos of other widths change, and each of the paper's two comparisons."""
-    everything = [each for each in stencils(run) if each.points]
+    everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
-    mains = [each for each in everything if each.halo == narrowest]
-    found = [_fastest(each) for each in mains]
-    found += [_compared(pair, mains) for pair in PUBLISHED_PAIRS]
-    found += [_managed(mains), _wider(everything)]
-    return [finding for finding in found if finding]
+    squares = _squares(everything)
+    mains = [each for each in squares if each.halo == narrowest]
+    found = [_fastest(each) for each in everything if each.halo == narrowest]
+    found += [_compared(pair, [each for each in mains if each.down == 1]) for pair in PUBLISHED_PAIRS]
+    found += [_managed(mains), _wider(squares)]
+    return [finding for finding in found if finding] + scaling_findings(run)
+
+
+def _on_most_ranks(run: Run) -> list[Stencil]:
+    """What there is to conclude from; what fewer ranks do is a matter of how it scales."""
+    everything = [each for each in stencils(run) if each.points]
+    most = max((each.ranks for each in everything), default=0)
+    return [each for each in everything if each.ranks == most]
+
+
+def _squares(everything: Sequence[Stencil]) -> list[Stencil]:
+    """In strips, as the paper cuts them; where there are none, however they are cut."""
+    squares = [each for each in everything if each.is_square]
+    return [each for each in squares if each.down == 1] or squares
 
 
 def stencil_verdict(run: Run) -> Takeaway | None:
     """What to take away from the largest square; None where no stencil was measured."""
-    everything = [each for each in stencils(run) if each.points]
+    everything = _on_most_ranks(run)
+    everything = _squares(everything) or everything
     if not everything:
         return None
     narrowest = min(each.halo for each in everything)
@@ -78,7 +94,12 @@ def _fastest(stencil: Stencil) -> Finding | None:
         say("stencil.shares", shares=enumerated(shares)) if shares else "",
         say("stencil.mpi_beside", time=format_seconds(best.mpi.median)) if best.mpi and stencil.ranks > 1 else "",
     ]
-    return Finding("info", f"stencil_fastest_{stencil.side}", sentences(told))
+    topic = f"stencil_fastest_{stencil.side}"
+    if not stencil.is_square:
+        topic += f"x{stencil.columns}"
+    if stencil.down > 1:
+        topic += f"_grid_{stencil.down}x{stencil.across}"
+    return Finding("info", topic, sentences(told))
 
 
 def _tied(stencil: Stencil) -> str:

@@ -5,7 +5,7 @@ from isthmus.model.phrases import memory_name, spanned
 from isthmus.model.stencil import MANAGED, Stencil, StencilWay
 from isthmus.record import Interval, Metric
 
-__all__ = ["phase_words", "ratio_words", "setting_words", "stencil_words", "way_label", "way_sentence"]
+__all__ = ["cut_words", "phase_words", "ratio_words", "setting_words", "stencil_words", "way_label", "way_sentence"]
 
 
 def way_label(method: str) -> str:
@@ -31,16 +31,27 @@ def phase_words(phase: Metric) -> str:
 
 def stencil_words(stencil: Stencil) -> str:
     """``a square of 6144 points with halos of 1 column``."""
+    if not stencil.is_square:
+        return say("stencil.field", rows=stencil.side, columns=stencil.columns, count=stencil.halo)
     return say("stencil.square", side=stencil.side, count=stencil.halo)
 
 
 def setting_words(stencil: Stencil) -> str:
-    """``one rank alone``, ``2 ranks on one device``, ``4 ranks with 2 devices``."""
+    """``one rank alone``, ``2 ranks on one device``, ``4 ranks with 2 devices in a grid of 2 x 2``."""
     if stencil.ranks == 1:
         return say("stencil.setting_alone")
     if stencil.devices == 1:
-        return say("stencil.setting_one_device", ranks=stencil.ranks)
-    return say("stencil.setting_devices", ranks=stencil.ranks, devices=stencil.devices)
+        setting = say("stencil.setting_one_device", ranks=stencil.ranks)
+    else:
+        setting = say("stencil.setting_devices", ranks=stencil.ranks, devices=stencil.devices)
+    return say("stencil.setting_cut", setting=setting, cut=cut_words(stencil)) if stencil.down > 1 else setting
+
+
+def cut_words(stencil: Stencil) -> str:
+    """``strips``, ``a grid of 3 x 2``."""
+    if stencil.down == 1:
+        return say("stencil.strips")
+    return say("stencil.grid", down=stencil.down, across=stencil.across)
 
 
 def ratio_words(value: Interval) -> str:

@@ -28,13 +28,14 @@ __all__ = [
 ]
 
 FORMAT = "isthmus.run"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 Direction = Literal["h2d", "d2h", "both", "peer"]
 # What a stream's commands are timed by.
 CommandMetric = Literal["host_seconds", "device_seconds", "enqueue_seconds"]
 # Besides, times of phases, where one sample has several: copies in with the device's computing, copies out with the
-# CPU's (the paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time.
+# CPU's (the paper on OpenACC reports them so), and those of a stencil, of which "mpi" is not part of the sample's time,
+# but of what elapsed.
 Metric = Literal[
     CommandMetric,
     "in_seconds",
@@ -44,6 +45,7 @@ Metric = Literal[
     "copy_seconds",
     "unpack_seconds",
     "mpi_seconds",
+    "elapsed_seconds",
 ]
 Verified = Literal["yes", "no", "n/a"]
 LayoutName = Literal["", "contiguous", "strided", "scattered"]
@@ -128,6 +130,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ranks: _Count | None = None  # processes that took part, over MPI
     halo: _Count | None = None  # columns of a halo
     compiler: str = ""  # of a program that was measured
+    cut: str = ""  # ranks down and across, 2x3, where rows are cut too
     migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
     faults: list[Faults] = []
     spans: list[Span] = []  # of one pass with events around every stage

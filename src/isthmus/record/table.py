@@ -50,6 +50,7 @@ COLUMNS = (
     "ranks",
     "halo",
     "compiler",
+    "cut",
 )
 
 

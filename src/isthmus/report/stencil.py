@@ -9,6 +9,7 @@ from isthmus.report.labels import run_label
 from isthmus.report.section import Section
 from isthmus.report.stencil_bars import bars_part
 from isthmus.report.stencil_known import published_part
+from isthmus.report.stencil_scaling import scaling_part
 from isthmus.report.stencil_times import times_part
 
 __all__ = ["section"]
@@ -16,10 +17,10 @@ __all__ = ["section"]
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of stencils; None where that is nothing but skips."""
-    found = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in stencils(run)]
+    found = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
     if not found:
         return None
-    parts = (times_part(found), bars_part(found), published_part(found))
+    parts = (times_part(found), bars_part(found), scaling_part(runs), published_part(found))
     return Section(
         "stencil",
         say("stencil_report.title"),
@@ -34,8 +35,19 @@ def section(runs: Sequence[Run]) -> Section | None:
     )
 
 
+def _on_most_ranks(run: Run) -> list[Stencil]:
+    """What has a table of its own; the others are points of curves."""
+    everything = stencils(run)
+    most = max((each.ranks for each in everything), default=0)
+    return [each for each in everything if each.ranks == most]
+
+
 def _title(runs: Sequence[Run], index: int, stencil: Stencil) -> str:
     label = run_label(runs, index)
     setting = setting_words(stencil)
-    text = say("stencil_report.square_title", side=stencil.side, count=stencil.halo, setting=setting)
+    if stencil.is_square:
+        text = say("stencil_report.square_title", side=stencil.side, count=stencil.halo, setting=setting)
+    else:
+        field = {"rows": stencil.side, "columns": stencil.columns, "count": stencil.halo}
+        text = say("stencil_report.field_title", **field, setting=setting)
     return f"{label}: {text}" if label else text

@@ -13,8 +13,9 @@ __all__ = ["published_part"]
 
 
 def published_part(found: Sequence[Found]) -> Part | None:
-    """A row for the paper's figures and one for each square with halos of one column; None where none has both ways."""
-    ours = [each for each in found if each[2].halo == 1 and any(pair.ours(each[2]) for pair in PUBLISHED_PAIRS)]
+    """A row for the paper's figures and one for each square that is cut and has halos as there; None without any."""
+    alike = [each for each in found if each[2].halo == 1 and each[2].down == 1 and each[2].is_square]
+    ours = [each for each in alike if any(pair.ours(each[2]) for pair in PUBLISHED_PAIRS)]
     if not ours:
         return None
     columns = tuple(

@@ -53,7 +53,7 @@ class Several(Ranks):
 
 def test_one_rank_is_its_own_neighbour_on_both_sides() -> None:
     outgoing, incoming = np.array([[[1.0]], [[2.0]]]), np.zeros((2, 1, 1))
-    ALONE.exchange(outgoing, incoming)
+    ALONE.exchange(list(outgoing), list(incoming), [0, 0])
     assert incoming.ravel().tolist() == [2.0, 1.0], "what leaves to the left comes in from the right"
     assert ALONE.all_gather("own") == ["own"]
     ALONE.tell("nobody")
@@ -68,7 +68,7 @@ def test_one_rank_is_its_own_neighbour_on_both_sides() -> None:
         (1, lambda ranks: ranks.gather("own"), "rank 0"),
         (0, lambda ranks: ranks.tell("end"), "the other ranks"),
         (0, lambda ranks: ranks.barrier(), "the other ranks"),
-        (0, lambda ranks: ranks.exchange(np.zeros((2, 1, 1)), np.zeros((2, 1, 1))), "rank 1 or rank 1"),
+        (0, lambda ranks: ranks.exchange(np.zeros((2, 1, 1)), np.zeros((2, 1, 1)), [1, 1]), "rank 1 or rank 1"),
     ],
 )
 def test_no_wait_is_for_ever(rank: int, wait: Any, whom: str) -> None:
