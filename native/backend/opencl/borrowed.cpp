@@ -33,8 +33,6 @@ class BorrowedMemory final : public ClAllocation {
         set_host(reinterpret_cast<std::byte*>(address));  // NOLINT(performance-no-int-to-ptr)
     }
     void* svm() const override { return kind() == MemoryKind::managed ? host() : nullptr; }
-    Status begin_host_access() override { return kind() == MemoryKind::managed ? map_svm(host(), bytes()) : Status(); }
-    Status end_host_access() override { return kind() == MemoryKind::managed ? unmap_svm(host()) : Status(); }
     Status acquire() override { return not_ours(); }
     Status release() override { return not_ours(); }
 };

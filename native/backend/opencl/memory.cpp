@@ -137,8 +137,6 @@ class SvmMemory final : public ClAllocation {
     }
 
     void* svm() const override { return host(); }
-    Status begin_host_access() override { return map_svm(svm(), bytes()); }
-    Status end_host_access() override { return unmap_svm(svm()); }
 
     Status acquire() override {
         const std::lock_guard lock(context_->svm_mutex());
@@ -166,13 +164,25 @@ class SvmMemory final : public ClAllocation {
 
 }  // namespace
 
-Status ClAllocation::map_svm(void* memory, std::size_t bytes) const {
-    return cl().call(cl().clEnqueueSVMMap, context_->service_queue(), blocking, map_read | map_write, memory, bytes, 0U,
+Status ClAllocation::map_svm(Queue queue, std::size_t offset, std::size_t bytes, bool waits) const {
+    if (svm() == nullptr) return {};
+    return cl().call(cl().clEnqueueSVMMap, queue, waits ? blocking : Bool{0}, map_read | map_write,
+                     static_cast<void*>(static_cast<std::byte*>(svm()) + offset), bytes, 0U, no_wait, no_event);
+}
+
+Status ClAllocation::unmap_svm(Queue queue, std::size_t offset) const {
+    if (svm() == nullptr) return {};
+    return cl().call(cl().clEnqueueSVMUnmap, queue, static_cast<void*>(static_cast<std::byte*>(svm()) + offset), 0U,
                      no_wait, no_event);
 }
 
-Status ClAllocation::unmap_svm(void* memory) const {
-    ISTHMUS_TRY(cl().call(cl().clEnqueueSVMUnmap, context_->service_queue(), memory, 0U, no_wait, no_event));
+Status ClAllocation::begin_host_access() {
+    return map_svm(context_->service_queue(), 0, bytes(), true);
+}
+
+Status ClAllocation::end_host_access() {
+    if (svm() == nullptr) return {};
+    ISTHMUS_TRY(unmap_svm(context_->service_queue(), 0));
     return cl().call(cl().clFinish, context_->service_queue());
 }
 

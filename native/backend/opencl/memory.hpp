@@ -19,15 +19,27 @@ class ClAllocation : public Allocation {
     }
     // The shared virtual address; null for anything but SVM.
     virtual void* svm() const { return nullptr; }
-    virtual Status begin_host_access() { return {}; }
-    virtual Status end_host_access() { return {}; }
+    virtual Status begin_host_access();
+    virtual Status end_host_access();
+    // Enqueues a command that uses these bytes by their host address.
+    template <typename Enqueue>
+    Status with_host_address(Queue queue, std::size_t offset, std::size_t bytes, const Enqueue& enqueue) const {
+        ISTHMUS_TRY(map_svm(queue, offset, bytes, false));
+        Status status = enqueue(host() + offset);
+        Status unmapped = unmap_svm(queue, offset);
+        if (!status.ok()) return status;
+        return unmapped;
+    }
 
   protected:
     const Api& cl() const { return context_->api(); }
-    // Of shared virtual memory, for the host.
-    Status map_svm(void* memory, std::size_t bytes) const;
-    Status unmap_svm(void* memory) const;
     const std::shared_ptr<SharedContext> context_;
+
+  private:
+    // Shared virtual memory belongs to devices except between these commands: what is written to it otherwise NVIDIA's
+    // driver loses. Of other memory nothing is done.
+    Status map_svm(Queue queue, std::size_t offset, std::size_t bytes, bool waits) const;
+    Status unmap_svm(Queue queue, std::size_t offset) const;
 };
 
 // `pages` as for Device::reserve.

@@ -174,13 +174,17 @@ class ClDevice final : public isthmus::Device {
                                allocation_of(destination).buffer(), source.offset, destination.offset, source.bytes, 0U,
                                no_wait, no_event);
         } else if (to_device) {
-            status = cl().call(cl().clEnqueueWriteBuffer, queue, allocation_of(destination).buffer(), non_blocking,
-                               destination.offset, source.bytes, static_cast<const void*>(source.host()), 0U, no_wait,
-                               no_event);
+            status = allocation_of(source).with_host_address(queue, source.offset, source.bytes, [&](void* memory) {
+                return cl().call(cl().clEnqueueWriteBuffer, queue, allocation_of(destination).buffer(), non_blocking,
+                                 destination.offset, source.bytes, static_cast<const void*>(memory), 0U, no_wait,
+                                 no_event);
+            });
         } else {
-            status =
-                cl().call(cl().clEnqueueReadBuffer, queue, allocation_of(source).buffer(), non_blocking, source.offset,
-                          source.bytes, static_cast<void*>(destination.host()), 0U, no_wait, no_event);
+            const ClAllocation& host = allocation_of(destination);
+            status = host.with_host_address(queue, destination.offset, source.bytes, [&](void* memory) {
+                return cl().call(cl().clEnqueueReadBuffer, queue, allocation_of(source).buffer(), non_blocking,
+                                 source.offset, source.bytes, memory, 0U, no_wait, no_event);
+            });
         }
         ISTHMUS_TRY(std::move(status));
         return flush(queue);

@@ -34,7 +34,7 @@ Status copy_rect(const Api& cl, Queue queue, Section section) {
     }
     // An origin has no pitch of its own: bytes of the first row.
     const std::size_t origin[3] = {on_device.offset, 0, 0};
-    const std::size_t host_origin[3] = {on_host.offset, 0, 0};
+    const std::size_t host_origin[3] = {0, 0, 0};
     const std::size_t region[3] = {extent.width_bytes, extent.rows, extent.slices};
     const auto slice = [is_deep](const Layout& layout) { return is_deep ? layout.slice_pitch_bytes : 0; };
     const Buffer buffer = static_cast<ClAllocation&>(*on_device.allocation).buffer();
@@ -44,9 +44,13 @@ Status copy_rect(const Api& cl, Queue queue, Section section) {
                        on_device.pitch_bytes, slice(on_device), on_host.pitch_bytes, slice(on_host), memory, 0U,
                        no_wait, no_event);
     };
-    std::byte* const memory = on_host.allocation->host();
-    return to_device ? enqueue(cl.clEnqueueWriteBufferRect, static_cast<const void*>(memory))
-                     : enqueue(cl.clEnqueueReadBufferRect, static_cast<void*>(memory));
+    const std::size_t end_on_host =
+        (extent.slices - 1) * on_host.slice_pitch_bytes + (extent.rows - 1) * on_host.pitch_bytes + extent.width_bytes;
+    const auto& host = static_cast<const ClAllocation&>(*on_host.allocation);
+    return host.with_host_address(queue, on_host.offset, end_on_host, [&](void* memory) {
+        return to_device ? enqueue(cl.clEnqueueWriteBufferRect, static_cast<const void*>(memory))
+                         : enqueue(cl.clEnqueueReadBufferRect, memory);
+    });
 }
 
 }  // namespace
