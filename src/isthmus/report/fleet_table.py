@@ -24,7 +24,9 @@ def write(survey: Survey, out: TextIO) -> None:
 def check_parquet() -> None:
     """Raise UsageError, before anything is read, where Parquet cannot be written."""
     if find_spec("pyarrow") is None:
-        raise UsageError("Parquet needs pyarrow, which is not installed; pip install pyarrow, or use --format csv")
+        raise UsageError(
+            "Parquet needs pyarrow, which is not installed; pip install 'isthmus[parquet]', or use --format csv"
+        )
 
 
 def write_parquet(survey: Survey, path: Path) -> None:
