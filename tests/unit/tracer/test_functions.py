@@ -11,3 +11,7 @@ NATIVE = HERE.parents[2] / "native" / "tracer"
 
 def test_operands_are_read_as_cuda_lays_them_out(run_cpp: Callable[..., str]) -> None:
     run_cpp(HERE / "functions_check.cpp", NATIVE / "cuda" / "functions.cpp", NATIVE / "content.cpp")
+
+
+def test_time_stamps_cost_a_share_of_the_time(run_cpp: Callable[..., str]) -> None:
+    run_cpp(HERE / "copy_timing_check.cpp", NATIVE / "cuda" / "copy_timing.cpp")
