@@ -18,6 +18,8 @@ Columns = dict[str, Integers]
 _UNQUEUED = 0.1
 # A wait that lasts longer is for a device that is behind, in nanoseconds; shorter ones are the call itself.
 _LEAST_WAIT = 10_000
+# Of one copy, and from its call to its end, in nanoseconds: days.
+_LONGEST = 10**15
 _NEVER = np.iinfo(np.int64).max
 _KERNEL = -1
 
@@ -70,7 +72,8 @@ def estimated_times(timed: Columns, kernels: Columns, untimed: Columns, calls: C
     until, behind = _until(work, rows[last], waits)
     share = done / np.maximum(done[last], 1)[run]
     stretched = begins[run] + ((np.where(behind, until, begins) - begins)[run] * share).astype(np.int64)
-    ends = np.minimum(np.maximum(ends, stretched), until[run])
+    # Whatever hostile records say, not for ever.
+    ends = np.minimum(np.maximum(ends, stretched), np.minimum(until[run], work.called[rows] + _LONGEST))
     ends = np.maximum(ends, work.called[rows])
     found = {name: np.zeros(rows.size, np.int64) for name in ("start_ns", "end_ns")}
     found["end_ns"][work.untimed[rows]] = ends
@@ -153,7 +156,7 @@ def _by_size(wanted: Integers, sizes: Integers, lasted: Integers) -> Integers:
     distinct, first, counts = np.unique(sizes[order], return_index=True, return_counts=True)
     medians = lasted[order][first + (counts - 1) // 2]
     beyond = np.maximum(wanted / max(int(distinct[-1]), 1), 1.0)
-    found: Integers = (np.interp(wanted, distinct, medians) * beyond).astype(np.int64)
+    found: Integers = np.minimum(np.interp(wanted, distinct, medians) * beyond, _LONGEST).astype(np.int64)
     return found
 
 

@@ -156,3 +156,21 @@ def test_an_address_is_of_the_memory_that_was_there_then() -> None:
     ]
     process, address, moment, expected = np.array(asked, np.int64).T
     assert kinds_at(process, address, moment, allocations).tolist() == expected.tolist()
+
+
+def test_times_and_sizes_that_cannot_be_cost_nothing_but_sense(tmp_path: Path) -> None:
+    last = (1 << 62) - 1
+    path = tmp_path / "trace.itrace"
+    path.write_bytes(
+        whole(
+            call=[CALL | {"correlation": 10 + n, "start_ns": last - n, "end_ns": last} for n in range(99)],
+            operands=[OPERANDS | {"correlation": 10 + n, "timing": 3, "bytes": 1 << 48} for n in range(1, 99)],
+            copy=[COPY | {"correlation": 10, "start_ns": 1, "end_ns": 1 << 54, "bytes": 1}],
+        )
+    )
+    copies = open_trace(path).copies
+    untimed = copies.taken(copies.estimated == 1)
+    assert len(untimed) == 98
+    assert (untimed.start_ns >= last - 99).all()
+    assert (untimed.start_ns <= untimed.end_ns).all()
+    assert (untimed.end_ns <= last + 10**15).all()
