@@ -16,6 +16,8 @@ struct CallInProgress {
     std::uint32_t correlation = 0, site = 0;
     std::optional<CopyOperands> operands;
     CopyTiming::Period period = 0;
+    // Calls within it of which only the device can tell what they copy.
+    unsigned timed = 0;
     std::optional<Memory> memory;
 };
 thread_local CallInProgress call;
@@ -74,8 +76,13 @@ void Recorder::begin_call(const Function& function, const cupti::CallbackData& d
         call.operands = function.copy ? copy_operands(*function.copy, data.parameters)
                                       : copy_operands(data.function, data.parameters);
         const bool plain = call.operands && is_plain(*call.operands);
-        if (!plain) expect(Activities::peer_copies);
-        call.period = plain ? timing_.begin(call.start_ns) : timing_.begin_timed();
+        if (plain) {
+            call.period = timing_.begin(call.start_ns);
+        } else {
+            expect(Activities::peer_copies);
+            timing_.begin_timed();
+            ++call.timed;
+        }
     }
     if (function.role == Role::launch) expect(Activities::kernels);
     if (function.role == Role::fill) expect(Activities::fills);
@@ -89,6 +96,7 @@ void Recorder::end_call(ThreadState& thread, const Function& function, const cup
         call.memory = memory_of(data.function, data.parameters);
     }
     if (--call.depth > 0) return;
+    for (; call.timed > 0; --call.timed) timing_.end_timed();
     const std::uint64_t end_ns = trace_clock();
     thread.writer->write(trace::CallRecord{.start_ns = call.start_ns,
                                            .end_ns = end_ns,

@@ -30,37 +30,48 @@ CopyTiming::Period CopyTiming::begin(std::uint64_t now_ns) {
     Period period = period_.load(std::memory_order_acquire);
     if (all_.load(std::memory_order_relaxed)) return period;
     const bool on = period % 2 == 0;
-    if (on != afford(now_ns, on ? copy_ns : together * copy_ns + 2 * turn_ns)) period = turn(!on);
+    if (on != afford(now_ns, on ? copy_ns : together * copy_ns + 2 * turn_ns)) {
+        // Where another thread is at it, this copy need not wait for it.
+        const std::unique_lock lock(turning_, std::try_to_lock);
+        if (lock.owns_lock()) period = turn(!on);
+    }
     if (period % 2 == 0) spent_ns_.fetch_add(copy_ns, std::memory_order_relaxed);
     return period;
 }
 
-CopyTiming::Period CopyTiming::begin_timed() {
-    Period period = period_.load(std::memory_order_acquire);
-    if (period % 2 != 0) {
+void CopyTiming::begin_timed() {
+    // In this order, and the other way round where they are turned off: either thread sees the other.
+    needed_.fetch_add(1);
+    if (period_.load() % 2 != 0) {
         if (turned_on_for_one_.fetch_add(1) == most_turns_for_one) all_ = true;
-        period = turn(true);
+        const std::lock_guard lock(turning_);
+        turn(true);
     }
     spent_ns_.fetch_add(copy_ns, std::memory_order_relaxed);
-    return period;
 }
 
 void CopyTiming::time_all() {
-    if (!all_.exchange(true)) turn(true);
+    if (all_.exchange(true)) return;
+    const std::lock_guard lock(turning_);
+    turn(true);
 }
 
 CopyTiming::Period CopyTiming::turn(bool on) {
-    const std::lock_guard lock(turning_);
     const Period period = period_.load(std::memory_order_relaxed);
     if (on == (period % 2 == 0) || (!on && all_)) return period;
     spent_ns_.fetch_add(turn_ns, std::memory_order_relaxed);
     // The number tells of no time stamps before there are none, and of them when they are there.
-    if (!on) period_.store(period + 1, std::memory_order_release);
-    const int code = on ? api_.cuptiActivityEnable(cupti::activity_kind_memcpy)
-                        : api_.cuptiActivityDisable(cupti::activity_kind_memcpy);
-    if (!on) return period + 1;
-    if (code != cupti::success) return period;
-    period_.store(period + 1, std::memory_order_release);
+    if (on) {
+        if (api_.cuptiActivityEnable(cupti::activity_kind_memcpy) != cupti::success) return period;
+        period_.store(period + 1);
+        return period + 1;
+    }
+    period_.store(period + 1);
+    if (needed_.load() > 0) {
+        period_.store(period + 2);
+        return period + 2;
+    }
+    (void)api_.cuptiActivityDisable(cupti::activity_kind_memcpy);
     return period + 1;
 }
 

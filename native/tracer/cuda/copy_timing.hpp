@@ -21,8 +21,10 @@ class CopyTiming {
 
     // Before a copy whose call tells all but its times.
     Period begin(std::uint64_t now_ns);
-    // Before one that only its device can tell of. A program with many of both kinds is timed whole.
-    Period begin_timed();
+    // Around a call of which only the device can tell what it copies: time stamps stay on. A program with many of both
+    // kinds is timed whole.
+    void begin_timed();
+    void end_timed() { needed_.fetch_sub(1); }
     // From now on every copy: what is captured into a graph is called once, and copied often or never.
     void time_all();
     // What became of a copy that began in this period.
@@ -33,6 +35,7 @@ class CopyTiming {
 
   private:
     bool afford(std::uint64_t now_ns, std::uint64_t cost_ns);
+    // With `turning_` held.
     Period turn(bool on);
 
     const cupti::Api& api_;
@@ -40,7 +43,7 @@ class CopyTiming {
     std::uint64_t began_ns_;
     std::atomic<std::uint64_t> spent_ns_ = 0;
     std::atomic<Period> period_ = 0;
-    std::atomic<int> turned_on_for_one_ = 0;
+    std::atomic<int> needed_ = 0, turned_on_for_one_ = 0;
     std::mutex turning_;
 };
 

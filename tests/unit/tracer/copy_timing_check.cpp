@@ -66,11 +66,13 @@ static void what_only_devices_tell_is_timed() {
     timed_of(timing, now, 10'000, 0);
     EXPECT(!stamping);
     const CopyTiming::Period before = timing.begin(now);
-    EXPECT(timing.since(timing.begin_timed()) == Timing::timed && stamping);
+    timing.begin_timed();
+    // Nor is it turned off while such a call is under way.
+    EXPECT(timing.since(timing.begin(now)) == Timing::timed && stamping);
+    timing.end_timed();
     // While the one before was called for, stamps were turned on.
     EXPECT(timing.since(before) == Timing::maybe);
-    timing.begin(now);
-    EXPECT(!stamping);
+    EXPECT(timing.since(timing.begin(now)) == Timing::none && !stamping);
     // From the first graph on, all.
     timing.time_all();
     EXPECT(stamping && timed_of(timing, now, 10'000, 0) == 10'000);
@@ -86,6 +88,7 @@ static void programs_with_many_of_both_kinds_are_timed_whole() {
     for (int copy = 0; copy < 1000; ++copy) {
         timing.begin_timed();
         EXPECT(stamping);
+        timing.end_timed();
         timing.begin(now);
     }
     EXPECT(stamping && turns < 100);

@@ -39,7 +39,8 @@ static void rows() {
     struct {
         std::uint64_t destination, source, bytes;
         int kind;
-    } const linear{0x1000, 0x2000, 77, 2};
+        std::uint64_t stream;
+    } const linear{0x1000, 0x2000, 77, 2, 0};
     auto found = copy_operands("cuMemcpyHtoDAsync_v2_ptsz", &linear);
     EXPECT(found && found->source == 0x2000 && found->destination == 0x1000 && found->bytes == 77 && found->rows == 1);
     EXPECT(found->copy_kind == cupti::memcpy_kind_htod);
@@ -64,8 +65,8 @@ static void rows() {
         EXPECT(copy_operands("cudaMemcpyAsync", &other)->copy_kind == 0);
     }
     struct {
-        std::uint64_t destination, destination_context, source, source_context, bytes;
-    } const peer{1, 2, 3, 4, 5};
+        std::uint64_t destination, destination_context, source, source_context, bytes, stream;
+    } const peer{1, 2, 3, 4, 5, 6};
     found = copy_operands("cuMemcpyPeerAsync_ptsz", &peer);
     EXPECT(found->source == 3 && found->destination == 1 && found->bytes == 5);
     EXPECT(found->copy_kind == cupti::memcpy_kind_ptop);
