@@ -1,11 +1,15 @@
 """What a case of a benchmark found, beside its bar."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from transfer_turns import Turns
 
+from isthmus.errors import IsthmusError
 from isthmus.record import format_seconds
+
+_Bench = TypeVar("_Bench")
 
 
 @dataclass
@@ -28,6 +32,16 @@ class Finding:
     figures: dict[str, float] = field(default_factory=dict)
     # What else the file keeps: what a program or a command said.
     said: dict[str, Any] = field(default_factory=dict)
+
+
+def measured(name: str, bar: str, measure: Callable[[_Bench], Finding], bench: _Bench) -> Finding:
+    """What the case that --only calls by this name found; one that could not be measured says why."""
+    try:
+        finding = measure(bench)
+    except IsthmusError as error:
+        finding = Finding(name, bar, why_not=str(error))
+    finding.name = name
+    return finding
 
 
 def shown(seconds: float, size: int = 0) -> str:

@@ -21,7 +21,7 @@ import trace_counts
 import trace_lines
 import trace_overhead
 import trace_problems
-from finding import Finding
+from finding import Finding, measured
 from finding_table import line, summary, write
 from trace_programs import Case, Programs
 
@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = given.only or list(CASES)
         programs.build(sorted({each for name in chosen for each in CASES[name].programs}))
         for name in chosen:
-            findings.append(_measured(name, programs))
+            case = CASES[name]
+            findings.append(measured(name, case.bar, case.measure, programs))
             print(line(findings[-1]), flush=True)
             # After each, lest a later one ends the process.
             if given.output:
@@ -91,17 +92,6 @@ def _names(text: str) -> list[str]:
             raise argparse.ArgumentTypeError(f"no case {name}; there are {', '.join(CASES)}")
         chosen += names
     return list(dict.fromkeys(chosen))
-
-
-def _measured(name: str, programs: Programs) -> Finding:
-    """What a case found; one that could not be measured says why."""
-    case = CASES[name]
-    try:
-        finding = case.measure(programs)
-    except IsthmusError as error:
-        finding = Finding(name, case.bar, why_not=str(error))
-    finding.name = name
-    return finding
 
 
 def _heading(device: Device, command: str) -> list[str]:

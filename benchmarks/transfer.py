@@ -20,7 +20,7 @@ import transfer_buffers
 import transfer_idle
 import transfer_pieces
 import transfer_small
-from finding import Finding
+from finding import Finding, measured
 from finding_table import line, summary, write
 from transfer_bench import Bench, Case
 
@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table = bench.session.table_origin
         print(f"{device.description.name}: copies up to {format_bytes(largest)}, {seconds:g} s a case, by {table}")
         for name in given.only or CASES:
-            findings.append(_measured(name, bench))
+            case = CASES[name]
+            findings.append(measured(name, case.bar, case.measure, bench))
             print(line(findings[-1]), flush=True)
             # After each, lest a later one ends the process.
             if given.output:
@@ -84,17 +85,6 @@ def _names(text: str) -> list[str]:
     if unknown := [name for name in names if name not in CASES]:
         raise argparse.ArgumentTypeError(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
     return names
-
-
-def _measured(name: str, bench: Bench) -> Finding:
-    """What a case found; one that could not be measured says why."""
-    case = CASES[name]
-    try:
-        finding = case.measure(bench)
-    except IsthmusError as error:
-        finding = Finding(name, case.bar, why_not=str(error))
-    finding.name = name
-    return finding
 
 
 def _heading(fingerprint: Fingerprint, command: str, table: str) -> list[str]:

@@ -17,6 +17,23 @@ bool moves_pages(int counter) {
            counter == cupti::counter_bytes_transfer_dtod;
 }
 
+// Copies within a device and between two differ in where they name their devices.
+template <typename Activity>
+trace::CopyRecord copy_record(const Activity& copy, std::uint32_t device, std::uint32_t peer) {
+    return {.start_ns = copy.start,
+            .end_ns = copy.end,
+            .bytes = copy.bytes,
+            .correlation = copy.correlation,
+            .device = device,
+            .peer = peer,
+            .stream = copy.stream,
+            .copy_kind = copy.copy_kind,
+            .source = copy.source_kind,
+            .destination = copy.destination_kind,
+            .flags = copy.flags,
+            .count = 1};
+}
+
 }  // namespace
 
 void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
@@ -44,33 +61,11 @@ void Recorder::on_records(std::uint8_t* buffer, std::size_t bytes) {
 }
 
 void Recorder::add(const cupti::CopyActivity& copy, trace::Writer& writer) {
-    writer.write(trace::CopyRecord{.start_ns = copy.start,
-                                   .end_ns = copy.end,
-                                   .bytes = copy.bytes,
-                                   .correlation = copy.correlation,
-                                   .device = copy.device,
-                                   .peer = copy.device,
-                                   .stream = copy.stream,
-                                   .copy_kind = copy.copy_kind,
-                                   .source = copy.source_kind,
-                                   .destination = copy.destination_kind,
-                                   .flags = copy.flags,
-                                   .count = 1});
+    writer.write(copy_record(copy, copy.device, copy.device));
 }
 
 void Recorder::add(const cupti::PeerCopyActivity& copy, trace::Writer& writer) {
-    writer.write(trace::CopyRecord{.start_ns = copy.start,
-                                   .end_ns = copy.end,
-                                   .bytes = copy.bytes,
-                                   .correlation = copy.correlation,
-                                   .device = copy.source_device,
-                                   .peer = copy.destination_device,
-                                   .stream = copy.stream,
-                                   .copy_kind = copy.copy_kind,
-                                   .source = copy.source_kind,
-                                   .destination = copy.destination_kind,
-                                   .flags = copy.flags,
-                                   .count = 1});
+    writer.write(copy_record(copy, copy.source_device, copy.destination_device));
 }
 
 void Recorder::add(const cupti::MemsetActivity& memset, trace::Writer& writer) {

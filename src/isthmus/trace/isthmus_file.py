@@ -1,7 +1,7 @@
 """Reads the files of `isthmus trace`."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
-from isthmus.trace.isthmus_blocks import RECORDS, Kind, blocks, texts
+from isthmus.trace.isthmus_blocks import RECORDS, Block, Kind, blocks, texts
 from isthmus.trace.isthmus_called import untold_copies
 from isthmus.trace.isthmus_records import (
     MEMORY,
@@ -35,6 +35,8 @@ _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.
 _FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
 _ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
+# Of what a process did.
+_SAYS_NOTHING = ("process", "text", "device", "note")
 # CUPTI's counters of faults, in the order of the model's.
 _CPU_FAULTS = 3
 _FAULTS = {_CPU_FAULTS + place: place for place in range(len(FAULTS))}
@@ -87,7 +89,7 @@ def read_isthmus(path: Path) -> Trace:
         path=path,
         maker="isthmus",
         version=_VERSION,
-        processes=tuple(file.process(index) for index in range(len(file.processes))),
+        processes=tuple(file.process(index) for index in range(file.shown)),
         devices=file.devices(),
         names=names.all,
         copies=Copies(**found, call=called_for),
@@ -143,6 +145,18 @@ def _frames(site: str) -> Site:
     return tuple(site.split("\n"))
 
 
+def _silent(found: Sequence[Block]) -> set[int]:
+    """Those without any records, where others have their process id.
+
+    In one process each recorder writes a part, and a driver's OpenCL loads that of CUDA, too, which tells of nothing.
+    Parts that both tell something stay apart: what the process became by an exec, and devices and streams of CUDA and
+    OpenCL, which are numbered each in its own way.
+    """
+    telling = {block.process for block in found if block.kind not in _SAYS_NOTHING}
+    pids = {block.pid for block in found if block.process in telling}
+    return {block.process for block in found if block.process not in telling and block.pid in pids}
+
+
 class _File:
     """All blocks of a file by their kinds, with the processes that wrote them."""
 
@@ -151,8 +165,10 @@ class _File:
         self._pids: list[int] = []
         self.text: dict[tuple[int, int], str] = {}
         self.processes: list[Any] = []
+        found = list(blocks(path, notes))
+        silent = _silent(found)
         places: dict[int, int] = {}
-        for block in blocks(path, notes):
+        for block in sorted(found, key=lambda block: block.process in silent):
             place = places.setdefault(block.process, len(places))
             if place == len(self.processes):
                 if place == _MOST_PROCESSES:
@@ -164,8 +180,11 @@ class _File:
                 self.text.update(((place, index), text) for index, text in texts(block))
             elif block.kind == "process":
                 self.processes[place] = block.records[0]
-            else:
+            elif block.kind != "device" or block.process not in silent:
                 self._found[block.kind].append((place, block.records))
+
+        # The silent ones come last, and only remarks tell of them.
+        self.shown = len(places) - len(silent)
 
     def records(self, kind: Kind) -> Records:
         """All records of one kind as columns, with ``process``; numbers that no 63 bits hold are UNKNOWN."""
@@ -192,7 +211,7 @@ class _File:
     def knowledge(self) -> frozenset[Knowledge]:
         known: set[Knowledge] = set(_ALWAYS)
         for flag, words in _FLAGS.items():
-            if self.processes and all(int(process["flags"]) & flag for process in self.processes):
+            if self.shown and all(int(process["flags"]) & flag for process in self.processes[: self.shown]):
                 known.update(words)
         return frozenset(known)
 

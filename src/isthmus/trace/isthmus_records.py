@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from isthmus.trace.columns import CAUSES, UNKNOWN, Integers, direction_index, memory_index
+from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
+from isthmus.trace.recorded import CAUSE_OF, NO_NUMBER, sound_rows
 
 __all__ = [
     "MAYBE_TIMED",
     "MEMORY",
-    "MOST_BYTES",
     "Indices",
     "Records",
     "blocking",
@@ -25,12 +25,8 @@ __all__ = [
 
 Records = dict[str, Integers]
 
-# Nothing that a program does lasts a year; times count from when a machine started or from 1970.
-_MOST_NS = 365 * 24 * 3600 * 10**9
-_LAST_NS = 1 << 62
-# An address space.
-MOST_BYTES = 1 << 48
-_NO_STREAM = 0xFFFFFFFF
+# Times count from when a machine started or from 1970.
+_FIRST_NS = 1
 # CUPTI's numbers: copies with arrays count as those with the device's memory.
 _DIRECTIONS = {
     **dict.fromkeys((1, 3), direction_index("h2d")),
@@ -48,7 +44,6 @@ MEMORY = {
 # Counters of what moved; a migration to the device is known by where it went, another by where it came from.
 _MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: direction_index("peer")}
 _TO_DEVICE = 1
-_CAUSES = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
 # What operands say of a copy that its device may not have timed, and of one that it has not.
 MAYBE_TIMED, _NOT_TIMED = 2, 3
 # Calls that wait for the device: of CUDA by how their names end, of OpenCL by their names.
@@ -87,17 +82,12 @@ def sound(records: Records, notes: list[str], words: str) -> Records:
     start, end = records["start_ns"], records["end_ns"]
     # Of faults that are moments the end is 0.
     end = np.where(end == 0, start, end)
-    right = (start > 0) & (start < _LAST_NS) & (end >= start) & (end < _LAST_NS)
-    right &= end - np.where(right, start, end) <= _MOST_NS
-    if "bytes" in records:
-        right &= (records["bytes"] >= 0) & (records["bytes"] <= MOST_BYTES)
-    if wrong := int(right.size - right.sum()):
-        notes.append(f"{wrong} of {right.size} {words} were left out: their times or sizes cannot be right.")
-    kept = np.flatnonzero(right)
-    kept = kept[np.argsort(start[kept], kind="stable")]
-    records = {name: column[kept] for name, column in {**records, "end_ns": end}.items()}
+    rows = sound_rows(start, end, records.get("bytes"), _FIRST_NS)
+    if wrong := int(start.size - rows.size):
+        notes.append(f"{wrong} of {start.size} {words} were left out: their times or sizes cannot be right.")
+    records = {name: column[rows] for name, column in {**records, "end_ns": end}.items()}
     if "stream" in records:
-        records["stream"] = np.where(records["stream"] == _NO_STREAM, UNKNOWN, records["stream"])
+        records["stream"] = np.where(records["stream"] == NO_NUMBER, UNKNOWN, records["stream"])
     return records
 
 
@@ -179,7 +169,7 @@ def called_copies(operands: Records, rows: Integers) -> Records:
         "process": operands["process"][rows],
         "correlation": operands["correlation"][rows],
         "device": told("device"),
-        "stream": np.where(told("stream") == _NO_STREAM, UNKNOWN, told("stream")),
+        "stream": np.where(told("stream") == NO_NUMBER, UNKNOWN, told("stream")),
         "migration": np.zeros_like(unknown),
         "cause": unknown,
         "source_address": operands["source"][rows],
@@ -207,7 +197,7 @@ def migrated(records: Records) -> Records:
         "device": np.where(to_device, records["destination"], records["source"]),
         "stream": unknown,
         "migration": np.ones_like(unknown),
-        "cause": looked_up(records["cause"], _CAUSES),
+        "cause": looked_up(records["cause"], CAUSE_OF),
         "source_address": records["address"],
         "destination_address": records["address"],
         "rows": unknown,

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
+from isthmus.trace.joins import looked_up
 from isthmus.trace.kineto_items import Items
 from isthmus.trace.kineto_records import MOST_RECORDS, Records, Table
 from isthmus.trace.trace import Knowledge, Process, Trace
@@ -32,7 +33,7 @@ def read_kineto(path: Path) -> Trace:
 
     calls = records.calls.sorted_columns()
     pids = tuple(records.host_pids)
-    calls["process"] = _places(calls.pop("pid"), pids)
+    calls["process"] = looked_up(calls.pop("pid"), {pid: place for place, pid in enumerate(pids)})
     copies = _joined(records.copies, calls, pids)
     version = items.header.get("schemaVersion")
     return Trace(
@@ -57,13 +58,6 @@ def _processes(records: Records) -> tuple[Process, ...]:
     # The file of a rank is of one process; where somebody merged several, the rank is of one of them.
     rank = records.rank if len(pids) == 1 else None
     return tuple(Process(pid, records.process_names.get(pid, ""), rank) for pid in pids)
-
-
-def _places(values: Integers, found: tuple[int, ...]) -> Integers:
-    """The place of each value among those found; UNKNOWN for others."""
-    places = {value: place for place, value in enumerate(found)}
-    distinct, inverse = np.unique(values, return_inverse=True)
-    return np.array([places.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[inverse]
 
 
 def _joined(table: Table, calls: Columns, pids: tuple[int, ...]) -> Columns:

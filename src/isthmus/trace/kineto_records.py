@@ -9,6 +9,7 @@ import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.kineto_items import Item, shown
+from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER
 from isthmus.trace.texts import call_name
 
 __all__ = ["CALLS", "COPIES", "INTERVALS", "MOST_RECORDS", "Records", "Table"]
@@ -24,13 +25,9 @@ MOST_RECORDS = 20_000_000
 _MOST_NAMES = 10_000
 _MOST_PROCESSES = 1000
 _MOST_DEVICES = 1000
-# Nothing that a program does lasts a year, and times count from 1970 or later.
-_MOST_US = 365 * 24 * 3600 * 10**6
+# Times count from 1970 or later.
+_MOST_US = MOST_NS // 1000
 _LAST_US = 100 * _MOST_US
-# An address space; more is no count of bytes.
-_MOST_BYTES = 1 << 48
-# CUPTI's word for no stream.
-_NO_STREAM = 0xFFFFFFFF
 
 _COPY_NAME = re.compile(r"Memcpy (\w+) \(([\w ]+) -> ([\w ]+)\)")
 _DIRECTION = {
@@ -193,7 +190,7 @@ def _duration_from_rate(arguments: Mapping[str, object], duration_ns: int) -> in
     count, rate = arguments.get("bytes"), arguments.get("memory bandwidth (GB/s)")
     if not isinstance(count, int) or not isinstance(rate, int | Decimal):
         return duration_ns
-    if not 0 < count < _MOST_BYTES or not Decimal("1e-9") < rate < 10**9:
+    if not 0 < count < MOST_BYTES or not Decimal("1e-9") < rate < 10**9:
         return duration_ns
     exact_ns = round(count / Decimal(rate))
     return exact_ns if abs(exact_ns - duration_ns) <= 1000 else duration_ns
@@ -205,12 +202,12 @@ def _where(item: Item) -> tuple[int, int, int]:
     # Copies between devices name three; the process of what a device does is the device.
     device = next((arguments[key] for key in ("device", "inDevice") if key in arguments), item.fields.get("pid"))
     stream = _number(arguments.get("stream"))
-    return _number(device), UNKNOWN if stream == _NO_STREAM else stream, _number(arguments.get("correlation"))
+    return _number(device), UNKNOWN if stream == NO_NUMBER else stream, _number(arguments.get("correlation"))
 
 
 def _bytes(item: Item) -> int:
     count = _number(item.arguments.get("bytes"))
-    return count if count <= _MOST_BYTES else UNKNOWN
+    return count if count <= MOST_BYTES else UNKNOWN
 
 
 def _number(value: object) -> int:

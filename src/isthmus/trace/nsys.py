@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.columns import CAUSES, UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
+from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
 from isthmus.trace.joins import looked_up, places_of
 from isthmus.trace.nsys_names import (
     Names,
@@ -21,6 +21,7 @@ from isthmus.trace.nsys_names import (
 )
 from isthmus.trace.nsys_records import Columns, number_devices, number_processes, records
 from isthmus.trace.nsys_tables import Tables, opened
+from isthmus.trace.recorded import CAUSE_OF
 from isthmus.trace.texts import call_name
 from isthmus.trace.trace import Knowledge, Trace
 
@@ -44,8 +45,6 @@ _EVIDENCE: dict[str, Knowledge] = {
 _ON_DEVICE = ("globalPid", "deviceId", "streamId", "correlationId")
 _OF_COPIES = (*_ON_DEVICE, "srcKind", "dstKind", "migrationCause", "virtualAddress")
 _LOW_24_BITS = 0xFFFFFF
-# As CUPTI numbers why pages moved; 0 is unknown.
-_CAUSES = {number: cause for cause, number in enumerate(range(1, len(CAUSES) + 1))}
 
 
 def read_nsys(path: Path) -> Trace:
@@ -130,7 +129,7 @@ def _copies(tables: Tables, columns: Columns, calls: Columns) -> Copies:
         device=columns["deviceId"],
         stream=columns["streamId"],
         migration=migration.astype(np.int64),
-        cause=np.where(migration, looked_up(columns["migrationCause"], _CAUSES), UNKNOWN),
+        cause=np.where(migration, looked_up(columns["migrationCause"], CAUSE_OF), UNKNOWN),
         source_address=address,
         destination_address=address,
     )

@@ -8,37 +8,27 @@ from isthmus.trace.columns import UNKNOWN, Integers
 from isthmus.trace.joins import CORRELATIONS, looked_up
 from isthmus.trace.nsys_names import physical_devices
 from isthmus.trace.nsys_tables import Tables
+from isthmus.trace.recorded import NO_NUMBER, sound_rows
 
 __all__ = ["Columns", "number_devices", "number_processes", "records"]
 
 Columns = dict[str, Integers]
 
-# CUPTI's word for no device, stream or correlation.
-_NONE = 0xFFFFFFFF
-# Times count from when the recording began. Nothing that a program does lasts a year.
-_MOST_NS = 365 * 24 * 3600 * 10**9
-_LAST_NS = 1 << 62
-# An address space.
-_MOST_BYTES = 1 << 48
+# Times count from when the recording began.
+_FIRST_NS = 0
 
 
 def records(tables: Tables, table: str, required: Sequence[str], optional: Sequence[str]) -> Columns:
     """The records of a table that can be right, by when they began."""
     columns = tables.numbers(table, ("start", "end", *required), optional)
-    start, end = columns["start"], columns["end"]
-    # CUPTI gives 0 for both where it got no times.
-    sound = (start >= 0) & (end > 0) & (end >= start) & (end < _LAST_NS)
-    sound &= end - np.where(sound, start, end) <= _MOST_NS
-    if "bytes" in columns:
-        sound &= (columns["bytes"] >= 0) & (columns["bytes"] <= _MOST_BYTES)
-    if wrong := int(sound.size - sound.sum()):
-        tables.notes.append(f"{table}: left out {wrong} of {sound.size} records, whose times or sizes cannot be right.")
-    kept = np.flatnonzero(sound)
-    kept = kept[np.argsort(start[kept], kind="stable")]
-    columns = {name: column[kept] for name, column in columns.items()}
+    count = columns["start"].size
+    rows = sound_rows(columns["start"], columns["end"], columns.get("bytes"), _FIRST_NS)
+    if wrong := int(count - rows.size):
+        tables.notes.append(f"{table}: left out {wrong} of {count} records, whose times or sizes cannot be right.")
+    columns = {name: column[rows] for name, column in columns.items()}
     for name in ("deviceId", "streamId", "correlationId"):
         if name in columns:
-            columns[name][(columns[name] < 0) | (columns[name] >= _NONE)] = UNKNOWN
+            columns[name][(columns[name] < 0) | (columns[name] >= NO_NUMBER)] = UNKNOWN
     return columns
 
 

@@ -75,6 +75,30 @@ def test_processes_are_kept_apart(tmp_path: Path) -> None:
     assert not {"contents", "migrations"} & trace.knows
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_what_another_recorder_had_nothing_to_tell_of_is_no_second_process(tmp_path: Path, first: bool) -> None:
+    """Only remarks have what stands in it: of its devices it may count others."""
+    texts = {1: "app", 2: "Lines are missing.", 3: "CPU"}
+    silent = block("process", [{**PROCESS, "flags": 0, "dropped": 3}], process=8)
+    silent += block("device", [{"index": 1, "name": 3}], process=8) + block("note", [{"text": 2}], process=8)
+    parts = [silent + text_block(texts, process=8), whole()]
+    alone = open_trace(write(tmp_path, whole()))
+    trace = open_trace(write(tmp_path, b"".join(parts if first else reversed(parts))))
+    assert trace.processes == (Process(77, "app", 2),)
+    assert (trace.devices, trace.knows) == (alone.devices, alone.knows)
+    assert trace.copies.process.tolist() == [0, 0]
+    assert trace.notes == ("Lines are missing.", "Process 77: 3 records were lost.")
+
+
+def test_what_shares_an_id_and_tells_something_is_a_process(tmp_path: Path) -> None:
+    """As a program does that becomes another; one that did nothing is one, too, where no other has its id."""
+    later = {**CALL, "start_ns": 700, "end_ns": 800}
+    became = block("process", [PROCESS], process=8) + block("call", [later], process=8)
+    idle = block("process", [PROCESS], process=7, pid=78)
+    trace = open_trace(write(tmp_path, whole() + became + idle + text_block({1: "next"}, process=8)))
+    assert [(process.pid, process.name) for process in trace.processes] == [(77, "app"), (77, "next"), (78, "")]
+
+
 def test_waits_are_calls_that_wait(tmp_path: Path) -> None:
     names = {2: "cudaStreamSynchronize_v3020", 3: "cuCtxSynchronize", 6: "cudaMemcpy", 7: "cuEventSynchronize"}
     calls = [{**CALL, "start_ns": start, "end_ns": start + 5, "name": name} for start, name in enumerate(names, 1)]
