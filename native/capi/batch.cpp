@@ -23,7 +23,8 @@ Result<Batch> batch_of(std::size_t pieces, void* const* destinations, const void
     }
     for (std::size_t i = 0; bits > PTRDIFF_MAX && i < pieces; ++i) {
         if (bytes[i] == 0) continue;
-        const std::string index = "[" + std::to_string(i) + "]";
+        std::string index(1, '[');
+        index += std::to_string(i) + "]";
         if (destinations[i] == nullptr) return null_argument(("destinations" + index).c_str());
         if (sources[i] == nullptr) return null_argument(("sources" + index).c_str());
         ISTHMUS_TRY(check_bytes(bytes[i], "bytes" + index));

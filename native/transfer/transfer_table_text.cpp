@@ -82,10 +82,17 @@ class Line {
 
     Status end() const {
         if (rest_.empty()) return {};
-        return wrong("'" + std::string(rest_) + "'", "the end of the line");
+        return wrong(quoted(rest_), "the end of the line");
     }
 
   private:
+    static std::string quoted(std::string_view words) {
+        std::string text(1, '\'');
+        text += words;
+        text += '\'';
+        return text;
+    }
+
     template <typename Number>
     static bool is_number(std::string_view text, Number& number) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -93,14 +100,14 @@ class Line {
     }
 
     Status wrong_value(std::string_view name, std::string_view value, const std::string& expected) const {
-        return wrong("'" + std::string(name) + "=" + std::string(value) + "'", expected);
+        return wrong(quoted(std::string(name) + "=" + std::string(value)), expected);
     }
 
     Result<std::string_view> take(std::string_view name, const std::string& expected) {
         const std::string_view word = rest_.substr(0, rest_.find(' '));
         if (word.empty()) return wrong("the end of the line", expected);
         if (word.substr(0, word.find('=')) != name || word.size() <= name.size()) {
-            return wrong("'" + std::string(word) + "'", expected);
+            return wrong(quoted(word), expected);
         }
         rest_.remove_prefix(std::min(rest_.size(), word.size() + 1));
         return word.substr(name.size() + 1);
