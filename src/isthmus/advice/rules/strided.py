@@ -73,7 +73,8 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 def _words(summary: Summary) -> Words:
     facts = summary.facts
-    change = say("advice.strided_section") if facts["way"] == "section" else say("advice.strided_pack")
+    section = "advice.strided_section_opencl" if summary.interface == "opencl" else "advice.strided_section"
+    change = say(section) if facts["way"] == "section" else say("advice.strided_pack")
     need: SectionNeed = facts["need"]
     size, pitch = format_bytes(need.width_bytes), format_bytes(max(need.pitch_bytes, need.device_pitch_bytes or 0))
     return Words(
@@ -81,7 +82,7 @@ def _words(summary: Summary) -> Words:
         say("advice.strided_cause", count=facts["count"], size=size, pitch=pitch, time=format_seconds(facts["each"])),
         change,
         say("advice.strided_pricing", time=format_seconds(facts["new"])),
-        way_code(need, facts["way"], {"threads": facts["threads"]}),
+        way_code(need, facts["way"], summary.interface, {"threads": facts["threads"]}),
     )
 
 
