@@ -83,7 +83,16 @@ def test_no_finding_names_cuda(run: Run, program: Trace, language: str) -> None:
         texts = [finding.title, finding.cause, finding.change, finding.pricing, *finding.snippets.values()]
         assert not [text for text in texts if "cuda" in text.lower()], finding.rule
         assert set(finding.snippets) <= {"opencl", "isthmus"}
-    for rule in ("pageable", "no-overlap", "synchronous", "duplicate", "round-trip", "pinned-in-loop"):
+    for rule in (
+        "pageable",
+        "strided",
+        "small-copies",
+        "no-overlap",
+        "synchronous",
+        "duplicate",
+        "round-trip",
+        "pinned-in-loop",
+    ):
         assert "clEnqueue" in found(advice, rule).snippets["opencl"]
     assert not [each for each in advice.abstentions if "isthmus trace" in each.why]
     assert [each.why for each in advice.abstentions if each.rule == "managed" and "OpenCL" in each.why]
