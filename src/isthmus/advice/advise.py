@@ -48,7 +48,7 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
         drafts: list[tuple[Scene, Draft]] = []
         for trace in traces:
             if lacking := next((each for each in rule.needs if trace.knows.isdisjoint(each)), None):
-                why = missing_words(lacking[0], trace.maker)
+                why = missing_words(lacking[0], trace)
                 abstentions[rule.name, why] = Abstention(rule.name, why)
         try:
             for scene in every:
@@ -77,10 +77,10 @@ def _can_judge(rule: Rule, trace: Trace) -> bool:
 def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> Finding:
     gains = [gain_of(scene, draft) for scene, draft in drafts]
     leading = max(range(len(drafts)), key=lambda at: gains[at].median)
-    gain, draft = gains[leading], drafts[leading][1]
-    records = [_records(scene, draft) for scene, draft in drafts]
+    gain, (scene, draft) = gains[leading], drafts[leading]
+    records = [_records(*each) for each in drafts]
     calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
-    words = rule.words(Summary(calls, moved, draft.facts))
+    words = rule.words(Summary(calls, moved, draft.facts, scene.interface))
     matters = gain.median >= max(LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE * span) and gain.low > 0
     return Finding(
         rule=rule.name,

@@ -42,7 +42,9 @@ def bursts(scene: Scene, rows: Integers, *same: Integers) -> list[Burst]:
     runs = [rows[begin : until + 1] for begin, until in zip(first.tolist(), last.tolist(), strict=True)]
     if not runs:
         return []
-    elapsed = scene.elapsed(np.concatenate(runs), asked[first], end[last])
+    # Where copies wait in a queue, those before them end after they were asked for.
+    begin = np.maximum(asked[first], np.concatenate([[-np.inf], end])[first])
+    elapsed = scene.elapsed(np.concatenate(runs), begin, end[last])
     waited = [_waited(scene, each) for each in runs]
     return [Burst(*each) for each in zip(runs, elapsed.tolist(), waited, strict=True)]
 

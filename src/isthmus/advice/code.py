@@ -3,25 +3,29 @@
 from collections.abc import Mapping
 from importlib.resources import files
 
+from isthmus.advice.interfaces import Interface
 from isthmus.plan import Need, Way, snippet, snippet_languages
 from isthmus.record import Interval
 
 __all__ = ["own_code", "way_code"]
 
-_LANGUAGES = ("cuda", "torch", "cupy", "isthmus")
+_LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
+    "cuda": ("cuda", "torch", "cupy", "isthmus"),
+    "opencl": ("opencl", "isthmus"),
+}
 # Code does not depend on the time that a way takes.
 _NO_TIME = Interval(0.0, 0.0, 0.0)
 
 
-def way_code(need: Need, name: str, options: Mapping[str, int] | None = None) -> dict[str, str]:
-    """The calls of a way to meet a need, in every library that has them."""
+def way_code(need: Need, name: str, interface: Interface, options: Mapping[str, int] | None = None) -> dict[str, str]:
+    """The calls of a way to meet a need, in every library of programs of this interface that has them."""
     way = Way(name, _NO_TIME, options=dict(options or {}))
     known = snippet_languages(need, name)
-    return {language: snippet(need, way, language) for language in _LANGUAGES if language in known}
+    return {language: snippet(need, way, language) for language in _LANGUAGES[interface] if language in known}
 
 
-def own_code(name: str) -> dict[str, str]:
-    """The change of this name in every library that has the calls for it."""
+def own_code(name: str, interface: Interface) -> dict[str, str]:
+    """The change of this name in every library of programs of this interface that has the calls for it."""
     folder = files(__package__) / "snippets"
-    found = {language: folder / language / f"{name}.txt" for language in _LANGUAGES}
+    found = {language: folder / language / f"{name}.txt" for language in _LANGUAGES[interface]}
     return {language: file.read_text("utf-8") for language, file in found.items() if file.is_file()}

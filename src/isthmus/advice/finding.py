@@ -35,7 +35,7 @@ class Finding:
     cause: str
     change: str
     pricing: str
-    # A few lines of code that show the change, by language: ``cuda``, ``torch``, ``cupy``, ``isthmus``.
+    # A few lines of code that show the change, by language: ``cuda``, ``torch``, ``cupy``, ``isthmus``, ``opencl``.
     snippets: dict[str, str]
     # The places with the most time first.
     evidence: tuple[Evidence, ...]

@@ -1,15 +1,21 @@
 """What a trace lacks for a rule, and how to record it."""
 
+import numpy as np
+
+from isthmus.advice.interfaces import interface_of
 from isthmus.language import can_say, say
-from isthmus.trace import Knowledge, Maker
+from isthmus.trace import Knowledge, Maker, Trace
 
 __all__ = ["missing_words"]
 
 _TOOLS: dict[Maker, str] = {"isthmus": "isthmus trace", "nsys": "nsys", "kineto": "torch profiler"}
 
 
-def missing_words(knowledge: Knowledge, maker: Maker) -> str:
-    """What is missing in a trace of this maker, and the option of recording that gives it."""
+def missing_words(knowledge: Knowledge, trace: Trace) -> str:
+    """What is missing in a trace, and the option of recording that gives it, where there is one."""
+    if knowledge == "migrations" and interface_of(trace, np.arange(len(trace.copies))) == "opencl":
+        return say("advice.lacks_migrations_opencl")
+    maker = trace.maker
     key = f"advice.lacks_{knowledge}"
     option = f"advice.record_{knowledge}_{maker}"
     return say(key, tool=_TOOLS[maker], how=say(option if can_say(option) else f"advice.record_{knowledge}"))

@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from isthmus.advice.interfaces import Interface, interface_of
 from isthmus.advice.stretches import Seconds
 from isthmus.record import Direction
 from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
@@ -39,6 +40,11 @@ class Records:
         wanted = between & (copies.process == self.process) & (copies.migration != 1) & (copies.bytes > 0)
         found: Integers = np.flatnonzero(wanted)
         return found
+
+    @cached_property
+    def interface(self) -> Interface:
+        """Whose calls made the process's copies, or most of them."""
+        return interface_of(self.trace, self.copies)
 
     def of(self, direction: str, kind: str = "") -> Integers:
         """Rows of the copies of one direction, with one kind of the host's memory."""

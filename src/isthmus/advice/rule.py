@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from isthmus.advice.finding import Severity
+from isthmus.advice.interfaces import Interface
 from isthmus.advice.rates import Range, Rates
 from isthmus.advice.scene import Scene
 from isthmus.trace import Integers, Knowledge
@@ -40,6 +41,8 @@ class Summary:
     calls: int
     bytes: int
     facts: Mapping[str, Any]
+    # Whose calls that process made its copies with.
+    interface: Interface
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from isthmus.trace import UNKNOWN, Integers, Trace, direction_index, memory_inde
 
 __all__ = ["Scene", "scenes"]
 
+# Those of CUDA have it in their names.
+_OPENCL_WAITS = {"clFinish", "clWaitForEvents"}
+
 
 class Scene(Records):
     """What the records of one process mean: which calls waited, and when nothing but some copies went on."""
@@ -36,7 +39,10 @@ class Scene(Records):
         calls = self.call(rows)
         found: Mask = (calls != UNKNOWN) & (self.host_kind(rows) == memory_index("pageable"))
         if len(self.trace.calls):
-            found |= (calls != UNKNOWN) & ~self.asynchronous(np.clip(calls, 0, None))
+            within = np.clip(calls, 0, None)
+            # Where the trace says that a call did not wait, its memory makes no difference, as with OpenCL.
+            found &= self.trace.calls.blocking[within] != 0
+            found |= (calls != UNKNOWN) & ~self.asynchronous(within)
         return found
 
     def asynchronous(self, calls: Integers) -> Mask:
@@ -134,7 +140,8 @@ class Scene(Records):
     @cached_property
     def _synchronizing(self) -> Mask:
         """Of each name whether its calls wait for a stream or a device; and of no name."""
-        return np.array([*("Synchronize" in name for name in self.trace.names), False])
+        waits = [name in _OPENCL_WAITS or "Synchronize" in name for name in self.trace.names]
+        return np.array([*waits, False])
 
     @cached_property
     def calling(self) -> Stretches:

@@ -57,7 +57,9 @@ def advise(
     ] = None,
     snippet: Annotated[
         str | None,
-        typer.Option("--snippet", metavar="LANGUAGE", help="Show code in one language: cuda, torch, cupy or isthmus."),
+        typer.Option(
+            "--snippet", metavar="LANGUAGE", help="Show code in one language: cuda, torch, cupy, isthmus or opencl."
+        ),
     ] = None,
     fail_if: Annotated[
         str | None,
@@ -81,7 +83,7 @@ def advise(
     gate = parse_gain_gate(fail_if) if fail_if is not None else None
     chosen, spoken = _format(format_name, output, as_json=as_json), language_of(language)
     if snippet is not None:
-        one_of(snippet, [name for name in SNIPPET_LANGUAGES if name != "opencl"], "language of snippets")
+        one_of(snippet, SNIPPET_LANGUAGES, "language of snippets")
     unlike_inputs(output, traces, "traces")
     opened = [open_trace(path) for path in traces]
     rates = rates_for(run, device, {name for trace in opened for name in trace.devices.values()})

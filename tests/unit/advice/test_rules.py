@@ -352,6 +352,22 @@ def test_small_copies_need_no_rate_of_a_memcpy(
     assert gain(advice, "small-copies") == pytest.approx(as_it_is - packed, rel=0.25)
 
 
+def test_bursts_that_wait_in_a_queue_last_from_the_end_of_those_before(run: Run, synthetic_traces: ModuleType) -> None:
+    """All are asked for at once; what the first takes is no time of the others."""
+    each, program = 20e-6, synthetic_traces.Program()
+    for burst in range(8):
+        for piece in range(100):
+            place = {"host": HOST + piece * piece * KIB, "device": DEVICE + piece * KIB}
+            direction = "d2h" if burst % 2 else "h2d"
+            program.copy(KIB, each, direction=direction, call="cudaMemcpyAsync", launch=1e-6, **place)
+    program.synchronize()
+    program.own(1.0)
+    program.synchronize()
+    cases = [case for case in run.cases if case.experiment not in {"batching", "strided"}]
+    advice = advise([program.trace()], msgspec.structs.replace(run, cases=cases))
+    assert 0.5 * 800 * each < gain(advice, "small-copies") < 800 * each
+
+
 def test_rates_of_another_machine_are_said_to_be(run: Run, synthetic_traces: ModuleType) -> None:
     program = synthetic_traces.Program()
     program.kernel(1e-3)

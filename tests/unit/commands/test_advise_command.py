@@ -109,6 +109,11 @@ def test_code_of_one_language(advise: Advise, bare: None) -> None:
     out = advise("--snippet", "torch")[1]
     assert "pin_memory" in out
     assert "cudaHostAlloc" not in out
+    # Known, and not of a program of CUDA.
+    code, out, _ = advise("--snippet", "opencl")
+    assert code == 0
+    assert "pin_memory" not in out
+    assert "cudaHostAlloc" not in out
 
 
 def test_the_gate_trips_with_its_reason(advise: Advise, bare: None) -> None:

@@ -30,7 +30,7 @@ def _words(summary: Summary) -> Words:
         say("advice.duplicate_cause", count=summary.facts["distinct"]),
         say("advice.duplicate_change"),
         say("advice.removed_pricing"),
-        own_code("duplicate"),
+        own_code("duplicate", summary.interface),
     )
 
 

@@ -143,13 +143,14 @@ def _returns(scene: Scene, rows: Integers) -> int:
 
 
 def _words(summary: Summary) -> Words:
+    # No trace of OpenCL tells migrations, so that these are CUDA's also where OpenCL made the copies.
     facts = summary.facts
     thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
-        code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT)
+        code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT, "cuda")
     else:
-        code = own_code("prefetch")
+        code = own_code("prefetch", "cuda")
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
     return Words(
         say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),

@@ -101,19 +101,29 @@ def _words(summary: Summary) -> Words:
         else say("advice.overlap_single", size=size, copied=copied, work=work)
     )
     if facts["loop"]:
-        change = say("advice.overlap_turns_pin") if facts["pageable"] else say("advice.overlap_turns")
-        dependence, code = say("advice.overlap_turns_dependence"), own_code("overlap")
+        dependence, code = say("advice.overlap_turns_dependence"), own_code("overlap", summary.interface)
     else:
-        change = say("advice.overlap_change_pin") if facts["pageable"] else say("advice.overlap_change")
         need, options = PipelineNeed(facts["bytes"], facts["work"]), {"chunks": SINGLE_CHUNKS, "streams": _STREAMS}
-        dependence, code = say("advice.overlap_dependence"), way_code(need, "pinned_pipeline", options)
+        dependence = say("advice.overlap_dependence")
+        code = way_code(need, "pinned_pipeline", summary.interface, options)
     return Words(
         say("advice.overlap_title"),
         cause,
-        sentences([change, dependence]),
+        sentences([_change(summary), dependence]),
         say("advice.overlap_pricing_pin") if facts["pageable"] else say("advice.overlap_pricing"),
         code,
     )
+
+
+def _change(summary: Summary) -> str:
+    opencl, pageable = summary.interface == "opencl", summary.facts["pageable"]
+    if summary.facts["loop"]:
+        if pageable:
+            return say("advice.overlap_turns_pin_opencl" if opencl else "advice.overlap_turns_pin")
+        return say("advice.overlap_turns_opencl" if opencl else "advice.overlap_turns")
+    if pageable:
+        return say("advice.overlap_change_pin_opencl" if opencl else "advice.overlap_change_pin")
+    return say("advice.overlap_change_opencl" if opencl else "advice.overlap_change")
 
 
 RULE = Rule("no-overlap", (("kernels",),), _find, _words)

@@ -19,11 +19,14 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     table = scene.trace.allocations
     mine = (table.process == scene.process) & (table.kind == memory_index("pinned")) & (table.release != 1)
     rows = np.flatnonzero(mine & (table.address != UNKNOWN) & (table.bytes > 0))
-    copies = scene.copies[scene.host_address(scene.copies) != UNKNOWN]
     if not rows.size:
         return None
-    begin = scene.host_address(copies).astype(np.float64)
-    touched = union(begin, begin + scene.trace.copies.bytes[copies])
+    # On either side: what a device works on may be pinned memory, too.
+    copies = scene.trace.copies.taken(scene.copies)
+    begin = np.concatenate([copies.source_address, copies.destination_address])
+    sizes = np.tile(copies.bytes, 2)[begin != UNKNOWN]
+    begin = begin[begin != UNKNOWN].astype(np.float64)
+    touched = union(begin, begin + sizes)
     start = table.address[rows].astype(np.float64)
     used = np.minimum(touched.covered(start, start + table.bytes[rows]), table.bytes[rows])
     held, unused = int(table.bytes[rows].sum()), int((table.bytes[rows] - used).sum())
@@ -36,11 +39,12 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _words(summary: Summary) -> Words:
+    opencl = summary.interface == "opencl"
     held, idle = near_bytes(summary.facts["held"]), near_bytes(summary.facts["idle"])
     return Words(
         say("advice.over_pinned_title", idle=idle, held=held),
         say("advice.over_pinned_cause"),
-        say("advice.over_pinned_change"),
+        say("advice.over_pinned_change_opencl" if opencl else "advice.over_pinned_change"),
     )
 
 

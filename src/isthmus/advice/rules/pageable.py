@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.advice.code import way_code
+from isthmus.advice.interfaces import Interface
 from isthmus.advice.loops import one_way
 from isthmus.advice.places import copy_places, grouped, size_steps
 from isthmus.advice.rates import Range, Rates, saved
@@ -19,8 +20,11 @@ from isthmus.trace import UNKNOWN, Integers
 
 __all__ = ["RULE"]
 
-# The plainest first, which leads where two save the same.
-_WAYS = ("registered", "pinned", "staging")
+# The plainest first, which leads where two save the same. OpenCL has no call that locks memory where it is.
+_WAYS: Mapping[Interface, tuple[str, ...]] = {
+    "cuda": ("registered", "pinned", "staging"),
+    "opencl": ("pinned", "staging"),
+}
 
 
 class _Way(NamedTuple):
@@ -62,7 +66,7 @@ def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Inte
     if not rows.size:
         return []
     sizes = scene.trace.copies.bytes[rows]
-    each = _prices(rates, direction, sizes)
+    each = _prices(rates, direction, sizes, scene.interface)
     cost, exposed = scene.cost(rows, rates), scene.exposed(rows)
     found = []
     for group in grouped(copy_places(scene, rows), size_steps(sizes)):
@@ -79,7 +83,7 @@ def _of_way(scene: Scene, rates: Rates, direction: Direction) -> list[tuple[Inte
     return found
 
 
-def _prices(rates: Rates, direction: Direction, sizes: Integers) -> Mapping[str, Range]:
+def _prices(rates: Rates, direction: Direction, sizes: Integers, interface: Interface) -> Mapping[str, Range]:
     """Seconds of each copy by the ways that the run can price. Raises Unpriced where it can none."""
     recipes: dict[str, Callable[[], Range]] = {
         "registered": lambda: rates.copy("registered", direction, sizes),
@@ -87,7 +91,7 @@ def _prices(rates: Rates, direction: Direction, sizes: Integers) -> Mapping[str,
         "staging": lambda: rates.copy("pinned", direction, sizes) + rates.memcpy(sizes),
     }
     found: dict[str, Range] = {}
-    for name in _WAYS:
+    for name in _WAYS[interface]:
         try:
             _once(rates, name, int(sizes.max()), 1)
             found[name] = recipes[name]()
@@ -112,13 +116,14 @@ def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:
 def _words(summary: Summary) -> Words:
     size = near_bytes(summary.bytes)
     title = say("advice.pageable_title", count=summary.calls, size=size)
-    cause = say("advice.pageable_cause")
+    opencl = summary.interface == "opencl"
+    cause = say("advice.pageable_cause_opencl" if opencl else "advice.pageable_cause")
     if not summary.facts:
         return Words(title, cause, say("advice.pageable_leave"))
     facts = summary.facts
     changes = {
         "registered": say("advice.pageable_register"),
-        "pinned": say("advice.pageable_pin"),
+        "pinned": say("advice.pageable_pin_opencl" if opencl else "advice.pageable_pin"),
         "staging": say("advice.pageable_stage"),
     }
     once = say("advice.pageable_once", time=format_seconds(facts["once"])) if facts["once"] > 0 else ""
@@ -130,7 +135,7 @@ def _words(summary: Summary) -> Words:
         cause,
         changes[facts["way"]],
         sentences([say("advice.pageable_pricing"), once, buffers]),
-        way_code(need, facts["way"]),
+        way_code(need, facts["way"], summary.interface),
     )
 
 

@@ -13,7 +13,7 @@ from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import LEAST_REPEATED_ALLOCATIONS
 from isthmus.language import say
 from isthmus.record import format_seconds
-from isthmus.trace import Integers
+from isthmus.trace import Integers, memory_index
 
 __all__ = ["RULE"]
 
@@ -24,7 +24,10 @@ _GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")
 
 def _find(scene: Scene, _rates: Rates) -> Draft | None:
     trace = scene.trace
-    gets, gives_back = (_named(scene, pattern) for pattern in (_GETS, _GIVES_BACK))
+    if scene.interface == "opencl":
+        gets, gives_back = (_of_buffers(scene, release) for release in (0, 1))
+    else:
+        gets, gives_back = (_named(scene, pattern) for pattern in (_GETS, _GIVES_BACK))
     # Only what is got after something was given back could have been kept: other memory fills a pool.
     begun = trace.calls.start_ns
     released = np.searchsorted(begun[gives_back], begun[gets])
@@ -61,14 +64,24 @@ def _named(scene: Scene, pattern: re.Pattern[str]) -> Integers:
     return outer
 
 
+def _of_buffers(scene: Scene, release: int) -> Integers:
+    """Calls of this process that made or released a pinned buffer: their names do not tell those from others."""
+    table = scene.trace.allocations
+    mine = (table.process == scene.process) & (table.kind == memory_index("pinned")) & (table.release == release)
+    calls = table.call[mine & (table.call >= 0) & (table.call < len(scene.trace.calls))]
+    found: Integers = calls[np.argsort(scene.trace.calls.start_ns[calls], kind="stable")]
+    return found
+
+
 def _words(summary: Summary) -> Words:
     facts = summary.facts
+    cause = "advice.pinned_loop_cause_opencl" if summary.interface == "opencl" else "advice.pinned_loop_cause"
     return Words(
         say("advice.pinned_loop_title", count=facts["again"]),
-        say("advice.pinned_loop_cause", time=format_seconds(facts["seconds"])),
+        say(cause, time=format_seconds(facts["seconds"])),
         say("advice.pinned_loop_change"),
         say("advice.pinned_loop_pricing"),
-        own_code("pinned_in_loop"),
+        own_code("pinned_in_loop", summary.interface),
     )
 
 

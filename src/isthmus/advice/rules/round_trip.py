@@ -87,7 +87,7 @@ def _words(summary: Summary) -> Words:
         seen,
         say("advice.round_trip_change"),
         say("advice.removed_pricing"),
-        own_code("round_trip"),
+        own_code("round_trip", summary.interface),
     )
 
 

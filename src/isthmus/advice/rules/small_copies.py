@@ -41,7 +41,7 @@ def _words(summary: Summary) -> Words:
         say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
         say("advice.small_change_apart" if facts["need"].device_layout == "scattered" else "advice.small_change"),
         say("advice.small_pricing", size=format_bytes(facts["bytes"]), time=format_seconds(facts["new"])),
-        way_code(facts["need"], "pack"),
+        way_code(facts["need"], "pack", summary.interface),
     )
 
 

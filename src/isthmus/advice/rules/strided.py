@@ -1,9 +1,12 @@
 """Rows or columns that are copied one by one: one 2-D copy, or a pack, moves them all."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from isthmus.advice.bursts import Burst, bursts
 from isthmus.advice.code import way_code
+from isthmus.advice.interfaces import Interface
 from isthmus.advice.loops import Loop, looped, one_way, packed, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
@@ -17,7 +20,10 @@ from isthmus.trace import UNKNOWN, Integers
 __all__ = ["RULE", "regular_bursts"]
 
 # What a program can be told to call; the plainest first.
-_CALLS = ("section", "pack", "pack_threads")
+_CALLS: Mapping[Interface, tuple[str, ...]] = {
+    "cuda": ("section", "pack", "pack_threads"),
+    "opencl": ("section", "pack"),
+}
 
 
 def regular_bursts(scene: Scene) -> list[Burst]:
@@ -47,7 +53,7 @@ def regular_bursts(scene: Scene) -> list[Burst]:
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
-    copies = scene.trace.copies
+    copies, calls = scene.trace.copies, _CALLS[scene.interface]
 
     def pitch(loop: Burst, addresses: Integers) -> int:
         return abs(int(addresses[loop.rows[1]] - addresses[loop.rows[0]]))
@@ -61,8 +67,8 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         if source is None or min(host, device) < width:
             return None
         need = SectionNeed(burst.rows.size, width, host, direction, source, device)
-        ways = [way for way in rates.plan(need).ways if way.name in _CALLS]
-        best = min(ways, key=lambda way: (way.seconds.median, _CALLS.index(way.name)), default=None)
+        ways = [way for way in rates.plan(need).ways if way.name in calls]
+        best = min(ways, key=lambda way: (way.seconds.median, calls.index(way.name)), default=None)
         if best is None:
             # As pieces, where the run has no times for rows that lie so.
             return Loop(packed(scene, rates, burst, source), {"need": need, "way": "pack", "threads": 1})
@@ -73,7 +79,8 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 def _words(summary: Summary) -> Words:
     facts = summary.facts
-    change = say("advice.strided_section") if facts["way"] == "section" else say("advice.strided_pack")
+    section = "advice.strided_section_opencl" if summary.interface == "opencl" else "advice.strided_section"
+    change = say(section) if facts["way"] == "section" else say("advice.strided_pack")
     need: SectionNeed = facts["need"]
     size, pitch = format_bytes(need.width_bytes), format_bytes(max(need.pitch_bytes, need.device_pitch_bytes or 0))
     return Words(
@@ -81,7 +88,7 @@ def _words(summary: Summary) -> Words:
         say("advice.strided_cause", count=facts["count"], size=size, pitch=pitch, time=format_seconds(facts["each"])),
         change,
         say("advice.strided_pricing", time=format_seconds(facts["new"])),
-        way_code(need, facts["way"], {"threads": facts["threads"]}),
+        way_code(need, facts["way"], summary.interface, {"threads": facts["threads"]}),
     )
 
 

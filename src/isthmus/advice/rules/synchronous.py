@@ -30,12 +30,13 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _words(summary: Summary) -> Words:
+    opencl = summary.interface == "opencl"
     return Words(
         say("advice.synchronous_title", count=summary.calls, size=near_bytes(summary.bytes)),
         say("advice.synchronous_cause", time=format_seconds(summary.facts["own"])),
-        say("advice.synchronous_change"),
+        say("advice.synchronous_change_opencl" if opencl else "advice.synchronous_change"),
         say("advice.synchronous_pricing"),
-        own_code("synchronous"),
+        own_code("synchronous", summary.interface),
     )
 
 

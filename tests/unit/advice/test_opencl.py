@@ -1,0 +1,185 @@
+"""Programs of OpenCL: the same rules find the same, and speak of its calls instead of CUDA's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from isthmus.advice import Advice, Finding, advise
+from isthmus.language import LANGUAGES, speaking
+from isthmus.record import GIB, KIB, MIB, Run
+from isthmus.trace import UNKNOWN, Trace, memory_index
+
+HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
+SIZE = 64 * MIB
+# Copies may have one name whether they wait or not: the trace says which did.
+NAMES = {
+    "cudaMemcpy": "clEnqueueWriteBuffer",
+    "cudaMemcpyAsync": "clEnqueueWriteBuffer",
+    "cudaLaunchKernel": "clEnqueueNDRangeKernel",
+    "cudaDeviceSynchronize": "clFinish",
+    "cudaMallocHost": "clCreateBuffer",
+    "cudaFreeHost": "clReleaseMemObject",
+}
+WAITED = {"cudaMemcpy": 1, "cudaMemcpyAsync": 0}
+
+
+def as_opencl(trace: Trace) -> Trace:
+    """What the recorder would have written of a program that does the same by OpenCL."""
+    waited = np.array([WAITED.get(name, UNKNOWN) for name in trace.names])
+    calls = replace(trace.calls, blocking=waited[trace.calls.name])
+    return replace(
+        trace,
+        names=tuple(NAMES.get(name, name) for name in trace.names),
+        calls=calls,
+        knows=trace.knows - {"migrations", "faults"},
+    )
+
+
+def found(advice: Advice, rule: str) -> Finding:
+    return next(finding for finding in advice.findings if finding.rule == rule)
+
+
+def gain(advice: Advice, rule: str) -> float:
+    interval = next((each.gain_seconds for each in advice.findings if each.rule == rule), None)
+    return interval.median if interval else 0.0
+
+
+@pytest.fixture
+def program(synthetic_traces: ModuleType) -> Trace:
+    """A program that does nearly everything wrong."""
+    program = synthetic_traces.Program()
+    program.allocate(8 * GIB, 1e-3, HOST)
+    for step in range(20):
+        program.copy(SIZE, 8e-3, kind="pageable", host=HOST, device=DEVICE, content=1)
+        program.copy(SIZE, 5e-3, host=HOST, device=DEVICE, content=1)
+        program.own(1e-3)
+        program.kernel(2e-3)
+        program.copy(SIZE, 5e-3, direction="d2h", host=HOST, device=DEVICE, content=1)
+        for piece in range(20):
+            program.copy(64, 8e-6, host=HOST + piece * piece * 64, device=DEVICE + piece * 64)
+            program.copy(4 * KIB, 8e-6, host=HOST + piece * 8 * KIB, device=DEVICE) if step % 2 else None
+        for row in range(200):
+            program.copy(4 * KIB, 8e-6, host=HOST + row * 8 * KIB, device=DEVICE + row * 4 * KIB)
+        program.allocate(SIZE, 1e-3, HOST)
+        program.release(HOST, 1e-3)
+    trace: Trace = program.trace()
+    return trace
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_finding_names_cuda(run: Run, program: Trace, language: str) -> None:
+    with speaking(language):  # type: ignore[arg-type]
+        advice = advise([as_opencl(program)], run)
+    expected = {"pageable", "strided", "small-copies", "no-overlap", "synchronous", "duplicate", "round-trip"}
+    assert expected | {"unused", "pinned-in-loop", "over-pinned", "slow-copies"} <= {
+        finding.rule for finding in advice.findings
+    }
+    for finding in advice.findings:
+        texts = [finding.title, finding.cause, finding.change, finding.pricing, *finding.snippets.values()]
+        assert not [text for text in texts if "cuda" in text.lower()], finding.rule
+        assert set(finding.snippets) <= {"opencl", "isthmus"}
+    for rule in (
+        "pageable",
+        "strided",
+        "small-copies",
+        "no-overlap",
+        "synchronous",
+        "duplicate",
+        "round-trip",
+        "pinned-in-loop",
+    ):
+        assert "clEnqueue" in found(advice, rule).snippets["opencl"]
+    assert not [each for each in advice.abstentions if "isthmus trace" in each.why]
+    assert [each.why for each in advice.abstentions if each.rule == "managed" and "OpenCL" in each.why]
+
+
+def test_no_finding_of_a_cuda_program_names_opencl(run: Run, program: Trace) -> None:
+    for finding in advise([program], run).findings:
+        texts = [finding.cause, finding.change, finding.pricing, *finding.snippets.values()]
+        assert not [text for text in texts if "clEnqueue" in text or "CL_MEM" in text or "OpenCL" in text]
+        assert "opencl" not in finding.snippets
+
+
+def test_the_process_that_gains_most_is_spoken_to(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    traces = []
+    for uses in (10, 20):
+        program = synthetic_traces.Program()
+        for _ in range(uses):
+            program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE)
+        traces.append(program.trace())
+    few, many = traces
+    assert "cudaHostRegister" in found(advise([as_opencl(few), many], run), "pageable").change
+    assert "CL_MEM_ALLOC_HOST_PTR" in found(advise([few, as_opencl(many)], run), "pageable").change
+
+
+def test_memory_is_not_locked_where_it_is(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    """OpenCL has no call for what is cheapest with CUDA."""
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, seconds("pageable", "h2d", SIZE), kind="pageable", host=HOST, device=DEVICE)
+    cuda, opencl = (advise([each], run) for each in (program.trace(), as_opencl(program.trace())))
+    assert "cudaHostRegister" in found(cuda, "pageable").snippets["cuda"]
+    assert "CL_MEM_ALLOC_HOST_PTR" in found(opencl, "pageable").snippets["opencl"]
+    assert 0 < gain(opencl, "pageable") <= gain(cuda, "pageable")
+
+
+def test_a_copy_of_pageable_memory_that_does_not_block_takes_what_the_device_does(
+    run: Run, synthetic_traces: ModuleType
+) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, 5e-3, call="cudaMemcpyAsync", host=HOST, device=DEVICE)
+    program.synchronize()
+    trace = as_opencl(program.trace())
+    pageable = np.full(len(trace.copies), memory_index("pageable"))
+    advice = advise([replace(trace, copies=replace(trace.copies, source=pageable))], run)
+    assert sum(each.seconds for each in found(advice, "pageable").evidence) == pytest.approx(20 * 5e-3, rel=0.01)
+
+
+@pytest.mark.parametrize("call", ["cudaMemcpy", "cudaMemcpyAsync"])
+def test_a_thread_waits_in_the_call_or_for_the_queue(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], call: str
+) -> None:
+    usual = seconds("pinned", "h2d", SIZE)
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, usual, call=call, host=HOST, device=DEVICE)
+        if call == "cudaMemcpyAsync":
+            program.synchronize()
+        program.own(0.4e-3)
+        program.kernel(1e-5)
+    assert gain(advise([as_opencl(program.trace())], run), "synchronous") == pytest.approx(20 * 0.4e-3, rel=0.03)
+
+
+@pytest.mark.parametrize("kind", ["pinned", "device"])
+def test_only_buffers_of_pinned_memory_are_got_too_often(run: Run, synthetic_traces: ModuleType, kind: str) -> None:
+    program = synthetic_traces.Program()
+    program.copy(SIZE, 1.2e-3, host=HOST, device=DEVICE)
+    for _ in range(10):
+        program.allocate(SIZE, 30e-3, HOST)
+        program.kernel(1e-3)
+        program.synchronize()
+        program.release(HOST, 6e-3)
+    trace = as_opencl(program.trace())
+    kinds = np.full(len(trace.allocations), memory_index(kind))
+    advice = advise([replace(trace, allocations=replace(trace.allocations, kind=kinds))], run)
+    assert gain(advice, "pinned-in-loop") == pytest.approx(9 * 36e-3 if kind == "pinned" else 0.0, rel=0.03)
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_a_pinned_buffer_that_copies_fill_is_not_idle(run: Run, synthetic_traces: ModuleType, used: bool) -> None:
+    """Devices may work on such a buffer itself, which copies then write to as they do to any other."""
+    program = synthetic_traces.Program()
+    program.allocate(2 * GIB, 1e-3, DEVICE)
+    program.copy(2 * GIB, 40e-3, host=HOST, device=DEVICE + (0 if used else 4 * GIB))
+    advice = advise([as_opencl(program.trace())], run)
+    assert ("over-pinned" in {finding.rule for finding in advice.findings}) != used
