@@ -340,12 +340,19 @@ def program(library: Library, lines: Iterator[str]) -> str:
     return "\n".join([*head, *lines, "int main() {}", ""])
 
 
+def headers(library: Library, nvidia_file: NvidiaFile) -> Path:
+    """The folder with the vendor's header; skips where one is missing that it includes."""
+    if library is CUPTI:
+        nvidia_file("nvidia.cu13", "include/crt/host_defines.h", "nvidia-cuda-crt")
+    nvidia_file("nvidia.cu13", f"include/{library.header}", library.package)
+    return nvidia_file("nvidia.cu13", "include", library.package)
+
+
 @pytest.mark.parametrize("library", [CUDA, NVML, CUPTI, OPENCL], ids=lambda library: library.namespace)
 def test_declarations_are_those_of_the_vendor(
     library: Library, repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
 ) -> None:
-    nvidia_file("nvidia.cu13", f"include/{library.header}", library.package)
-    include = nvidia_file("nvidia.cu13", "include", library.package)
+    include = headers(library, nvidia_file)
     source = tmp_path / "abi.cpp"
     source.write_text(program(library, assertions(our_header(repository, library), library)))
     run_cpp(source, flags=(f"-I{include}", f"-I{HERE}", "-Wno-deprecated-declarations"))
@@ -354,7 +361,7 @@ def test_declarations_are_those_of_the_vendor(
 def test_records_begin_as_those_of_the_vendor(
     repository: Path, tmp_path: Path, nvidia_file: NvidiaFile, run_cpp: RunCpp
 ) -> None:
-    include = nvidia_file("nvidia.cu13", f"include/{CUPTI.header}", CUPTI.package).parent
+    include = headers(CUPTI, nvidia_file)
     ours = (repository / "native" / "driver" / "cupti_records.hpp").read_text("utf-8")
     assert set(re.findall(r"^struct (\w+) {", ours, re.MULTILINE)) == set(RECORDS)
     lines = [CUPTI.vendor, '#include "abi.hpp"', '#include "driver/cupti_records.hpp"']
