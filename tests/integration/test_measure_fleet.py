@@ -85,6 +85,24 @@ def test_sixteen_ranks_measure_alone_and_together(run: Ended, mpirun: str, tmp_p
             assert len(case.samples("host_seconds")) == member.summaries[number].samples
 
 
+def test_files_of_an_earlier_run_are_gone(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    """Of more ranks, on another machine and in another form; what is no rank's stays."""
+    folder = tmp_path / "a-ranks"
+    folder.mkdir()
+    for name in ("rank0-other-together.json", "rank1-other-alone.json.gz", "rank7-other-alone.json", "rank1-notes.txt"):
+        (folder / name).write_text("{}")
+    assert run(mpirun, "-n", "2", *ISTHMUS, *TINY).returncode == 0
+    names = sorted(path.name for path in folder.iterdir())
+    assert names.pop(names.index("rank1-notes.txt"))
+    assert [(name[:5], name.rpartition("-")[2]) for name in names] == [
+        ("rank0", "alone.json"),
+        ("rank0", "together.json"),
+        ("rank1", "alone.json"),
+        ("rank1", "together.json"),
+    ]
+    assert not any("other" in name for name in names)
+
+
 def test_ranks_files_without_a_fleet_file_say_the_same(run: Ended, mpirun: str, tmp_path: Path) -> None:
     """Two ranks that share a device, in two phases each, once gathered by MPI and once from their own files."""
     assert run(mpirun, "-n", "2", *ISTHMUS, *TINY).returncode == 0

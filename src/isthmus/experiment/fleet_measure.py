@@ -31,6 +31,7 @@ _START_SECONDS = 60.0
 # Between two writes of the fleet file, as a multiple of what one takes: rank 0 may be beside a device that is measured.
 _WRITES_APART = 50
 _ORDERS, _REPORTS = 0, 1
+_RANK_FILE = re.compile(r"rank(\d+)-.+-(?:alone|together)\.json(?:\.gz)?")
 
 
 class Plan(NamedTuple):
@@ -62,6 +63,18 @@ def folder_of(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".gz").removesuffix(".json") + "-ranks")
 
 
+def _clear(folder: Path, ranks: Ranks) -> None:
+    """Make the folder, or remove what an earlier run left there: it must not pass for this one's.
+
+    Every rank removes its share, as not all of them may see the same folder.
+    """
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        match = _RANK_FILE.fullmatch(path.name)
+        if match and int(match[1]) % ranks.count == ranks.rank:
+            path.unlink(missing_ok=True)
+
+
 def safe_name(text: str) -> str:
     """A part of a file's name, whatever a host calls itself."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text)[:64] or "_"
@@ -82,7 +95,7 @@ def measure_fleet(
     assert plan is not None
     path = Path(start.path)
     with suppress(OSError):  # The measuring process says it, of the file that it cannot write.
-        folder_of(path).mkdir(exist_ok=True)
+        _clear(folder_of(path), ranks)
     every = beat_seconds(ranks.count)
     orders, reports = ranks.mailbox(_ORDERS), ranks.mailbox(_REPORTS)
     own = FleetRank(orders, reports, lambda phase: _task(ranks, plan, start, phase), plan.limit_seconds, every)
@@ -181,7 +194,6 @@ def _task(ranks: Ranks, plan: Plan, start: _Start, phase: Phase) -> Task:
     path = Path(start.path)
     suffix = ".json.gz" if path.suffix == ".gz" else ".json"
     own = folder_of(path) / f"rank{ranks.rank}-{safe_name(platform.node())}-{phase}{suffix}"
-    own.unlink(missing_ok=True)  # What an earlier run left there must not pass for this one's.
     return Task(
         spec=plan.spec,
         experiments=plan.experiments,
