@@ -2,14 +2,21 @@
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
     from isthmus.language import Language
 
-__all__ = ["language_of", "one_of"]
+__all__ = ["LanguageOption", "language_of", "one_of"]
+
+# What `language_of` reads.
+LanguageOption = Annotated[
+    str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+]
 
 
 def one_of(name: str, known: Sequence[str], what: str, *, listed_by: str = "") -> str:

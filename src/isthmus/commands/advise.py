@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of, one_of
 from isthmus.commands._output import format_of, save, unlike_inputs
 from isthmus.errors import UsageError
 
@@ -67,9 +67,7 @@ def advise(
             "--fail-if", metavar="GATE", help="Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."
         ),
     ] = None,
-    language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
-    ] = "en",
+    language: LanguageOption = "en",
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
     from isthmus.advice import parse_gain_gate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of
+from isthmus.commands._choices import LanguageOption, language_of
 from isthmus.commands._output import format_of, save, unlike_inputs
 from isthmus.errors import UsageError
 
@@ -48,9 +48,7 @@ def compare(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
     ] = None,
-    language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
-    ] = "en",
+    language: LanguageOption = "en",
 ) -> None:
     """Compare a run with another, or with a reference, case by case; works on any machine."""
     from isthmus.compare import parse_gate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of, one_of
 from isthmus.commands._output import format_of, unlike_inputs, unwritable
 from isthmus.errors import UsageError
 
@@ -64,9 +64,7 @@ def fleet(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
     ] = None,
-    language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
-    ] = "en",
+    language: LanguageOption = "en",
 ) -> None:
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
     from isthmus.fleet import chosen_reference, survey

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of, one_of
 from isthmus.commands._output import format_of, save, unlike_inputs
 from isthmus.errors import RunFileError, UsageError
 
@@ -45,9 +45,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
-    ] = "en",
+    language: LanguageOption = "en",
     list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
     figure: Annotated[
         str,

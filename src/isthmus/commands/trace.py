@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of, one_of
 from isthmus.errors import IsthmusError, TraceFileError, UsageError
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def trace(
         bool, typer.Option("--force", help="Record even where another tool is to be loaded, in its place.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write files, and nothing to standard error.")] = False,
-    language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
-    ] = "en",
+    language: LanguageOption = "en",
 ) -> None:
     """Run a program and record how it moves data; a table goes to standard error when it has ended.
 
