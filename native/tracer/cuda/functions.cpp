@@ -165,11 +165,6 @@ Role role_of(std::string_view function) {
     return found == roles.end() ? Role::ignored : found->role;
 }
 
-std::string_view awaited_by(std::string_view function) {
-    if (function.find("Stream") != std::string_view::npos) return "stream";
-    return function.find("Event") != std::string_view::npos ? "event" : "device";
-}
-
 std::optional<LinearCopy> linear_copy(std::string_view function) {
     const std::string_view stem = stem_of(function);
     const auto* found = std::find_if(linear_copies.begin(), linear_copies.end(),

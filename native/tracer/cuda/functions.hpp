@@ -11,8 +11,6 @@ enum class Role : std::uint8_t { ignored, copy, fill, wait, allocate, release, l
 
 // The role of a function of the driver or the runtime, whatever version of it.
 Role role_of(std::string_view function);
-// What a host thread waits for in a function whose role is `wait`: "stream", "device", "event".
-std::string_view awaited_by(std::string_view function);
 
 // A copy of one row: where its parameters stand. Without a stream it uses the default one.
 struct LinearCopy {
