@@ -11,12 +11,9 @@ from isthmus.advice.stretches import ALWAYS, Seconds, Stretches, union
 from isthmus.advice.thresholds import TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
-from isthmus.trace import UNKNOWN, Integers, Trace, direction_index, memory_index
+from isthmus.trace import OPENCL_WAITS, UNKNOWN, Integers, Trace, direction_index, memory_index
 
 __all__ = ["Scene", "scenes"]
-
-# Those of CUDA have it in their names.
-_OPENCL_WAITS = {"clFinish", "clWaitForEvents"}
 
 
 class Scene(Records):
@@ -140,7 +137,7 @@ class Scene(Records):
     @cached_property
     def _synchronizing(self) -> Mask:
         """Of each name whether its calls wait for a stream or a device; and of no name."""
-        waits = [name in _OPENCL_WAITS or "Synchronize" in name for name in self.trace.names]
+        waits = [name in OPENCL_WAITS or "Synchronize" in name for name in self.trace.names]
         return np.array([*waits, False])
 
     @cached_property

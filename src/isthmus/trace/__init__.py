@@ -19,7 +19,7 @@ from isthmus.trace.columns import (
 )
 from isthmus.trace.isthmus_blocks import join_parts
 from isthmus.trace.opening import open_trace
-from isthmus.trace.texts import printable
+from isthmus.trace.texts import OPENCL_WAITS, printable
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
 
@@ -28,6 +28,7 @@ __all__ = [
     "DIRECTIONS",
     "FAULTS",
     "MEMORY_KINDS",
+    "OPENCL_WAITS",
     "UNKNOWN",
     "Allocations",
     "Calls",

@@ -7,6 +7,7 @@ import numpy as np
 from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
 from isthmus.trace.recorded import CAUSE_OF, NO_NUMBER, sound_rows
+from isthmus.trace.texts import OPENCL_WAITS
 
 __all__ = [
     "MAYBE_TIMED",
@@ -46,8 +47,7 @@ _MIGRATIONS = {1: direction_index("h2d"), 2: direction_index("d2h"), 8: directio
 _TO_DEVICE = 1
 # What operands say of a copy that its device may not have timed, and of one that it has not.
 MAYBE_TIMED, _NOT_TIMED = 2, 3
-# Calls that wait for the device: of CUDA by how their names end, of OpenCL by their names.
-_AWAITED_IN_OPENCL = {"clFinish": "stream", "clWaitForEvents": "event"}
+# What a call of CUDA waits for, by how its name ends.
 _AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": "device", "Ctx": "device"}
 # What operands say of a call that waited, or did not.
 _WAITED = {1: 0, 2: 1}
@@ -210,7 +210,7 @@ def waits(call_names: Integers, names: Indices) -> tuple[Integers, Integers]:
     """The places of calls that waited for the device, and the names of what they waited for."""
     awaited = {}
     for place, name in enumerate(names.all):
-        if what := _AWAITED_IN_OPENCL.get(name):
+        if what := OPENCL_WAITS.get(name):
             awaited[place] = what
         stem = name.removeprefix("cuda").removeprefix("cu")
         if stem.endswith("Synchronize") and (what := _AWAITED.get(stem.removesuffix("Synchronize"))):

@@ -2,7 +2,10 @@
 
 import re
 
-__all__ = ["call_name", "printable"]
+__all__ = ["OPENCL_WAITS", "call_name", "printable"]
+
+# Calls of OpenCL that wait, and for what; those of CUDA say it in their names.
+OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
 
 # ``cudaMemcpyAsync_v3020`` of CUPTI, ``cuMemcpyHtoDAsync_v2`` of the driver, and both on the per-thread default stream:
 # ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``.
