@@ -86,6 +86,13 @@ typedef struct isthmus_array {
     isthmus_side side;
 } isthmus_array;
 
+/* How threads that pack write, where the processor can. */
+typedef enum isthmus_stores {
+    ISTHMUS_ORDINARY_STORES = 0,  /* also where no threads pack */
+    ISTHMUS_STREAMING_STORES = 1, /* past the caches */
+    ISTHMUS_DEMOTED_STORES = 2    /* ordinary ones, then handed to the cache that all cores share */
+} isthmus_stores;
+
 /* How a copy would be made, and why. */
 typedef struct isthmus_explanation {
     size_t struct_bytes;  /* sizeof(isthmus_explanation), set by the caller */
@@ -94,7 +101,7 @@ typedef struct isthmus_explanation {
     char host_memory[16]; /* "pageable", "pinned", "managed", or empty */
     size_t bytes, pieces, width_bytes;
     size_t chunk_bytes, threads;
-    int streaming_stores;
+    isthmus_stores stores;
     double seconds; /* expected; 0 where nobody knows */
     char why[256];
 } isthmus_explanation;

@@ -36,7 +36,7 @@ _APART = {(True, False): "host", (False, True): "device", (True, True): "both"}
 # Pageable buffers on an H200: the best of a sweep over threads, chunks and stores, with buffers that no cache held and
 # threads that slept before, and the driver's own copy at sizes where it is faster; bytes, way, seconds.
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
-_STREAMING, _ORDINARY = "stores=streaming", "stores=ordinary"
+_STREAMING, _DEMOTED = "stores=streaming", "stores=demoted"
 
 
 class _Staged(NamedTuple):
@@ -55,9 +55,9 @@ _H200_BUFFERS: dict[str, list[tuple[int, _Staged | None, float]]] = {
         (2 * _MIB, _Staged(8, 512 * _KIB, _STREAMING), 2 * _MIB / 14.7e9),
         (4 * _MIB, _Staged(8, 512 * _KIB, _STREAMING), 4 * _MIB / 20e9),
         (16 * _MIB, _Staged(8, 1 * _MIB, _STREAMING), 16 * _MIB / 33e9),
-        (64 * _MIB, _Staged(8, 2 * _MIB, _STREAMING), 64 * _MIB / 40e9),
-        (256 * _MIB, _Staged(10, 4 * _MIB, _ORDINARY), 256 * _MIB / 48.7e9),
-        (1024 * _MIB, _Staged(8, 7680 * _KIB, _ORDINARY), 1024 * _MIB / 52.8e9),
+        (64 * _MIB, _Staged(14, 2 * _MIB, _DEMOTED), 64 * _MIB / 43e9),
+        (256 * _MIB, _Staged(12, 4 * _MIB, _DEMOTED), 256 * _MIB / 49e9),
+        (1024 * _MIB, _Staged(12, 4 * _MIB, _DEMOTED), 1024 * _MIB / 52.5e9),
     ],
     "d2h": [
         (0, None, 8.3e-6),

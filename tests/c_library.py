@@ -49,7 +49,7 @@ class Explanation(ctypes.Structure):
         ("width_bytes", c_size_t),
         ("chunk_bytes", c_size_t),
         ("threads", c_size_t),
-        ("streaming_stores", c_int),
+        ("stores", c_int),
         ("seconds", c_double),
         ("why", c_char * 256),
     )

@@ -10,6 +10,7 @@ _BUFFERS = """isthmus transfer table 1
 origin a test
 buffer direction=h2d from=0 method=driver seconds=1e-05
 buffer direction=h2d from=65536 method=staged threads=2 chunk=65536 stores=streaming seconds=1e-05
+buffer direction=h2d from=524288 method=staged threads=2 chunk=65536 stores=demoted seconds=5e-05
 buffer direction=h2d from=2097152 method=staged threads=3 chunk=131072 stores=ordinary seconds=1e-04
 buffer direction=d2h from=0 method=driver seconds=1e-05
 buffer direction=d2h from=65536 method=staged threads=2 chunk=65536 stores=streaming seconds=1e-05

@@ -8,6 +8,7 @@
 #include "bindings/device_array.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
+#include "transfer/method_names.hpp"
 
 namespace nb = nanobind;
 
@@ -119,7 +120,7 @@ nb::dict dict_of(const Explanation& explanation) {
     dict["width_bytes"] = explanation.width_bytes;
     dict["chunk_bytes"] = explanation.chunk_bytes;
     dict["threads"] = explanation.threads;
-    dict["streaming_stores"] = explanation.streaming_stores;
+    dict["stores"] = std::string(explanation.stores ? name_of(*explanation.stores) : "");
     dict["seconds"] = explanation.seconds;
     dict["why"] = explanation.why;
     return dict;

@@ -8,11 +8,13 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/demoting_copy.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -35,9 +37,11 @@ PieceMethod method_of(const std::string& name) {
 
 std::optional<Stores> stores_of(const std::string& name) {
     if (name.empty()) return std::nullopt;
-    if (name == "ordinary") return Stores::ordinary;
-    if (name == "streaming") return Stores::streaming;
-    raise({Code::invalid_argument, "no stores '" + name + "'; there are ordinary and streaming"});
+    const auto* const found = std::ranges::find(stores_names, name);
+    if (found == stores_names.end()) {
+        raise({Code::invalid_argument, "no stores '" + name + "'; there are ordinary, streaming and demoted"});
+    }
+    return static_cast<Stores>(found - stores_names.begin());
 }
 
 using PyOffsets = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -99,6 +103,7 @@ void bind_pieces(nb::module_& module) {
     module.def("create_pieces", &create, nb::arg("method"), nb::arg("destination"), nb::arg("source"),
                nb::arg("extent"), nb::arg("reference"), nb::arg("staging"), nb::arg("threads") = 0,
                nb::arg("chunk_bytes") = 0, nb::arg("stores") = "", nb::arg("from_caches") = false);
+    module.def("can_demote", &can_demote);
 }
 
 }  // namespace isthmus::bindings

@@ -38,7 +38,7 @@ nb::dict dict_of(const BufferRule& rule) {
     dict["method"] = staged ? "staged" : "driver";
     dict["threads"] = rule.threads;
     dict["chunk_bytes"] = rule.chunk_bytes;
-    dict["streaming"] = staged && rule.stores == Stores::streaming;
+    dict["stores"] = std::string(staged ? name_of(rule.stores) : "");
     dict["seconds"] = rule.seconds;
     return dict;
 }

@@ -110,6 +110,19 @@ Result<SessionOptions> options_of(const isthmus_options* options) {
     return chosen;
 }
 
+namespace {
+
+isthmus_stores stores_of(const Explanation& explanation) {
+    switch (explanation.stores.value_or(Stores::ordinary)) {
+        case Stores::ordinary: return ISTHMUS_ORDINARY_STORES;
+        case Stores::streaming: return ISTHMUS_STREAMING_STORES;
+        case Stores::demoted: return ISTHMUS_DEMOTED_STORES;
+    }
+    return ISTHMUS_ORDINARY_STORES;
+}
+
+}  // namespace
+
 Status write_explanation(const Explanation& explanation, isthmus_explanation* out) {
     if (out->struct_bytes < sizeof(std::size_t)) {
         return invalid("isthmus_explanation->struct_bytes is " + std::to_string(out->struct_bytes) +
@@ -125,7 +138,7 @@ Status write_explanation(const Explanation& explanation, isthmus_explanation* ou
     known.width_bytes = explanation.width_bytes;
     known.chunk_bytes = explanation.chunk_bytes;
     known.threads = explanation.threads;
-    known.streaming_stores = explanation.streaming_stores ? 1 : 0;
+    known.stores = stores_of(explanation);
     known.seconds = explanation.seconds;
     copy_text(known.why, explanation.why);
     std::memcpy(out, &known, std::min(out->struct_bytes, sizeof known));

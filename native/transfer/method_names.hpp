@@ -1,9 +1,12 @@
-// The names of methods, as runs, tables and explanations give them.
+// The names of methods and stores, as runs, tables and explanations give them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
+#include "transfer/pack.hpp"
 #include "transfer/piece_copy.hpp"
 
 namespace isthmus {
@@ -11,5 +14,12 @@ namespace isthmus {
 std::string_view name_of(PieceMethod method);
 // Nothing for a name that no method has.
 std::optional<PieceMethod> piece_method_of(std::string_view name);
+
+// In the order of Stores.
+inline constexpr std::array<std::string_view, 3> stores_names{"ordinary", "streaming", "demoted"};
+
+constexpr std::string_view name_of(Stores stores) {
+    return stores_names[static_cast<std::size_t>(stores)];
+}
 
 }  // namespace isthmus

@@ -8,6 +8,7 @@
 
 #include "backend/backend.hpp"
 #include "base/cache.hpp"
+#include "base/demoting_copy.hpp"
 #include "base/streaming_copy.hpp"
 
 namespace isthmus {
@@ -86,27 +87,35 @@ void move_bytes(const Layout& layout, const Extent& extent, std::size_t begin, s
     }
 }
 
-// Less than a line at a time would be written past the caches in parts.
-bool suits_streaming(const Layout& layout, const Extent& extent) {
+// Less than a line at a time would be written past the caches, or demoted, in parts.
+bool has_whole_lines(const Layout& layout, const Extent& extent) {
     return extent.width_bytes >= cache_line || layout.is_contiguous(extent);
 }
 
 }  // namespace
 
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores) {
-    if (stores == Stores::streaming && suits_streaming(from, extent)) {
+    const bool whole_lines = has_whole_lines(from, extent);
+    if (stores == Stores::demoted && !can_demote()) stores = Stores::streaming;
+    if (stores == Stores::streaming && whole_lines) {
         move_bytes(from, extent, begin, end,
                    [to](const std::byte* piece, auto bytes, std::size_t at) { copy_streaming(to + at, piece, bytes); });
         end_streaming();
         return;
     }
+    if (stores == Stores::demoted && whole_lines) {
+        move_bytes(from, extent, begin, end,
+                   [to](const std::byte* piece, auto bytes, std::size_t at) { copy_demoting(to + at, piece, bytes); });
+        return;
+    }
     move_bytes(from, extent, begin, end,
                [to](const std::byte* piece, auto bytes, std::size_t at) { std::memcpy(to + at, piece, bytes); });
+    if (stores == Stores::demoted) demote(to, end - begin);
 }
 
 void unpack(const Layout& to, const std::byte* from, const Extent& extent, std::size_t begin, std::size_t end,
             Stores stores) {
-    if (stores == Stores::streaming && suits_streaming(to, extent)) {
+    if (stores == Stores::streaming && has_whole_lines(to, extent)) {
         move_bytes(to, extent, begin, end,
                    [from](std::byte* piece, auto bytes, std::size_t at) { copy_streaming(piece, from + at, bytes); });
         end_streaming();

@@ -33,7 +33,7 @@ struct Explanation {
     std::string host_memory;  // "pageable", "pinned", "managed"; empty without a host's side
     std::size_t bytes = 0, pieces = 1, width_bytes = 0;
     std::size_t chunk_bytes = 0, threads = 0;
-    bool streaming_stores = false;
+    std::optional<Stores> stores;  // of threads that pack
     double seconds = 0;  // expected; 0 where the table cannot say
     std::string why;     // a sentence
 };

@@ -62,6 +62,10 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     choice.packing = packing(to_device, rule.threads);
     choice.packing.chunk_bytes = Staging::fitting_chunk(lane(to_device).ring_bytes(), rule.chunk_bytes);
     choice.packing.stores = rule.stores;
+    // Demoting takes the threads' time and spares the device's: it does not pay with much fewer threads than the rule's.
+    if (rule.stores == Stores::demoted && 4 * choice.packing.threads < 3 * rule.threads) {
+        choice.packing.stores = Stores::streaming;
+    }
     return choice;
 }
 
@@ -182,7 +186,8 @@ Explanation SessionImpl::explain(const CopyJob& job) {
         packs_on_threads(choice.method)) {
         explanation.threads = choice.packing.threads;
         explanation.chunk_bytes = choice.packing.chunk_bytes;
-        explanation.streaming_stores = choice.packing.stores == Stores::streaming;
+        explanation.stores = choice.packing.stores.value_or(
+            suitable_stores(job.to_device(), choice.method == PieceMethod::pack_kernel, explanation.bytes));
     }
     if (job.ends.partly_locked && !choice.no_room) {
         explanation.why =

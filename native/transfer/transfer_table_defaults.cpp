@@ -16,9 +16,9 @@ buffer direction=h2d from=524288 method=driver seconds=5e-05
 buffer direction=h2d from=2097152 method=staged threads=8 chunk=524288 stores=streaming seconds=0.000143
 buffer direction=h2d from=4194304 method=staged threads=8 chunk=524288 stores=streaming seconds=0.00021
 buffer direction=h2d from=16777216 method=staged threads=8 chunk=1048576 stores=streaming seconds=0.000508
-buffer direction=h2d from=67108864 method=staged threads=8 chunk=2097152 stores=streaming seconds=0.00168
-buffer direction=h2d from=268435456 method=staged threads=10 chunk=4194304 stores=ordinary seconds=0.00551
-buffer direction=h2d from=1073741824 method=staged threads=8 chunk=7864320 stores=ordinary seconds=0.0203
+buffer direction=h2d from=67108864 method=staged threads=14 chunk=2097152 stores=demoted seconds=0.00156
+buffer direction=h2d from=268435456 method=staged threads=12 chunk=4194304 stores=demoted seconds=0.00548
+buffer direction=h2d from=1073741824 method=staged threads=12 chunk=4194304 stores=demoted seconds=0.0205
 buffer direction=d2h from=0 method=driver seconds=8.3e-06
 buffer direction=d2h from=65536 method=driver seconds=1.56e-05
 buffer direction=d2h from=1048576 method=staged threads=4 chunk=262144 stores=streaming seconds=0.000105

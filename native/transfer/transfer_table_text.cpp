@@ -28,7 +28,6 @@ constexpr double most_seconds = 1e6;
 
 constexpr std::array<std::string_view, 2> directions{"d2h", "h2d"};
 constexpr std::array<std::string_view, 2> buffer_methods{"driver", "staged"};
-constexpr std::array<std::string_view, 2> stores_names{"ordinary", "streaming"};
 constexpr std::array<std::string_view, 2> memories{"pinned", "pageable"};
 constexpr std::array<std::string_view, 3> sides{"host", "device", "both"};
 constexpr std::array<std::string_view, 2> layouts{"regular", "scattered"};
@@ -139,7 +138,7 @@ Result<BufferRule> buffer_rule(Line line, const BufferRule* last) {
         ISTHMUS_TRY_ASSIGN(stores, line.choice("stores", stores_names));
         rule.threads = threads;
         rule.chunk_bytes = chunk;
-        rule.stores = stores == 1 ? Stores::streaming : Stores::ordinary;
+        rule.stores = static_cast<Stores>(stores);
     }
     ISTHMUS_TRY_ASSIGN(seconds, line.seconds());
     rule.seconds = seconds;
@@ -235,7 +234,7 @@ std::string line_of(const BufferRule& rule) {
                        " from=" + std::to_string(rule.from_bytes) + " method=";
     if (rule.method == BufferMethod::staged) {
         line += "staged threads=" + std::to_string(rule.threads) + " chunk=" + std::to_string(rule.chunk_bytes) +
-                " stores=" + std::string(stores_names[rule.stores == Stores::streaming]);
+                " stores=" + std::string(name_of(rule.stores));
     } else {
         line += "driver";
     }

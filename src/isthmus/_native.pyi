@@ -45,7 +45,7 @@ class ExplanationDict(TypedDict):
     width_bytes: int
     chunk_bytes: int
     threads: int
-    streaming_stores: bool
+    stores: str
     seconds: float
     why: str
 
@@ -339,13 +339,18 @@ def create_pieces(
     """Sides are a buffer, an offset, a pitch, a slice pitch and offsets of the pieces or None; an extent is the width
     in bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer.
 
-    Where threads pack, `threads` of the staging memory's do, chunks of no more than `chunk_bytes`, by ``ordinary`` or
-    ``streaming`` stores; what is left out suits the size. Where the CPU copies, its caches are emptied before each
-    transfer, unless it is to be `from_caches`.
+    Where threads pack, `threads` of the staging memory's do, chunks of no more than `chunk_bytes`, by ``ordinary``,
+    ``streaming`` or ``demoted`` stores; what is left out suits the size. Where the CPU copies, its caches are emptied
+    before each transfer, unless it is to be `from_caches`.
 
     Raises UsageError for layouts that cannot be (nothing to copy, rows wider than their pitch, overlaps in the
     destination, sizes that overflow 64 bits, what leaves a buffer), and Unsupported where the device or the layouts
     rule the method out.
+    """
+
+def can_demote() -> bool:
+    """Whether this processor can hand what it has written to the cache that all cores share (CLDEMOTE). Without it
+    ``demoted`` stores are ``streaming`` ones.
     """
 
 def create_pipeline(
@@ -371,7 +376,7 @@ class BufferRuleDict(TypedDict):
     method: str  # driver or staged; what follows is of staged ones
     threads: int
     chunk_bytes: int
-    streaming: bool
+    stores: str
     seconds: float
 
 class DirectTimeDict(TypedDict):

@@ -446,3 +446,14 @@ class TestExplanations:
             pieces = session.explain(session.empty((512, 64), np.uint8)[:, :8], narrow)
             assert pieces.why.startswith("the table that the session was given, of a test has nothing like 512 pieces")
             assert "fastest" not in pieces.why
+
+    def test_they_say_how_threads_store_and_few_threads_demote_nothing(
+        self, device: _native.Device, table: Callable[[str], Path]
+    ) -> None:
+        data = np.zeros(MIB, np.uint8)
+        for threads, stores in ((1, "streaming"), (2, "demoted")):
+            with isthmus.Session(device, threads=threads, table=table("pack_threads")) as session:
+                there = session.empty(MIB, np.uint8)
+                assert session.explain(there, data).stores == stores
+                assert f", {stores} stores" in str(session.explain(there, data))
+                assert session.explain(data[:64], there[:64]).stores == ""

@@ -139,8 +139,7 @@ def _buffers_table(table: "TransferTable", measured: "Calibration | None") -> "T
         size, seconds = rule["from_bytes"], rule["seconds"]
         way = "driver"
         if rule["method"] == "staged":
-            stores = "streaming" if rule["streaming"] else "ordinary"
-            way = f"{rule['threads']} threads, {format_bytes(rule['chunk_bytes'])} chunks, {stores} stores"
+            way = f"{rule['threads']} threads, {format_bytes(rule['chunk_bytes'])} chunks, {rule['stores']} stores"
         rate = format_rate(size / seconds) if size else ""
         driver = beside.get((rule["direction"], size))
         other = format_seconds(driver) if driver is not None and rule["method"] == "staged" else ""

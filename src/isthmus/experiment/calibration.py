@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isthmus import __version__, _native
-from isthmus.experiment.calibration_buffers import DRIVER, RING_BYTES, BufferTimer, Choice, choose, thread_counts
+from isthmus.experiment.calibration_buffers import (
+    DRIVER,
+    RING_BYTES,
+    BufferTimer,
+    Choice,
+    choose,
+    stores_of,
+    thread_counts,
+)
 from isthmus.experiment.calibration_pieces import PieceChoice, PieceTimer, cells, settings
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.pieces import mapped_stands_in, staging_threads
@@ -63,7 +71,7 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
         timer = BufferTimer(native, direction, sizes[-1], staging, seed)
         latency = timer.times(_LATENCY_BYTES, [DRIVER])[DRIVER]
         buffers.append(Choice(direction, 0, DRIVER, latency, latency))
-        buffers += choose(direction, sizes, threads, 1 if quick else 2, timer.times)
+        buffers += choose(direction, sizes, threads, stores_of(direction), 1 if quick else 2, timer.times)
         ended += 1
         progress(ended, total)
     direct: list[Choice] = []

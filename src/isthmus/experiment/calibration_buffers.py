@@ -12,12 +12,22 @@ from isthmus.experiment.rounds import Quota
 from isthmus.experiment.sampling import Collected
 from isthmus.record import KIB, MIB, Case, Direction, format_bytes
 
-__all__ = ["DRIVER", "GAIN", "RING_BYTES", "BufferTimer", "Choice", "Times", "Way", "choose", "thread_counts"]
+__all__ = [
+    "DRIVER",
+    "GAIN",
+    "RING_BYTES",
+    "BufferTimer",
+    "Choice",
+    "Times",
+    "Way",
+    "choose",
+    "stores_of",
+    "thread_counts",
+]
 
 # What a lane of a session has: half of the usual budget, of which a chunk has at most a third.
 RING_BYTES = 32 * MIB
 _CHUNKS = tuple(16 * KIB << i for i in range(10))
-_STORES = ("streaming", "ordinary")
 # A method takes the place of a simpler one only where it is so much faster; of ways of one method that are as good as
 # equal, the one with the fewest threads is taken.
 GAIN = 1.03
@@ -67,35 +77,54 @@ def thread_counts(processors: int) -> list[int]:
     return [count for count in (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32) if count <= most]
 
 
+def stores_of(direction: Direction) -> tuple[str, ...]:
+    """How threads may store what they pack, ordinary stores last. Only what a device reads is worth to be demoted."""
+    demoted = direction == "h2d" and _native.can_demote()
+    return ("streaming", "demoted", "ordinary") if demoted else ("streaming", "ordinary")
+
+
 def choose(
-    direction: Direction, sizes: Sequence[int], threads: Sequence[int], steps: int, times: Times
+    direction: Direction,
+    sizes: Sequence[int],
+    threads: Sequence[int],
+    stores: Sequence[str],
+    steps: int,
+    times: Times,
 ) -> list[Choice]:
     """The choice for each of the ascending sizes, and for twice a size where threads begin to be faster after it.
 
-    So many steps go from the best way to the best of its neighbours.
+    So many steps go from the best way to the best of its neighbours. Nothing begins with the last of `stores`.
     """
+
+    def best_from(size: int, first: Sequence[Way], steps: int) -> Choice:
+        return _choose_one(direction, size, first, steps, lambda way: _neighbours(way, size, threads, stores), times)
+
     choices: list[Choice] = []
     for size in sizes:
         last = choices[-1] if choices else None
         if last is not None and size > _COARSE_BYTES and last.way != DRIVER:
             first = [last.way]
         else:
-            first = _coarse(size, threads)
-        choice = _choose_one(direction, size, first, threads, steps, times)
+            first = _coarse(size, threads, stores[:-1])
+        choice = best_from(size, first, steps)
         if last is not None and last.way == DRIVER != choice.way and 2 * last.bytes < size:
-            between = _choose_one(direction, 2 * last.bytes, [_fitting(choice.way, 2 * last.bytes)], threads, 1, times)
-            choices.append(between)
+            choices.append(best_from(2 * last.bytes, [_fitting(choice.way, 2 * last.bytes)], 1))
         choices.append(choice)
     return choices
 
 
 def _choose_one(
-    direction: Direction, size: int, first: Sequence[Way], threads: Sequence[int], steps: int, times: Times
+    direction: Direction,
+    size: int,
+    first: Sequence[Way],
+    steps: int,
+    neighbours: Callable[[Way], list[Way]],
+    times: Times,
 ) -> Choice:
     seconds = times(size, [DRIVER, *first])
     for _ in range(steps):
         best = _best(seconds)
-        near = [way for way in _neighbours(best, size, threads) if way not in seconds]
+        near = [way for way in neighbours(best) if way not in seconds]
         if not near or seconds[best] > _HOPELESS * seconds[DRIVER]:
             break
         seconds |= times(size, [best, *near])
@@ -111,10 +140,10 @@ def _best(seconds: dict[Way, float]) -> Way:
     return min((way for way in staged if seconds[way] <= _AS_GOOD * least), key=lambda way: (way.threads, seconds[way]))
 
 
-def _coarse(size: int, threads: Sequence[int]) -> list[Way]:
+def _coarse(size: int, threads: Sequence[int], stores: Sequence[str]) -> list[Way]:
     """Every second number of threads, with the chunk that keeps a few of them under way."""
     some = {*threads[1::2], threads[-1]}
-    return [_fitting(Way(count, size // 8, _STORES[0]), size) for count in sorted(some)]
+    return [_fitting(Way(count, size // 8, each), size) for count in sorted(some) for each in stores]
 
 
 def _fitting(way: Way, size: int) -> Way:
@@ -123,11 +152,11 @@ def _fitting(way: Way, size: int) -> Way:
     return way._replace(chunk_bytes=max(fitting, default=_CHUNKS[0]))
 
 
-def _neighbours(way: Way, size: int, threads: Sequence[int]) -> list[Way]:
+def _neighbours(way: Way, size: int, threads: Sequence[int], stores: Sequence[str]) -> list[Way]:
     at = threads.index(way.threads)
     found = [way._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
     found += [way._replace(chunk_bytes=bytes_) for bytes_ in (way.chunk_bytes // 2, way.chunk_bytes * 2)]
-    found += [way._replace(stores=stores) for stores in _STORES if stores != way.stores]
+    found += [way._replace(stores=each) for each in stores if each != way.stores]
     return [near for near in found if near.chunk_bytes in _CHUNKS and 2 * near.chunk_bytes <= size]
 
 

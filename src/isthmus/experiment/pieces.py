@@ -96,7 +96,8 @@ class Side(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How threads pack; what is left out (0, or no stores) suits the size. `stores` are ``ordinary`` or ``streaming``.
+    """How threads pack; what is left out (0, or no stores) suits the size. `stores` are ``ordinary``, ``streaming``
+    or ``demoted``.
 
     With `from_caches`, what the CPU copies may be in its caches, where it is emptied out of them otherwise.
     """

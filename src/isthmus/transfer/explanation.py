@@ -16,7 +16,8 @@ class Explanation:
     meanwhile), ``device`` (within one device), ``host`` (both sides are the host's, the calling thread copies),
     ``nothing`` (there is no byte to copy), or the name of a way to move pieces. `host_memory` is ``pageable``,
     ``pinned`` or ``managed``, and empty but between the host and a device. A contiguous copy is one piece.
-    `chunk_bytes` and `threads` are 0 where the method has none, `seconds` is 0 where the table cannot say.
+    `chunk_bytes` and `threads` are 0 where the method has none, `stores` (``ordinary``, ``streaming`` or ``demoted``)
+    is empty where no threads pack, `seconds` is 0 where the table cannot say.
     """
 
     method: str
@@ -27,7 +28,7 @@ class Explanation:
     width_bytes: int
     chunk_bytes: int
     threads: int
-    streaming_stores: bool
+    stores: str
     seconds: float
     why: str
 
@@ -43,8 +44,8 @@ class Explanation:
             how += f", chunks of {format_bytes(self.chunk_bytes)}"
         if self.threads:
             how += f", {self.threads} thread{'s' if self.threads > 1 else ''}"
-        if self.streaming_stores:
-            how += ", streaming stores"
+        if self.stores:
+            how += f", {self.stores} stores"
         if self.seconds > 0:
             how += f"; expected {format_seconds(self.seconds)} ({format_rate(self.bytes / self.seconds)})"
         return f"{what}: {how}\n{self.why}"

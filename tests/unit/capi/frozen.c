@@ -41,7 +41,7 @@ AT(isthmus_explanation, pieces, 72);
 AT(isthmus_explanation, width_bytes, 80);
 AT(isthmus_explanation, chunk_bytes, 88);
 AT(isthmus_explanation, threads, 96);
-AT(isthmus_explanation, streaming_stores, 104);
+AT(isthmus_explanation, stores, 104);
 AT(isthmus_explanation, seconds, 112);
 AT(isthmus_explanation, why, 120);
 
@@ -49,5 +49,6 @@ FROZEN(codes, ISTHMUS_OK == 0 && ISTHMUS_LIBRARY_ABSENT == 1 && ISTHMUS_FUNCTION
                   ISTHMUS_DEVICE_ABSENT == 3 && ISTHMUS_CALL_FAILED == 4 && ISTHMUS_TIMED_OUT == 5 &&
                   ISTHMUS_OUT_OF_MEMORY == 6 && ISTHMUS_UNSUPPORTED == 7 && ISTHMUS_INVALID_ARGUMENT == 8);
 FROZEN(sides, ISTHMUS_INFER == 0 && ISTHMUS_HOST == 1 && ISTHMUS_DEVICE == 2);
+FROZEN(stores, ISTHMUS_ORDINARY_STORES == 0 && ISTHMUS_STREAMING_STORES == 1 && ISTHMUS_DEMOTED_STORES == 2);
 FROZEN(directions,
        ISTHMUS_BY_ADDRESS == 0 && ISTHMUS_H2D == 1 && ISTHMUS_D2H == 2 && ISTHMUS_D2D == 3 && ISTHMUS_H2H == 4);

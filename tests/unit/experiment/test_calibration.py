@@ -20,6 +20,7 @@ from isthmus.record import KIB, MIB
 
 SIZES = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB)
 THREADS = thread_counts(16)
+STORES = ("streaming", "demoted", "ordinary")
 
 
 class Machine:
@@ -46,7 +47,7 @@ class Machine:
 
 def test_the_best_way_is_found_and_the_driver_stays_where_it_is_faster() -> None:
     machine = Machine(Way(12, MIB, "ordinary"))
-    choices = choose("h2d", SIZES, THREADS, 2, machine.times)
+    choices = choose("h2d", SIZES, THREADS, STORES, 2, machine.times)
     ways = {choice.bytes: choice.way for choice in choices}
     assert ways[64 * KIB] == ways[256 * KIB] == DRIVER
     assert ways[64 * MIB] == machine.best, "two steps from each size to the next lead there"
@@ -57,14 +58,14 @@ def test_the_best_way_is_found_and_the_driver_stays_where_it_is_faster() -> None
 @given(
     st.sampled_from(THREADS),
     st.sampled_from([128 * KIB, MIB, 2 * MIB]),
-    st.sampled_from(["ordinary", "streaming"]),
+    st.sampled_from(STORES),
     st.floats(1e-6, 1e-2),
 )
 def test_sizes_ascend_and_no_choice_is_worse_than_the_driver(
     threads: int, chunk: int, stores: str, start: float
 ) -> None:
     machine = Machine(Way(threads, chunk, stores), start)
-    choices = choose("d2h", SIZES, THREADS, 1, machine.times)
+    choices = choose("d2h", SIZES, THREADS, STORES, 1, machine.times)
     sizes = [choice.bytes for choice in choices]
     assert sizes == sorted(set(sizes))
     assert set(SIZES) <= set(sizes)
@@ -72,7 +73,7 @@ def test_sizes_ascend_and_no_choice_is_worse_than_the_driver(
 
 
 def test_where_threads_begin_to_pay_is_looked_at_more_closely() -> None:
-    choices = choose("h2d", SIZES, THREADS, 2, Machine(Way(14, 128 * KIB, "streaming")).times)
+    choices = choose("h2d", SIZES, THREADS, STORES, 2, Machine(Way(14, 128 * KIB, "streaming")).times)
     by_size = {choice.bytes: choice.way != DRIVER for choice in choices}
     first = min(size for size, staged in by_size.items() if staged)
     added = set(by_size) - set(SIZES)
@@ -84,12 +85,12 @@ def test_a_way_that_gains_next_to_nothing_replaces_no_simpler_one() -> None:
     def times(size: int, ways: Sequence[Way]) -> dict[Way, float]:
         return {way: 1.0 if way == DRIVER else 0.98 for way in ways}
 
-    assert {choice.way for choice in choose("h2d", SIZES, THREADS, 2, times)} == {DRIVER}
+    assert {choice.way for choice in choose("h2d", SIZES, THREADS, STORES, 2, times)} == {DRIVER}
 
     def equal(size: int, ways: Sequence[Way]) -> dict[Way, float]:
         return {way: 1.0 if way == DRIVER else 0.5 for way in ways}
 
-    assert choose("h2d", [MIB], THREADS, 8, equal)[0].way.threads == THREADS[0], "the fewest threads of equals"
+    assert choose("h2d", [MIB], THREADS, STORES, 8, equal)[0].way.threads == THREADS[0], "the fewest threads of equals"
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3, 16, 256])
@@ -142,7 +143,7 @@ def test_a_table_holds_what_was_chosen() -> None:
         ("d2h", 4096, 8e-6),
     ]
     staged = table.buffers[1]
-    assert (staged["threads"], staged["chunk_bytes"], staged["streaming"]) == (6, 128 * KIB, True)
+    assert (staged["threads"], staged["chunk_bytes"], staged["stores"]) == (6, 128 * KIB, "streaming")
     scattered, section, kernel = table.pieces
     assert (scattered["apart_on_host"], scattered["apart_on_device"], scattered["scattered"]) == (True, True, True)
     assert (section["apart_on_host"], section["apart_on_device"], section["scattered"]) == (False, True, False)

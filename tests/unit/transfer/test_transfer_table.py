@@ -76,7 +76,7 @@ def buffer_lines(draw: st.DrawFn, direction: str) -> list[str]:
             "staged threads={} chunk={} stores={}".format,
             st.integers(1, 4096),
             st.integers(4096, 2**30),
-            st.sampled_from(["ordinary", "streaming"]),
+            st.sampled_from(["ordinary", "streaming", "demoted"]),
         ),
     )
     return [f"buffer direction={direction} from={size} method={draw(ways)} seconds={draw(seconds)!r}" for size in sizes]

@@ -1,5 +1,6 @@
 // What arrives is what was copied, wherever it begins and ends and by stores of any width, and nothing beside it
 // changes. The source itself is included, for processors have only one of its ways.
+#include "base/demoting_copy.cpp"   // NOLINT(bugprone-suspicious-include)
 #include "base/streaming_copy.cpp"  // NOLINT(bugprone-suspicious-include)
 
 #include <array>
@@ -40,7 +41,10 @@ int main() {
 #if defined(__x86_64__)
         const std::size_t lines = bytes / isthmus::cache_line * isthmus::cache_line;
         check("16 bytes a store", 0, 3, lines, isthmus::copy_lines_of_16);
-        if (__builtin_cpu_supports("avx512f")) check("64 bytes a store", 0, 3, lines, isthmus::copy_lines_of_64);
+        if (!__builtin_cpu_supports("avx512f")) continue;
+        check("64 bytes a store", 0, 3, lines, isthmus::copy_lines_of_64);
+        // Where nothing can be demoted the instruction does nothing.
+        for (const std::size_t to : {0, 1, 8, 33}) check("demoted", to, 3, bytes, isthmus::copy_demoting);
 #endif
     }
     std::puts("as described");
