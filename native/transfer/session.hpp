@@ -34,8 +34,8 @@ struct Explanation {
     std::size_t bytes = 0, pieces = 1, width_bytes = 0;
     std::size_t chunk_bytes = 0, threads = 0;
     std::optional<Stores> stores;  // of threads that pack
-    double seconds = 0;  // expected; 0 where the table cannot say
-    std::string why;     // a sentence
+    double seconds = 0;            // expected; 0 where the table cannot say
+    std::string why;               // a sentence
 };
 
 // A copy that was begun. May outlive its session's last handle; keeps alive what it needs.

@@ -62,7 +62,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     choice.packing = packing(to_device, rule.threads);
     choice.packing.chunk_bytes = Staging::fitting_chunk(lane(to_device).ring_bytes(), rule.chunk_bytes);
     choice.packing.stores = rule.stores;
-    // Demoting takes the threads' time and spares the device's: it does not pay with much fewer threads than the rule's.
+    // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.
     if (rule.stores == Stores::demoted && 4 * choice.packing.threads < 3 * rule.threads) {
         choice.packing.stores = Stores::streaming;
     }
