@@ -16,7 +16,7 @@ SMALL_BYTES = 64 * KIB
 MOST_SHARE, MOST_SECONDS = 0.05, 3e-6
 SHARE_BAR, SECONDS_BAR = f"<= {100 * MOST_SHARE:g} % longer traced", f"<= {1e6 * MOST_SECONDS:g} us a copy more, traced"
 # A few per cent show only in the medians of many runs: those of equal programs differ by as much.
-SHARE_SECONDS = 20.0
+SHARE_SECONDS = 12.0
 UNTRACED, TRACED = "untraced", "traced"
 PROGRAM = "overhead"
 

@@ -16,6 +16,17 @@ namespace {
 constexpr std::size_t first_window = std::size_t{1} << 20;
 constexpr std::size_t largest_window = std::size_t{32} << 20;
 
+// Lets pages be there before they are written to: one call for many takes the traced program 2 us a page, a fault in
+// the midst of its work up to 11 us. Systems before Linux 5.14 know nothing of it and leave it at faults.
+void populate(std::byte* pages, std::size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    constexpr int advice = MADV_POPULATE_WRITE;
+#else
+    constexpr int advice = 23;
+#endif
+    [[maybe_unused]] const int unknown = madvise(pages, bytes, advice);
+}
+
 }  // namespace
 
 Result<MappedFile> MappedFile::create(const std::string& path) {
@@ -42,6 +53,7 @@ std::byte* MappedFile::claim(std::size_t bytes) {
     if (window_bytes_ - used_of_window_ < bytes && !grow(bytes)) return nullptr;
     std::byte* claimed = window_ + used_of_window_;
     used_of_window_ += bytes;
+    populate(claimed, bytes);
     return claimed;
 }
 
