@@ -3,5 +3,17 @@
 from isthmus.advice.advise import advise
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Severity
 from isthmus.advice.gates import GainGate, parse_gain_gate
+from isthmus.advice.interfaces import Interface, interface_of_all
 
-__all__ = ["Abstention", "Advice", "Evidence", "Finding", "GainGate", "Severity", "advise", "parse_gain_gate"]
+__all__ = [
+    "Abstention",
+    "Advice",
+    "Evidence",
+    "Finding",
+    "GainGate",
+    "Interface",
+    "Severity",
+    "advise",
+    "interface_of_all",
+    "parse_gain_gate",
+]

@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,11 +42,12 @@ def run_for(path: Path | None, device: str | None, wanted: Sequence[str]) -> Run
     return found or _measured_now(chosen, wanted)
 
 
-def rates_for(named: str | None, device: str | None, traced: Collection[str]) -> Rates:
+def rates_for(named: str | None, device: str | None, traced: Collection[str], backend: str) -> Rates:
     """The run that prices advice: the one in a file, the one kept of this machine, else a reference.
 
     `named` is a file or ``reference:NAME``; `traced` are the names of the devices of the traces, like which the
-    reference is chosen. Raises UsageError where `device` names one of which nothing is kept.
+    reference is chosen, and `backend` what they were used through, of which a kept run comes first. Raises UsageError
+    where `device` names one of which nothing is kept.
     """
     if named is not None and device is not None:
         raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
@@ -54,7 +56,7 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str]) ->
             reference = read_reference(named.removeprefix(PREFIX))
             return Rates(reference.run, reference.name)
         return Rates(read_run(Path(named)))
-    if (kept := kept_run(device)) is not None:
+    if (kept := kept_run(device, backend)) is not None:
         return Rates(kept)
     if device is not None:
         raise UsageError(
@@ -64,21 +66,23 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str]) ->
     return _reference_like(traced)
 
 
-def kept_run(device: str | None) -> Run | None:
-    """What is kept of a device of this machine; without a name of the best one, if it has memory of its own."""
+def kept_run(device: str | None, backend: str) -> Run | None:
+    """What is kept of a device of this machine.
+
+    Without a name that of the backend's first one, else of the best of all, if it has memory of its own.
+    """
     from isthmus.experiment.devices import choose_device
     from isthmus.experiment.machine import read_host
 
-    try:
-        chosen = choose_device(device)
-    except DeviceAbsent:
-        if device is not None:
-            raise
-        return None
-    # What shares the host's memory has no link whose rates would say anything of a program that uses one.
-    if device is None and chosen.shares_host_memory:
-        return None
-    return cached_run(read_host(), chosen)
+    if device is not None:
+        return cached_run(read_host(), choose_device(device))
+    for each in (backend, None):
+        with suppress(DeviceAbsent):
+            chosen = choose_device(each)
+            # What shares the host's memory has no link whose rates would say anything of a program that uses one.
+            if not chosen.shares_host_memory and (kept := cached_run(read_host(), chosen)) is not None:
+                return kept
+    return None
 
 
 def _reference_like(traced: Collection[str]) -> Rates:

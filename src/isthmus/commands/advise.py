@@ -70,7 +70,7 @@ def advise(
     language: LanguageOption = "en",
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
-    from isthmus.advice import parse_gain_gate
+    from isthmus.advice import interface_of_all, parse_gain_gate
     from isthmus.commands._run_choice import rates_for
     from isthmus.language import speaking
     from isthmus.plan import SNIPPET_LANGUAGES
@@ -84,7 +84,8 @@ def advise(
         one_of(snippet, SNIPPET_LANGUAGES, "language of snippets")
     unlike_inputs(output, traces, "traces")
     opened = [open_trace(path) for path in traces]
-    rates = rates_for(run, device, {name for trace in opened for name in trace.devices.values()})
+    names = {name for trace in opened for name in trace.devices.values()}
+    rates = rates_for(run, device, names, interface_of_all(opened))
     text = io.StringIO()
     with speaking(spoken):
         advice = advice_on(opened, rates)

@@ -193,11 +193,12 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
 
 def _advice(opened: "Trace") -> "Advice | None":
     """What a run of this machine says of it; None where nothing is kept here or it has nothing to say."""
+    from isthmus.advice import interface_of_all
     from isthmus.commands._run_choice import Rates, kept_run
     from isthmus.commands.advise import advice_on
 
     with suppress(IsthmusError, OSError):
-        if len(opened.copies) and (kept := kept_run(None)) is not None:
+        if len(opened.copies) and (kept := kept_run(None, interface_of_all([opened]))) is not None:
             return advice_on([opened], Rates(kept))
     return None
 

@@ -72,6 +72,15 @@ def program(synthetic_traces: ModuleType) -> Trace:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_rates_of_the_other_interface_are_said_to_be(run: Run, program: Trace, language: str) -> None:
+    with speaking(language):  # type: ignore[arg-type]
+        opencl = advise([as_opencl(program)], run).priced_elsewhere
+        assert advise([program], run).priced_elsewhere == ""
+    assert "OpenCL" in opencl
+    assert "isthmus measure all --device opencl:0" in opencl
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_no_finding_names_cuda(run: Run, program: Trace, language: str) -> None:
     with speaking(language):  # type: ignore[arg-type]
         advice = advise([as_opencl(program)], run)

@@ -12,6 +12,7 @@ import pytest
 
 from isthmus import advice
 from isthmus.advice import Advice
+from isthmus.commands._run_choice import kept_run
 from isthmus.commands.main import main
 from isthmus.experiment import devices, machine
 from isthmus.record import Backend, Device, Host, Run, keep_run
@@ -83,6 +84,21 @@ def test_the_kept_run_of_this_machine_prices(
     assert "reference" not in advise()[1]
     assert "reference" not in advise("--device", "cuda:0")[1]
     assert [name.partition(" ")[0] for name in priced] == ["kept", "kept"]
+
+
+@pytest.mark.parametrize("kept", [["cuda", "opencl"], ["cuda"], []])
+def test_what_was_measured_through_the_programs_interface_comes_first(
+    gpu: Device, monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType, kept: list[str]
+) -> None:
+    both = {name: msgspec.structs.replace(gpu, backend=name) for name in ("cuda", "opencl")}
+    monkeypatch.setattr(devices, "probe", lambda: [Backend(name=name, devices=[both[name]]) for name in both])
+    for name in kept:
+        run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}), name=name)
+        fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=both[name])
+        keep_run(msgspec.structs.replace(run, fingerprint=fingerprint))
+    for backend in both:
+        found = kept_run(None, backend)
+        assert (found and found.run) == (backend if backend in kept else kept[0] if kept else None)
 
 
 def test_a_run_file_prices(
