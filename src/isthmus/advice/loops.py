@@ -39,15 +39,19 @@ def looped(
     gains: list[Range] = []
     largest: tuple[float, dict[str, Any]] = (0.0, {})
     for kind in _kinds(scene, found, also):
-        first = found[kind[0]]
-        loop = replaced(first)
+        alike = [found[at] for at in kind.tolist()]
+        # The one that words and code are of.
+        longest = max(alike, key=lambda burst: burst.rows.size)
+        loop = replaced(longest)
         if loop is None:
             continue
-        as_it_is = _as_it_is(scene, rates, first)
-        for burst in (found[at] for at in kind.tolist()):
+        as_it_is = _as_it_is(scene, rates, longest)
+        each = min(longest.elapsed, as_it_is) / longest.rows.size
+        told = {"count": longest.rows.size, "each": each, "new": loop.seconds.median}
+        for burst in alike:
             # Those of a kind differ a little in number.
             count = burst.rows.size
-            share = count / first.rows.size
+            share = count / longest.rows.size
             cost = min(burst.elapsed, as_it_is * share)
             gain = saved(np.array(cost), range_of(loop.seconds) * share, np.array(burst.elapsed))
             if gain[0] <= 0:
@@ -55,7 +59,6 @@ def looped(
             taken.append(burst.rows)
             gains.append(np.repeat(gain[np.newaxis] / count, count, axis=0))
             if gain[0] > largest[0]:
-                told = {"count": count, "each": cost / count, "new": loop.seconds.median * share}
                 largest = (float(gain[0]), {**loop.facts, **told})
     if not taken:
         return None
