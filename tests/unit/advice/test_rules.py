@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import ModuleType
 
 import msgspec
+import numpy as np
 import pytest
 
 from isthmus.advice import Advice, Finding, advise
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import GIB, KIB, MIB, Case, Migrations, Run
+from isthmus.trace import Faults, fault_index
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
@@ -226,6 +229,29 @@ def test_only_what_nobody_asked_for_moves_on_demand(
         program.migrate(MIB, 1e-3, "h2d", DEVICE + place * MIB, begin + place * 2e-3, cause)
     program.synchronize()
     assert (gain(advise([program.trace()], run), "managed") > 0) == expected
+
+
+def test_faults_of_the_process_are_told(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    begin = program.kernel(1.0)
+    program.migrate(64 * MIB, 0.5, "h2d", DEVICE, begin)
+    trace = program.trace()
+    zero = np.zeros(4, np.int64)
+    faults = Faults(
+        start_ns=zero,
+        end_ns=zero,
+        process=np.array([0, 0, 0, 1]),
+        kind=np.array([fault_index(kind) for kind in ("device", "device", "cpu", "device")]),
+        device=zero,
+        address=zero,
+        count=np.array([40, 2, 7, 999]),
+    )
+    told = found(advise([replace(trace, faults=faults)], run), "managed")
+    assert told is not None
+    assert "Devices faulted 42 times, processors 7 times." in told.cause
+    silent = found(advise([trace], run), "managed")
+    assert silent is not None
+    assert "faulted" not in silent.cause
 
 
 def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run, synthetic_traces: ModuleType) -> None:

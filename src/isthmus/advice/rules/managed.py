@@ -15,7 +15,7 @@ from isthmus.language import say, sentences
 from isthmus.model import counted_passes
 from isthmus.plan import ManagedNeed
 from isthmus.record import Direction, format_seconds, near_bytes
-from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index
+from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index
 
 __all__ = ["RULE"]
 
@@ -52,6 +52,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     facts = {"way": best, "returns": _returns(scene, rows), "bytes": touched}
     facts["counted"] = any(_moves_a_byte(rates, side.direction) for side in sides)
     facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
+    facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
     return Draft("copies", rows, np.concatenate(gains), bound=sum(side.bound for side in sides), facts=facts)
 
 
@@ -142,10 +143,21 @@ def _returns(scene: Scene, rows: Integers) -> int:
     return int((same & (np.diff(copies.direction[order]) != 0)).sum())
 
 
+def _faults(scene: Scene, kind: str) -> int:
+    """How many of a kind the process had; a record is of several where its devices faulted on them together."""
+    faults = scene.trace.faults
+    return int(faults.count[(faults.process == scene.process) & (faults.kind == fault_index(kind))].sum())
+
+
 def _words(summary: Summary) -> Words:
     # No trace of OpenCL tells migrations, so that these are CUDA's also where OpenCL made the copies.
     facts = summary.facts
     thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
+    faults, told = facts["faults"], ""
+    if faults["device"] or faults["cpu"]:
+        told = say("advice.managed_faults", device=faults["device"], cpu=faults["cpu"])
+    if faults["thrashing"]:
+        told = sentences([told, say("advice.managed_told", count=faults["thrashing"])])
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
         code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT, "cuda")
@@ -154,7 +166,7 @@ def _words(summary: Summary) -> Words:
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
     return Words(
         say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),
-        sentences([say("advice.managed_cause"), thrashing]),
+        sentences([say("advice.managed_cause"), thrashing, told]),
         sentences([change, say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""]),
         sentences([say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]),
         code,
