@@ -13,6 +13,7 @@ namespace isthmus::trace {
 namespace {
 
 // The first step; each further one is as large as all before it, up to the largest.
+constexpr int first_own_descriptor = 3;
 constexpr std::size_t first_window = std::size_t{1} << 20;
 constexpr std::size_t largest_window = std::size_t{32} << 20;
 
@@ -34,12 +35,17 @@ Result<MappedFile> MappedFile::create(const std::string& path) {
     if (descriptor < 0) {
         return Status(Code::call_failed, path + " cannot be made: " + std::strerror(errno));
     }
-    return MappedFile(descriptor);
+    // Where the program runs without standard streams, what it writes to them must not land here.
+    const int above = fcntl(descriptor, F_DUPFD_CLOEXEC, first_own_descriptor);
+    close(descriptor);
+    if (above < 0) return Status(Code::call_failed, path + " cannot be kept open: " + std::strerror(errno));
+    return MappedFile(above);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : descriptor_(other.descriptor_),
       finished_(other.finished_),
+      full_(other.full_),
       window_(other.window_),
       window_bytes_(other.window_bytes_),
       used_of_window_(other.used_of_window_),
@@ -49,8 +55,11 @@ MappedFile::MappedFile(MappedFile&& other) noexcept
 
 std::byte* MappedFile::claim(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (finished_) return nullptr;
-    if (window_bytes_ - used_of_window_ < bytes && !grow(bytes)) return nullptr;
+    if (finished_ || full_) return nullptr;
+    if (window_bytes_ - used_of_window_ < bytes && !grow(bytes)) {
+        full_ = true;
+        return nullptr;
+    }
     std::byte* claimed = window_ + used_of_window_;
     used_of_window_ += bytes;
     populate(claimed, bytes);

@@ -21,7 +21,7 @@ class MappedFile {
     ~MappedFile() = default;
 
     // The next `bytes` of the file, a multiple of a page, all zero and backed by the disk; null where the disk has no
-    // room for them. From any thread.
+    // room for them, and from then on: asking again takes long. From any thread.
     std::byte* claim(std::size_t bytes);
     // Cuts off what was never claimed. Claims fail from now on.
     void finish();
@@ -32,7 +32,7 @@ class MappedFile {
 
     std::mutex mutex_;
     int descriptor_;
-    bool finished_ = false;
+    bool finished_ = false, full_ = false;
     std::byte* window_ = nullptr;
     std::size_t window_bytes_ = 0, used_of_window_ = 0;
     std::uint64_t file_bytes_ = 0;

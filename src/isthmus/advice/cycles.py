@@ -29,9 +29,10 @@ class Pipeline:
     """Turns of one kind, which could run at the same time, or the one turn whose copies can be cut into chunks."""
 
     rows: Integers
-    # Seconds of all kernels, and with the copies as they are: each moment counted once.
+    # Seconds of all kernels, with the copies as they are, and of both at once: each moment counted once.
     work: float
     busy: float
+    both: float
     # How many chunks pass through.
     chunks: int
     is_loop: bool
@@ -83,6 +84,8 @@ def _repeated(sizes: Integers) -> Integers:
     return found
 
 
-def _times(stages: Integers, begins: Seconds, ends: Seconds) -> tuple[float, float]:
+def _times(stages: Integers, begins: Seconds, ends: Seconds) -> tuple[float, float, float]:
     of_work = stages == _WORK
-    return union(begins[of_work], ends[of_work]).length, union(begins, ends).length
+    work, copied = (union(begins[mask], ends[mask]).length for mask in (of_work, ~of_work))
+    busy = union(begins, ends).length
+    return work, busy, work + copied - busy

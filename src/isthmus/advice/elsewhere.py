@@ -7,22 +7,28 @@ from isthmus.language import enumerated, say
 from isthmus.record import Run
 from isthmus.trace import Trace
 
-__all__ = ["elsewhere_words"]
+__all__ = ["elsewhere_words", "other_devices"]
 
 _INTERFACES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
 
-def elsewhere_words(traces: Sequence[Trace], run: Run) -> str:
-    """That the traces' devices or interface are others than the run's; empty where they are not, or have no names."""
+def other_devices(traces: Sequence[Trace], run: Run) -> list[str]:
+    """The names of the traces' devices where none is the run's; none where one is, or where they have no names."""
     names = {name for trace in traces for name in trace.devices.values() if name}
     ours = run.fingerprint.device.name
-    if not names or any(_alike(name, ours) for name in names):
-        traced, measured = interface_of_all(traces), run.fingerprint.device.backend
-        if measured not in _INTERFACES or traced == measured:
-            return ""
-        names_of = {"traced": _INTERFACES[traced], "measured": _INTERFACES[measured]}
-        return say("advice.other_interface", **names_of, command=f"isthmus measure all --device {traced}:0")
-    return say("advice.elsewhere", traced=enumerated(sorted(names)), measured=ours)
+    return [] if any(_alike(name, ours) for name in names) else sorted(names)
+
+
+def elsewhere_words(traces: Sequence[Trace], run: Run) -> str:
+    """That the traces' devices or interface are others than the run's; empty where they are not, or not known."""
+    device = run.fingerprint.device
+    if others := other_devices(traces, run):
+        return say("advice.elsewhere", traced=enumerated(others), measured=device.name)
+    traced, measured = interface_of_all(traces), device.backend
+    if measured not in _INTERFACES or traced == measured:
+        return ""
+    names = {"traced": _INTERFACES[traced], "measured": _INTERFACES[measured]}
+    return say("advice.other_interface", **names, command=f"isthmus measure all --device {traced}:0")
 
 
 def _alike(name: str, other: str) -> bool:

@@ -41,6 +41,8 @@ def parse_gain_gate(text: str) -> GainGate:
             f"not a gate: {text!r}; expected gain:N% of the span or gain:TIME, such as gain:10% or gain:5ms"
         )
     if match["time"]:
+        if match["time"].rstrip()[-1].isdigit():
+            raise UsageError(f"not a gate: {text!r}; say % of the span or a unit of time: gain:10%, gain:5ms, gain:2s")
         return GainGate(None, parse_seconds(match["time"]))
     share = float(match["percent"]) / 100
     if not 0 < share <= 1:

@@ -45,7 +45,9 @@ def _text(scene: Scene, place: int) -> str:
     if place < _nowhere(scene):
         return trace.names[place - len(trace.sites)]
     direction = place - _nowhere(scene) - 1
-    return DIRECTIONS[direction].upper() if 0 <= direction < len(DIRECTIONS) else say("advice.place_unknown")
+    if not 0 <= direction < len(DIRECTIONS):
+        return say("advice.place_unknown")
+    return say("advice.place_direction", direction=DIRECTIONS[direction].upper())
 
 
 def grouped(*keys: Integers) -> list[Integers]:

@@ -83,8 +83,11 @@ class Records:
         return self.moments(np.maximum(copies.end_ns[rows], copies.start_ns[rows]))
 
     def beside_others(self, rows: Integers) -> Mask:
-        """Whether another copy between host and device ran while each did."""
-        begins, ends = np.sort(self.device_begin(self.copies)), np.sort(self.device_end(self.copies))
+        """Whether another copy between host and device, of any process, ran while each did."""
+        copies = self.trace.copies
+        ways = [direction_index(direction) for direction in ONE_WAY]
+        every = np.flatnonzero(np.isin(copies.direction, ways) & (copies.migration != 1))
+        begins, ends = np.sort(self.device_begin(every)), np.sort(self.device_end(every))
         begun = np.searchsorted(begins, self.device_end(rows))
         running = begun - np.searchsorted(ends, self.device_begin(rows), "right")
         found: Mask = running > 1

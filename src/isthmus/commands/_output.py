@@ -1,12 +1,13 @@
 """Where a report goes that a command writes: its format by the name of the file, and the file itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from isthmus.commands._choices import one_of
 from isthmus.errors import UsageError
 
-__all__ = ["FORMAT_OF_SUFFIX", "format_of", "save", "unlike_inputs", "unwritable"]
+__all__ = ["FORMAT_OF_SUFFIX", "format_of", "save", "unlike_inputs", "unwritable", "whole_or_none"]
 
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
@@ -43,7 +44,20 @@ def unwritable(path: Path, error: OSError) -> UsageError:
 def save(path: Path, content: bytes) -> None:
     """Write the file and print its name. Raises UsageError where it cannot be written."""
     try:
-        path.write_bytes(content)
+        with path.open("wb") as file, whole_or_none(path):
+            file.write(content)
+            file.flush()
     except OSError as error:
         raise unwritable(path, error) from error
     print(path)
+
+
+@contextmanager
+def whole_or_none(path: Path) -> Iterator[None]:
+    """Removes a file whose writing fails: what is cut off would be taken for a report."""
+    try:
+        yield
+    except OSError:
+        if path.is_file():
+            path.unlink()
+        raise

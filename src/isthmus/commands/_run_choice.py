@@ -53,8 +53,8 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
         raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
     if named is not None:
         if named.startswith(PREFIX):
-            reference = read_reference(named.removeprefix(PREFIX))
-            return Rates(reference.run, reference.name)
+            # That it is no run of this machine needs nobody to be told who asked for it.
+            return Rates(read_reference(named.removeprefix(PREFIX)).run)
         return Rates(read_run(Path(named)))
     if (kept := kept_run(device, backend)) is not None:
         return Rates(kept)

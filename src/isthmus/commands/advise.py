@@ -74,6 +74,7 @@ def advise(
     from isthmus.commands._run_choice import rates_for
     from isthmus.language import speaking
     from isthmus.plan import SNIPPET_LANGUAGES
+    from isthmus.record import format_seconds
     from isthmus.report import write_advice
     from isthmus.trace import open_trace
 
@@ -95,7 +96,8 @@ def advise(
     if gate and gate.fails(advice):
         assert advice.gain_seconds
         share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
-        typer.echo(f"isthmus: {gate} fails: all changes together gain {100 * share:.1f} % of the time traced", err=True)
+        gained = f"{100 * share:.1f} % of the time traced" if gate.share else format_seconds(advice.gain_seconds.median)
+        typer.echo(f"isthmus: {gate} fails: all changes together gain {gained}", err=True)
         raise typer.Exit(1)
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, cast
 
 import typer
@@ -63,6 +64,9 @@ def _group(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default this process's, and give its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    # Where the shell closed them Python has none.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A terminal without ± is no reason to lose a report.
         if hasattr(stream, "reconfigure"):

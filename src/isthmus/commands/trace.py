@@ -148,7 +148,12 @@ def _record(
         # What became of the program matters more than what became of its trace.
         if not code:
             raise
-        typer.echo(f"isthmus: {error}", err=True)
+        with suppress(OSError):
+            typer.echo(f"isthmus: {error}", err=True)
+    except OSError:
+        # Nobody reads what is said of it.
+        if code is None:
+            raise
     finally:
         if path.exists() and not path.stat().st_size:
             path.unlink()
@@ -176,8 +181,10 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
     for message in left.messages if speaks else ():
         typer.echo(f"isthmus: {message}", err=True)
     if not (left.parts and path.stat().st_size):
-        # What an earlier program left under this name would be taken for this one's.
-        path.unlink(missing_ok=True)
+        # What an earlier program left under these names would be taken for this one's.
+        for each in (path, *(export for export, _ in outputs.exports)):
+            if each.is_file():
+                each.unlink()
         if speaks and not left.messages:
             typer.echo(say("trace_report.no_calls"), err=True)
         return
@@ -205,12 +212,14 @@ def _advice(opened: "Trace") -> "Advice | None":
 
 def _exported(opened: "Trace", outputs: "Outputs", advice: "Advice | None") -> list[Path]:
     """The files that were written, as they went."""
+    from isthmus.commands._output import whole_or_none
     from isthmus.report import write_trace
 
     for path, format_name in outputs.exports:
         try:
-            with path.open("w", encoding="utf-8", newline="") as file:
+            with path.open("w", encoding="utf-8", newline="") as file, whole_or_none(path):
                 write_trace(opened, format_name, file, advice=advice)
+                file.flush()
         except OSError as error:
             raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another with -o") from error
     return [path for path, _ in outputs.exports]
@@ -221,8 +230,9 @@ def _end_as(code: int | None) -> None:
     if code is not None and code < 0:
         import resource
 
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
         # The program has left its core; ours would tell nothing.
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

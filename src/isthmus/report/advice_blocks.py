@@ -50,14 +50,21 @@ def short_blocks(advice: Advice) -> Iterator[Block]:
 
 def _verdict(advice: Advice) -> Iterator[Block]:
     gain, count = advice.gain_seconds, sum(finding.severity == "warning" for finding in advice.findings)
-    if count and gain is not None:
+    if gain is not None:
         span = format_seconds(advice.span_seconds)
         words = {"time": _interval(gain), "share": _share(gain, advice), "span": span}
-        yield Prose(say("advice_report.verdict", count=count, **words), "answer")
+        # The sum is of all, and so is their number.
+        priced = sum(finding.gain_seconds is not None for finding in advice.findings)
+        yield Prose(
+            say("advice_report.verdict" if count else "advice_report.verdict_little", count=priced, **words), "answer"
+        )
     else:
         yield Prose(
             say("advice_report.verdict_unpriced" if count else "advice_report.verdict_none", count=count), "answer"
         )
+    if advice.abstentions:
+        rules = list(dict.fromkeys(each.rule for each in advice.abstentions))
+        yield Prose(say("advice_report.not_judged", rules=enumerated(rules)), "small")
     if advice.priced_by:
         yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
     if advice.priced_elsewhere:

@@ -46,7 +46,12 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     sizes = scene.trace.copies.bytes[longest.rows]
     pageable = bool((scene.host_kind(longest.rows) == memory_index("pageable")).any())
     facts: dict[str, Any] = {"turns": longest.chunks, "loop": longest.is_loop, "work": longest.work}
-    facts |= {"pageable": pageable, "copied": _measured(scene, longest), "bytes": int(sizes.max())}
+    facts |= {
+        "both": longest.both,
+        "pageable": pageable,
+        "copied": _measured(scene, longest),
+        "bytes": int(sizes.max()),
+    }
     return Draft("copies", np.concatenate(rows), np.concatenate(gains), facts=facts)
 
 
@@ -96,7 +101,7 @@ def _words(summary: Summary) -> Words:
     copied, work = format_seconds(facts["copied"]), format_seconds(facts["work"])
     size = format_bytes(facts["bytes"])
     cause = (
-        say("advice.overlap_loop", count=facts["turns"], copied=copied, work=work)
+        say("advice.overlap_loop", count=facts["turns"], copied=copied, work=work, both=format_seconds(facts["both"]))
         if facts["loop"]
         else say("advice.overlap_single", size=size, copied=copied, work=work)
     )

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from isthmus.advice.elsewhere import other_devices
 from isthmus.advice.rates import Range, Rates, saved
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SLOW_PAGEABLE_TIMES, SLOW_TIMES, TRACED_BYTES
 from isthmus.language import say
+from isthmus.plan import Unpriced
 from isthmus.record import format_rate, near_bytes
 from isthmus.trace import Integers
 
@@ -18,6 +20,8 @@ _TIMES = {"pinned": SLOW_TIMES, "pageable": SLOW_PAGEABLE_TIMES}
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     copies = scene.trace.copies
+    if other_devices([scene.trace], rates.run):
+        raise Unpriced(say("advice.slow_elsewhere"))
     rows: list[Integers] = []
     gains: list[Range] = []
     expected = 0.0
