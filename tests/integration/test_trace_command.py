@@ -63,6 +63,13 @@ def test_streams_and_exit_code_are_the_programs(trace: Trace, tmp_path: Path) ->
     assert names(tmp_path) == set()
 
 
+@pytest.mark.parametrize("streams", ["2>/dev/full", "2>&-", ">&-", ">&- 2>&-", ">/dev/full 2>/dev/full"])
+def test_the_exit_code_is_the_programs_whoever_listens(tmp_path: Path, streams: str) -> None:
+    script = f"{sys.executable} -m isthmus trace -- sh -c 'exit 7' {streams}"
+    found = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment(tmp_path, {}), check=False)
+    assert found.returncode == 7
+
+
 def test_what_was_recorded_is_shown_and_kept(trace: Trace, tmp_path: Path) -> None:
     found = trace("--", "sh", "-c", f"{LEAVE}; echo out")
     assert (found.returncode, found.stdout) == (0, "out\n")
@@ -75,9 +82,9 @@ def test_what_was_recorded_is_shown_and_kept(trace: Trace, tmp_path: Path) -> No
 
 def test_a_trace_that_was_named_is_of_this_program_or_of_none(trace: Trace, tmp_path: Path) -> None:
     for _ in range(2):
-        assert trace("-o", "x.itrace", "sh", "-c", LEAVE).returncode == 0
-    assert names(tmp_path) == {"x.itrace"}
-    assert trace("-o", "x.itrace", "true").returncode == 0
+        assert trace("-o", "x.itrace", "-o", "x.csv", "sh", "-c", LEAVE).returncode == 0
+    assert names(tmp_path) == {"x.itrace", "x.csv"}
+    assert trace("-o", "x.itrace", "-o", "x.csv", "true").returncode == 0
     assert names(tmp_path) == set()
 
 

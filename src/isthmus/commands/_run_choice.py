@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import typer
 
-from isthmus.compare import PREFIX, known_references, read_reference
+from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.language import say
 from isthmus.record import Device, Run, cached_run, read_run
 
-__all__ = ["Rates", "kept_run", "rates_for", "run_for"]
+__all__ = ["Rates", "kept_run", "rates_for", "rates_of_like", "run_for"]
 
 
 class Rates(NamedTuple):
@@ -85,20 +85,31 @@ def kept_run(device: str | None, backend: str) -> Run | None:
     return None
 
 
+def rates_of_like(traced: Collection[str], backend: str) -> Rates | None:
+    """The run kept of this machine, else a reference of the same device; None where there is neither."""
+    if (kept := kept_run(None, backend)) is not None:
+        return Rates(kept)
+    return next((Rates(each.run, each.name) for each in _references() if _is_like(each, traced)), None)
+
+
 def _reference_like(traced: Collection[str]) -> Rates:
-    references = [read_reference(name) for name in known_references()]
+    references = _references()
     if not references:
         raise UsageError(
             "no run of this machine is kept yet, and there is no reference; measure first: isthmus measure all"
         )
-    # Names of devices hold one another: H200, NVIDIA H200.
-    alike = [
-        each
-        for each in references
-        if any(name and name.casefold() in each.run.fingerprint.device.name.casefold() for name in traced)
-    ]
-    chosen = (alike or references)[0]
+    chosen = next((each for each in references if _is_like(each, traced)), references[0])
     return Rates(chosen.run, chosen.name)
+
+
+def _references() -> list[Reference]:
+    return [read_reference(name) for name in known_references()]
+
+
+def _is_like(reference: Reference, traced: Collection[str]) -> bool:
+    """Names of devices hold one another: H200, NVIDIA H200."""
+    ours = reference.run.fingerprint.device.name.casefold()
+    return any(name and name.casefold() in ours for name in traced)
 
 
 def _measured_now(device: Device, wanted: Sequence[str]) -> Run:

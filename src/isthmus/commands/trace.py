@@ -115,9 +115,10 @@ def _show(saved: Path, files: Iterable[Path], format_name: str | None) -> None:
     if any(path.resolve() == saved.resolve() for path, _ in outputs.exports):
         raise UsageError(f"{saved}: is the trace itself and would be overwritten; name another file with -o")
     opened = open_trace(saved)
+    advice = _advice(opened)
     if not outputs.exports:
-        write_trace(opened, chosen, sys.stdout)
-    for path in _exported(opened, outputs, None):
+        write_trace(opened, chosen, sys.stdout, advice=advice)
+    for path in _exported(opened, outputs, advice):
         print(path)
 
 
@@ -199,14 +200,15 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
 
 
 def _advice(opened: "Trace") -> "Advice | None":
-    """What a run of this machine says of it; None where nothing is kept here or it has nothing to say."""
+    """What a run of this machine, or of a device like the traced one, says of it; None where there is none."""
     from isthmus.advice import interface_of_all
-    from isthmus.commands._run_choice import Rates, kept_run
+    from isthmus.commands._run_choice import rates_of_like
     from isthmus.commands.advise import advice_on
 
     with suppress(IsthmusError, OSError):
-        if len(opened.copies) and (kept := kept_run(None, interface_of_all([opened]))) is not None:
-            return advice_on([opened], Rates(kept))
+        if len(opened.copies):
+            rates = rates_of_like(set(opened.devices.values()), interface_of_all([opened]))
+            return None if rates is None else advice_on([opened], rates)
     return None
 
 

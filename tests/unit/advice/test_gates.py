@@ -33,7 +33,7 @@ def test_advice_without_a_price_fails_no_gate() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "gain", "gain:", "gain:-5%", "gain:0%", "gain:101%", "slower:5%", "gain:5 parsecs"]
+    "text", ["", "gain", "gain:", "gain:-5%", "gain:0%", "gain:101%", "slower:5%", "gain:5", "gain:5 parsecs"]
 )
 def test_other_texts_are_no_gates(text: str) -> None:
     with pytest.raises(UsageError, match="not a"):

@@ -121,6 +121,30 @@ def test_copies_of_narrow_rows_and_both_ways_at_once_are_not_slow(run: Run, synt
     assert found(advise([both.trace()], run), "slow-copies") is None
 
 
+def test_another_machines_rates_call_nothing_slow(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, 2 * seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE)
+    assert found(advise([program.trace(device="NVIDIA H200")], run), "slow-copies") is not None
+    assert "slow-copies" in abstaining(advise([program.trace(device="NVIDIA A100-SXM4-80GB")], run))
+
+
+def test_copies_beside_those_of_another_process_are_not_slow(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, 2 * seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE)
+    alone = program.trace()
+    twice = {name: np.concatenate([column, column]) for name, column in vars(alone.copies).items()}
+    twice["process"][len(alone.copies) :] = 1
+    two = replace(alone, copies=replace(alone.copies, **twice), processes=(*alone.processes, *alone.processes))
+    assert found(advise([alone], run), "slow-copies") is not None
+    assert found(advise([two], run), "slow-copies") is None
+
+
 def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
 ) -> None:
