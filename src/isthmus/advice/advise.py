@@ -9,7 +9,7 @@ import numpy as np
 from isthmus.advice.combining import gain_of, gain_together
 from isthmus.advice.elsewhere import elsewhere_words
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
-from isthmus.advice.missing import missing_words
+from isthmus.advice.missing import missing_words, unknown_kinds_words
 from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary
@@ -23,6 +23,9 @@ from isthmus.record import Run
 from isthmus.trace import Trace
 
 __all__ = ["advise"]
+
+# Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
+_BY_KIND = ("pageable", "slow-copies")
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
             continue
         if drafts:
             found.append(_Found(_finding(rule, drafts, span), tuple(drafts)))
+    if unknown := unknown_kinds_words(every):
+        for name in _BY_KIND:
+            abstentions[name, unknown] = Abstention(name, unknown)
     found.sort(key=lambda each: _rank(each.finding))
     return Advice(
         findings=tuple(each.finding for each in found),

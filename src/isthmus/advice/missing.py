@@ -1,12 +1,15 @@
 """What a trace lacks for a rule, and how to record it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from isthmus.advice.interfaces import interface_of
+from isthmus.advice.scene import Scene
 from isthmus.language import can_say, say
-from isthmus.trace import Knowledge, Maker, Trace
+from isthmus.trace import UNKNOWN, Knowledge, Maker, Trace
 
-__all__ = ["missing_words"]
+__all__ = ["missing_words", "unknown_kinds_words"]
 
 _TOOLS: dict[Maker, str] = {"isthmus": "isthmus trace", "nsys": "nsys", "kineto": "torch profiler"}
 
@@ -19,3 +22,9 @@ def missing_words(knowledge: Knowledge, trace: Trace) -> str:
     key = f"advice.lacks_{knowledge}"
     option = f"advice.record_{knowledge}_{maker}"
     return say(key, tool=_TOOLS[maker], how=say(option if can_say(option) else f"advice.record_{knowledge}"))
+
+
+def unknown_kinds_words(every: Sequence[Scene]) -> str:
+    """That some copies do not tell the kind of the host's memory; empty where all do."""
+    count = sum(int((scene.host_kind(scene.copies) == UNKNOWN).sum()) for scene in every)
+    return say("advice.lacks_kinds", count=count) if count else ""

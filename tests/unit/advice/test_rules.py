@@ -13,7 +13,7 @@ import pytest
 from isthmus.advice import Advice, Finding, advise
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import GIB, KIB, MIB, Case, Migrations, Run
-from isthmus.trace import Faults, fault_index
+from isthmus.trace import UNKNOWN, Faults, fault_index
 
 HOST, DEVICE = 0x1000_0000_0000, 0x2000_0000_0000
 SIZE = 64 * MIB
@@ -129,6 +129,17 @@ def test_another_machines_rates_call_nothing_slow(
         program.copy(SIZE, 2 * seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE)
     assert found(advise([program.trace(device="NVIDIA H200")], run), "slow-copies") is not None
     assert "slow-copies" in abstaining(advise([program.trace(device="NVIDIA A100-SXM4-80GB")], run))
+
+
+def test_copies_of_unknown_memory_are_not_passed_over_in_silence(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    for _ in range(20):
+        program.copy(SIZE, 8e-3, kind="pageable", host=HOST, device=DEVICE)
+    known = program.trace()
+    unknown = replace(known, copies=replace(known.copies, source=np.full(20, UNKNOWN)))
+    assert found(advise([known], run), "pageable") is not None
+    assert {"pageable", "slow-copies"} <= abstaining(advise([unknown], run))
+    assert not {"pageable", "slow-copies"} & abstaining(advise([known], run))
 
 
 def test_copies_beside_those_of_another_process_are_not_slow(
