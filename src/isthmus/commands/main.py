@@ -42,6 +42,9 @@ app.command()(config)
 app.command(context_settings={"allow_interspersed_args": False})(trace)
 app.command()(advise)
 
+# What would drive the terminal, as in the name of a file, as it is written in code.
+_SHOWN = {number: f"\\x{number:02x}" for number in (*range(9), *range(11, 32), 127)}
+
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
 
@@ -113,5 +116,5 @@ def _fail(code: int, message: str) -> int:
 
     # Of several MPI ranks the first says it, since all of them end by the same error.
     if launched(os.environ).rank == 0:
-        print(f"isthmus: {message}", file=sys.stderr)
+        print(f"isthmus: {message.translate(_SHOWN)}", file=sys.stderr)
     return code

@@ -170,3 +170,8 @@ def test_a_trace_is_not_overwritten(advise: Advise, bare: None, tmp_path: Path) 
     before = (tmp_path / "program.itrace").read_bytes()
     assert advise("-o", tmp_path / "program.itrace")[0] == 2
     assert (tmp_path / "program.itrace").read_bytes() == before
+
+
+def test_no_name_drives_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "no\x1b[31mfile"]) == 2
+    assert capsys.readouterr().err.startswith("isthmus: no\\x1b[31mfile: ")
