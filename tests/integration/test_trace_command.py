@@ -217,6 +217,18 @@ def test_what_the_recorder_says_is_shown_once(trace: Trace) -> None:
     assert trace("sh", "-c", said).stderr == "isthmus: another profiler holds CUPTI\n"
 
 
+@pytest.mark.parametrize(("end", "code"), [("true", 2), ("exit 5", 5)])
+def test_a_disk_without_any_room_is_no_success(trace: Trace, tmp_path: Path, end: str, code: int) -> None:
+    full = (
+        'part="$ISTHMUS_TRACE_FOLDER/1-0.part"; : > "$part"; echo "$part: no room on the disk" > "${part%-*}.message"'
+    )
+    found = trace("-o", "x.csv", "sh", "-c", f"{full}; {end}")
+    assert found.returncode == code
+    assert "no room on the disk" in found.stderr
+    assert "nothing was recorded" in found.stderr
+    assert names(tmp_path) == set()
+
+
 def test_a_damaged_part_costs_the_trace_and_not_the_program(trace: Trace, tmp_path: Path) -> None:
     damage = 'echo damaged > "$ISTHMUS_TRACE_FOLDER/1-0.part"'
     found = trace("sh", "-c", f"{damage}; echo done; exit 3")

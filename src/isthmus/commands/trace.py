@@ -143,8 +143,14 @@ def _record(
             left = left_in(folder)
             if left.parts:
                 _join(left.parts, path)
+            # Of what the recorder says, that its own files cannot be written is a failure; it names them.
+            unwritten = [message for message in left.messages if message.startswith(f"{folder}{os.sep}")]
         # Of several ranks the first speaks; the others' files have its form.
         _tell(path, left, outputs, speaks=not quiet and here.rank == 0)
+        if unwritten and not path.exists():
+            raise TraceFileError(
+                "nothing was recorded: the trace cannot be written; make room, or name another with -o"
+            )
     except IsthmusError as error:
         # What became of the program matters more than what became of its trace.
         if not code:
