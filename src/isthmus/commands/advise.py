@@ -84,6 +84,8 @@ def advise(
     if snippet is not None:
         one_of(snippet, SNIPPET_LANGUAGES, "language of snippets")
     unlike_inputs(output, traces, "traces")
+    if len({path.resolve() for path in traces}) < len(traces):
+        raise UsageError("a trace is named twice, and everything in it would count twice; leave one out")
     opened = [open_trace(path) for path in traces]
     names = {name for trace in opened for name in trace.devices.values()}
     rates = rates_for(run, device, names, interface_of_all(opened))

@@ -1,8 +1,12 @@
 """Opens a trace of whatever maker, by what the file begins with."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from isthmus.errors import TraceFileError
+from isthmus.trace.columns import UNKNOWN
 from isthmus.trace.isthmus_blocks import MAGIC
 from isthmus.trace.isthmus_file import read_isthmus
 from isthmus.trace.kineto import read_kineto
@@ -16,6 +20,8 @@ _GZIP = b"\x1f\x8b"
 _JSON = (b"{", b"[")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _REPORTS = (".nsys-rep", ".qdrep")
+# Clocks of devices are set by the host's to microseconds; torch's traces are of older ones, to a millisecond or so.
+_MOST_AHEAD_NS = 10_000_000
 
 
 def open_trace(path: Path) -> Trace:
@@ -29,11 +35,11 @@ def open_trace(path: Path) -> Trace:
     except OSError as error:
         raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
     if begin.startswith(MAGIC):
-        return read_isthmus(path)
+        return _with_clock_checked(read_isthmus(path))
     if begin.startswith(_SQLITE):
-        return read_nsys(path)
+        return _with_clock_checked(read_nsys(path))
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
-        return read_kineto(path)
+        return _with_clock_checked(read_kineto(path))
     if path.suffix in _REPORTS:
         raise TraceFileError(
             f"{path}: a report of nsys, which nsys alone reads; make an export: nsys export --type sqlite {path.name}"
@@ -43,3 +49,18 @@ def open_trace(path: Path) -> Trace:
         f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys or JSON of the torch profiler, "
         f"found {found}"
     )
+
+
+def _with_clock_checked(trace: Trace) -> Trace:
+    """With a remark where devices began copies long before they were called for: a clock that was set meanwhile."""
+    copies = trace.copies
+    called = np.flatnonzero(copies.call != UNKNOWN)
+    ahead = trace.calls.start_ns[copies.call[called]] - copies.start_ns[called]
+    early = int((ahead > _MOST_AHEAD_NS).sum())
+    if not early:
+        return trace
+    remark = (
+        f"The clock jumped: {early} of {called.size} copies begin before the calls that made them, by up to "
+        f"{1e-9 * int(ahead.max()):.3g} s. Times and gains that rest on when things were cannot be trusted."
+    )
+    return replace(trace, notes=(*trace.notes, remark))

@@ -175,3 +175,9 @@ def test_a_trace_is_not_overwritten(advise: Advise, bare: None, tmp_path: Path) 
 def test_no_name_drives_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "no\x1b[31mfile"]) == 2
     assert capsys.readouterr().err.startswith("isthmus: no\\x1b[31mfile: ")
+
+
+def test_a_trace_counts_once(advise: Advise, bare: None, tmp_path: Path) -> None:
+    code, _, err = advise(tmp_path / "program.itrace")
+    assert code == 2
+    assert "named twice" in err

@@ -11,6 +11,7 @@ import pytest
 
 from isthmus.errors import TraceFileError
 from isthmus.trace import open_trace
+from tests.synthetic_trace_file import block, text_block
 
 
 def test_makers_are_told_apart_by_the_file(tmp_path: Path) -> None:
@@ -43,3 +44,15 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(TraceFileError, match="cannot be read"):
             open_trace(path)
+
+
+@pytest.mark.parametrize(("called_ns", "jumped"), [(500, False), (5_000_000, False), (155_000_000_000, True)])
+def test_a_clock_that_jumped_is_told(tmp_path: Path, called_ns: int, jumped: bool) -> None:
+    copy = {"start_ns": 1000, "end_ns": 3000, "bytes": 4096, "correlation": 5, "copy_kind": 1, "source": 1}
+    call = {"start_ns": called_ns, "end_ns": called_ns + 400, "correlation": 5, "name": 2}
+    texts = text_block({1: "app", 2: "cudaMemcpyAsync_v3020"})
+    path = tmp_path / "x.itrace"
+    path.write_bytes(texts + block("call", [call]) + block("copy", [copy | {"destination": 3}]))
+    told = [note for note in open_trace(path).notes if note.startswith("The clock jumped")]
+    assert bool(told) == jumped
+    assert not jumped or "1 of 1 copies begin before the calls that made them, by up to 155 s" in told[0]
