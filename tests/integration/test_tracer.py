@@ -100,8 +100,9 @@ def test_of_many_copies_some_are_timed_and_all_are_counted(
     assert int(table.bytes.sum()) == 2 * sum(64 + place for place in range(copies))
     assert sorted(table.call.tolist()) == list(range(2 * copies))
     estimated = table.estimated == 1
-    # The first are timed, and of the others a few.
-    assert 500 <= int((~estimated).sum()) < copies
+    # The first are timed, and of the others a few: 2 us each of a millisecond, less 150 us for turning time stamps off,
+    # when the other thread may be in a call.
+    assert 425 - 1 <= int((~estimated).sum()) < copies
     assert set(table.direction.tolist()) == {direction_index("h2d")}
     assert set(table.stream[table.device >= 0].tolist()) == {7}
     assert (trace.calls.start_ns[table.call] <= table.start_ns).all()
