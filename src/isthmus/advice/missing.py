@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from isthmus.advice.interfaces import interface_of
+from isthmus.advice.interfaces import interface_of_all
 from isthmus.advice.scene import Scene
 from isthmus.language import can_say, say
 from isthmus.trace import UNKNOWN, Knowledge, Maker, Trace
@@ -16,7 +14,7 @@ _TOOLS: dict[Maker, str] = {"isthmus": "isthmus trace", "nsys": "nsys", "kineto"
 
 def missing_words(knowledge: Knowledge, trace: Trace) -> str:
     """What is missing in a trace, and the option of recording that gives it, where there is one."""
-    if knowledge == "migrations" and interface_of(trace, np.arange(len(trace.copies))) == "opencl":
+    if knowledge == "migrations" and interface_of_all([trace]) == "opencl":
         return say("advice.lacks_migrations_opencl")
     maker = trace.maker
     key = f"advice.lacks_{knowledge}"

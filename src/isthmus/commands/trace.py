@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["trace"]
 
+# Of the formats of traces, those that end with findings.
+_WITH_FINDINGS = frozenset({"terminal", "markdown", "html"})
+
 
 def trace(
     command: Annotated[
@@ -115,7 +118,7 @@ def _show(saved: Path, files: Iterable[Path], format_name: str | None) -> None:
     if any(path.resolve() == saved.resolve() for path, _ in outputs.exports):
         raise UsageError(f"{saved}: is the trace itself and would be overwritten; name another file with -o")
     opened = open_trace(saved)
-    advice = _advice(opened)
+    advice = _advice(opened, [name for _, name in outputs.exports] or [chosen])
     if not outputs.exports:
         write_trace(opened, chosen, sys.stdout, advice=advice)
     for path in _exported(opened, outputs, advice):
@@ -196,7 +199,7 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
             typer.echo(say("trace_report.no_calls"), err=True)
         return
     opened = open_trace(path)
-    advice = _advice(opened)
+    advice = _advice(opened, [*(name for _, name in outputs.exports), *(["terminal"] if speaks else [])])
     written = [str(each) for each in _exported(opened, outputs, advice)]
     if speaks:
         sys.stderr.write("\n")
@@ -205,14 +208,17 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
         typer.echo(f"\n{said}", err=True)
 
 
-def _advice(opened: "Trace") -> "Advice | None":
-    """What a run of this machine, or of a device like the traced one, says of it; None where there is none."""
+def _advice(opened: "Trace", formats: Iterable[str]) -> "Advice | None":
+    """What a run of this machine, or of a device like the traced one, says of it, for reports that have sentences.
+
+    None where there is no such run, or no such report among the formats.
+    """
     from isthmus.advice import interface_of_all
     from isthmus.commands._run_choice import rates_of_like
     from isthmus.commands.advise import advice_on
 
     with suppress(IsthmusError, OSError):
-        if len(opened.copies):
+        if len(opened.copies) and not _WITH_FINDINGS.isdisjoint(formats):
             rates = rates_of_like(set(opened.devices.values()), interface_of_all([opened]))
             return None if rates is None else advice_on([opened], rates)
     return None

@@ -29,17 +29,21 @@ def open_trace(path: Path) -> Trace:
 
     Raises TraceFileError for a file that is unreadable, damaged or none of these.
     """
+    return _with_clock_checked(_read(path))
+
+
+def _read(path: Path) -> Trace:
     try:
         with path.open("rb") as file:
             begin = file.read(4096)
     except OSError as error:
         raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
     if begin.startswith(MAGIC):
-        return _with_clock_checked(read_isthmus(path))
+        return read_isthmus(path)
     if begin.startswith(_SQLITE):
-        return _with_clock_checked(read_nsys(path))
+        return read_nsys(path)
     if begin.startswith(_GZIP) or begin.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(_JSON):
-        return _with_clock_checked(read_kineto(path))
+        return read_kineto(path)
     if path.suffix in _REPORTS:
         raise TraceFileError(
             f"{path}: a report of nsys, which nsys alone reads; make an export: nsys export --type sqlite {path.name}"

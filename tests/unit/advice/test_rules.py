@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -121,14 +122,18 @@ def test_copies_of_narrow_rows_and_both_ways_at_once_are_not_slow(run: Run, synt
     assert found(advise([both.trace()], run), "slow-copies") is None
 
 
-def test_another_machines_rates_call_nothing_slow(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
+@pytest.fixture
+def slow(synthetic_traces: ModuleType, seconds: Callable[..., float]) -> Any:
+    """A program whose copies take twice what the run says."""
     program = synthetic_traces.Program()
     for _ in range(20):
         program.copy(SIZE, 2 * seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE)
-    assert found(advise([program.trace(device="NVIDIA H200")], run), "slow-copies") is not None
-    assert "slow-copies" in abstaining(advise([program.trace(device="NVIDIA A100-SXM4-80GB")], run))
+    return program
+
+
+def test_another_machines_rates_call_nothing_slow(run: Run, slow: Any) -> None:
+    assert found(advise([slow.trace(device="NVIDIA H200")], run), "slow-copies") is not None
+    assert "slow-copies" in abstaining(advise([slow.trace(device="NVIDIA A100-SXM4-80GB")], run))
 
 
 def test_copies_of_unknown_memory_are_not_passed_over_in_silence(run: Run, synthetic_traces: ModuleType) -> None:
@@ -142,13 +147,8 @@ def test_copies_of_unknown_memory_are_not_passed_over_in_silence(run: Run, synth
     assert not {"pageable", "slow-copies"} & abstaining(advise([known], run))
 
 
-def test_copies_beside_those_of_another_process_are_not_slow(
-    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
-) -> None:
-    program = synthetic_traces.Program()
-    for _ in range(20):
-        program.copy(SIZE, 2 * seconds("pinned", "h2d", SIZE), host=HOST, device=DEVICE)
-    alone = program.trace()
+def test_copies_beside_those_of_another_process_are_not_slow(run: Run, slow: Any) -> None:
+    alone = slow.trace()
     twice = {name: np.concatenate([column, column]) for name, column in vars(alone.copies).items()}
     twice["process"][len(alone.copies) :] = 1
     two = replace(alone, copies=replace(alone.copies, **twice), processes=(*alone.processes, *alone.processes))
