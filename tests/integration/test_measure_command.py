@@ -275,7 +275,10 @@ def test_an_interrupted_run_keeps_what_was_measured(
     ) as process:
         try:
             give_up = time.monotonic() + HANGS_SECONDS
-            while process.poll() is None and not (growing.exists() and read_run(growing).cases):
+            # It is empty for a moment.
+            while process.poll() is None and not (
+                growing.exists() and growing.stat().st_size and read_run(growing).cases
+            ):
                 assert time.monotonic() < give_up, "no case has ended"
                 time.sleep(0.02)
             # Twice, as impatient users do, and timeout(1).

@@ -138,7 +138,10 @@ def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path, environment:
     ) as process:
         try:
             give_up = time.monotonic() + HANGS_SECONDS
-            while process.poll() is None and not (growing.exists() and any(read_run(growing).cases)):
+            # It is empty for a moment.
+            while process.poll() is None and not (
+                growing.exists() and growing.stat().st_size and any(read_run(growing).cases)
+            ):
                 assert time.monotonic() < give_up, "no case has ended"
                 time.sleep(0.02)
             process.send_signal(signal.SIGINT)

@@ -75,8 +75,11 @@ def reserved(outputs: Outputs, program: str, rank: int | None = None) -> Path:
 
 @contextmanager
 def parts_folder(trace: Path) -> Iterator[Path]:
-    """A folder beside the trace for the parts of its processes; it stays where they cannot be joined."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{trace.name}.", suffix=".parts", dir=trace.parent))
+    """A folder beside the trace, by its whole path, for the parts of its processes.
+
+    It stays where they cannot be joined.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"{trace.name}.", suffix=".parts", dir=trace.parent.absolute()))
     try:
         yield folder
     except BaseException:
