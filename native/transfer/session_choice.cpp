@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/demoting_copy.hpp"
 #include "transfer/method_names.hpp"
 #include "transfer/session_impl.hpp"
 
@@ -63,7 +64,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     choice.packing.chunk_bytes = Staging::fitting_chunk(lane(to_device).ring_bytes(), rule.chunk_bytes);
     choice.packing.stores = rule.stores;
     // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.
-    if (rule.stores == Stores::demoted && 4 * choice.packing.threads < 3 * rule.threads) {
+    if (rule.stores == Stores::demoted && (!can_demote() || 4 * choice.packing.threads < 3 * rule.threads)) {
         choice.packing.stores = Stores::streaming;
     }
     return choice;

@@ -1,6 +1,7 @@
 """From a trace and a run of the machine to what to change, and what that would gain."""
 
 from isthmus.advice.advise import advise
+from isthmus.advice.elsewhere import are_alike
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Severity
 from isthmus.advice.gates import GainGate, parse_gain_gate
 from isthmus.advice.interfaces import Interface, interface_of_all
@@ -14,6 +15,7 @@ __all__ = [
     "Interface",
     "Severity",
     "advise",
+    "are_alike",
     "interface_of_all",
     "parse_gain_gate",
 ]

@@ -32,6 +32,7 @@ _BY_KIND = ("pageable", "slow-copies")
 class _Found:
     """A finding with the drafts behind it, for the sum of all."""
 
+    rule: Rule
     finding: Finding
     drafts: tuple[tuple[Scene, Draft], ...]
 
@@ -61,7 +62,7 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
             abstentions[rule.name, str(unpriced)] = Abstention(rule.name, str(unpriced))
             continue
         if drafts:
-            found.append(_Found(_finding(rule, drafts, span), tuple(drafts)))
+            found.append(_Found(rule, _finding(rule, drafts, span), tuple(drafts)))
     if unknown := unknown_kinds_words(every):
         for name in _BY_KIND:
             abstentions[name, unknown] = Abstention(name, unknown)
@@ -70,7 +71,7 @@ def advise(traces: Sequence[Trace], run: Run) -> Advice:
         findings=tuple(each.finding for each in found),
         abstentions=tuple(abstentions.values()),
         span_seconds=span,
-        gain_seconds=gain_together([pair for each in found for pair in each.drafts]),
+        gain_seconds=gain_together([(each.rule, *pair) for each in found for pair in each.drafts]),
         priced_by=say("advice.priced_by", run=run.run, device=describe_device(run)),
         priced_elsewhere=elsewhere_words(traces, run),
     )
@@ -114,8 +115,7 @@ class _Records(NamedTuple):
 def _records(scene: Scene, draft: Draft) -> _Records:
     trace, rows = scene.trace, draft.rows
     if draft.table == "copies":
-        begin, end = scene.occupied(rows)
-        places, sizes, seconds = copy_places(scene, rows), trace.copies.bytes[rows], end - begin
+        places, sizes, seconds = copy_places(scene, rows), trace.copies.bytes[rows], scene.took(rows)
     elif draft.table == "calls":
         places, sizes = call_places(scene, rows), np.zeros(rows.size, np.int64)
         seconds = scene.lasted(trace.calls, rows)

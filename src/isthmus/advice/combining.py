@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus.advice.rates import Range
 from isthmus.advice.records import Mask
-from isthmus.advice.rule import Draft
+from isthmus.advice.rule import Draft, Rule
 from isthmus.advice.scene import Scene
 from isthmus.record import Interval
 
@@ -18,20 +18,17 @@ def gain_of(scene: Scene, draft: Draft) -> Interval:
     return _within(draft.gains.sum(axis=0) - draft.once[[0, 2, 1]], _bound(scene, draft))
 
 
-def gain_together(drafts: Sequence[tuple[Scene, Draft]]) -> Interval | None:
-    """What drafts gain together; of a record that several would change only the first counts.
+def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]]) -> Interval | None:
+    """What drafts gain together; of a record that several would change only the first counts, and what is beyond it.
 
     Processes run at the same time, so that it is the gain of the one that gains most.
     """
-    claimed: dict[tuple[int, str], Mask] = {}
+    claimed: list[tuple[Rule, Scene, Draft]] = []
     totals: dict[int, Range] = {}
     spans: dict[int, float] = {}
-    for scene, draft in drafts:
-        trace = scene.trace
-        size = len(getattr(trace, draft.table))
-        mask = claimed.setdefault((id(trace), draft.table), np.zeros(size, np.bool_))
-        free = ~mask[draft.rows]
-        mask[draft.rows] = True
+    for rule, scene, draft in drafts:
+        free = _unclaimed(claimed, rule, scene, draft)
+        claimed.append((rule, scene, draft))
         share = float(free.mean()) if free.size else 0.0
         whole = gain_of(scene, draft)
         left = draft.gains[free].sum(axis=0) - draft.once[[0, 2, 1]] * share
@@ -41,6 +38,17 @@ def gain_together(drafts: Sequence[tuple[Scene, Draft]]) -> Interval | None:
     gains = [_within(total, spans[scene]) for scene, total in totals.items()]
     most = max(gains, key=lambda gain: gain.median, default=None)
     return most if most and most.median > 0 else None
+
+
+def _unclaimed(claimed: Sequence[tuple[Rule, Scene, Draft]], rule: Rule, scene: Scene, draft: Draft) -> Mask:
+    """Which records of a draft no draft before it changes, but for rules whose gains add up with its own."""
+    mask = np.zeros(len(getattr(scene.trace, draft.table)), np.bool_)
+    for other, of, earlier in claimed:
+        adds_up = other.name in rule.beyond or rule.name in other.beyond
+        if of.trace is scene.trace and earlier.table == draft.table and not adds_up:
+            mask[earlier.rows] = True
+    found: Mask = ~mask[draft.rows]
+    return found
 
 
 def _bound(scene: Scene, draft: Draft) -> float:

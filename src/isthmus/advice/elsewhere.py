@@ -7,7 +7,7 @@ from isthmus.language import enumerated, say
 from isthmus.record import Run
 from isthmus.trace import Trace
 
-__all__ = ["elsewhere_words", "other_devices"]
+__all__ = ["are_alike", "elsewhere_words", "other_devices"]
 
 _INTERFACES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
@@ -16,7 +16,7 @@ def other_devices(traces: Sequence[Trace], run: Run) -> list[str]:
     """The names of the traces' devices where none is the run's; none where one is, or where they have no names."""
     names = {name for trace in traces for name in trace.devices.values() if name}
     ours = run.fingerprint.device.name
-    return [] if any(_alike(name, ours) for name in names) else sorted(names)
+    return [] if any(are_alike(name, ours) for name in names) else sorted(names)
 
 
 def elsewhere_words(traces: Sequence[Trace], run: Run) -> str:
@@ -31,7 +31,7 @@ def elsewhere_words(traces: Sequence[Trace], run: Run) -> str:
     return say("advice.other_interface", **names, command=f"isthmus measure all --device {traced}:0")
 
 
-def _alike(name: str, other: str) -> bool:
+def are_alike(name: str, other: str) -> bool:
     """Whether one name holds the other: ``H200`` and ``NVIDIA H200`` are of one device."""
     one, two = name.casefold(), other.casefold()
     return bool(one and two) and (one in two or two in one)

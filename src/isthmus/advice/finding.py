@@ -19,7 +19,7 @@ class Evidence:
     place: str
     calls: int
     bytes: int
-    # That they took, of the host where it waited for them, else of the device.
+    # That they took: each as long as its call or the device, whichever was longer.
     seconds: float
 
 

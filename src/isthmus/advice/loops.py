@@ -12,6 +12,7 @@ from isthmus.advice.places import grouped, size_steps
 from isthmus.advice.rates import Range, Rates, range_of, saved
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
+from isthmus.advice.thresholds import MOST_PACKED_BYTES
 from isthmus.plan import OneWay, PiecesNeed
 from isthmus.record import Interval, LayoutName
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, memory_index
@@ -78,11 +79,11 @@ def source_of(scene: Scene, burst: Burst) -> Source | None:
 
 
 def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
-    """A burst as pieces that lie apart on the host, and on the device as the addresses say."""
+    """As many pieces of a burst as are packed at once, which lie apart on the host; on the device as addresses say."""
     copies, rows = scene.trace.copies, burst.rows
     each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
-    layout = _device_layout(scene, rows)
-    return PiecesNeed(rows.size, each, one_way(int(copies.direction[rows[0]])), source, "scattered", layout)
+    layout, count = _device_layout(scene, rows), min(rows.size, MOST_PACKED_BYTES // each)
+    return PiecesNeed(count, each, one_way(int(copies.direction[rows[0]])), source, "scattered", layout)
 
 
 def packed(scene: Scene, rates: Rates, burst: Burst, source: Source) -> Interval:
@@ -106,14 +107,15 @@ def _as_it_is(scene: Scene, rates: Rates, burst: Burst) -> float:
 
 
 def _measured(scene: Scene, rates: Rates, burst: Burst, source: Source) -> dict[str, Interval]:
-    """What each way to move a burst takes on the measured machine.
+    """What each way to move a burst, some pieces of it at a time, takes on the measured machine.
 
     A run that knows no pieces that lie so, as quick ones do, knows those that lie apart on both sides, which take no
     less: packed ones are still to be put in place.
     """
     need = pieces_need(scene, burst, source)
     found = rates.plan(need).ways or rates.plan(replace(need, device_layout="scattered")).ways
-    return {way.name: way.seconds for way in found}
+    times = burst.rows.size / need.pieces
+    return {way.name: Interval(*(times * seconds for seconds in way.seconds)) for way in found}
 
 
 def _device_layout(scene: Scene, rows: Integers) -> LayoutName:

@@ -65,3 +65,5 @@ class Rule:
     needs: tuple[tuple[Knowledge, ...], ...]
     find: Callable[[Scene, Rates], Draft | None]
     words: Callable[[Summary], Words]
+    # Names of rules whose gains on the same records come on top: this one's price begins where theirs end.
+    beyond: frozenset[str] = frozenset()

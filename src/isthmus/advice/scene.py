@@ -59,6 +59,15 @@ class Scene(Records):
         begin = np.where(blocking, np.minimum(begin, self.moments(table.start_ns[calls])), begin)
         return begin, np.where(blocking, np.maximum(end, self.moments(table.end_ns[calls])), end)
 
+    def took(self, rows: Integers) -> Seconds:
+        """Seconds of each copy: those of the device or of its call, whichever are more."""
+        begin, end = self.occupied(rows)
+        if not len(self.trace.calls):
+            return end - begin
+        calls = self.call(rows)
+        called = self.lasted(self.trace.calls, np.clip(calls, 0, None))
+        return np.maximum(end - begin, np.where(calls != UNKNOWN, called, 0.0))
+
     def exposed(self, rows: Integers) -> Seconds:
         """Seconds of each copy in which nothing else went on on a device, and something waited for it.
 

@@ -12,6 +12,7 @@ __all__ = [
     "LEAST_OWN_SECONDS",
     "LEAST_REPEATED_ALLOCATIONS",
     "LONGEST_BURST_GAP_SECONDS",
+    "MOST_PACKED_BYTES",
     "MOST_PLACES",
     "MOST_SINGLE_KERNELS",
     "OVERLAP_BYTES",
@@ -40,6 +41,8 @@ TRACED_BYTES = MIB
 SMALL_COPY_BYTES = 64 * KIB
 LEAST_BURST = 16
 LONGEST_BURST_GAP_SECONDS = 200e-6
+# Of which no more are packed at once: larger buffers take memory, and gain nothing.
+MOST_PACKED_BYTES = 64 * MIB
 # Copies below this mark no stage of a pipeline: results of a few bytes that the host looks at.
 OVERLAP_BYTES = 64 * KIB
 # So many times copy and work of the same sizes are a loop. A single one can be cut into chunks where both stages are

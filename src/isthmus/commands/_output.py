@@ -22,12 +22,28 @@ FORMAT_OF_SUFFIX = {
 }
 
 
+# Names of files that text as a terminal shows it may have.
+_PLAIN = ("", ".log", ".text", ".txt")
+
+
 def format_of(name: str | None, output: Path | None, known: Sequence[str]) -> str:
-    """The format of this name, which must be one of those known; without one what the suffix says, else terminal."""
+    """The format of this name, which must be one of those known; without one what the suffix says.
+
+    Raises UsageError for a suffix that says none of them and is not one of plain text.
+    """
     if name is not None:
         return one_of(name, known, "format")
-    told = FORMAT_OF_SUFFIX.get(output.suffix.lower(), "") if output else ""
-    return told if told in known else "terminal"
+    suffix = output.suffix.lower() if output else ""
+    if suffix in _PLAIN:
+        return "terminal"
+    told = FORMAT_OF_SUFFIX.get(suffix, "")
+    if told not in known:
+        suffixes = [each for each, format_name in FORMAT_OF_SUFFIX.items() if format_name in known]
+        raise UsageError(
+            f"{output}: its suffix says no format of this report; expected one of {', '.join([*suffixes, '.txt'])}, "
+            "or name a format with --format"
+        )
+    return told
 
 
 def unlike_inputs(output: Path | None, inputs: Iterable[Path], what: str) -> None:

@@ -107,9 +107,9 @@ def _references() -> list[Reference]:
 
 
 def _is_like(reference: Reference, traced: Collection[str]) -> bool:
-    """Names of devices hold one another: H200, NVIDIA H200."""
-    ours = reference.run.fingerprint.device.name.casefold()
-    return any(name and name.casefold() in ours for name in traced)
+    from isthmus.advice import are_alike
+
+    return any(are_alike(name, reference.run.fingerprint.device.name) for name in traced)
 
 
 def _measured_now(device: Device, wanted: Sequence[str]) -> Run:

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -92,6 +93,8 @@ def advise(
     text = io.StringIO()
     with speaking(spoken):
         advice = advice_on(opened, rates)
+    # Whoever stops reading does not decide a gate.
+    with speaking(spoken), suppress(BrokenPipeError):
         write_advice(advice, opened, chosen, text if output else sys.stdout, snippet=snippet)
     if output:
         save(output, text.getvalue().encode())

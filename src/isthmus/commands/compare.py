@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +63,8 @@ def compare(
     unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, margin / 100, gates)
     text = io.StringIO()
-    with speaking(spoken):
+    # Whoever stops reading does not decide a gate.
+    with speaking(spoken), suppress(BrokenPipeError):
         write_comparison(shown, chosen, text if output else sys.stdout)
     if output:
         save(output, text.getvalue().encode())

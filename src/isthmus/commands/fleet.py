@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,7 +80,8 @@ def fleet(
     unlike_inputs(output, places, "files")
     expected = chosen_reference(reference) if reference is not None else None
     found = survey(places, margin=margin / 100, reference=expected)
-    with speaking(spoken):
+    # Whoever stops reading does not decide a gate.
+    with speaking(spoken), suppress(BrokenPipeError):
         _write(found, chosen, output)
     if chosen in ("slurm", "kubectl"):
         _tell_odd_names(found)

@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A terminal without ± is no reason to lose a report.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    code = 0
     try:
         code = _run(words or ["--help"])
         sys.stdout.flush()
@@ -87,12 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _fail(exit_code(error), str(error))
     except OSError as error:
         # A reader that has all it wanted, such as head, is no failure; a full disk behind standard output is.
-        closed = isinstance(error, BrokenPipeError)
-        code = (
-            0
-            if closed
-            else _fail(exit_code(error), f"{error.filename or 'standard output'}: {error.strerror or error}")
-        )
+        if not isinstance(error, BrokenPipeError):
+            code = _fail(exit_code(error), f"{error.filename or 'standard output'}: {error.strerror or error}")
         # Python flushes once more when it ends, which must not raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code

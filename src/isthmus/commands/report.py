@@ -64,10 +64,10 @@ def report(
     spoken = language_of(language)
     if (list_figures or figure) and format_name:
         raise UsageError("--figures and --figure take no --format; a figure is .svg or .png by the suffix of -o")
-    chosen = format_of(format_name, output, FORMATS) if not figure else ""
     found = _read(runs)
     loaded = [run for _, run in found]
     unlike_inputs(output, (path for path, _ in found), "run files")
+    chosen = format_of(format_name, output, FORMATS) if not figure else ""
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)

@@ -9,6 +9,7 @@ __all__ = [
     "GIB",
     "KIB",
     "MIB",
+    "decimal_bytes",
     "format_bytes",
     "format_rate",
     "format_seconds",
@@ -123,6 +124,15 @@ def near_bytes(count: int) -> str:
         return exact
     power = min((count.bit_length() - 1) // 10, 4)
     return f"{count / (1 << 10 * power):.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
+def decimal_bytes(count: int) -> str:
+    """A size as rates count it, so that dividing it by a time gives the rate beside it: ``50.9 GB``."""
+    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= factor * 0.9995:
+            value = count / factor
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+    return f"{count} B"
 
 
 def format_rate(bytes_per_second: float) -> str:

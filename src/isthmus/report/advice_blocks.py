@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.advice import Advice, Evidence, Finding
 from isthmus.language import enumerated, say
-from isthmus.record import Interval, format_seconds
+from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.blocks import Block, Bullets, Code, Heading, Picture, Prose, Table
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.trace_names import decimal_bytes
 from isthmus.trace import Trace
 
 __all__ = ["advice_blocks", "finding_blocks", "short_blocks"]

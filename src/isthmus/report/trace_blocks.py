@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from isthmus.language import enumerated, say
-from isthmus.record import format_rate, format_seconds
+from isthmus.record import decimal_bytes, format_rate, format_seconds
 from isthmus.report.blocks import Block, Bullets, Heading, Picture, Prose, Table
 from isthmus.report.grid import Cell, Column, Grid, Group, Row
-from isthmus.report.trace_names import decimal_bytes, way_name
+from isthmus.report.trace_names import way_name
 from isthmus.report.trace_rows import TraceRow, activity_rows, call_rows
 from isthmus.report.trace_totals import moved, shares
 from isthmus.trace import UNKNOWN, Copies, Knowledge, Trace, direction_index
@@ -115,7 +115,7 @@ def _row(row: TraceRow, total_ns: int, *, with_bytes: bool) -> Row:
     total, mean, least, most = (Cell(_time(each)) for each in times)
     moved_cells = (
         Cell("" if row.bytes is None else decimal_bytes(row.bytes)),
-        Cell("" if row.rate is None else format_rate(row.rate)),
+        Cell("" if row.bytes_per_second is None else format_rate(row.bytes_per_second)),
     )
     figures = (total, Cell(str(row.calls)), mean, least, most, *(moved_cells if with_bytes else ()))
     return Row(_percent(row.total_ns / total_ns), (*figures, Cell(row.name)))

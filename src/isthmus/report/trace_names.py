@@ -5,7 +5,7 @@ import re
 from isthmus.language import say
 from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN
 
-__all__ = ["copy_name", "decimal_bytes", "kernel_name", "way_name"]
+__all__ = ["copy_name", "kernel_name", "way_name"]
 
 _LONGEST = 80
 _ON_DEVICE = (MEMORY_KINDS.index("device"), UNKNOWN)
@@ -53,15 +53,6 @@ def kernel_name(full: str) -> str:
         previous = letter
     name = "".join(kept).strip().rpartition(" ")[2] or text
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-
-def decimal_bytes(count: int) -> str:
-    """A size as rates count it, so that dividing it by a time gives the rate beside it: ``50.9 GB``."""
-    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= factor * 0.9995:
-            value = count / factor
-            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
-    return f"{count} B"
 
 
 def _memory(kind: int) -> str:

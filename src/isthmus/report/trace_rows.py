@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from isthmus.language import say
 from isthmus.report.trace_kinds import copy_kinds, groups
 from isthmus.report.trace_names import kernel_name
@@ -25,16 +28,13 @@ class TraceRow:
     least_ns: int
     most_ns: int
     bytes: int | None = None
+    # While they were under way, of those that the device timed; None where it timed none.
+    bytes_per_second: float | None = None
 
     @property
     def mean_ns(self) -> float:
         """Of each."""
         return self.total_ns / self.calls
-
-    @property
-    def rate(self) -> float | None:
-        """Bytes per second while they were under way."""
-        return self.bytes / self.total_ns * 1e9 if self.bytes and self.total_ns > 0 else None
 
 
 def activity_rows(trace: Trace) -> list[TraceRow]:
@@ -53,15 +53,16 @@ def call_rows(trace: Trace) -> list[TraceRow]:
 def _copies(copies: Copies) -> list[TraceRow]:
     found = []
     for kind in copy_kinds(copies):
-        moved = int(copies.bytes[kind.rows].clip(0).sum())
-        found.append(_row("migration" if kind.migration else "copy", kind.name, copies.lasted_ns[kind.rows], moved))
+        row = _row("migration" if kind.migration else "copy", kind.name, copies.lasted_ns[kind.rows])
+        found.append(_with_bytes(row, copies.taken(kind.rows), copies.estimated[kind.rows] == 1))
     return found
 
 
 def _memsets(memsets: Intervals) -> list[TraceRow]:
     if not len(memsets):
         return []
-    return [_row("memset", say("trace_report.memset"), memsets.lasted_ns, int(memsets.bytes.clip(0).sum()))]
+    row = _row("memset", say("trace_report.memset"), memsets.lasted_ns)
+    return [_with_bytes(row, memsets, np.zeros(len(memsets), np.bool_))]
 
 
 def _named(
@@ -75,10 +76,18 @@ def _named(
     return found
 
 
-def _row(kind: str, name: str, lasted_ns: Integers, moved: int | None = None) -> TraceRow:
+def _with_bytes(row: TraceRow, records: Copies | Intervals, estimated: npt.NDArray[np.bool_]) -> TraceRow:
+    """The row of these records with what they moved; times that are estimates tell no rate."""
+    sizes, lasted = records.bytes.clip(0), records.lasted_ns.clip(0)
+    bytes_timed, ns_timed = int(sizes[~estimated].sum()), int(lasted[~estimated].sum())
+    rate = bytes_timed / ns_timed * 1e9 if bytes_timed and ns_timed else None
+    return replace(row, bytes=int(sizes.sum()), bytes_per_second=rate)
+
+
+def _row(kind: str, name: str, lasted_ns: Integers) -> TraceRow:
     # Clocks of devices are set now and then: nothing lasts less than no time.
     lasted = lasted_ns.clip(0)
-    return TraceRow(kind, name, lasted.size, int(lasted.sum()), int(lasted.min()), int(lasted.max()), moved)
+    return TraceRow(kind, name, lasted.size, int(lasted.sum()), int(lasted.min()), int(lasted.max()))
 
 
 def _joined(rows: Sequence[TraceRow]) -> list[TraceRow]:
@@ -97,5 +106,4 @@ def _sum(one: TraceRow, other: TraceRow) -> TraceRow:
         total_ns=one.total_ns + other.total_ns,
         least_ns=min(one.least_ns, other.least_ns),
         most_ns=max(one.most_ns, other.most_ns),
-        bytes=None if one.bytes is None else one.bytes + (other.bytes or 0),
     )

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
 from isthmus.trace.joins import looked_up
-from isthmus.trace.kineto_items import Items
+from isthmus.trace.kineto_items import EXPECTED, Items
 from isthmus.trace.kineto_records import MOST_RECORDS, Records, Table
 from isthmus.trace.trace import Knowledge, Process, Trace
 
@@ -31,11 +32,13 @@ def read_kineto(path: Path) -> Trace:
             break
         records.add(item)
 
+    version = items.header.get("schemaVersion")
+    if not len(records) and not items.notes and version is None:
+        raise TraceFileError(f"{path}: events of another program: none is of a profiler of torch; {EXPECTED}")
     calls = records.calls.sorted_columns()
     pids = tuple(records.host_pids)
     calls["process"] = looked_up(calls.pop("pid"), {pid: place for place, pid in enumerate(pids)})
     copies = _joined(records.copies, calls, pids)
-    version = items.header.get("schemaVersion")
     return Trace(
         path=path,
         maker="kineto",

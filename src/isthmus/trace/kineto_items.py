@@ -19,10 +19,10 @@ import ijson
 from isthmus.errors import TraceFileError
 from isthmus.trace.texts import printable
 
-__all__ = ["Item", "Items", "shown"]
+__all__ = ["EXPECTED", "Item", "Items", "shown"]
 
-_EXPECTED = "expected a trace of the torch profiler"
-_ADVICE = "make one with: profiler.export_chrome_trace('trace.json')"
+# How errors about files of others end.
+EXPECTED = "expected a trace of the torch profiler; make one with: profiler.export_chrome_trace('trace.json')"
 _GZIP = b"\x1f\x8b"
 _CHUNK_BYTES = 64 << 10
 # Real events nest six deep, and the longest value of a real one is a list of shapes.
@@ -73,7 +73,7 @@ class Items:
         if not self._has_events:
             keys = f"with the keys {', '.join(self._top_keys)}" if self._top_keys else "without keys"
             found = self._damage or f"JSON {keys}"
-            raise TraceFileError(f"{self.path}: no list of events: {found}; {_EXPECTED}; {_ADVICE}")
+            raise TraceFileError(f"{self.path}: no list of events: {found}; {EXPECTED}")
         if self._damage:
             self.notes.append(f"Only about the first {self._bytes_read >> 10} KiB of JSON were read: {self._damage}.")
 
@@ -148,7 +148,7 @@ class Items:
         try:
             # Anything else, a pipe say, might never end.
             if not stat.S_ISREG(self.path.stat().st_mode):
-                raise TraceFileError(f"{self.path}: not a regular file; {_EXPECTED}; {_ADVICE}")
+                raise TraceFileError(f"{self.path}: not a regular file; {EXPECTED}")
             with self.path.open("rb") as file:
                 begin = file.peek(len(_GZIP))[: len(_GZIP)]
                 source = gzip.GzipFile(fileobj=file) if begin == _GZIP else file
@@ -173,7 +173,7 @@ class Items:
     def _check_begin(self, data: bytes) -> None:
         begin = data.removeprefix(codecs.BOM_UTF8).lstrip()[:16]
         if begin and begin[:1] not in {b"{", b"["}:
-            raise TraceFileError(f"{self.path}: not JSON, begins with {begin!r}; {_EXPECTED}; {_ADVICE}")
+            raise TraceFileError(f"{self.path}: not JSON, begins with {begin!r}; {EXPECTED}")
 
     def _add_top_key(self, key: str) -> None:
         self._has_events = self._has_events or key == "traceEvents"

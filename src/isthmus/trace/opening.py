@@ -1,5 +1,6 @@
 """Opens a trace of whatever maker, by what the file begins with."""
 
+import glob
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +50,12 @@ def _read(path: Path) -> Trace:
             f"{path}: a report of nsys, which nsys alone reads; make an export: nsys export --type sqlite {path.name}"
         )
     found = "an empty file" if not begin else "something else"
+    if not begin and (parts := sorted(path.parent.glob(f"{glob.escape(path.name)}.*.parts"))):
+        # The recorder's own: `isthmus trace` is still at it, or was killed.
+        raise TraceFileError(
+            f"{path}: empty until the traced program ends; isthmus trace, if it was killed, has left what it recorded "
+            f"in {parts[-1]}, part by part for --open"
+        )
     raise TraceFileError(
         f"{path}: no trace: expected a file of isthmus trace, an SQLite export of nsys or JSON of the torch profiler, "
         f"found {found}"

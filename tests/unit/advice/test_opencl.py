@@ -56,7 +56,7 @@ def program(synthetic_traces: ModuleType) -> Trace:
     program.allocate(8 * GIB, 1e-3, HOST)
     for step in range(20):
         program.copy(SIZE, 8e-3, kind="pageable", host=HOST, device=DEVICE, content=1)
-        program.copy(SIZE, 5e-3, host=HOST, device=DEVICE, content=1)
+        program.copy(SIZE, 5e-3, host=HOST, device=DEVICE)
         program.own(1e-3)
         program.kernel(2e-3)
         program.copy(SIZE, 5e-3, direction="d2h", host=HOST, device=DEVICE, content=1)

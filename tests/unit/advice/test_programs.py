@@ -102,6 +102,26 @@ def test_column_by_column(
     assert "strided" in {abstention.rule for abstention in without.abstentions}
 
 
+def test_no_buffer_holds_all_of_many_small_copies(
+    run: Run, synthetic_traces: ModuleType, synthetic_batching: ModuleType
+) -> None:
+    size, count, at_once = 4 * KIB, 32768, 16384
+    each = synthetic_batching.H200["copies"](size, at_once) / at_once
+    program = synthetic_traces.Program()
+    for piece in range(count):
+        place = {"host": HOST + (piece * piece % count) * size * 2, "device": DEVICE + piece * piece * size}
+        program.copy(size, each / 2, call="cudaMemcpyAsync", launch=each, **place)
+    program.synchronize()
+    found = next(each for each in advise([program.trace()], run).findings if each.rule == "small-copies")
+    assert "64 MiB take" in found.pricing
+    assert "size_t{16384} * 4096" in found.snippets["cuda"]
+    packed = count / at_once * synthetic_batching.H200["pack"](size, at_once)
+    assert found.gain_seconds
+    assert found.gain_seconds.median == pytest.approx(count * each - packed, rel=0.1)
+    # What its call takes a copy takes, too.
+    assert found.evidence[0].seconds == pytest.approx(count * each, rel=0.01)
+
+
 @pytest.mark.parametrize("kernel", [0.4e-3, 1.2e-3, 5e-3])
 def test_chunks_one_after_another(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], kernel: float

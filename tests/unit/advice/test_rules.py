@@ -172,6 +172,11 @@ def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
         assert gain(advice, "synchronous") == pytest.approx(20 * min(own, usual), rel=0.03)
     lacking = advise([program.trace(synthetic_traces.EVERYTHING - {"calls"})], run)
     assert "synchronous" in abstaining(lacking)
+    # The recorder hashes between the calls, and nobody knows for how long.
+    program.copy(SIZE, usual, host=HOST, device=DEVICE, content=1)
+    program.own(5e-3)
+    program.kernel(1e-5)
+    assert "synchronous" in abstaining(advise([program.trace()], run))
 
 
 def test_the_same_content_is_needed_once(run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]) -> None:
@@ -357,6 +362,22 @@ def test_no_copy_counts_twice_in_the_sum(run: Run, synthetic_traces: ModuleType,
     largest = max(finding.gain_seconds.median for finding in advice.findings if finding.gain_seconds)
     assert largest <= advice.gain_seconds.median <= 1.1 * largest
     assert advice.gain_seconds.high <= advice.span_seconds
+
+
+def test_what_overlap_gains_beyond_pinning_comes_on_top(
+    run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
+) -> None:
+    program = synthetic_traces.Program()
+    for step in range(20):
+        place = {"host": HOST + step * SIZE, "device": DEVICE, "kind": "pageable"}
+        program.copy(SIZE, seconds("pageable", "h2d", SIZE), **place)
+        program.kernel(1e-3)
+        program.copy(SIZE, seconds("pageable", "d2h", SIZE), direction="d2h", **place)
+    advice = advise([program.trace()], run)
+    pinned, overlapped = (gain(advice, rule) for rule in ("pageable", "no-overlap"))
+    assert min(pinned, overlapped) > 5e-3
+    assert advice.gain_seconds
+    assert advice.gain_seconds.median == pytest.approx(pinned + overlapped)
 
 
 def test_a_run_without_times_makes_a_rule_abstain(

@@ -10,7 +10,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus import advice
+from isthmus import advice, report
 from isthmus.advice import Advice
 from isthmus.commands._run_choice import kept_run
 from isthmus.commands.main import main
@@ -141,12 +141,25 @@ def test_the_gate_trips_with_its_reason(advise: Advise, bare: None) -> None:
     assert advise("--fail-if", "gain:10ms", "--json")[0] == 1
 
 
+def test_who_stops_reading_does_not_decide_the_gate(
+    advise: Advise, bare: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(report, "write_advice", closed)
+    assert advise("--fail-if", "gain:10%")[0] == 1
+    assert advise("--fail-if", "gain:20%")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (["--fail-if", "slower:5%"], 2, "expected gain:N%"),
         (["--format", "csv"], 2, "no such format"),
         (["--format", "html", "--json"], 2, "contradict"),
+        (["-o", "advice.foo"], 2, "expected one of .htm, .html, .json"),
+        (["-o", "advice.csv"], 2, "or name a format with --format"),
         (["--snippet", "fortran"], 2, "expected one of cuda"),
         (["--lang", "fr"], 2, "no such language"),
         (["--run", "nowhere.json"], 2, "nowhere.json"),

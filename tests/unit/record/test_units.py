@@ -11,6 +11,7 @@ from isthmus.record import (
     GIB,
     KIB,
     MIB,
+    decimal_bytes,
     format_bytes,
     format_rate,
     format_seconds,
@@ -190,3 +191,13 @@ def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
 @pytest.mark.parametrize(("size", "text"), [(64 * MIB, "64 MiB"), (150_754_820_096, "140 GiB"), (3, "3 B")])
 def test_sizes_of_memory_have_three_digits(size: int, text: str) -> None:
     assert near_bytes(size) == text
+
+
+def test_what_moved_is_decimal_as_rates_are() -> None:
+    assert [decimal_bytes(count) for count in (0, 999, 1000, 999_600, 50_950_504_448)] == [
+        "0 B",
+        "999 B",
+        "1.00 kB",
+        "1.00 MB",
+        "51.0 GB",
+    ]

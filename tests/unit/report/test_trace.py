@@ -12,7 +12,7 @@ import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.report import TRACE_FORMATS, write_trace
-from isthmus.report.trace_names import decimal_bytes, kernel_name
+from isthmus.report.trace_names import kernel_name
 from isthmus.report.trace_records import COPY_COLUMNS
 from isthmus.report.trace_rows import activity_rows, call_rows
 from isthmus.report.trace_totals import moved, shares
@@ -33,7 +33,15 @@ def test_rows_have_nvprofs_figures() -> None:
     pageable = rows["copy H2D pageable"]
     assert (pageable.calls, pageable.bytes, pageable.total_ns) == (2, 200_000_000, 20 * MS)
     assert (pageable.least_ns, pageable.most_ns, pageable.mean_ns) == (10 * MS, 10 * MS, 10 * MS)
-    assert pageable.rate == pytest.approx(10e9)
+    assert pageable.bytes_per_second == pytest.approx(10e9)
+    guessed = made_trace()
+    guessed.copies.estimated[0] = 1
+    guessed.copies.end_ns[0] = guessed.copies.start_ns[0] + 1
+    row = next(row for row in activity_rows(guessed) if row.name == "copy H2D pageable")
+    assert row.bytes == 200_000_000
+    assert row.bytes_per_second == pytest.approx(10e9)
+    guessed.copies.estimated[:] = 1
+    assert {row.bytes_per_second for row in activity_rows(guessed) if row.kind == "copy"} == {None}
     assert list(rows) == sorted(rows, key=lambda name: -rows[name].total_ns)
     assert {"copy H2D pinned", "copy D2H pinned", "migration H2D, by faults", "memset", "ns::saxpy"} <= set(rows)
     assert [(row.name, row.calls) for row in call_rows(made_trace())] == [("cudaMemcpy", 2)]
@@ -65,16 +73,6 @@ def test_totals_and_shares() -> None:
 )
 def test_kernels_have_short_names(full: str, short: str) -> None:
     assert kernel_name(full) == short
-
-
-def test_sizes_are_decimal_as_rates_are() -> None:
-    assert [decimal_bytes(count) for count in (0, 999, 1000, 999_600, 50_950_504_448)] == [
-        "0 B",
-        "999 B",
-        "1.00 kB",
-        "1.00 MB",
-        "51.0 GB",
-    ]
 
 
 def test_the_terminal_has_both_tables() -> None:

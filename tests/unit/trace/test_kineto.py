@@ -385,6 +385,7 @@ def test_damage_anywhere_is_survived(path: Path) -> None:
         (b"[]", "JSON without keys"),
         (b"[1, 2]", "JSON without keys"),
         (b'[{"a": 1}]', "JSON without keys"),
+        (b'{"traceEvents": [{"ph": "X", "cat": "v8", "ts": 1, "dur": 2, "name": "a"}]}', "events of another program"),
         (b'{"format": "isthmus", "cases": []}', "JSON with the keys format, cases"),
         (b"SQLite format 3\0", "not JSON, begins with b'SQLite format 3"),
         (b"traceEvents", "not JSON, begins with b'traceEvents'"),

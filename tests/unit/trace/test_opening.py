@@ -40,6 +40,13 @@ def test_what_is_no_trace_is_said_to_be_none(tmp_path: Path, name: str, content:
         open_trace(tmp_path / name)
 
 
+def test_the_parts_of_a_recorder_that_was_killed_are_named(tmp_path: Path) -> None:
+    (tmp_path / "app.itrace").touch()
+    (tmp_path / "app.itrace.x1.parts").mkdir()
+    with pytest.raises(TraceFileError, match=r"in .*app\.itrace\.x1\.parts, part by part for --open"):
+        open_trace(tmp_path / "app.itrace")
+
+
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(TraceFileError, match="cannot be read"):

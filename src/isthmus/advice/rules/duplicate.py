@@ -9,7 +9,7 @@ from isthmus.advice.removed import removed
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.language import say
-from isthmus.record import near_bytes
+from isthmus.record import decimal_bytes
 from isthmus.trace import UNKNOWN
 
 __all__ = ["RULE"]
@@ -26,7 +26,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 def _words(summary: Summary) -> Words:
     return Words(
-        say("advice.duplicate_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.duplicate_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.duplicate_cause", count=summary.facts["distinct"]),
         say("advice.duplicate_change"),
         say("advice.removed_pricing"),

@@ -14,7 +14,7 @@ from isthmus.advice.thresholds import PREFETCH_SHARE
 from isthmus.language import say, sentences
 from isthmus.model import counted_passes
 from isthmus.plan import ManagedNeed
-from isthmus.record import Direction, format_seconds, near_bytes
+from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index
 
 __all__ = ["RULE"]
@@ -165,7 +165,7 @@ def _words(summary: Summary) -> Words:
         code = own_code("prefetch", "cuda")
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
     return Words(
-        say("advice.managed_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.managed_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         sentences([say("advice.managed_cause"), thrashing, told]),
         sentences([change, say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""]),
         sentences([say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]),

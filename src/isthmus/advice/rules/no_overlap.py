@@ -99,9 +99,9 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
 def _words(summary: Summary) -> Words:
     facts = summary.facts
     copied, work = format_seconds(facts["copied"]), format_seconds(facts["work"])
-    size = format_bytes(facts["bytes"])
+    size, both = format_bytes(facts["bytes"]), format_seconds(round(facts["both"], 9))
     cause = (
-        say("advice.overlap_loop", count=facts["turns"], copied=copied, work=work, both=format_seconds(facts["both"]))
+        say("advice.overlap_loop", count=facts["turns"], copied=copied, work=work, both=both)
         if facts["loop"]
         else say("advice.overlap_single", size=size, copied=copied, work=work)
     )
@@ -131,4 +131,4 @@ def _change(summary: Summary) -> str:
     return say("advice.overlap_change_opencl" if opencl else "advice.overlap_change")
 
 
-RULE = Rule("no-overlap", (("kernels",),), _find, _words)
+RULE = Rule("no-overlap", (("kernels",),), _find, _words, beyond=frozenset({"pageable"}))

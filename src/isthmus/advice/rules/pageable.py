@@ -15,7 +15,7 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.language import say, sentences
 from isthmus.plan import BufferNeed, Source, Unpriced
-from isthmus.record import Direction, format_seconds, near_bytes
+from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers
 
 __all__ = ["RULE"]
@@ -114,13 +114,13 @@ def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:
 
 
 def _words(summary: Summary) -> Words:
-    size = near_bytes(summary.bytes)
-    title = say("advice.pageable_title", count=summary.calls, size=size)
+    size = decimal_bytes(summary.bytes)
     opencl = summary.interface == "opencl"
     cause = say("advice.pageable_cause_opencl" if opencl else "advice.pageable_cause")
     if not summary.facts:
+        title = say("advice.pageable_title", count=summary.calls, size=size)
         return Words(title, cause, say("advice.pageable_leave"))
-    facts = summary.facts
+    title, facts = say("advice.pageable_title_faster", count=summary.calls, size=size), summary.facts
     changes = {
         "registered": say("advice.pageable_register"),
         "pinned": say("advice.pageable_pin_opencl" if opencl else "advice.pageable_pin"),

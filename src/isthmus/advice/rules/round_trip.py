@@ -13,7 +13,7 @@ from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import FASTEST_WRITE_BYTES_PER_SECOND
 from isthmus.language import say
 from isthmus.plan import Unpriced
-from isthmus.record import format_bytes
+from isthmus.record import near_bytes
 from isthmus.trace import UNKNOWN, Integers, direction_index
 
 __all__ = ["RULE", "round_trips"]
@@ -83,7 +83,7 @@ def _words(summary: Summary) -> Words:
     facts = summary.facts
     seen = say("advice.round_trip_by_content" if facts["contents"] else "advice.round_trip_by_place")
     return Words(
-        say("advice.round_trip_title", count=facts["trips"], size=format_bytes(facts["bytes"])),
+        say("advice.round_trip_title", count=facts["trips"], size=near_bytes(facts["bytes"])),
         seen,
         say("advice.round_trip_change"),
         say("advice.removed_pricing"),

@@ -10,7 +10,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SLOW_PAGEABLE_TIMES, SLOW_TIMES, TRACED_BYTES
 from isthmus.language import say
 from isthmus.plan import Unpriced
-from isthmus.record import format_rate, near_bytes
+from isthmus.record import decimal_bytes, format_rate
 from isthmus.trace import Integers
 
 __all__ = ["RULE"]
@@ -53,7 +53,7 @@ def _words(summary: Summary) -> Words:
     facts = summary.facts
     rates = {"seen": format_rate(facts["seen"]), "expected": format_rate(facts["expected"])}
     return Words(
-        say("advice.slow_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.slow_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.slow_cause", **rates),
         say("advice.slow_change"),
         say("advice.slow_pricing"),

@@ -11,7 +11,8 @@ from isthmus.advice.rules.strided import regular_bursts
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SMALL_COPY_BYTES
 from isthmus.language import say
-from isthmus.record import format_bytes, format_seconds, near_bytes
+from isthmus.plan import PiecesNeed
+from isthmus.record import decimal_bytes, format_seconds, near_bytes
 
 __all__ = ["RULE"]
 
@@ -28,20 +29,21 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         source = source_of(scene, burst)
         if source is None:
             return None
-        facts = {"bytes": int(copies.bytes[burst.rows].sum()), "need": pieces_need(scene, burst, source)}
-        return Loop(packed(scene, rates, burst, source), facts)
+        return Loop(packed(scene, rates, burst, source), {"need": pieces_need(scene, burst, source)})
 
     return looped(scene, rates, bursts(scene, rows), replaced)
 
 
 def _words(summary: Summary) -> Words:
     facts = summary.facts
+    need: PiecesNeed = facts["need"]
+    at_once = facts["new"] * need.pieces / facts["count"]
     return Words(
-        say("advice.small_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.small_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
-        say("advice.small_change_apart" if facts["need"].device_layout == "scattered" else "advice.small_change"),
-        say("advice.small_pricing", size=format_bytes(facts["bytes"]), time=format_seconds(facts["new"])),
-        way_code(facts["need"], "pack", summary.interface),
+        say("advice.small_change_apart" if need.device_layout == "scattered" else "advice.small_change"),
+        say("advice.small_pricing", size=near_bytes(need.pieces * need.piece_bytes), time=format_seconds(at_once)),
+        way_code(need, "pack", summary.interface),
     )
 
 

@@ -14,7 +14,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST
 from isthmus.language import say
 from isthmus.plan import SectionNeed
-from isthmus.record import format_bytes, format_seconds, near_bytes
+from isthmus.record import decimal_bytes, format_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers
 
 __all__ = ["RULE", "regular_bursts"]
@@ -84,7 +84,7 @@ def _words(summary: Summary) -> Words:
     need: SectionNeed = facts["need"]
     size, pitch = format_bytes(need.width_bytes), format_bytes(max(need.pitch_bytes, need.device_pitch_bytes or 0))
     return Words(
-        say("advice.strided_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.strided_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.strided_cause", count=facts["count"], size=size, pitch=pitch, time=format_seconds(facts["each"])),
         change,
         say("advice.strided_pricing", time=format_seconds(facts["new"])),

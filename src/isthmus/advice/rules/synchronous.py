@@ -8,7 +8,9 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_OWN_SECONDS
 from isthmus.language import say
-from isthmus.record import format_seconds, near_bytes
+from isthmus.plan import Unpriced
+from isthmus.record import decimal_bytes, format_seconds
+from isthmus.trace import UNKNOWN
 
 __all__ = ["RULE"]
 
@@ -23,6 +25,10 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     own = scene.own_time_after(waits)
     bound = np.minimum(own, scene.exposed(rows))
     useful = (bound > 0) & (own >= LEAST_OWN_SECONDS)
+    # Hashes are made after calls, and look like work of the program's own.
+    hashed = scene.trace.copies.content[rows] != UNKNOWN
+    if (useful & hashed).any():
+        raise Unpriced(say("advice.hashed"))
     if not useful.any():
         return None
     gains = saved(scene.cost(rows[useful], rates), np.zeros((int(useful.sum()), 3)), bound[useful])
@@ -32,7 +38,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 def _words(summary: Summary) -> Words:
     opencl = summary.interface == "opencl"
     return Words(
-        say("advice.synchronous_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.synchronous_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.synchronous_cause", time=format_seconds(summary.facts["own"])),
         say("advice.synchronous_change_opencl" if opencl else "advice.synchronous_change"),
         say("advice.synchronous_pricing"),

@@ -8,7 +8,7 @@ from isthmus.advice.removed import removed
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.language import say
-from isthmus.record import near_bytes
+from isthmus.record import decimal_bytes
 from isthmus.trace import UNKNOWN, direction_index
 
 __all__ = ["RULE"]
@@ -38,7 +38,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 def _words(summary: Summary) -> Words:
     return Words(
-        say("advice.unused_title", count=summary.calls, size=near_bytes(summary.bytes)),
+        say("advice.unused_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.unused_cause"),
         say("advice.unused_change"),
         say("advice.removed_pricing"),
