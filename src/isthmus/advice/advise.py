@@ -15,8 +15,9 @@ from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
+from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE
-from isthmus.language import say
+from isthmus.language import say, sentences
 from isthmus.model import describe_device
 from isthmus.plan import Unpriced
 from isthmus.record import Run
@@ -93,7 +94,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> 
         rule=rule.name,
         severity=draft.severity or ("warning" if matters else "information"),
         title=words.title,
-        cause=words.cause,
+        cause=sentences([words.cause, say("advice.of_leading_process", count=len(drafts)) if len(drafts) > 1 else ""]),
         change=words.change,
         pricing=words.pricing,
         snippets=words.snippets,
@@ -115,7 +116,7 @@ class _Records(NamedTuple):
 def _records(scene: Scene, draft: Draft) -> _Records:
     trace, rows = scene.trace, draft.rows
     if draft.table == "copies":
-        places, sizes, seconds = copy_places(scene, rows), trace.copies.bytes[rows], scene.took(rows)
+        places, sizes, seconds = copy_places(scene, rows), trace.copies.bytes[rows], _took(scene, draft)
     elif draft.table == "calls":
         places, sizes = call_places(scene, rows), np.zeros(rows.size, np.int64)
         seconds = scene.lasted(trace.calls, rows)
@@ -124,6 +125,10 @@ def _records(scene: Scene, draft: Draft) -> _Records:
         seconds = scene.lasted(trace.allocations, rows)
     known = np.maximum(sizes, 0)
     return _Records(int(rows.size), int(known.sum()), place_evidence(scene, places, known, seconds))
+
+
+def _took(scene: Scene, draft: Draft) -> Seconds:
+    return scene.took(draft.rows) if draft.took is None else draft.took
 
 
 def _rank(finding: Finding) -> tuple[bool, float]:

@@ -19,7 +19,7 @@ class Evidence:
     place: str
     calls: int
     bytes: int
-    # That they took: each as long as its call or the device, whichever was longer.
+    # That they took: each as long as its call or the device, of a loop as long as the loop took for it, untraced.
     seconds: float
 
 

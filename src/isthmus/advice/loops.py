@@ -12,6 +12,7 @@ from isthmus.advice.places import grouped, size_steps
 from isthmus.advice.rates import Range, Rates, range_of, saved
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
+from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import MOST_PACKED_BYTES
 from isthmus.plan import OneWay, PiecesNeed
 from isthmus.record import Interval, LayoutName
@@ -38,6 +39,7 @@ def looped(
     """The draft of those bursts that `replaced` shortens; bursts with one distance in `also` count as alike."""
     taken: list[Integers] = []
     gains: list[Range] = []
+    took: list[Seconds] = []
     largest: tuple[float, dict[str, Any]] = (0.0, {})
     for kind in _kinds(scene, found, also):
         alike = [found[at] for at in kind.tolist()]
@@ -58,13 +60,15 @@ def looped(
             if gain[0] <= 0:
                 continue
             taken.append(burst.rows)
+            took.append(np.full(count, cost / count))
             gains.append(np.repeat(gain[np.newaxis] / count, count, axis=0))
             if gain[0] > largest[0]:
                 largest = (float(gain[0]), {**loop.facts, **told})
     if not taken:
         return None
     bound = sum(burst.elapsed for burst in found)
-    return Draft("copies", np.concatenate(taken), np.concatenate(gains), bound=bound, facts=largest[1])
+    every, seconds = np.concatenate(taken), np.concatenate(took)
+    return Draft("copies", every, np.concatenate(gains), bound=bound, facts=largest[1], took=seconds)
 
 
 def one_way(direction: int) -> OneWay:

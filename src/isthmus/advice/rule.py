@@ -10,6 +10,7 @@ from isthmus.advice.finding import Severity
 from isthmus.advice.interfaces import Interface
 from isthmus.advice.rates import Range, Rates
 from isthmus.advice.scene import Scene
+from isthmus.advice.stretches import Seconds
 from isthmus.trace import Integers, Knowledge
 
 __all__ = ["Draft", "Rule", "Summary", "Words"]
@@ -30,6 +31,8 @@ class Draft:
     bound: float | None = None
     # What the words need to know of this process.
     facts: Mapping[str, Any] = field(default_factory=dict)
+    # Seconds that each took; None for what its call or the device did, whichever is more.
+    took: Seconds | None = None
     # Where that does not follow from the gain.
     severity: Severity | None = None
 

@@ -11,7 +11,7 @@ import typer
 
 from isthmus.commands._choices import LanguageOption, language_of, one_of
 from isthmus.commands._output import format_of, save, unlike_inputs
-from isthmus.errors import UsageError
+from isthmus.errors import TraceFileError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +88,8 @@ def advise(
     if len({path.resolve() for path in traces}) < len(traces):
         raise UsageError("a trace is named twice, and everything in it would count twice; leave one out")
     opened = [open_trace(path) for path in traces]
+    if gate and not any(len(trace.copies) or len(trace.calls) for trace in opened):
+        raise TraceFileError(f"{traces[0]}: nothing was recorded, and a gate that passes would say that all is well")
     names = {name for trace in opened for name in trace.devices.values()}
     rates = rates_for(run, device, names, interface_of_all(opened))
     text = io.StringIO()

@@ -20,8 +20,11 @@ def advice_blocks(
     """The whole report; code is shown in the language of `snippet`, else in all, or if `brief` in the first."""
     names = enumerated([trace.path.name for trace in traces])
     yield Heading(say("advice_report.title", names=names), 1)
-    yield from _verdict(advice)
-    yield from _findings(advice, snippet, brief=brief)
+    if advice.findings or any(len(trace.copies) for trace in traces):
+        yield from _verdict(advice)
+        yield from _findings(advice, snippet, brief=brief)
+    else:
+        yield Prose(say("advice_report.verdict_nothing"), "answer")
     for trace in traces:
         if trace.span_ns[1] > trace.span_ns[0]:
             yield Picture(trace)

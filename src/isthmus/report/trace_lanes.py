@@ -1,6 +1,6 @@
 """What the picture of a trace consists of: lanes over a common time, of bounded size however long the trace is.
 
-A lane holds its longest records one by one; where those are not all, also of every equal part of the time the share in
+A lane holds its longest records one by one; where they are many, also of every equal part of the time the share in
 which any record was under way.
 """
 
@@ -22,6 +22,8 @@ __all__ = ["MOST_SINGLE", "Lane", "Lanes", "lanes_of"]
 
 # In all lanes together.
 MOST_SINGLE = 20_000
+# From so many on, short ones drawn as wide as can be seen would fill a lane that is mostly idle.
+_CROWDED = 500
 _MOST_LANES = 64
 _PARTS = 2000
 _LONGEST_TEXT = 200
@@ -40,7 +42,7 @@ class Lane:
     told: list[int]
     # Empty where nothing moves.
     bytes: list[int]
-    # Of each of equal parts of the time what share is busy, from 0 to 255; empty where all records are there singly.
+    # Of each of equal parts of the time what share is busy, from 0 to 255; empty of a few records.
     busy: list[int]
 
 
@@ -142,6 +144,7 @@ def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
     busy: list[int] = []
     if records > most:
         places = np.sort(np.argpartition(-lasted, most)[:most])
+    if records > min(most, _CROWDED):
         edges = begin + np.arange(_PARTS + 1) * lanes.span_ns // _PARTS
         covered = np.diff(union(source.start_ns, source.end_ns).before(edges))
         # Rounded up, so that what is there at all can be seen.

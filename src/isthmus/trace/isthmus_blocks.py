@@ -171,11 +171,13 @@ def blocks(path: Path, notes: list[str]) -> Iterator[Block]:
             damaged += bool(header["magic"] == MAGIC)
             place = _next(content, place)
             continue
-        if block := _block(content, place, header):
+        if not _fits(header):
+            damaged += 1
+        elif block := _block(content, place, header):
             yield block
         place += whole
     if damaged:
-        notes.append(f"{damaged} blocks of the trace file are damaged or cut off, and were left out.")
+        notes.append(f"Blocks of the trace file that are damaged or cut off, and were left out: {damaged}.")
 
 
 def _whole(header: Any, left: int) -> int | None:
@@ -193,12 +195,18 @@ def _next(content: mmap.mmap, place: int) -> int:
     return -1
 
 
+def _fits(header: Any) -> bool:
+    """Whether records, if of a kind that is known here, have all that is known of it."""
+    _, fields = RECORDS.get(int(header["kind"]), ("", None))
+    return fields is None or fields.itemsize <= int(header["record_bytes"]) <= _ALIGNMENT
+
+
 def _block(content: mmap.mmap, place: int, header: Any) -> Block | None:
     """The records of a block; None of a kind that is not known here."""
     kind, fields = RECORDS.get(int(header["kind"]), ("", None))
-    record_bytes = int(header["record_bytes"])
-    if fields is None or not fields.itemsize <= record_bytes <= _ALIGNMENT:
+    if fields is None:
         return None
+    record_bytes = int(header["record_bytes"])
     # Newer versions may append fields to a record.
     places = {name: fields.fields[name][1] for name in fields.names} if fields.fields and fields.names else {}
     layout = _dtype(

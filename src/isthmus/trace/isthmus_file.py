@@ -112,7 +112,7 @@ def read_isthmus(path: Path) -> Trace:
             name=awaited,
             bytes=np.zeros(waiting.size, np.int64),
         ),
-        knows=file.knowledge(),
+        knows=file.knowledge() - ({"addresses"} if operands["process"].size == 0 < timed["process"].size else set()),
         allocations=allocations,
         faults=Faults(
             start_ns=faults["start_ns"],

@@ -67,6 +67,12 @@ def program(synthetic_traces: ModuleType) -> Trace:
             program.copy(4 * KIB, 8e-6, host=HOST + row * 8 * KIB, device=DEVICE + row * 4 * KIB)
         program.allocate(SIZE, 1e-3, HOST)
         program.release(HOST, 1e-3)
+    for step in range(5):
+        other = {"host": HOST + (step + 1) * GIB, "device": DEVICE + GIB}
+        program.copy(2 * SIZE, 10e-3, content=2 + step, **other)
+        program.kernel(5e-3)
+        other["host"] += 64 * GIB
+        program.copy(2 * SIZE, 10e-3, direction="d2h", content=9 + step, **other)
     trace: Trace = program.trace()
     return trace
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from isthmus.advice import Advice, advise
@@ -139,7 +140,13 @@ def test_chunks_one_after_another(
         program.synchronize()
         programs.append(program)
     broken, fixed = programs
-    check(advise([broken.trace()], run), "no-overlap", span(broken) - span(fixed))
+    advice = advise([broken.trace()], run)
+    check(advice, "no-overlap", span(broken) - span(fixed))
+    # What is shorter than the longest stage is all that can be hidden.
+    stages = [STEPS * seconds("pinned", way, SIZE) for way in ("h2d", "d2h")] + [STEPS * kernel]
+    interval = advice.findings[0].gain_seconds
+    assert interval
+    assert interval.high <= sum(stages) - max(stages)
     assert not [each for each in advise([fixed.trace()], run).findings if each.severity == "warning"]
 
 
@@ -160,7 +167,10 @@ def test_a_round_trip_in_each_step(
         programs.append(program)
     broken, fixed = programs
     knows = synthetic_traces.EVERYTHING - (set() if contents else {"contents"})
-    check(advise([broken.trace(knows)], run), "round-trip", span(broken) - span(fixed))
+    advice = advise([broken.trace(knows)], run)
+    check(advice, "round-trip", span(broken) - span(fixed))
+    # Each turn needs what the one before it made.
+    assert "no-overlap" not in {finding.rule for finding in advice.findings}
     assert not [each for each in advise([fixed.trace(knows)], run).findings if each.severity == "warning"]
 
 
@@ -202,6 +212,11 @@ def test_managed_pages_that_thrash(run: Run, synthetic_traces: ModuleType, synth
     assert "managed" not in {finding.rule for finding in advise([fixed.trace()], run).findings}
     lacking = advise([broken.trace(synthetic_traces.EVERYTHING - {"migrations"}, maker="kineto")], run)
     assert "managed" in {abstention.rule for abstention in lacking.abstentions}
+    # Rates that say nothing of moves on demand give no price, and the finding stays.
+    cases = [case for case in run.cases if case.experiment != "managed"]
+    unpriced = advise([broken.trace()], msgspec.structs.replace(run, cases=cases)).findings[0]
+    assert (unpriced.rule, unpriced.severity, unpriced.gain_seconds) == ("managed", "warning", None)
+    assert "isthmus measure managed" in unpriced.pricing
 
 
 def test_a_program_that_does_everything_right(

@@ -347,6 +347,7 @@ def test_processes_that_run_at_the_same_time_gain_together_what_one_gains(
     finding = found(together, "pageable")
     assert finding
     assert (finding.calls, finding.bytes) == (30, 30 * SIZE)
+    assert "of the process that gains most, of 2" in finding.cause
     assert together.span_seconds == alone.span_seconds
 
 

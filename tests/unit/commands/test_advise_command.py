@@ -179,6 +179,15 @@ def test_errors_say_what_fits(
     assert said in err
 
 
+def test_a_gate_does_not_pass_where_nothing_was_recorded(
+    bare: None, priced: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    saved = tmp_path / "nothing.itrace"
+    saved.write_bytes(block("process", [{"started_ns": 1, "ended_ns": 9}]))
+    assert main(["advise", str(saved), "--fail-if", "gain:1%"]) == 2
+    assert "nothing was recorded" in capsys.readouterr().err
+
+
 def test_a_trace_is_not_overwritten(advise: Advise, bare: None, tmp_path: Path) -> None:
     before = (tmp_path / "program.itrace").read_bytes()
     assert advise("-o", tmp_path / "program.itrace")[0] == 2

@@ -59,6 +59,16 @@ def test_records_become_the_model(tmp_path: Path) -> None:
     assert {"call_sites", "contents", "migrations", "faults", "addresses"} <= trace.knows
 
 
+def test_records_that_lack_what_is_known_of_them_are_damage(tmp_path: Path) -> None:
+    """Not a kind that is new: what they say of addresses would be missed in silence."""
+    short = raw_block(5, 48, bytes(48))
+    parts = block("process", [PROCESS]), block("copy", [COPY]), block("call", [CALL]), text_block(TEXTS)
+    trace = open_trace(write(tmp_path, short + b"".join(parts)))
+    assert trace.notes == ("Blocks of the trace file that are damaged or cut off, and were left out: 1.",)
+    assert "addresses" not in trace.knows
+    assert len(trace.copies) == 1
+
+
 def test_processes_are_kept_apart(tmp_path: Path) -> None:
     """Correlations and texts are a process's own."""
     other = block("process", [{**PROCESS, "flags": 1}], process=8, pid=78) + block("call", [CALL], process=8)

@@ -1,6 +1,7 @@
 """Pages of managed memory that move because they are touched: prefetch them, or copy explicitly."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import union
-from isthmus.advice.thresholds import PREFETCH_SHARE
+from isthmus.advice.thresholds import LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE, PREFETCH_SHARE
 from isthmus.language import say, sentences
 from isthmus.model import counted_passes
-from isthmus.plan import ManagedNeed
+from isthmus.plan import ManagedNeed, Way
 from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index
 
@@ -43,17 +44,26 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
         return None
     rows = np.concatenate([side.rows for side in sides])
     touched = _touched(scene, rows)
+    facts: dict[str, Any] = {"returns": _returns(scene, rows), "bytes": touched}
+    facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
+    bound = sum(side.bound for side in sides)
+    if not {_ON_DEMAND, _PREFETCH, _EXPLICIT} <= {way.name for way in _ways(rates, touched)}:
+        # What could be gained at most is no price.
+        facts |= {"way": _PREFETCH, "bound": bound}
+        matters = bound >= max(LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE * scene.span_seconds)
+        return Draft(
+            "copies", rows, np.zeros((rows.size, 3)), facts=facts, severity="warning" if matters else "information"
+        )
     ways = {way: [_saved(rates, side, way, touched) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
     totals = {way: float(sum(gain[0] for gain in gains)) for way, gains in ways.items()}
     # A prefetch is a line; other memory and copies are a change of the program.
     best = _PREFETCH if totals[_PREFETCH] >= PREFETCH_SHARE * totals[_EXPLICIT] else _EXPLICIT
     sizes = scene.trace.copies.bytes
     gains = [sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, ways[best], strict=True)]
-    facts = {"way": best, "returns": _returns(scene, rows), "bytes": touched}
+    facts["way"] = best
     facts["counted"] = any(_moves_a_byte(rates, side.direction) for side in sides)
     facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
-    facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
-    return Draft("copies", rows, np.concatenate(gains), bound=sum(side.bound for side in sides), facts=facts)
+    return Draft("copies", rows, np.concatenate(gains), bound=bound, facts=facts)
 
 
 def _on_demand(scene: Scene) -> list[int]:
@@ -97,21 +107,18 @@ def _saved(rates: Rates, side: _Side, way: str, touched: int) -> Range:
     Each move on demand costs its own time, so that what they take beyond one prefetch grows with their number.
     """
     phase, passes = _PHASES[side.direction], side.bytes / touched
-    plan = rates.plan(ManagedNeed(touched, fraction=1.0))
-    ways = {each.name: passes * range_of(each.steps[phase].seconds) for each in plan.ways}
-    if _ON_DEMAND in ways and way in ways:
-        demanded, new = ways[_ON_DEMAND], ways[way]
-        moves = _moves_a_byte(rates, side.direction)
-        if moves and _PREFETCH in ways:
-            more = side.rows.size / (moves * side.bytes) - 1
-            demanded = demanded + np.maximum(demanded - ways[_PREFETCH], 0.0) * more
-    else:
-        kind = "managed" if way == _PREFETCH else "pinned"
-        new = rates.copy(kind, side.direction, np.array([side.bytes]))[0]
-        demanded = np.full(3, side.bound)
+    ways = {each.name: passes * range_of(each.steps[phase].seconds) for each in _ways(rates, touched)}
+    demanded, new = ways[_ON_DEMAND], ways[way]
+    if moves := _moves_a_byte(rates, side.direction):
+        more = side.rows.size / (moves * side.bytes) - 1
+        demanded = demanded + np.maximum(demanded - ways[_PREFETCH], 0.0) * more
     found: Range = np.minimum(demanded - new[[0, 2, 1]], side.bound)
     # Where it would take longer, pages are left to move as they do.
     return found if found[0] > 0 else np.zeros(3)
+
+
+def _ways(rates: Rates, touched: int) -> Sequence[Way]:
+    return rates.plan(ManagedNeed(touched, fraction=1.0)).ways
 
 
 def _moves_a_byte(rates: Rates, direction: Direction) -> float:
@@ -164,11 +171,16 @@ def _words(summary: Summary) -> Words:
     else:
         code = own_code("prefetch", "cuda")
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
+    if "bound" in facts:
+        alternative, pricing = "", [say("advice.managed_unpriced", time=format_seconds(facts["bound"]))]
+    else:
+        alternative = say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""
+        pricing = [say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]
     return Words(
         say("advice.managed_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         sentences([say("advice.managed_cause"), thrashing, told]),
-        sentences([change, say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""]),
-        sentences([say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]),
+        sentences([change, alternative]),
+        sentences(pricing),
         code,
     )
 

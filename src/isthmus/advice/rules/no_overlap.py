@@ -2,57 +2,77 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from isthmus.advice.code import own_code, way_code
+from isthmus.advice.combining import gain_of
 from isthmus.advice.cycles import Pipeline, pipelines
 from isthmus.advice.rates import Range, Rates
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.rules.round_trip import round_trips
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SINGLE_CHUNKS
 from isthmus.language import say, sentences
 from isthmus.model import checked_pipeline_model
 from isthmus.plan import PipelineNeed
 from isthmus.record import Direction, format_bytes, format_seconds
-from isthmus.trace import direction_index, memory_index
+from isthmus.trace import Integers, direction_index, memory_index
 
 __all__ = ["RULE"]
 
 # Standard deviations that hold 95 %.
 _NORMAL_95 = 1.96
+# Of the copies of a loop: both directions count, and only those to the device are tied.
+_TIED_SHARE = 0.25
 # In code: one for each stage, and one in reserve.
 _STREAMS = 4
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
-    rows, gains = [], []
-    largest: tuple[float, Pipeline | None] = (0.0, None)
+    found: list[tuple[float, Pipeline]] = []
+    gains = []
+    tied = _tied(scene, rates)
     for pipeline in pipelines(scene):
+        # What a turn begins with is what the one before it ended with.
+        if np.isin(pipeline.rows, tied).mean() > _TIED_SHARE:
+            continue
         stages = {direction: _stage(scene, rates, pipeline, direction) for direction in ONE_WAY}
         gain = _gain(scene, rates, pipeline, stages)
         if gain[0] <= 0:
             continue
         lasted = scene.device_end(pipeline.rows) - scene.device_begin(pipeline.rows)
-        rows.append(pipeline.rows)
+        found.append((float(gain[0]), pipeline))
         gains.append(lasted[:, np.newaxis] / lasted.sum() * gain)
-        if gain[0] > largest[0]:
-            largest = (float(gain[0]), pipeline)
-    longest = largest[1]
-    if longest is None:
+    if not found:
         return None
-    sizes = scene.trace.copies.bytes[longest.rows]
-    pageable = bool((scene.host_kind(longest.rows) == memory_index("pageable")).any())
-    facts: dict[str, Any] = {"turns": longest.chunks, "loop": longest.is_loop, "work": longest.work}
-    facts |= {
-        "both": longest.both,
-        "pageable": pageable,
-        "copied": _measured(scene, longest),
-        "bytes": int(sizes.max()),
+    rows = np.concatenate([pipeline.rows for _, pipeline in found])
+    draft = Draft("copies", rows, np.concatenate(gains))
+    if gain_of(scene, draft).median <= 0:
+        # They take turns here and there, and nothing would end sooner.
+        return None
+    longest = max(found, key=lambda each: each[0])[1]
+    alike = [pipeline for _, pipeline in found if pipeline.is_loop == longest.is_loop]
+    facts: dict[str, Any] = {
+        "loop": longest.is_loop,
+        "turns": sum(pipeline.chunks for pipeline in alike),
+        "work": sum(pipeline.work for pipeline in alike),
+        "both": sum(pipeline.both for pipeline in alike),
+        "copied": sum(_measured(scene, pipeline) for pipeline in alike),
+        "pageable": bool((scene.host_kind(longest.rows) == memory_index("pageable")).any()),
+        "bytes": int(scene.trace.copies.bytes[longest.rows].max()),
     }
-    return Draft("copies", np.concatenate(rows), np.concatenate(gains), facts=facts)
+    return replace(draft, facts=facts)
+
+
+def _tied(scene: Scene, rates: Rates) -> Integers:
+    """Copies that only bring back what the turn before them had sent away."""
+    if scene.trace.knows.isdisjoint(("addresses", "contents")):
+        return np.zeros(0, np.int64)
+    return round_trips(scene, rates)[1]
 
 
 def _measured(scene: Scene, pipeline: Pipeline) -> float:
@@ -91,7 +111,8 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
     longest = np.max([into + slower * (into > 0), work, out + slower * (out > 0)], axis=0)
     fill = (into + work + out - np.max([into, work, out], axis=0)) / pipeline.chunks
     error = math.exp(_NORMAL_95 * model.error) if model is not None else 1.0
-    new = (longest + fill) * [1.0, 1 / error, error]
+    # However it errs, nothing ends before its longest stage.
+    new = np.maximum((longest + fill) * [1.0, 1 / error, error], longest)
     found: Range = serial - new[[0, 2, 1]]
     return found
 
