@@ -29,14 +29,19 @@ _PLAIN = ("", ".log", ".text", ".txt")
 def format_of(name: str | None, output: Path | None, known: Sequence[str]) -> str:
     """The format of this name, which must be one of those known; without one what the suffix says.
 
-    Raises UsageError for a suffix that says none of them and is not one of plain text.
+    Raises UsageError for a suffix that says none of them and is not one of plain text, or another than the name.
     """
-    if name is not None:
-        return one_of(name, known, "format")
     suffix = output.suffix.lower() if output else ""
+    told = FORMAT_OF_SUFFIX.get(suffix, "")
+    if name is not None:
+        chosen = one_of(name, known, "format")
+        if told and told != chosen:
+            raise UsageError(
+                f"{output}: its suffix says {told}, and the format asked for is {chosen}; change one of them"
+            )
+        return chosen
     if suffix in _PLAIN:
         return "terminal"
-    told = FORMAT_OF_SUFFIX.get(suffix, "")
     if told not in known:
         suffixes = [each for each, format_name in FORMAT_OF_SUFFIX.items() if format_name in known]
         raise UsageError(

@@ -53,8 +53,14 @@ def advise(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write here instead of to standard output; several allowed.",
+            show_default=False,
+        ),
     ] = None,
     snippet: Annotated[
         str | None,
@@ -81,10 +87,12 @@ def advise(
 
     # Contradictions are found before anything is read.
     gate = parse_gain_gate(fail_if) if fail_if is not None else None
-    chosen, spoken = _format(format_name, output, as_json=as_json), language_of(language)
+    outputs: list[Path | None] = [*output] if output else [None]
+    chosen, spoken = [_format(format_name, each, as_json=as_json) for each in outputs], language_of(language)
     if snippet is not None:
         one_of(snippet, SNIPPET_LANGUAGES, "language of snippets")
-    unlike_inputs(output, traces, "traces")
+    for each in outputs:
+        unlike_inputs(each, traces, "traces")
     if len({path.resolve() for path in traces}) < len(traces):
         raise UsageError("a trace is named twice, and everything in it would count twice; leave one out")
     opened = [open_trace(path) for path in traces]
@@ -92,14 +100,15 @@ def advise(
         raise TraceFileError(f"{traces[0]}: nothing was recorded, and a gate that passes would say that all is well")
     names = {name for trace in opened for name in trace.devices.values()}
     rates = rates_for(run, device, names, interface_of_all(opened))
-    text = io.StringIO()
     with speaking(spoken):
         advice = advice_on(opened, rates)
-    # Whoever stops reading does not decide a gate.
-    with speaking(spoken), suppress(BrokenPipeError):
-        write_advice(advice, opened, chosen, text if output else sys.stdout, snippet=snippet)
-    if output:
-        save(output, text.getvalue().encode())
+    for path, form in zip(outputs, chosen, strict=True):
+        text = io.StringIO()
+        # Whoever stops reading does not decide a gate.
+        with speaking(spoken), suppress(BrokenPipeError):
+            write_advice(advice, opened, form, text if path else sys.stdout, snippet=snippet)
+        if path:
+            save(path, text.getvalue().encode())
     if gate and gate.fails(advice):
         assert advice.gain_seconds
         share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
@@ -125,6 +134,4 @@ def _format(name: str | None, output: Path | None, *, as_json: bool) -> str:
 
     if as_json and name not in (None, "json"):
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
-    if as_json:
-        return "json"
-    return format_of(name, output, ADVICE_FORMATS)
+    return format_of("json" if as_json else name, output, ADVICE_FORMATS)

@@ -117,6 +117,9 @@ def test_every_format_and_a_file(advise: Advise, bare: None, tmp_path: Path) -> 
     assert advise("--format", "markdown")[1].startswith("# What to change in program.itrace")
     page = tmp_path / "advice.html"
     assert advise("-o", page)[:2] == (0, f"{page}\n")
+    plain = tmp_path / "advice.md"
+    assert advise("-o", page, "-o", plain)[:2] == (0, f"{page}\n{plain}\n")
+    assert plain.read_text("utf-8").startswith("# What to change")
     assert "timeline" in page.read_text("utf-8")
     assert "変えるべきこと" in advise("--lang", "ja")[1]
 
@@ -159,6 +162,7 @@ def test_who_stops_reading_does_not_decide_the_gate(
         (["--format", "csv"], 2, "no such format"),
         (["--format", "html", "--json"], 2, "contradict"),
         (["-o", "advice.foo"], 2, "expected one of .htm, .html, .json"),
+        (["-o", "advice.html", "--json"], 2, "its suffix says html"),
         (["-o", "advice.csv"], 2, "or name a format with --format"),
         (["--snippet", "fortran"], 2, "expected one of cuda"),
         (["--lang", "fr"], 2, "no such language"),
