@@ -23,12 +23,13 @@ def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]]) -> Interval | Non
 
     Processes run at the same time, so that it is the gain of the one that gains most.
     """
-    claimed: list[tuple[Rule, Scene, Draft]] = []
+    claimed: dict[int, list[tuple[Rule, Draft]]] = {}
     totals: dict[int, Range] = {}
     spans: dict[int, float] = {}
     for rule, scene, draft in drafts:
-        free = _unclaimed(claimed, rule, scene, draft)
-        claimed.append((rule, scene, draft))
+        before = claimed.setdefault(id(scene), [])
+        free = _unclaimed(before, rule, draft)
+        before.append((rule, draft))
         share = float(free.mean()) if free.size else 0.0
         whole = gain_of(scene, draft)
         left = draft.gains[free].sum(axis=0) - draft.once[[0, 2, 1]] * share
@@ -40,15 +41,14 @@ def gain_together(drafts: Sequence[tuple[Rule, Scene, Draft]]) -> Interval | Non
     return most if most and most.median > 0 else None
 
 
-def _unclaimed(claimed: Sequence[tuple[Rule, Scene, Draft]], rule: Rule, scene: Scene, draft: Draft) -> Mask:
+def _unclaimed(before: Sequence[tuple[Rule, Draft]], rule: Rule, draft: Draft) -> Mask:
     """Which records of a draft no draft before it changes, but for rules whose gains add up with its own."""
-    mask = np.zeros(len(getattr(scene.trace, draft.table)), np.bool_)
-    for other, of, earlier in claimed:
+    free = np.ones(draft.rows.size, np.bool_)
+    for other, earlier in before:
         adds_up = other.name in rule.beyond or rule.name in other.beyond
-        if of.trace is scene.trace and earlier.table == draft.table and not adds_up:
-            mask[earlier.rows] = True
-    found: Mask = ~mask[draft.rows]
-    return found
+        if earlier.table == draft.table and not adds_up:
+            free &= ~np.isin(draft.rows, earlier.rows)
+    return free
 
 
 def _bound(scene: Scene, draft: Draft) -> float:

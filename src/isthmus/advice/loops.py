@@ -86,7 +86,7 @@ def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
     """As many pieces of a burst as are packed at once, which lie apart on the host; on the device as addresses say."""
     copies, rows = scene.trace.copies, burst.rows
     each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
-    layout, count = _device_layout(scene, rows), min(rows.size, MOST_PACKED_BYTES // each)
+    layout, count = _device_layout(scene, rows), min(rows.size, max(MOST_PACKED_BYTES // each, 1))
     return PiecesNeed(count, each, one_way(int(copies.direction[rows[0]])), source, "scattered", layout)
 
 

@@ -96,7 +96,7 @@ def advise(
     if len({path.resolve() for path in traces}) < len(traces):
         raise UsageError("a trace is named twice, and everything in it would count twice; leave one out")
     opened = [open_trace(path) for path in traces]
-    if gate and not any(len(trace.copies) or len(trace.calls) for trace in opened):
+    if gate and not any(len(table) for each in opened for table in (each.copies, each.calls, each.kernels)):
         raise TraceFileError(f"{traces[0]}: nothing was recorded, and a gate that passes would say that all is well")
     names = {name for trace in opened for name in trace.devices.values()}
     rates = rates_for(run, device, names, interface_of_all(opened))

@@ -123,6 +123,13 @@ def test_no_buffer_holds_all_of_many_small_copies(
     assert found.evidence[0].seconds == pytest.approx(count * each, rel=0.01)
 
 
+def test_rows_larger_than_what_is_packed_at_once_are_rows_still(run: Run, synthetic_traces: ModuleType) -> None:
+    program = synthetic_traces.Program()
+    for row in range(20):
+        program.copy(2 * SIZE, 3e-3, host=HOST + row * 4 * SIZE, device=DEVICE + row * 2 * SIZE)
+    assert advise([program.trace()], run).span_seconds == pytest.approx(span(program), rel=0.1)
+
+
 @pytest.mark.parametrize("kernel", [0.4e-3, 1.2e-3, 5e-3])
 def test_chunks_one_after_another(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float], kernel: float
