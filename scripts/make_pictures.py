@@ -117,10 +117,10 @@ def _screen(browser: Browser, address: str, width: int, height: int, screens: in
     browser.call("Page.navigate", url="about:blank")
     browser.call("Page.navigate", url=address)
     browser.value(_SETTLED)
-    found = browser.value(_MEASURES)
-    # Charts near the window are drawn after the page is there.
+    # Charts near the window are drawn after the page is there, and some versions tell of its first paint only then.
     browser.call("Emulation.setDeviceMetricsOverride", height=height * screens, **metrics)
     time.sleep(2)
+    found = browser.value(_MEASURES)
     size = f"{found['scroll']} of {found['inner']} pixels wide"
     print(f"{name}: first paint {found['paint']:.0f} ms, loaded {found['load']:.0f} ms, {size}")
     return base64.b64decode(browser.call("Page.captureScreenshot", format="png")["data"])

@@ -110,7 +110,7 @@ from isthmus.model.shape import (
     steadiness,
     trend,
 )
-from isthmus.model.stencil import STENCIL_PHASES, Stencil, StencilPoint, StencilWay, stencils
+from isthmus.model.stencil import STENCIL_METHODS, STENCIL_PHASES, Stencil, StencilPoint, StencilWay, stencils
 from isthmus.model.stencil_published import PUBLISHED_PAIRS, PUBLISHED_SIDES, PublishedPair
 from isthmus.model.stencil_scaling import StencilCurve, stencil_curves
 from isthmus.model.stencil_words import cut_words, phase_words, setting_words, stencil_words, way_label
@@ -168,6 +168,7 @@ __all__ = [
     "REFERENCE_BYTES",
     "SEED_ANSWERS",
     "SMALL_BYTES",
+    "STENCIL_METHODS",
     "STENCIL_PHASES",
     "STRIDED_CHALLENGERS",
     "STRIDED_METHODS",

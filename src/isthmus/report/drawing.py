@@ -199,7 +199,6 @@ def _finished(chart: Any, data: dict[str, list[Row]]) -> VegaLite:
     # Here rather than by altair's methods, each of which copies the whole chart.
     spec["config"] = {
         "background": "transparent",
-        "font": "inherit",
         "aria": False,
         "padding": {"left": 2, "right": 12, "top": 6, "bottom": 2},
         "view": {"stroke": None},
@@ -212,7 +211,6 @@ def _finished(chart: Any, data: dict[str, list[Row]]) -> VegaLite:
             "labelFontSize": 11,
             "titleFontSize": 11,
             "titleFontWeight": "normal",
-            # Labels are as wide as the page's font makes them, which is not the one that they are measured in.
             "titlePadding": 10,
         },
     }

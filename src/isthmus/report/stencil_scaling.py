@@ -1,15 +1,16 @@
 """How a stencil scales: time of an iteration, parallel efficiency and exchange, way by way over the number of ranks."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from isthmus.language import say, sentences
-from isthmus.model import Stencil, StencilCurve, StencilWay, setting_words, stencil_curves
+from isthmus.model import STENCIL_METHODS, Stencil, StencilCurve, StencilWay, setting_words, stencil_curves
 from isthmus.record import LEAST_SAMPLES, Run, format_seconds
 from isthmus.report import chart
 from isthmus.report.chart import Axis, Drawn, curves_chart
 from isthmus.report.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.report.labels import run_label
-from isthmus.report.palette import Look, numbered_look
+from isthmus.report.palette import Look, look, numbered_look
 from isthmus.report.section import Chart, LegendEntry, Part
 from isthmus.report.states import failed, missing, skipped
 from isthmus.report.stencil_times import way_title
@@ -25,15 +26,22 @@ def scaling_part(runs: Sequence[Run]) -> Part | None:
     if not found:
         return None
     ways = list(dict.fromkeys(way for _, _, curve in found for way in curve.ways))
-    looks = {way: numbered_look(place) for place, way in enumerate(ways)}
+    looks = {way: _look(way) for way in ways}
     charts = tuple(drawn for title, _, curve in found if (drawn := _chart(title, curve, looks)))
     return Part(
         say("stencil_report.scaling_title"),
         sentences([say("stencil_report.scaling_note"), say("stencil_report.scaling_times_of")]),
         charts,
-        tuple(LegendEntry(way_title(way), look) for way, look in looks.items()) if charts else (),
+        tuple(LegendEntry(way_title(way), each) for way, each in looks.items()) if charts else (),
         tuple(_grid(*each) for each in found),
     )
+
+
+def _look(way: StencilWay) -> Look:
+    """The colour tells the memory, as everywhere; dash and shape how halos are packed."""
+    method, memory = way
+    packing = numbered_look(STENCIL_METHODS.index(method) if method in STENCIL_METHODS else len(STENCIL_METHODS))
+    return replace(look(memory), dash=packing.dash, shape=packing.shape)
 
 
 def _title(runs: Sequence[Run], index: int, curve: StencilCurve) -> str:

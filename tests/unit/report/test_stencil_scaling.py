@@ -1,12 +1,14 @@
 """How a stencil's curves over ranks are shown: every figure in its cell, what is missing said, a line for each way."""
 
 import io
+import itertools
 from types import ModuleType
 
 import msgspec
 import pytest
 
 from isthmus.language import LANGUAGES, speaking
+from isthmus.model import STENCIL_METHODS
 from isthmus.record import Run
 from isthmus.report import csv, html, markdown, terminal
 from isthmus.report.chart import Spec
@@ -96,6 +98,16 @@ def test_a_chart_has_a_line_for_each_way_from_one_rank_to_all(run: Run) -> None:
     assert [row["x"] for row in spec.curves[0].rows] == [1, 2, 4]
     assert [row["y"] for row in spec.curves[0].rows] == pytest.approx([100, 91.7, 78.6], rel=0.01)
     assert draw(spec)["layer"]
+
+
+def test_no_two_ways_look_the_same(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    ways = list(itertools.product(STENCIL_METHODS, ("pageable", "pinned", "managed")))
+    phases = (1.0, 0.1, 0.1, 0.1, 0.1)
+    cases = [synthetic_stencil.case(64, way, phases, ranks=count) for way in ways for count in (1, 2)]
+    legend = part(asked(synthetic.run(cases), "strong")).legend
+    assert len(legend) == len(ways)
+    assert len({(entry.look.variable, entry.look.dash) for entry in legend}) == len(ways)
+    assert len({(entry.look.variable, entry.look.shape) for entry in legend}) == len(ways)
 
 
 def test_a_run_that_was_asked_for_no_curve_has_none(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:

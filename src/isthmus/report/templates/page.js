@@ -29,7 +29,9 @@
       const datasets = Object.fromEntries(Object.entries(spec.datasets).map(([name, {names, rows}]) =>
         [name, rows.map(row => Object.fromEntries(row.map((value, index) => [names[index], value])))]));
       await vegaEmbed(place, {...spec, datasets},
-        {mode: "vega-lite", renderer: "svg", actions: false, tooltip: {theme: "custom", formatTooltip}});
+        // By its name and not as "inherit", of which a canvas measures nothing: long labels would be cut off.
+        {mode: "vega-lite", renderer: "svg", actions: false, tooltip: {theme: "custom", formatTooltip},
+         config: {font: getComputedStyle(place).fontFamily}});
     } catch (error) {
       place.textContent = `${packed.dataset.broken} ${error.message}`;
     }
