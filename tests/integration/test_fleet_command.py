@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from isthmus.commands import main
-from isthmus.record import Link
+from isthmus.record import MIB, Link
 
 FleetCommand = Callable[..., tuple[int, str, str]]
 EVIL = '<script>alert(1)</script>"\x1b[2J\n-o'
@@ -76,6 +76,23 @@ def test_a_right_fleet(fleet: FleetCommand, right: Path) -> None:
     code, out, err = fleet(right, "--fail-if", "outliers")
     assert (code, err) == (0, "")
     assert "None of the 32 devices that could be judged is slow" in out
+
+
+def test_a_fleet_of_small_transfers_alone_shows_them(
+    fleet: FleetCommand, tmp_path: Path, synthetic_fleet: ModuleType
+) -> None:
+    """Where there are large ones, those suffice in a terminal."""
+    whole = synthetic_fleet.fleet([synthetic_fleet.member("n0", index) for index in range(4)])
+    kept = [place for place, point in enumerate(whole.points) if point.bytes < MIB]
+    members = [
+        msgspec.structs.replace(each, summaries=[each.summaries[place] for place in kept]) for each in whole.members
+    ]
+    small = msgspec.structs.replace(whole, points=[whole.points[place] for place in kept], members=members)
+    _, out, _ = fleet(synthetic_fleet.save(small, tmp_path / "small.json"))
+    assert re.search(r"bandwidth copy D2H pageable, below 64 KiB +[\d.]+ us +[\d.]+ us", out)
+    _, out, _ = fleet(synthetic_fleet.save(whole, tmp_path / "whole.json"))
+    assert "below 64 KiB" not in out
+    assert re.search(r"bandwidth copy D2H pageable, .* GB/s", out)
 
 
 def test_the_gate_says_who_fails_it(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:

@@ -125,7 +125,10 @@ def _slow_row(survey: Survey, outlier: Outlier) -> Row:
 def _usual(survey: Survey, judged: Judged, *, brief: bool) -> Grid:
     """The typical figure of each kind alone and together, and how far devices lie apart: half of them are within."""
     rows = []
-    kinds = {cell.kind for cell in survey.cells if not brief or _is_brief(cell.kind)}
+    kinds = {cell.kind for cell in survey.cells}
+    if brief:
+        # A fleet that measured little has nothing else to show.
+        kinds = set(filter(_is_brief, kinds)) or kinds
     places = {cell: place for place, cell in enumerate(survey.cells)}
     for kind in sorted(kinds, key=lambda kind: (kind.experiment, kind.host_memory, kind.direction, kind)):
         cells = [CellKey(phase, kind) for phase in ("alone", "together")]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from isthmus.language import can_say, say
 from isthmus.model import MEMORY_KINDS, Curve, describe_device, memory_label
 from isthmus.record import Run
+from isthmus.trace import printable
 
 __all__ = [
     "DIRECTIONS",
@@ -73,11 +74,20 @@ def run_label(runs: Sequence[Run], index: int) -> str:
 
 
 def run_title(runs: Sequence[Run], index: int) -> str:
-    """Run and device in words, led by the letter that stands for them where there are several."""
+    """Run and device in words, where there are several with the letter that stands for them and all that differs.
+
+    That is the host, where not all are of one, and of ranks of a fleet which one measured alone or with the others.
+    """
     run = runs[index]
-    letter = run_label(runs, index)
-    title = say("labels.run", device=describe_device(run), run=run.run)
-    return f"{letter}: {title}" if letter else title
+    host = run.fingerprint.host.name
+    words = {"device": describe_device(run), "run": run.run}
+    if len(runs) == 1:
+        return printable(say("labels.run", **words))
+    differs = any(each.fingerprint.host.name != host for each in runs)
+    title = say("labels.run_on", host=host, **words) if host and differs else say("labels.run", **words)
+    if run.launch:
+        title = say(f"labels.run_{run.launch.phase}", title=title, rank=run.launch.rank)
+    return printable(f"{run_label(runs, index)}: {title}")
 
 
 def of_run(title: str, runs: Sequence[Run], index: int) -> str:

@@ -1,5 +1,6 @@
 """The report for a terminal or a pipe: tables no wider than the place they go to, skips, findings, verdict."""
 
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Literal, TextIO
@@ -27,6 +28,8 @@ _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _PIPE_WIDTH = 10_000
 _PROSE_WIDTH = 100
 _GAP = 1
+# What a terminal takes for a command, but for colours, which rich writes; names in a file may be anybody's.
+_COMMANDS = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 # Words in a table wrap rather than get narrower than this.
 _LEAST_PROSE = 28
 
@@ -43,7 +46,7 @@ def write(runs: Sequence[Run], out: TextIO, *, width: int | None = None) -> None
         for part in _parts(runs, columns):
             console.print(part, width=columns if isinstance(part, Table) else min(columns, _PROSE_WIDTH))
     # Tables are padded to their full width, which a pipe or a copied table should not be.
-    out.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    out.writelines(f"{line.rstrip()}\n" for line in _COMMANDS.sub(" ", captured.get()).splitlines())
 
 
 def _parts(runs: Sequence[Run], columns: int) -> Iterator[RenderableType]:

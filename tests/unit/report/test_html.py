@@ -175,7 +175,7 @@ def test_several_runs_stand_side_by_side_on_one_scale(synthetic: ModuleType, pag
     page = Page(text)
     captions = [words for tag, words in page.texts if tag == "figcaption"]
     assert captions[:2] == [
-        "Host to device (H2D): A: NVIDIA H200 (cuda:0), run h200",
+        "Host to device (H2D): A: NVIDIA H200 (cuda:0) on node17, run h200",
         "Host to device (H2D): B: cpu-haswell (opencl:0), run slow",
     ]
     first, second = (spec["layer"][1]["encoding"]["y"]["scale"]["domain"] for spec in page.specs()[:2])
@@ -238,7 +238,7 @@ def test_details_of_cells_travel_with_the_charts(full_page: str) -> None:
 
 def test_runs_of_mixed_devices_and_of_nothing_share_a_page(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
     text = page_of(synthetic.h200(), synthetic.run([], end=None, device=synthetic.cpu_device()))
-    assert "A: NVIDIA H200 (cuda:0), run h200" in text
+    assert "A: NVIDIA H200 (cuda:0) on node17, run h200" in text
     assert "B: cpu-haswell (opencl:0), run synthetic" in text
     assert "This run is incomplete." in text
     assert "nothing to conclude" in text

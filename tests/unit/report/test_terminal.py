@@ -7,6 +7,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.record import Device, End, Host
 from isthmus.report import terminal
 
 
@@ -35,6 +36,19 @@ def test_tables_that_do_not_fit_are_split_by_columns(synthetic: ModuleType) -> N
     text = shown(48, synthetic.h200())
     assert "Host to device (H2D) (columns 1 to 4 of 7)" in text
     assert "Host to device (H2D) (columns 5 to 7 of 7)" in text
+
+
+@pytest.mark.parametrize("command", ["\x1b[2J", "\x1b]0;title\x07", "\x9b2J", "\r", "\n"])
+def test_names_in_a_file_command_no_terminal(synthetic: ModuleType, command: str) -> None:
+    device = Device(backend="cuda", index=0, name=f"a{command}b")
+    end = End(status="failed", seconds=1.0, message=f"c{command}d")
+    runs = [synthetic.run([], device=device, end=end, host=Host(name=f"e{command}{name}")) for name in "fg"]
+    for chosen in (runs, runs[:1]):
+        text = shown(80, *chosen)
+        assert not set(text) & {"\x1b", "\x07", "\x9b", "\r"}
+        first = text.splitlines()[0]
+        assert "a" in first
+        assert "b (cuda:0)" in first
 
 
 def test_a_pipe_gets_whole_tables_and_no_control_codes(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
