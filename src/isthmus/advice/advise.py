@@ -16,7 +16,7 @@ from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
 from isthmus.advice.stretches import Seconds
-from isthmus.advice.thresholds import LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE
+from isthmus.advice.thresholds import least_gain
 from isthmus.language import say, sentences
 from isthmus.model import describe_device
 from isthmus.plan import Unpriced
@@ -89,7 +89,7 @@ def _finding(rule: Rule, drafts: Sequence[tuple[Scene, Draft]], span: float) -> 
     records = [_records(*each) for each in drafts]
     calls, moved = sum(each.calls for each in records), sum(each.bytes for each in records)
     words = rule.words(Summary(calls, moved, draft.facts, scene.interface))
-    matters = gain.median >= max(LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE * span) and gain.low > 0
+    matters = gain.median >= least_gain(span) and gain.low > 0
     return Finding(
         rule=rule.name,
         severity=draft.severity or ("warning" if matters else "information"),

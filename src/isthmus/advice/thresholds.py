@@ -7,8 +7,6 @@ __all__ = [
     "LARGE_COPY_BYTES",
     "LEAST_BURST",
     "LEAST_CYCLES",
-    "LEAST_GAIN_SECONDS",
-    "LEAST_GAIN_SHARE",
     "LEAST_OWN_SECONDS",
     "LEAST_REPEATED_ALLOCATIONS",
     "LONGEST_BURST_GAP_SECONDS",
@@ -26,11 +24,12 @@ __all__ = [
     "SMALL_COPY_BYTES",
     "TRACED_BYTES",
     "UNUSED_PINNED_SHARE",
+    "least_gain",
 ]
 
 # A warning gains so much of the span, and so long, at least; and the low end of its interval is above zero.
-LEAST_GAIN_SHARE = 0.01
-LEAST_GAIN_SECONDS = 100e-6
+_LEAST_GAIN_SHARE = 0.01
+_LEAST_GAIN_SECONDS = 100e-6
 # Of which a finding names as many; the rest is in its totals.
 MOST_PLACES = 20
 
@@ -68,3 +67,8 @@ PREFETCH_SHARE = 0.25
 UNUSED_PINNED_SHARE = 0.5
 PINNED_BYTES = GIB
 PINNED_SHARE_OF_HOST = 0.25
+
+
+def least_gain(span_seconds: float) -> float:
+    """Seconds that are worth a warning in a program that takes so long."""
+    return max(_LEAST_GAIN_SECONDS, _LEAST_GAIN_SHARE * span_seconds)

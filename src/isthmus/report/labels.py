@@ -78,16 +78,13 @@ def run_title(runs: Sequence[Run], index: int) -> str:
 
     That is the host, where not all are of one, and of ranks of a fleet which one measured alone or with the others.
     """
-    run = runs[index]
+    run, letter = runs[index], run_label(runs, index)
     host = run.fingerprint.host.name
-    words = {"device": describe_device(run), "run": run.run}
-    if len(runs) == 1:
-        return printable(say("labels.run", **words))
-    differs = any(each.fingerprint.host.name != host for each in runs)
-    title = say("labels.run_on", host=host, **words) if host and differs else say("labels.run", **words)
-    if run.launch:
+    where = "labels.run_on" if host and any(each.fingerprint.host.name != host for each in runs) else "labels.run"
+    title = say(where, device=describe_device(run), host=host, run=run.run)
+    if run.launch and letter:
         title = say(f"labels.run_{run.launch.phase}", title=title, rank=run.launch.rank)
-    return printable(f"{run_label(runs, index)}: {title}")
+    return printable(f"{letter}: {title}" if letter else title)
 
 
 def of_run(title: str, runs: Sequence[Run], index: int) -> str:

@@ -1,17 +1,18 @@
 """Pages of managed memory that move because they are touched: prefetch them, or copy explicitly."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from isthmus.advice.code import own_code, way_code
+from isthmus.advice.finding import Severity
 from isthmus.advice.rates import Range, Rates, range_of
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import union
-from isthmus.advice.thresholds import LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE, PREFETCH_SHARE
+from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
 from isthmus.language import say, sentences
 from isthmus.model import counted_passes
 from isthmus.plan import ManagedNeed, Way
@@ -47,14 +48,13 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     facts: dict[str, Any] = {"returns": _returns(scene, rows), "bytes": touched}
     facts["faults"] = {kind: _faults(scene, kind) for kind in ("device", "cpu", "thrashing")}
     bound = sum(side.bound for side in sides)
-    if not {_ON_DEMAND, _PREFETCH, _EXPLICIT} <= {way.name for way in _ways(rates, touched)}:
+    offered = {way.name: way for way in rates.plan(ManagedNeed(touched, fraction=1.0)).ways}
+    if not {_ON_DEMAND, _PREFETCH, _EXPLICIT} <= offered.keys():
         # What could be gained at most is no price.
         facts |= {"way": _PREFETCH, "bound": bound}
-        matters = bound >= max(LEAST_GAIN_SECONDS, LEAST_GAIN_SHARE * scene.span_seconds)
-        return Draft(
-            "copies", rows, np.zeros((rows.size, 3)), facts=facts, severity="warning" if matters else "information"
-        )
-    ways = {way: [_saved(rates, side, way, touched) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
+        severity: Severity = "warning" if bound >= least_gain(scene.span_seconds) else "information"
+        return Draft("copies", rows, np.zeros((rows.size, 3)), facts=facts, severity=severity)
+    ways = {way: [_saved(rates, side, way, touched, offered) for side in sides] for way in (_PREFETCH, _EXPLICIT)}
     totals = {way: float(sum(gain[0] for gain in gains)) for way, gains in ways.items()}
     # A prefetch is a line; other memory and copies are a change of the program.
     best = _PREFETCH if totals[_PREFETCH] >= PREFETCH_SHARE * totals[_EXPLICIT] else _EXPLICIT
@@ -101,13 +101,13 @@ def _side(scene: Scene, direction: Direction, causes: list[int]) -> _Side:
     return _Side(direction, rows, int(copies.bytes[rows].sum()), stretches.length + rest)
 
 
-def _saved(rates: Rates, side: _Side, way: str, touched: int) -> Range:
+def _saved(rates: Rates, side: _Side, way: str, touched: int, offered: Mapping[str, Way]) -> Range:
     """What the run says that pages moved on demand take longer, for so many bytes, within what the timeline has.
 
     Each move on demand costs its own time, so that what they take beyond one prefetch grows with their number.
     """
     phase, passes = _PHASES[side.direction], side.bytes / touched
-    ways = {each.name: passes * range_of(each.steps[phase].seconds) for each in _ways(rates, touched)}
+    ways = {name: passes * range_of(each.steps[phase].seconds) for name, each in offered.items()}
     demanded, new = ways[_ON_DEMAND], ways[way]
     if moves := _moves_a_byte(rates, side.direction):
         more = side.rows.size / (moves * side.bytes) - 1
@@ -115,10 +115,6 @@ def _saved(rates: Rates, side: _Side, way: str, touched: int) -> Range:
     found: Range = np.minimum(demanded - new[[0, 2, 1]], side.bound)
     # Where it would take longer, pages are left to move as they do.
     return found if found[0] > 0 else np.zeros(3)
-
-
-def _ways(rates: Rates, touched: int) -> Sequence[Way]:
-    return rates.plan(ManagedNeed(touched, fraction=1.0)).ways
 
 
 def _moves_a_byte(rates: Rates, direction: Direction) -> float:

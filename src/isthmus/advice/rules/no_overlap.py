@@ -35,8 +35,9 @@ _STREAMS = 4
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     found: list[tuple[float, Pipeline]] = []
     gains = []
-    tied = _tied(scene, rates)
-    for pipeline in pipelines(scene):
+    candidates = pipelines(scene)
+    tied = _tied(scene, rates) if candidates else np.zeros(0, np.int64)
+    for pipeline in candidates:
         # What a turn begins with is what the one before it ended with.
         if np.isin(pipeline.rows, tied).mean() > _TIED_SHARE:
             continue
