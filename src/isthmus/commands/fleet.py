@@ -38,7 +38,7 @@ def fleet(
         typer.Option(
             "--reference",
             metavar="RUN",
-            help="Hold the typical device against this run, or reference:NAME: shows what is wrong with all.",
+            help="Hold each device against this run, too, or reference:NAME: shows what is wrong with all.",
             show_default=False,
         ),
     ] = None,
@@ -47,7 +47,7 @@ def fleet(
         typer.Option(
             "--fail-if",
             metavar="GATE",
-            help="outliers: exit with 1 where a device is slow or gave wrong data, or all are below the reference.",
+            help="outliers: exit with 1 where a device is slow, wrong, not measured, or below the reference.",
             show_default=False,
         ),
     ] = None,
@@ -68,8 +68,9 @@ def fleet(
     language: LanguageOption = "en",
 ) -> None:
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
-    from isthmus.fleet import chosen_reference, survey
+    from isthmus.fleet import chosen_reference, found_files, survey
     from isthmus.language import speaking
+    from isthmus.report import odd_names
 
     # Contradictions are found before anything is read.
     if not 0 < margin < 100:
@@ -77,15 +78,16 @@ def fleet(
     if fail_if is not None:
         one_of(fail_if.strip(), _GATES, "gate")
     chosen, spoken = _format(format_name, output), language_of(language)
-    unlike_inputs(output, places, "files")
+    if output and output.exists():
+        unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None
     found = survey(places, margin=margin / 100, reference=expected)
     # Whoever stops reading does not decide a gate.
     with speaking(spoken), suppress(BrokenPipeError):
         _write(found, chosen, output)
-    if chosen in ("slurm", "kubectl"):
-        _tell_odd_names(found)
-    if fail_if is not None and (found.outliers or found.wrong or found.below_reference):
+    if chosen in ("slurm", "kubectl") and (odd := odd_names(found)):
+        typer.echo(f"isthmus: {odd}", err=True)
+    if fail_if is not None and not found.passes:
         typer.echo(f"isthmus: outliers fails: {_reason(found)}", err=True)
         raise typer.Exit(1)
 
@@ -127,22 +129,27 @@ def _write(found: "Survey", chosen: str, output: Path | None) -> None:
 
 def _reason(found: "Survey") -> str:
     """Who fails the gate, in a line for a log."""
-    devices = found.gathered.devices
+    everything, devices = found.gathered, found.gathered.devices
     slow = [
         f"{devices[each.device].host} {devices[each.device].spec} loses {100 * each.lost:.0f} % ({each.cause})"
         for each in found.outliers[:_MOST_NAMED]
     ]
+    slow += [
+        f"{devices[each.device].host} {devices[each.device].spec} is {100 * each.lost:.0f} % below the reference"
+        for each in found.below[:_MOST_NAMED]
+    ]
+    absent = [f"rank {each.rank} {each.host} is missing: {each.why}" for each in everything.missing[:_MOST_NAMED]]
+    absent += [
+        f"{of - here} of {of} ranks of {fleet} have no file here" for fleet, (here, of) in everything.partial.items()
+    ]
+    absent += [
+        f"{devices[place].host} {devices[place].spec} lacks transfers that most have"
+        for place in found.lacking[:_MOST_NAMED]
+    ]
     wrong = [f"{devices[place].host} {devices[place].spec} gave wrong data" for place in found.wrong[:_MOST_NAMED]]
-    more = len(found.outliers) + len(found.wrong) - len(slow) - len(wrong)
+    total = len(found.outliers) + len(found.below) + len(found.wrong) + len(found.lacking)
+    more = total + len(everything.missing) + len(everything.partial) - len(slow) - len(wrong) - len(absent)
     if found.below_reference and found.reference:
         slow.append(f"the typical device is slower than reference {found.reference.name} expects")
-    text = "; ".join(wrong + slow) + (f"; and {more} more" if more else "")
+    text = "; ".join(wrong + absent + slow) + (f"; and {more} more" if more else "")
     return "".join(each if each.isprintable() else " " for each in text)
-
-
-def _tell_odd_names(found: "Survey") -> None:
-    from isthmus.fleet import is_host_name
-
-    odd = [host for host in found.suspects if not is_host_name(host)]
-    if odd:
-        typer.echo(f"isthmus: left out {len(odd)} names that are no names of hosts, such as {odd[0]!r}", err=True)

@@ -110,7 +110,7 @@ class FleetLead:
         return Ended(
             path=path,
             ranks=len(self._joined),
-            measured=len(self._kept),
+            measured=self._measured(),
             missing=len(self.missing),
             wrong=self._wrong(),
             gone=sorted(self.silent),
@@ -154,6 +154,13 @@ class FleetLead:
             names.setdefault(each.host, set()).add(each.node)
         notes += [f"{len(nodes)} machines call themselves {host}" for host, nodes in names.items() if len(nodes) > 1]
         return notes
+
+    def _measured(self) -> int:
+        """Ranks with a time of anything."""
+        return sum(
+            any(each.samples for message in kept.messages for each in fleet_reports.decode(message).summaries)
+            for kept in self._kept.values()
+        )
 
     def _wrong(self) -> int:
         """Ranks whose data did not arrive as it was sent."""

@@ -35,7 +35,7 @@ STEP_PATIENCE_SECONDS = 20.0
 _SPIN_SECONDS = 0.005
 _NAP_SECONDS = 0.0005
 # What an interrupted rank leaves rank 0 to finish the run file, before it ends all.
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 10.0
 # A launcher that is told to end all ranks may drop what they have written and it has not passed on yet.
 _DELIVERY_SECONDS = 0.3
 # What arrives at one of a tile's borders, of which there are four, has a tag of its own.

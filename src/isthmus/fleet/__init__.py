@@ -1,9 +1,11 @@
 """Many machines: what their files say together, which devices are slow among their like, and why."""
 
+from isthmus.fleet.causes import odd_facts
 from isthmus.fleet.cells import CellKey
 from isthmus.fleet.expected import chosen_reference
+from isthmus.fleet.files import found_files
 from isthmus.fleet.groups import LEAST_ALIKE, Group
-from isthmus.fleet.hosts import host_list, is_host_name
+from isthmus.fleet.hosts import host_list, is_host_name, natural
 from isthmus.fleet.outliers import MARGIN, Outlier, SlowKind
 from isthmus.fleet.reading import DeviceRow
 from isthmus.fleet.rows import FLEET_COLUMNS, fleet_rows
@@ -24,7 +26,10 @@ __all__ = [
     "Survey",
     "chosen_reference",
     "fleet_rows",
+    "found_files",
     "host_list",
     "is_host_name",
+    "natural",
+    "odd_facts",
     "survey",
 ]

@@ -12,7 +12,7 @@ from isthmus.fleet.outliers import Outlier, Pattern
 from isthmus.fleet.reading import DeviceRow, run_of
 from isthmus.record import Interval
 
-__all__ = ["with_causes"]
+__all__ = ["odd_facts", "with_causes"]
 
 # Facts of single devices, or of how they were measured; where threads ran is held against the device's own node.
 _OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
@@ -37,11 +37,26 @@ def with_causes(outliers: Sequence[Outlier], group: Group, devices: Sequence[Dev
     found = []
     for outlier in outliers:
         device = devices[outlier.device]
-        causes = _causes(outlier, device, typical, having, far)
-        pattern = _pattern(outlier)
-        told = replace(outlier, causes=tuple(causes), pattern=pattern)
+        odd = _odd(device, typical, having)
+        causes = _causes(outlier, device, odd, having, far)
+        others = tuple(each for each in odd if each not in [cause.difference for cause in causes])
+        told = replace(outlier, causes=tuple(causes), others=others, pattern=_pattern(outlier))
         found.append(replace(told, command=_command(told, device)))
     return found
+
+
+def odd_facts(place: int, group: Group, devices: Sequence[DeviceRow]) -> list[Difference]:
+    """What one device of a group has that most of the others have not."""
+    others = [devices[other] for other in group.members if other != place] or [devices[place]]
+    return _odd(devices[place], _typical(others), _shares(others))
+
+
+def _odd(device: DeviceRow, typical: DeviceRow, having: dict[tuple[str, str], float]) -> list[Difference]:
+    return [
+        each
+        for each in differences(run_of(typical.fingerprint), run_of(device.fingerprint))
+        if each.topic not in _OF_ONE and _is_known(each) and having.get((each.topic, each.new), 0) < _COMMON
+    ]
 
 
 def _typical(devices: Sequence[DeviceRow]) -> DeviceRow:
@@ -63,15 +78,11 @@ def _shares(devices: Sequence[DeviceRow]) -> dict[tuple[str, str], float]:
 def _causes(
     outlier: Outlier,
     device: DeviceRow,
-    typical: DeviceRow,
+    odd: Sequence[Difference],
     having: dict[tuple[str, str], float],
     far: float,
 ) -> list[Cause]:
-    found = [
-        each
-        for each in differences(run_of(typical.fingerprint), run_of(device.fingerprint))
-        if each.topic not in _OF_ONE and _is_known(each) and having.get((each.topic, each.new), 0) < _COMMON
-    ]
+    found = list(odd)
     if _is_far(device) and far < _COMMON:
         found.append(Difference("placement", str(device.device_node), str(device.bound_node), "slower"))
     groups = [

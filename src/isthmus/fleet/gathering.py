@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -44,7 +45,8 @@ class Gathered:
     unreadable: list[str]
     duplicates: list[DeviceRow]
     of_ranks: int
-    left_out: int
+    # Launches of which some ranks' files are not here: how many are there of how many.
+    partial: dict[str, tuple[int, int]]
     # What launches noticed that does not fit together, each once.
     notes: list[str]
 
@@ -127,7 +129,6 @@ def _merged(parts: list[FilePart]) -> list[FilePart]:
             medians=np.concatenate([part.medians for part in group]),
             missing=[each for part in group for each in part.missing],
             run_files=frozenset().union(*(part.run_files for part in group)),
-            left_out=sum(part.left_out for part in group),
             notes=tuple(note for part in group for note in part.notes),
         )
         for group in merged
@@ -145,7 +146,6 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
     medians = np.full((len(points), len(kept)), np.nan, np.float32)
     missing = []
     notes: dict[str, None] = {}
-    left_out = 0
     parts.reverse()
     while parts:
         part = parts.pop()
@@ -154,9 +154,8 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         medians[np.ix_([rows[point] for point in part.points], target)] = part.medians[source].T
         missing += part.missing
         notes |= dict.fromkeys(part.notes)
-        left_out += part.left_out
     return Gathered(
-        devices=kept,
+        devices=_told_apart(kept),
         further=[(places[id(of)], device) for device, of in sorted_out.further if id(of) in places],
         points=points,
         medians=medians,
@@ -166,7 +165,7 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         unreadable=unreadable,
         duplicates=sorted_out.duplicates,
         of_ranks=sorted_out.of_ranks,
-        left_out=left_out,
+        partial=_partial(kept, sorted_out),
         notes=list(notes),
     )
 
@@ -205,11 +204,55 @@ def _sorted_out(parts: list[FilePart]) -> _SortedOut:
         if other is not None and other.member is None and row.member is None and row.fleet and row.fleet == other.fleet:
             found.further.append((row, other))
             continue
-        if other is None or row.created > other.created:
+        if other is None or _when(row) > _when(other):
             newest[key] = row
         if other is not None:
             found.duplicates.append(other if newest[key] is row else row)
     found.newest = list(newest.values())
+    return found
+
+
+def _when(row: DeviceRow) -> datetime:
+    """When its file says that it was measured; what is no time is older than any."""
+    try:
+        found = datetime.fromisoformat(row.created.replace("Z", "+00:00"))
+    except ValueError:
+        return datetime.min.replace(tzinfo=timezone.utc)
+    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+
+
+def _partial(kept: Sequence[DeviceRow], found: _SortedOut) -> dict[str, tuple[int, int]]:
+    """Launches that are known by their ranks' files alone, and not by all."""
+    seen: dict[tuple[str, int], set[int | None]] = {}
+    for row in (*kept, *found.duplicates):
+        if row.fleet and row.member is None:
+            seen.setdefault((row.fleet, row.ranks), set()).add(row.rank)
+    whole = {row.fleet for row in kept if row.member is not None}
+    here = {row.fleet for row in kept}
+    return {fleet: (len(ranks), of) for (fleet, of), ranks in seen.items() if len(ranks) < of and fleet in here - whole}
+
+
+def _told_apart(devices: Sequence[DeviceRow]) -> list[DeviceRow]:
+    """The same devices, those of different machines with one name numbered by machine.
+
+    Machines are different where one launch counted them as such, or where two cards have one address.
+    """
+    machines: dict[str, list[dict[tuple[str, str], str]]] = {}
+    found = []
+    for device in devices:
+        marks = {}
+        if device.fleet and device.node is not None:
+            marks["launch", device.fleet] = str(device.node)
+        # Parts of a card are several at its address.
+        if device.pci_address and device.card.startswith("GPU-") and "MIG" not in device.fact("device"):
+            marks["address", device.pci_address] = device.card
+        known = machines.setdefault(device.host, [])
+        fitting = (at for at, each in enumerate(known) if all(each.get(key) in (None, marks[key]) for key in marks))
+        number = next(fitting, len(known))
+        if number == len(known):
+            known.append({})
+        known[number] |= marks
+        found.append(device.as_twin(number) if number else device)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.compare import Cause, GroupKey
+from isthmus.compare import Cause, Difference, GroupKey
 from isthmus.fleet.cells import CellKey, unseen_spread
 from isthmus.fleet.significance import RATE, named_devices, slow_p_values
 from isthmus.record import Phase
@@ -38,7 +38,8 @@ class Outlier:
 
     `everything` are all kinds that were judged with the logarithm of time over the typical one, for what explains them.
     `neighbours` are the places of devices that are slow with it when all work, and share something with it. `causes`
-    are facts that differ and explain something, the best first; `pattern` is what is left where there are none.
+    are facts that differ and explain something, the best first; `others` differ, too, and explain nothing that is
+    known; `pattern` is what is left where there are none.
     """
 
     device: int
@@ -46,6 +47,7 @@ class Outlier:
     everything: tuple[tuple[CellKey, float, bool], ...]
     neighbours: tuple[int, ...] = ()
     causes: tuple[Cause, ...] = ()
+    others: tuple[Difference, ...] = ()
     pattern: Pattern = "some"
     command: str = field(default="", compare=False)
 

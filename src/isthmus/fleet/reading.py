@@ -1,24 +1,22 @@
 """One fleet file or run file as rows of devices: who they are, and the median of every point."""
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.compare import facts, timed_metric
+from isthmus.compare import facts
 from isthmus.errors import RunFileError
 from isthmus.record import (
     FLEET_FORMAT,
     FLEET_SCHEMA_VERSION,
     FORMAT,
     SCHEMA_VERSION,
-    Case,
     End,
     Fingerprint,
+    Launch,
     Missing,
     Placement,
     Point,
@@ -26,9 +24,10 @@ from isthmus.record import (
     Summary,
     file_bytes,
     read_run,
+    summaries,
 )
 
-__all__ = ["DeviceRow", "FilePart", "Floats", "Reader", "points_of_run", "run_of"]
+__all__ = ["DeviceRow", "FilePart", "Floats", "Reader", "run_of"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -52,12 +51,26 @@ class DeviceRow:
     device_node: int | None
     bound_node: int | None
     rank: int | None
-    # The launch that it was measured in; empty of a run file by itself.
+    # The launch that it was measured in, empty of a run file by itself; how many ranks that had, 0 where nobody knows;
+    # and the lowest rank on the same machine, since names of hosts may repeat.
     fleet: str
+    ranks: int
+    node: int | None
     path: Path
     # Its place among the members of a fleet file; None of a run file.
     member: int | None
     wrong: int
+    # Counts the machines of one name from 0.
+    twin: int = 0
+
+    @property
+    def machine(self) -> str:
+        """The host's name, with a number where another machine has the same."""
+        return f"{self.host} #{self.twin + 1}" if self.twin else self.host
+
+    def as_twin(self, number: int) -> "DeviceRow":
+        """The same on the machine of this number among those of its name."""
+        return replace(self, twin=number)
 
     def fact(self, topic: str) -> str:
         """The value of a topic of `facts`; empty where nobody knows."""
@@ -73,8 +86,6 @@ class FilePart:
     medians: Floats
     missing: list[Missing]
     run_files: frozenset[str]
-    # Cases of a run file that have parameters which points lack.
-    left_out: int
     # What the launch noticed that does not fit together.
     notes: tuple[str, ...] = ()
 
@@ -108,6 +119,7 @@ class _Member(msgspec.Struct):
     summaries: list[_Summary]
     rank: int | None = None
     run_file: str = ""
+    node: int | None = None
     bound_node: int | None = None
 
 
@@ -186,11 +198,11 @@ class Reader:
                 medians[place, : len(summaries)] = [each.median for each in summaries]
             failed = wrong.get(place, [])
             medians[place, failed] = np.nan
-            devices.append(self._row(path, place, member, fleet.created, len(failed), fleet.fleet))
+            devices.append(self._row(path, place, member, fleet.created, len(failed), fleet.fleet, 0))
         # Without samples the median is 0; and nothing takes less than that but in a file that was edited.
         medians[~(medians > 0) | ~np.isfinite(medians)] = np.nan
         run_files = frozenset(Path(member.run_file).name for member in fleet.members if member.run_file)
-        return FilePart(points, devices, medians, fleet.missing, run_files, 0, tuple(fleet.notes))
+        return FilePart(points, devices, medians, fleet.missing, run_files, tuple(fleet.notes))
 
     def _points_of(self, path: Path, raw: bytes) -> tuple[Point, ...]:
         if raw not in self._points:
@@ -202,21 +214,23 @@ class Reader:
 
     def _run(self, path: Path, run: Run) -> FilePart:
         """A run file as a device: what a rank measured in one phase, or what was measured alone."""
-        pairs, left_out = points_of_run(run)
+        found = summaries(run)
+        launch = run.launch or Launch(fleet="", phase="alone", rank=0, ranks=0, local_rank=0, node=0)
         member = _Member(
             msgspec.Raw(msgspec.json.encode(run.fingerprint)),
-            [],
+            [_Summary(each.samples) for each in found.values()],
             rank=run.launch.rank if run.launch else None,
+            node=run.launch.node if run.launch else None,
             bound_node=run.end.placement.bound_node if run.end and run.end.placement else None,
         )
-        wrong = sum(case.verified == "no" for case in run.cases)
-        row = self._row(path, None, member, run.created, wrong, run.launch.fleet if run.launch else "")
-        timed = [(point, case) for point, case in pairs if case.verified != "no"]
-        times = [median(case.samples(point.metric)) for point, case in timed]
-        medians = np.array([times], np.float32).reshape(1, len(timed))
-        return FilePart(tuple(point for point, _ in timed), [row], medians, [], frozenset(), left_out)
+        wrong = sum(each.verified == "no" for each in found.values())
+        row = self._row(path, None, member, run.created, wrong, launch.fleet, launch.ranks)
+        times = [each.median if each.verified != "no" and each.median > 0 else np.nan for each in found.values()]
+        return FilePart(tuple(found), [row], np.array([times], np.float32).reshape(1, len(found)), [], frozenset())
 
-    def _row(self, path: Path, place: int | None, member: _Member, created: str, wrong: int, fleet: str) -> DeviceRow:
+    def _row(
+        self, path: Path, place: int | None, member: _Member, created: str, wrong: int, fleet: str, ranks: int
+    ) -> DeviceRow:
         raw = bytes(member.fingerprint)
         try:
             run = run_of(raw)
@@ -228,7 +242,8 @@ class Reader:
         known = facts(run, device.conditions.keys())
         shared = tuple((topic, value) for topic, value in known.items() if topic not in _OF_ONE)
         return DeviceRow(
-            host=host.name or path.name.partition(".")[0],
+            # In parentheses, which no name of a host has, so that no tool of a cluster is given it.
+            host=host.name or f"({path.name})",
             spec=device.spec,
             card=device.uuid or device.pci_address or device.spec,
             pci_address=device.pci_address,
@@ -239,6 +254,8 @@ class Reader:
             bound_node=member.bound_node,
             rank=member.rank,
             fleet=fleet,
+            ranks=ranks,
+            node=member.node,
             path=path,
             member=place,
             wrong=wrong,
@@ -258,27 +275,6 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
         for place, member in enumerate(members)
     }
     return {place: points for place, points in found.items() if points}
-
-
-def points_of_run(run: Run) -> tuple[list[tuple[Point, Case]], int]:
-    """The cases of a run that have times, as points; and how many more differ in what no point says."""
-    found: list[tuple[Point, Case]] = []
-    for case in run.cases:
-        metric = timed_metric(case)
-        if metric:
-            point = Point(
-                phase=run.launch.phase if run.launch else "alone",
-                experiment=case.experiment,
-                method=case.method,
-                host_memory=case.host_memory,
-                direction=case.direction,
-                bytes=case.bytes,
-                metric=metric,
-            )
-            found.append((point, case))
-    often = Counter(point for point, _ in found)
-    single = [pair for pair in found if often[pair[0]] == 1]
-    return single, len(found) - len(single)
 
 
 def run_of(fingerprint: bytes, bound_node: int | None = None) -> Run:

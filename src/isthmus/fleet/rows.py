@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from isthmus.fleet.reading import DeviceRow, points_of_run
+from isthmus.fleet.reading import DeviceRow
 from isthmus.fleet.survey import Survey
-from isthmus.record import FLEET_FORMAT, Case, Fleet, Point, Summary, file_bytes, read_run
+from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, file_bytes, read_run, summaries
 
 __all__ = ["FLEET_COLUMNS", "fleet_rows"]
 
@@ -39,7 +38,6 @@ FLEET_COLUMNS: dict[str, type] = {
     "note": str,
     "parameters": str,
 }
-_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 
 Row = dict[str, str | int | float | None]
 
@@ -64,19 +62,13 @@ def fleet_rows(survey: Survey) -> Iterator[Row]:
 def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, Summary]]]:
     """The points of each of these devices of a file, with what is said of them."""
     if devices[0].member is None:
-        pairs, _ = points_of_run(read_run(path))
-        yield [(point, _summary(case.samples(point.metric), case)) for point, case in pairs]
+        yield list(summaries(read_run(path)).items())
         return
     fleet = msgspec.json.decode(file_bytes(path), type=Fleet)
     assert fleet.format == FLEET_FORMAT
     for device in devices:
         assert device.member is not None
         yield list(zip(fleet.points, fleet.members[device.member].summaries, strict=False))
-
-
-def _summary(samples: list[float], case: Case) -> Summary:
-    least, lower, middle, upper, most = (float(each) for each in np.quantile(samples, _QUANTILES))
-    return Summary(len(samples), least, lower, middle, upper, most, case.verified, case.note)
 
 
 def _row(device: DeviceRow, point: Point, summary: Summary, times_typical: float | None) -> Row:

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus.compare import Checkup, Reference
 from isthmus.fleet.causes import with_causes
 from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
-from isthmus.fleet.expected import held_against
+from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
@@ -26,7 +26,8 @@ class Judged:
     """A group with its typical seconds a point and, a row a cell and a column a member, how far each is from them.
 
     `ratios` are logarithms; `judged` counts the members that have some kind of transfer which enough others have;
-    `checkup` holds the typical device against the reference, where one was given.
+    `checkup` holds the typical device against the reference, where one was given, and `below` has the devices that are
+    slower than that expects, the slowest first.
     """
 
     group: Group
@@ -34,6 +35,7 @@ class Judged:
     ratios: Floats
     judged: int
     checkup: Checkup | None
+    below: list[BelowReference]
 
 
 @dataclass(frozen=True)
@@ -49,18 +51,37 @@ class Survey:
 
     @cached_property
     def hosts(self) -> dict[str, list[int]]:
-        """The places of each host's devices, hosts and devices in their order."""
+        """The places of the devices of each machine, by its name, in their order."""
         found: dict[str, list[int]] = {}
         for place, device in enumerate(self.gathered.devices):
-            found.setdefault(device.host, []).append(place)
+            found.setdefault(device.machine, []).append(place)
         return found
 
     @cached_property
     def suspects(self) -> list[str]:
-        """Hosts with an outlier or with data that arrived wrong, worst first."""
-        devices = self.gathered.devices
-        wrong = [device.host for device in devices if device.wrong]
-        return list(dict.fromkeys([*wrong, *(devices[outlier.device].host for outlier in self.outliers)]))
+        """Names of hosts with something to look into, worst first.
+
+        Data that arrived wrong, ranks without results, slow devices, and devices that lack what most have.
+        """
+        slow = [*(each.device for each in self.outliers), *(each.device for each in self.below)]
+        missing = [each.host for each in self.gathered.missing if each.host]
+        wrong, rest = self._hosts_of(self.wrong), self._hosts_of([*slow, *self.lacking])
+        return list(dict.fromkeys([*wrong, *missing, *rest]))
+
+    def _hosts_of(self, places: Sequence[int]) -> list[str]:
+        return [self.gathered.devices[place].host for place in places]
+
+    @cached_property
+    def below(self) -> list[BelowReference]:
+        """Devices that are slower than the reference expects, the slowest first."""
+        return sorted((each for judged in self.groups for each in judged.below), key=lambda each: -each.lost)
+
+    @property
+    def passes(self) -> bool:
+        """Whether everything was measured and nothing of it is slow or wrong."""
+        everything = self.gathered
+        found = [self.outliers, self.wrong, everything.missing, everything.partial, self.lacking, self.below]
+        return not any(found) and not self.below_reference
 
     @cached_property
     def short_hosts(self) -> dict[str, int]:
@@ -114,15 +135,16 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
         members = np.array(group.members, np.intp)
         typical = typical_times(everything.medians, members)
         ratios = residuals(everything.medians, typical, members, list(cells.values()))
-        checkup = None
+        checkup, below = None, []
         if reference is not None:
             fingerprint = everything.devices[group.members[0]].fingerprint
             checkup = held_against(reference, fingerprint, everything.points, typical)
+            below = held_one_by_one(checkup, list(cells), ratios, group.members, margin) if checkup else []
         judged_members = int(np.isfinite(ratios[np.isfinite(ratios).sum(axis=1) >= LEAST_ALIKE]).any(axis=0).sum())
         if judged_members:
             found = found_outliers(ratios, list(cells), group.members, margin)
             found = with_neighbours(found, everything.devices)
             outliers += with_causes(found, group, everything.devices)
-        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup))
+        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below))
     outliers.sort(key=lambda outlier: -outlier.lost)
     return Survey(everything, margin, cells, judged, outliers, reference)

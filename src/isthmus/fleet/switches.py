@@ -13,13 +13,13 @@ __all__ = ["with_neighbours"]
 def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow]) -> list[Outlier]:
     """The outliers, those that are slow together with others of their host with these as neighbours."""
     found = list(outliers)
-    hosts: dict[str, list[int]] = defaultdict(list)
+    machines: dict[str, list[int]] = defaultdict(list)
     for outlier in found:
         if outlier.phases == ("together",):
-            hosts[devices[outlier.device].host].append(outlier.device)
+            machines[devices[outlier.device].machine].append(outlier.device)
     return [
         replace(outlier, neighbours=tuple(place for place in sorted(shared) if place != outlier.device))
-        if outlier.phases == ("together",) and len(shared := hosts[devices[outlier.device].host]) > 1
+        if outlier.phases == ("together",) and len(shared := machines[devices[outlier.device].machine]) > 1
         else outlier
         for outlier in found
     ]

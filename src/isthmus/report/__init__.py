@@ -22,6 +22,7 @@ __all__ = [
     "check_parquet",
     "figure_picture",
     "figure_titles",
+    "odd_names",
     "page_path",
     "prepare_page",
     "write",
@@ -175,6 +176,13 @@ def check_parquet() -> None:
     from isthmus.report import fleet_table
 
     fleet_table.check_parquet()
+
+
+def odd_names(survey: Survey) -> str:
+    """That some suspects of a fleet are in no list for a cluster's tools; empty where all are."""
+    from isthmus.report import fleet_words
+
+    return fleet_words.odd_names(survey)
 
 
 def write_fleet_parquet(survey: Survey, path: Path) -> None:

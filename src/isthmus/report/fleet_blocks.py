@@ -20,6 +20,7 @@ from isthmus.report.fleet_words import (
     cause_why,
     device_name,
     evidence,
+    odd_names,
     percent,
     suspect_hosts,
     verdict,
@@ -81,6 +82,8 @@ def _causes(survey: Survey) -> Iterator[Block]:
         )
     if suspects := suspect_hosts(survey):
         yield Code(say("fleet.suspects"), suspects)
+    if odd := odd_names(survey):
+        yield Prose(odd, "warning")
 
 
 def _cause_row(survey: Survey, cause: str, found: Sequence[Outlier]) -> Row:

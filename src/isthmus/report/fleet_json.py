@@ -28,12 +28,18 @@ def write(survey: Survey, out: TextIO) -> None:
         "suspects": survey.suspects,
         "wrong": [_device(survey, place) | {"cases": everything.devices[place].wrong} for place in survey.wrong],
         "outliers": [_outlier(survey, outlier) for outlier in survey.outliers],
+        "below_reference": [
+            _device(survey, each.device) | {"lost": round(each.lost, 4), **each.kind._asdict()} for each in survey.below
+        ],
         "groups": [_group(survey, judged) for judged in survey.groups],
         "reference": survey.reference.name if survey.reference else None,
         "files": everything.files,
         "skipped": dict(everything.skipped),
         "duplicates": [{"host": each.host, "device": each.spec} for each in everything.duplicates],
         "missing": everything.missing,
+        "partial": [
+            {"fleet": fleet, "here": here, "ranks": ranks} for fleet, (here, ranks) in everything.partial.items()
+        ],
         "short_hosts": survey.short_hosts,
         "lacking": [_device(survey, place) for place in survey.lacking],
         "versions": dict(survey.versions),
@@ -67,7 +73,8 @@ def _outlier(survey: Survey, outlier: Outlier) -> dict[str, Any]:
         "differences": [
             {**msgspec.to_builtins(cause.difference), "explains": cause.explains, "of": cause.of}
             for cause in outlier.causes
-        ],
+        ]
+        + [{**msgspec.to_builtins(fact), "explains": 0, "of": 0} for fact in outlier.others],
         "slow": [{"phase": each.phase, **each.kind._asdict(), "lost": round(each.lost, 4)} for each in outlier.slow],
     }
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from isthmus.fleet import CellKey, Survey
 from isthmus.language import say
 from isthmus.model import way_name
+from isthmus.report.fleet_columns import columns_of
 from isthmus.report.labels import kind_label
 
 __all__ = ["FleetMap", "MapView", "fleet_map"]
@@ -44,26 +45,28 @@ class FleetMap:
 def fleet_map(survey: Survey) -> FleetMap:
     """The map of a fleet, of a size that does not grow with it beyond what can be shown."""
     hosts = _ordered(survey)
-    wide = min(max(map(len, survey.hosts.values())), _MOST_COLUMNS)
+    names, places_of = columns_of(survey)
+    wide = min(len(names), _MOST_COLUMNS)
     lines, starts = _lines(hosts)
     line_of = np.repeat(np.arange(len(lines)), np.diff([*starts, len(hosts)]))
     # Where each device is drawn; what a host has beyond the last column shares it.
     row, column = np.zeros((2, len(survey.gathered.devices)), np.intp)
     for host, line in zip(hosts, line_of, strict=True):
-        for position, place in enumerate(survey.hosts[host]):
-            row[place], column[place] = line, min(position, wide - 1)
+        for place, at in zip(survey.hosts[host], places_of[host], strict=True):
+            row[place], column[place] = line, min(at, wide - 1)
     shape = len(lines), wide
     views = [_certain(survey, row, column, shape)]
     for name, cells in _kinds(survey).items():
         fields = {phase: _fields(survey, phase, cells, row, column, shape) for phase in ("alone", "together")}
         views.append(MapView(name, fields["alone"].tolist(), fields["together"].tolist()))
-    return FleetMap(lines, [str(each) for each in range(wide)], views, _folded(hosts, lines, starts))
+    return FleetMap(lines, names[:wide], views, _folded(hosts, lines, starts))
 
 
 def _ordered(survey: Survey) -> list[str]:
-    suspects = survey.suspects
-    known = set(suspects)
-    return [*suspects, *(host for host in survey.hosts if host not in known)]
+    devices = survey.gathered.devices
+    rank = {host: place for place, host in enumerate(survey.suspects)}
+    last = len(rank)
+    return sorted(survey.hosts, key=lambda machine: rank.get(devices[survey.hosts[machine][0]].host, last))
 
 
 def _lines(hosts: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -131,6 +134,7 @@ def _certain(
         for outlier in survey.outliers:
             most = max((each.lost for each in outlier.slow if each.phase == phase), default=0.0)
             place = row[outlier.device], column[outlier.device]
-            lost[place] = max(lost[place], min(round(100 * most), _LIMIT))
+            if lost[place] != _MISSING:
+                lost[place] = max(lost[place], min(round(100 * most), _LIMIT))
         fields[phase] = lost.tolist()
     return MapView(say("fleet.map_certain"), fields["alone"], fields["together"])

@@ -19,7 +19,17 @@ def write(survey: Survey, out: TextIO) -> None:
 
 def _lines(survey: Survey) -> Iterator[str]:
     everything = survey.gathered
-    devices = [_labels(host=each.host, device=each.spec, pci_address=each.pci_address) for each in everything.devices]
+    # All that tells devices from one another: hosts may share a name, and ranks a device.
+    devices = [
+        _labels(
+            host=each.host,
+            device=each.spec,
+            pci_address=each.pci_address,
+            card=each.card,
+            rank="" if each.rank is None else each.rank,
+        )
+        for each in everything.devices
+    ]
     yield from _head("isthmus_fleet_median_seconds", "Median time of one point on one device.")
     for point, row in zip(everything.points, everything.medians, strict=True):
         labels = _labels(
@@ -30,6 +40,7 @@ def _lines(survey: Survey) -> Iterator[str]:
             direction=point.direction or "",
             bytes=point.bytes,
             metric=point.metric,
+            parameters=point.parameters,
         )
         for place in np.flatnonzero(np.isfinite(row)).tolist():
             yield f"isthmus_fleet_median_seconds{{{devices[place]},{labels}}} {row[place]:.6g}"

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from itertools import islice
 
-from isthmus.fleet import LEAST_ALIKE, Judged, Outlier, Survey, host_list, is_host_name
+from isthmus.compare import Difference
+from isthmus.fleet import LEAST_ALIKE, Judged, Outlier, Survey, host_list, is_host_name, odd_facts
 from isthmus.language import can_say, enumerated, say
 from isthmus.report.comparison_labels import group_name
 
@@ -14,6 +15,7 @@ __all__ = [
     "cause_why",
     "device_name",
     "evidence",
+    "odd_names",
     "percent",
     "short_list",
     "suspect_hosts",
@@ -36,9 +38,9 @@ def percent(share: float) -> str:
 def device_name(survey: Survey, place: int) -> str:
     """``node7 cuda:3``; with the address where a host has several of that name, as ranks do that see one each."""
     device = survey.gathered.devices[place]
-    twins = sum(survey.gathered.devices[other].spec == device.spec for other in survey.hosts[device.host])
+    twins = sum(survey.gathered.devices[other].spec == device.spec for other in survey.hosts[device.machine])
     address = f" {device.pci_address}" if twins > 1 and device.pci_address else ""
-    return f"{device.host} {device.spec}{address}"
+    return f"{device.machine} {device.spec}{address}"
 
 
 def short_list(names: Sequence[str], most: int = _MOST_NAMES) -> str:
@@ -57,6 +59,8 @@ def verdict(survey: Survey) -> str:
     """The answer in one sentence."""
     total = len(survey.gathered.devices)
     judged = total - survey.unjudged
+    if not judged and any(each.checkup for each in survey.groups):
+        return say("fleet.verdict_by_reference", count=total, least=LEAST_ALIKE)
     if not judged:
         return say("fleet.verdict_unjudged", count=total, least=LEAST_ALIKE)
     if not survey.outliers:
@@ -78,6 +82,8 @@ def warnings(survey: Survey) -> list[str]:
     if wrong := survey.wrong:
         names = short_list([device_name(survey, place) for place in islice(wrong, 50)])
         found.append(say("fleet.wrong", count=len(wrong), names=names))
+    if unmeasured := len(survey.gathered.missing) + len(survey.lacking):
+        found.append(say("fleet.not_measured", count=unmeasured))
     if survey.unjudged and survey.unjudged < len(survey.gathered.devices):
         found.append(say("fleet.some_unjudged", count=survey.unjudged, least=LEAST_ALIKE))
     return found
@@ -87,10 +93,23 @@ def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
     """What a reference says of the typical device of each group, and whether that is a warning."""
     if not survey.reference:
         return []
-    return [
+    found = [
         (_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right)
         for judged in survey.groups
     ]
+    if below := survey.below:
+        losing = [
+            say(
+                "fleet.below_one",
+                device=device_name(survey, each.device),
+                lost=percent(each.lost),
+                kind=group_name(each.kind),
+            )
+            for each in below[:50]
+        ]
+        names = short_list(losing + [""] * (len(below) - len(losing)))
+        found.append((say("fleet.below", count=len(below), name=survey.reference.name, names=names), True))
+    return found
 
 
 def cause_name(cause: str) -> str:
@@ -106,14 +125,24 @@ def cause_why(cause: str) -> str:
 
 
 def evidence(survey: Survey, outlier: Outlier) -> str:
-    """What speaks for the likely cause of one device."""
+    """What speaks for the likely cause of one device, and what else it has that most have not."""
+    found = _evidence(survey, outlier)
+    return say("fleet.also", evidence=found, facts=_facts(outlier.others)) if outlier.others else found
+
+
+def odd_names(survey: Survey) -> str:
+    """That some suspects are not in the list for a cluster's tools; empty where all are."""
+    # Quoted, since such a name may hold anything.
+    odd = [repr(host) for host in survey.suspects if not is_host_name(host)]
+    return say("fleet.odd_names", count=len(odd), names=short_list(odd)) if odd else ""
+
+
+def _evidence(survey: Survey, outlier: Outlier) -> str:
     if outlier.neighbours:
         specs = [survey.gathered.devices[place].spec for place in outlier.neighbours]
         return say("fleet.evidence_neighbours", names=short_list(specs))
     if outlier.causes:
-        fact = outlier.causes[0].difference
-        name = say(f"compare_causes.name_{fact.topic}")
-        return say("fleet.fact", name=name, value=fact.new or say("fleet.none"), usual=fact.base or say("fleet.none"))
+        return _facts([outlier.causes[0].difference])
     if outlier.pattern == "neighbours":
         return say("fleet.evidence_together")
     names = short_list(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), 2)
@@ -133,20 +162,25 @@ def about_files(survey: Survey) -> list[str]:
     found += [say("fleet.unreadable", why=why) for why in everything.unreadable]
     if everything.of_ranks:
         found.append(say("fleet.of_ranks", count=everything.of_ranks))
-    if everything.left_out:
-        found.append(say("fleet.left_out", count=everything.left_out))
     if everything.duplicates:
         names = short_list([f"{device.host} {device.spec}" for device in everything.duplicates])
         found.append(say("fleet.duplicates", count=len(everything.duplicates), names=names))
     if everything.missing:
         found.append(say("fleet.missing", count=len(everything.missing), names=short_list(_missing(survey))))
+    found += [
+        say("fleet.partial", fleet=fleet, count=count, ranks=ranks)
+        for fleet, (count, ranks) in islice(everything.partial.items(), _MOST_NAMES)
+    ]
+    if twins := _twins(survey):
+        found.append(say("fleet.same_names", count=len(twins), names=short_list(twins)))
     # As the launch wrote them.
     found += everything.notes[:_MOST_NOTES]
     if short := survey.short_hosts:
         names = short_list([say("fleet.short_host", host=host, count=count) for host, count in short.items()])
         found.append(say("fleet.short_hosts", count=len(short), names=names))
     if lacking := survey.lacking:
-        names = short_list([device_name(survey, place) for place in lacking[:50]] + [""] * (len(lacking) - 50))
+        known = [_lacking(survey, place) for place in lacking[:_MOST_NAMES]]
+        names = short_list(known + [""] * (len(lacking) - len(known)))
         found.append(say("fleet.lacking", count=len(lacking), names=names))
     if len(survey.versions) > 1:
         names = short_list(
@@ -184,6 +218,41 @@ def _missing(survey: Survey) -> list[str]:
         else say("fleet.missing_rank", rank=each.rank, why=each.why)
         for each in survey.gathered.missing[:50]
     ] + [""] * max(0, len(survey.gathered.missing) - 50)
+
+
+def _facts(found: Sequence[Difference]) -> str:
+    """What differs from most."""
+    return enumerated(
+        [
+            say(
+                "fleet.fact",
+                name=say(f"compare_causes.name_{fact.topic}"),
+                value=fact.new or say("fleet.none"),
+                usual=fact.base or say("fleet.none"),
+            )
+            for fact in found
+        ]
+    )
+
+
+def _lacking(survey: Survey, place: int) -> str:
+    """A device with what may be why it lacks something."""
+    group = next(each.group for each in survey.groups if place in each.group.members)
+    name, odd = device_name(survey, place), odd_facts(place, group, survey.gathered.devices)
+    return say("fleet.lacking_one", device=name, facts=_facts(odd)) if odd else name
+
+
+def _twins(survey: Survey) -> list[str]:
+    """Names that several machines have, with a file of each of two."""
+    devices = survey.gathered.devices
+    files: dict[str, dict[int, str]] = {}
+    for host in dict.fromkeys(device.host for device in devices if device.twin):
+        found = {device.twin: str(device.path) for device in reversed(devices) if device.host == host}
+        files[host] = dict(sorted(found.items()))
+    return [
+        say("fleet.same_name", host=host, count=len(found), files=enumerated(list(dict.fromkeys(found.values()))[:2]))
+        for host, found in files.items()
+    ]
 
 
 def _devices(count: int) -> str:
