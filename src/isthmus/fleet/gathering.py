@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet.files import FoundFiles, found_files
 from isthmus.fleet.reading import DeviceRow, FilePart, Floats, Reader
+from isthmus.fleet.sorting import order, partial_launches, sorted_out, told_apart
 from isthmus.record import Missing, Point
 
 __all__ = ["Gathered", "gathered"]
@@ -137,10 +137,10 @@ def _merged(parts: list[FilePart]) -> list[FilePart]:
 
 def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable: list[str]) -> Gathered:
     """One table of all parts; of a device that is there twice the newest counts. Empties `parts` on its way."""
-    sorted_out = _sorted_out(parts)
-    kept = sorted(sorted_out.newest, key=_order)
+    rows_kept = sorted_out(parts)
+    kept = sorted(rows_kept.newest, key=order)
     places = {id(device): place for place, device in enumerate(kept)}
-    places |= {id(device): places[id(of)] for device, of in sorted_out.further if id(of) in places}
+    places |= {id(device): places[id(of)] for device, of in rows_kept.further if id(of) in places}
     points = list(dict.fromkeys(point for part in parts for point in part.points))
     rows = {point: row for row, point in enumerate(points)}
     medians = np.full((len(points), len(kept)), np.nan, np.float32)
@@ -155,109 +155,16 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         missing += part.missing
         notes |= dict.fromkeys(part.notes)
     return Gathered(
-        devices=_told_apart(kept),
-        further=[(places[id(of)], device) for device, of in sorted_out.further if id(of) in places],
+        devices=told_apart(kept),
+        further=[(places[id(of)], device) for device, of in rows_kept.further if id(of) in places],
         points=points,
         medians=medians,
         missing=missing,
         files=files,
         skipped=skipped,
         unreadable=unreadable,
-        duplicates=sorted_out.duplicates,
-        of_ranks=sorted_out.of_ranks,
-        partial=_partial(kept, sorted_out),
+        duplicates=rows_kept.duplicates,
+        of_ranks=rows_kept.of_ranks,
+        partial=partial_launches(kept, rows_kept),
         notes=list(notes),
     )
-
-
-@dataclass
-class _SortedOut:
-    """Which rows count: the `newest` of each device, and `further` phases of some of them, each with its row."""
-
-    newest: list[DeviceRow]
-    further: list[tuple[DeviceRow, DeviceRow]]
-    duplicates: list[DeviceRow]
-    of_ranks: int
-
-
-def _sorted_out(parts: list[FilePart]) -> _SortedOut:
-    """Of a device that was measured again the newest row; what a fleet file says counts before its ranks' own files.
-
-    Ranks of one launch that share a device are told apart: by its first rank, its second, and so on.
-    """
-    rows = [device for part in parts for device in part.devices]
-    run_files = frozenset().union(*(part.run_files for part in parts))
-    gathered_ranks = {(row.fleet, row.rank) for row in rows if row.member is not None}
-    sharing: dict[tuple[str, str, str], set[int]] = {}
-    for row in rows:
-        sharing.setdefault((row.fleet, row.host, row.card), set()).add(row.rank or 0)
-    turns = {key: {rank: turn for turn, rank in enumerate(sorted(ranks))} for key, ranks in sharing.items()}
-    newest: dict[tuple[str, str, int], DeviceRow] = {}
-    found = _SortedOut([], [], [], 0)
-    for row in rows:
-        in_launch = (row.fleet, row.rank) in gathered_ranks if row.fleet else row.path.name in run_files
-        if row.member is None and in_launch:
-            found.of_ranks += 1
-            continue
-        key = row.host, row.card, turns[row.fleet, row.host, row.card][row.rank or 0]
-        other = newest.get(key)
-        if other is not None and other.member is None and row.member is None and row.fleet and row.fleet == other.fleet:
-            found.further.append((row, other))
-            continue
-        if other is None or _when(row) > _when(other):
-            newest[key] = row
-        if other is not None:
-            found.duplicates.append(other if newest[key] is row else row)
-    found.newest = list(newest.values())
-    return found
-
-
-def _when(row: DeviceRow) -> datetime:
-    """When its file says that it was measured; what is no time is older than any."""
-    try:
-        found = datetime.fromisoformat(row.created.replace("Z", "+00:00"))
-    except ValueError:
-        return datetime.min.replace(tzinfo=timezone.utc)
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
-
-
-def _partial(kept: Sequence[DeviceRow], found: _SortedOut) -> dict[str, tuple[int, int]]:
-    """Launches that are known by their ranks' files alone, and not by all."""
-    seen: dict[tuple[str, int], set[int | None]] = {}
-    for row in (*kept, *found.duplicates):
-        if row.fleet and row.member is None:
-            seen.setdefault((row.fleet, row.ranks), set()).add(row.rank)
-    whole = {row.fleet for row in kept if row.member is not None}
-    here = {row.fleet for row in kept}
-    return {fleet: (len(ranks), of) for (fleet, of), ranks in seen.items() if len(ranks) < of and fleet in here - whole}
-
-
-def _told_apart(devices: Sequence[DeviceRow]) -> list[DeviceRow]:
-    """The same devices, those of different machines with one name numbered by machine.
-
-    Machines are different where one launch counted them as such, or where two cards have one address.
-    """
-    machines: dict[str, list[dict[tuple[str, str], str]]] = {}
-    found = []
-    for device in devices:
-        marks = {}
-        if device.fleet and device.node is not None:
-            marks["launch", device.fleet] = str(device.node)
-        # Parts of a card are several at its address.
-        if device.pci_address and device.card.startswith("GPU-") and "MIG" not in device.fact("device"):
-            marks["address", device.pci_address] = device.card
-        known = machines.setdefault(device.host, [])
-        fitting = (at for at, each in enumerate(known) if all(each.get(key) in (None, marks[key]) for key in marks))
-        number = next(fitting, len(known))
-        if number == len(known):
-            known.append({})
-        known[number] |= marks
-        found.append(device.as_twin(number) if number else device)
-    return found
-
-
-def _order(device: DeviceRow) -> tuple[object, ...]:
-    """Hosts as people count them, and the devices of each as they stand on its bus."""
-    from isthmus.fleet.hosts import natural
-
-    return natural(device.host), device.host, device.pci_address, device.spec, device.card
