@@ -24,7 +24,11 @@ _MOST_RUNS = 8
 def report(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Run files, .json or .json.gz, or folders of them.", show_default=False),
+        typer.Argument(
+            metavar="RUN",
+            help="Run files, .json or .json.gz, or folders of them; 8 runs at most, isthmus fleet takes more.",
+            show_default=False,
+        ),
     ],
     format_name: Annotated[
         str | None,
