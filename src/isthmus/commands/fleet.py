@@ -129,24 +129,23 @@ def _write(found: "Survey", chosen: str, output: Path | None) -> None:
 
 def _reason(found: "Survey") -> str:
     """Who fails the gate, in a line for a log."""
-    everything, devices = found.gathered, found.gathered.devices
+    everything = found.gathered
+
+    def name(place: int) -> str:
+        return f"{everything.devices[place].host} {everything.devices[place].spec}"
+
     slow = [
-        f"{devices[each.device].host} {devices[each.device].spec} loses {100 * each.lost:.0f} % ({each.cause})"
-        for each in found.outliers[:_MOST_NAMED]
+        f"{name(each.device)} loses {100 * each.lost:.0f} % ({each.cause})" for each in found.outliers[:_MOST_NAMED]
     ]
     slow += [
-        f"{devices[each.device].host} {devices[each.device].spec} is {100 * each.lost:.0f} % below the reference"
-        for each in found.below[:_MOST_NAMED]
+        f"{name(each.device)} is {100 * each.lost:.0f} % below the reference" for each in found.below[:_MOST_NAMED]
     ]
     absent = [f"rank {each.rank} {each.host} is missing: {each.why}" for each in everything.missing[:_MOST_NAMED]]
     absent += [
         f"{of - here} of {of} ranks of {fleet} have no file here" for fleet, (here, of) in everything.partial.items()
     ]
-    absent += [
-        f"{devices[place].host} {devices[place].spec} lacks transfers that most have"
-        for place in found.lacking[:_MOST_NAMED]
-    ]
-    wrong = [f"{devices[place].host} {devices[place].spec} gave wrong data" for place in found.wrong[:_MOST_NAMED]]
+    absent += [f"{name(place)} lacks transfers that most have" for place in found.lacking[:_MOST_NAMED]]
+    wrong = [f"{name(place)} gave wrong data" for place in found.wrong[:_MOST_NAMED]]
     total = len(found.outliers) + len(found.below) + len(found.wrong) + len(found.lacking)
     more = total + len(everything.missing) + len(everything.partial) - len(slow) - len(wrong) - len(absent)
     if found.below_reference and found.reference:

@@ -110,9 +110,9 @@ class FleetLead:
         return Ended(
             path=path,
             ranks=len(self._joined),
-            measured=self._measured(),
+            measured=self._count(lambda each: each.samples),
             missing=len(self.missing),
-            wrong=self._wrong(),
+            wrong=self._count(lambda each: each.verified == "no"),
             gone=sorted(self.silent),
             notes=self.notes(),
         )
@@ -155,17 +155,10 @@ class FleetLead:
         notes += [f"{len(nodes)} machines call themselves {host}" for host, nodes in names.items() if len(nodes) > 1]
         return notes
 
-    def _measured(self) -> int:
-        """Ranks with a time of anything."""
+    def _count(self, holds: Callable[[Summary], object]) -> int:
+        """Ranks with a summary of which this holds."""
         return sum(
-            any(each.samples for message in kept.messages for each in fleet_reports.decode(message).summaries)
-            for kept in self._kept.values()
-        )
-
-    def _wrong(self) -> int:
-        """Ranks whose data did not arrive as it was sent."""
-        return sum(
-            any(each.verified == "no" for message in kept.messages for each in fleet_reports.decode(message).summaries)
+            any(holds(each) for message in kept.messages for each in fleet_reports.decode(message).summaries)
             for kept in self._kept.values()
         )
 

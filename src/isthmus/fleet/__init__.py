@@ -2,7 +2,7 @@
 
 from isthmus.fleet.causes import odd_facts
 from isthmus.fleet.cells import CellKey
-from isthmus.fleet.expected import chosen_reference
+from isthmus.fleet.expected import BelowReference, chosen_reference
 from isthmus.fleet.files import found_files
 from isthmus.fleet.groups import LEAST_ALIKE, Group
 from isthmus.fleet.hosts import host_list, is_host_name, natural
@@ -17,6 +17,7 @@ __all__ = [
     "LEAST_ALIKE",
     "MARGIN",
     "RATE",
+    "BelowReference",
     "CellKey",
     "DeviceRow",
     "Group",

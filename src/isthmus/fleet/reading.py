@@ -1,6 +1,6 @@
 """One fleet file or run file as rows of devices: who they are, and the median of every point."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -67,10 +67,6 @@ class DeviceRow:
     def machine(self) -> str:
         """The host's name, with a number where another machine has the same."""
         return f"{self.host} #{self.twin + 1}" if self.twin else self.host
-
-    def as_twin(self, number: int) -> "DeviceRow":
-        """The same on the machine of this number among those of its name."""
-        return replace(self, twin=number)
 
     def fact(self, topic: str) -> str:
         """The value of a topic of `facts`; empty where nobody knows."""

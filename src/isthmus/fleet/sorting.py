@@ -1,7 +1,7 @@
 """Which of many rows count: the newest of each device, the launches that are whole, and machines told apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from isthmus.fleet.hosts import natural
@@ -92,7 +92,7 @@ def told_apart(devices: Sequence[DeviceRow]) -> list[DeviceRow]:
         if number == len(known):
             known.append({})
         known[number] |= marks
-        found.append(device.as_twin(number) if number else device)
+        found.append(replace(device, twin=number) if number else device)
     return found
 
 

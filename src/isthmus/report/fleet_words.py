@@ -1,11 +1,13 @@
 """What a report of a fleet says in sentences: the answer, causes, and how far the fleet is all there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from isthmus.compare import Difference
-from isthmus.fleet import LEAST_ALIKE, Judged, Outlier, Survey, host_list, is_host_name, odd_facts
+from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name, odd_facts
 from isthmus.language import can_say, enumerated, say
+from isthmus.record import Missing
 from isthmus.report.comparison_labels import group_name
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 _MOST_NAMES = 5
+_Named = TypeVar("_Named")
 # Hosts in the brackets of Slurm; longer lists are what --format slurm is for.
 _MOST_LISTED = 400
 # Of one report; a folder can hold the files of many launches.
@@ -80,7 +83,7 @@ def warnings(survey: Survey) -> list[str]:
     """What else must be known before anything is read."""
     found = []
     if wrong := survey.wrong:
-        names = short_list([device_name(survey, place) for place in islice(wrong, 50)])
+        names = _named(wrong, lambda place: device_name(survey, place))
         found.append(say("fleet.wrong", count=len(wrong), names=names))
     if unmeasured := len(survey.gathered.missing) + len(survey.lacking):
         found.append(say("fleet.not_measured", count=unmeasured))
@@ -98,16 +101,7 @@ def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
         for judged in survey.groups
     ]
     if below := survey.below:
-        losing = [
-            say(
-                "fleet.below_one",
-                device=device_name(survey, each.device),
-                lost=percent(each.lost),
-                kind=group_name(each.kind),
-            )
-            for each in below[:50]
-        ]
-        names = short_list(losing + [""] * (len(below) - len(losing)))
+        names = _named(below, lambda each: _below(survey, each))
         found.append((say("fleet.below", count=len(below), name=survey.reference.name, names=names), True))
     return found
 
@@ -166,7 +160,7 @@ def about_files(survey: Survey) -> list[str]:
         names = short_list([f"{device.host} {device.spec}" for device in everything.duplicates])
         found.append(say("fleet.duplicates", count=len(everything.duplicates), names=names))
     if everything.missing:
-        found.append(say("fleet.missing", count=len(everything.missing), names=short_list(_missing(survey))))
+        found.append(say("fleet.missing", count=len(everything.missing), names=_named(everything.missing, _missing)))
     found += [
         say("fleet.partial", fleet=fleet, count=count, ranks=ranks)
         for fleet, (count, ranks) in islice(everything.partial.items(), _MOST_NAMES)
@@ -179,8 +173,7 @@ def about_files(survey: Survey) -> list[str]:
         names = short_list([say("fleet.short_host", host=host, count=count) for host, count in short.items()])
         found.append(say("fleet.short_hosts", count=len(short), names=names))
     if lacking := survey.lacking:
-        known = [_lacking(survey, place) for place in lacking[:_MOST_NAMES]]
-        names = short_list(known + [""] * (len(lacking) - len(known)))
+        names = _named(lacking, lambda place: _lacking(survey, place))
         found.append(say("fleet.lacking", count=len(lacking), names=names))
     if len(survey.versions) > 1:
         names = short_list(
@@ -211,13 +204,20 @@ def _beside_reference(survey: Survey, judged: Judged) -> str:
     return say("fleet.reference_slow", count=len(slow), name=name, device=device, names=names)
 
 
-def _missing(survey: Survey) -> list[str]:
-    return [
-        say("fleet.missing_rank_host", rank=each.rank, host=each.host, why=each.why)
-        if each.host
-        else say("fleet.missing_rank", rank=each.rank, why=each.why)
-        for each in survey.gathered.missing[:50]
-    ] + [""] * max(0, len(survey.gathered.missing) - 50)
+def _missing(rank: Missing) -> str:
+    if rank.host:
+        return say("fleet.missing_rank_host", rank=rank.rank, host=rank.host, why=rank.why)
+    return say("fleet.missing_rank", rank=rank.rank, why=rank.why)
+
+
+def _below(survey: Survey, each: BelowReference) -> str:
+    name = device_name(survey, each.device)
+    return say("fleet.below_one", device=name, lost=percent(each.lost), kind=group_name(each.kind))
+
+
+def _named(found: Sequence[_Named], name: Callable[[_Named], str]) -> str:
+    """As `short_list`; only those that it shows are named, since there may be very many."""
+    return short_list([name(each) for each in found[:_MOST_NAMES]] + [""] * max(0, len(found) - _MOST_NAMES))
 
 
 def _facts(found: Sequence[Difference]) -> str:
