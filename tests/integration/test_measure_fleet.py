@@ -319,6 +319,8 @@ def test_ranks_without_mpi_write_a_file_each(run: Ended, tmp_path: Path) -> None
     for rank in ("0", "1"):
         done = run(*ISTHMUS, *words, PYTHONPATH=path, PMI_SIZE="2", PMI_RANK=rank, MPI_LOCALRANKID=rank)
         assert done.returncode == 0, done.stderr
+        # The second would have a device of its own, were there another.
+        assert ("local rank 1 shares host with local rank 0" in done.stderr) == (rank == "1")
     names = sorted(each.name for each in (tmp_path / "runs").glob("*.json"))
     assert [name.partition("-host-")[2][:6] for name in names] == ["rank0-", "rank1-"]
     absent = run(*ISTHMUS, *TINY, PYTHONPATH=path, PMI_SIZE="2", PMI_RANK="0")

@@ -1,4 +1,4 @@
-"""`isthmus measure` under mpirun or srun: what rank 0 says of a fleet, and where it is kept."""
+"""`isthmus measure` under mpirun or srun: a rank's device without MPI; what rank 0 says of a fleet, and where it is."""
 
 import sys
 from pathlib import Path
@@ -7,14 +7,29 @@ from typing import TYPE_CHECKING
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.experiment.devices import OpenDevice
     from isthmus.experiment.fleet_lead import Ended
     from isthmus.experiment.fleet_measure import Plan
     from isthmus.experiment.ranks import Ranks
 
-__all__ = ["measure_as_rank"]
+__all__ = ["measure_as_rank", "open_in_turn"]
 
 # Of the lines on ranks that fail; the fleet file has all.
 _MOST_LINES = 20
+
+
+def open_in_turn(spec: str | None, local_rank: int) -> "OpenDevice":
+    """The device of a rank that knows of no other; says so where an earlier one has the same."""
+    from isthmus.experiment.devices import name_in_turn, open_device
+
+    taken = [name_in_turn(spec, rank) for rank in range(local_rank + 1)]
+    if (first := taken.index(taken[-1])) < local_rank:
+        print(
+            f"isthmus: local rank {local_rank} shares {taken[-1]} with local rank {first}, and without MPI they take "
+            "no turns, so that each has a part of it; start as many ranks as this machine has devices",
+            file=sys.stderr,
+        )
+    return open_device(taken[-1], bind=True)
 
 
 def measure_as_rank(

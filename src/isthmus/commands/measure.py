@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from isthmus.commands._choices import language_of
-from isthmus.commands._measure_fleet import measure_as_rank
+from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, member_name, stamped
@@ -240,7 +240,6 @@ def _prepare(
     """Open the device; with `in_turn` the one of the local rank that the launcher says."""
     from isthmus.experiment import stencil
     from isthmus.experiment.agreement import open_for_rank
-    from isthmus.experiment.fleet_member import open_in_turn
     from isthmus.experiment.launcher import launched
     from isthmus.experiment.measure import choose_experiments
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from isthmus import __version__
-from isthmus.errors import DeviceAbsent, IsthmusError, UsageError
-from isthmus.experiment.default_device import default_device
-from isthmus.experiment.devices import OpenDevice, neighbours, open_device, probe
+from isthmus.errors import IsthmusError, UsageError
+from isthmus.experiment.devices import OpenDevice, name_in_turn, open_device
 from isthmus.experiment.options import Options
 from isthmus.experiment.ranks import Ranks
 
@@ -25,18 +24,11 @@ class _Joined(NamedTuple):
 
 
 def open_for_rank(spec: str | None, ranks: Ranks) -> OpenDevice:
-    """The device of that name for all ranks; without one, those of the default kind in turn, by local rank.
+    """The device of that name for all ranks; without a number in it, the devices in turn, by local rank.
 
     Raises what `open_device` raises.
     """
-    if spec is None and ranks.count > 1:
-        backends = probe()
-        best = default_device(backends)
-        if best is None:
-            raise DeviceAbsent("no device at all")
-        found = neighbours(best, backends)
-        spec = found[ranks.local_rank % len(found)].spec
-    return open_device(spec, bind=True)._replace(ranks=ranks)
+    return open_device(name_in_turn(spec, ranks.local_rank), bind=True)._replace(ranks=ranks)
 
 
 def first_trouble(

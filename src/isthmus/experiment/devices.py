@@ -15,7 +15,16 @@ from isthmus.experiment.pci import pci_link, pci_numa_node
 from isthmus.experiment.ranks import ALONE, Ranks
 from isthmus.record import Backend, Device, Link, Placement
 
-__all__ = ["OpenDevice", "choose_device", "neighbours", "open_device", "open_native", "open_neighbour", "probe"]
+__all__ = [
+    "OpenDevice",
+    "choose_device",
+    "name_in_turn",
+    "neighbours",
+    "open_device",
+    "open_native",
+    "open_neighbour",
+    "probe",
+]
 
 _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
@@ -76,6 +85,18 @@ def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
     """
     device = choose_device(spec)
     return _open(device, (spec or "").partition(":")[2] if device.backend == "host" else "", bind)
+
+
+def name_in_turn(spec: str | None, local_rank: int) -> str:
+    """What `open_device` is told on the rank of this number on its machine.
+
+    Of the best kind, or of a backend that is named alone, each rank has the next device, and they begin anew with the
+    first where there are more ranks. A device that is named is that of all of them. Raises what `choose_device` does.
+    """
+    if spec is not None and (":" in spec or spec.lower() == "host"):
+        return spec
+    found = neighbours(choose_device(spec), probe())
+    return found[local_rank % len(found)].spec
 
 
 def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:

@@ -13,13 +13,13 @@ from typing import IO, Literal
 
 import msgspec
 
-from isthmus.errors import DeviceAbsent, IsthmusError, exit_code
-from isthmus.experiment.devices import OpenDevice, choose_device, neighbours, open_device, probe
+from isthmus.errors import IsthmusError, exit_code
+from isthmus.experiment.devices import name_in_turn, open_device
 from isthmus.experiment.measure import choose_experiments, measure
 from isthmus.experiment.options import Options
 from isthmus.record import Launch
 
-__all__ = ["Said", "Task", "open_in_turn"]
+__all__ = ["Said", "Task"]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,19 +41,6 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-def open_in_turn(spec: str | None, local_rank: int) -> OpenDevice:
-    """The device of this name; of the best kind, or of the backend that is named, the one of the local rank.
-
-    Ranks begin anew with the first device where there are more of them. Raises what `open_device` raises.
-    """
-    if spec is None or (":" not in spec and spec.lower() != "host"):
-        found = neighbours(choose_device(spec), probe())
-        if not found:
-            raise DeviceAbsent("no device at all")
-        spec = found[local_rank % len(found)].spec
-    return open_device(spec, bind=True)
-
-
 def main() -> int:
     """Measure as the task says."""
     said = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -66,7 +53,7 @@ def main() -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         experiments = choose_experiments(task.experiments, task.options)
-        device = open_in_turn(task.spec, task.launch.local_rank)
+        device = open_device(name_in_turn(task.spec, task.launch.local_rank), bind=True)
         if task.waits:
             said.write(msgspec.json.encode(Said(kind="ready")) + b"\n")
             go.wait()

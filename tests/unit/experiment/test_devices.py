@@ -13,7 +13,7 @@ import pytest
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.experiment import devices
-from isthmus.experiment.devices import neighbours, open_device, probe
+from isthmus.experiment.devices import name_in_turn, neighbours, open_device, probe
 
 PoclOnly = Callable[[], None]
 
@@ -183,6 +183,31 @@ def test_this_machines_pocl_without_a_linker() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert "binutils" in done.stdout
     assert "pthread" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("spec", "local_rank", "expected"),
+    [
+        (None, 0, "cuda:0"),
+        (None, 2, "cuda:2"),
+        (None, 4, "cuda:1"),
+        ("cuda", 1, "cuda:1"),
+        ("CUDA", 1, "cuda:1"),
+        ("cuda:0", 1, "cuda:0"),
+        ("host", 1, "host"),
+        ("host:rate=1GB/s", 1, "host:rate=1GB/s"),
+    ],
+)
+def test_ranks_take_devices_in_turn_unless_one_is_named(
+    found: Callable[..., None], spec: str | None, local_rank: int, expected: str
+) -> None:
+    found(listing("cuda", *(info("cuda", at, pci_address=f"0000:{at}1:00.0") for at in range(3))), HOST)
+    assert name_in_turn(spec, local_rank) == expected
+
+
+def test_a_turn_among_devices_of_no_backend_is_an_error() -> None:
+    with pytest.raises(UsageError, match="did you mean cuda"):
+        name_in_turn("cudda", 0)
 
 
 def test_neighbours_are_the_hardware_of_one_backend_that_can_work_at_once(found: Callable[..., None]) -> None:

@@ -1,4 +1,4 @@
-"""Which device the process of a rank opens, and what it does where its rank is gone."""
+"""What the process that measures for a rank does where its rank is gone, or its device is not there."""
 
 from __future__ import annotations
 
@@ -8,59 +8,13 @@ import sys
 from pathlib import Path
 
 import msgspec
-import pytest
 
-from isthmus.errors import DeviceAbsent, UsageError, exit_code
-from isthmus.experiment import fleet_member
-from isthmus.experiment.devices import OpenDevice
-from isthmus.experiment.fleet_member import Said, Task, open_in_turn
+from isthmus.errors import DeviceAbsent, exit_code
+from isthmus.experiment.fleet_member import Said, Task
 from isthmus.experiment.options import Options
-from isthmus.record import Backend, Device, Launch, read_run
+from isthmus.record import Launch, read_run
 
 HANGS_SECONDS = 60
-GPUS = [Device(backend="cuda", index=index, name="H200", pci_address=f"0000:{index}1:00.0") for index in range(3)]
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The devices that are opened on a machine with three."""
-    host = Device(backend="host", index=0, name="memory", shares_host_memory=True)
-    backends = [Backend(name="cuda", devices=GPUS), Backend(name="host", devices=[host])]
-    asked: list[str] = []
-
-    def open_device(spec: str, bind: bool) -> OpenDevice:
-        assert bind
-        asked.append(spec)
-        return None  # type: ignore[return-value]
-
-    monkeypatch.setattr("isthmus.experiment.devices.probe", lambda: backends)
-    monkeypatch.setattr(fleet_member, "probe", lambda: backends)
-    monkeypatch.setattr(fleet_member, "open_device", open_device)
-    return asked
-
-
-@pytest.mark.parametrize(
-    ("spec", "local_rank", "expected"),
-    [
-        (None, 0, "cuda:0"),
-        (None, 2, "cuda:2"),
-        (None, 4, "cuda:1"),
-        ("cuda", 1, "cuda:1"),
-        ("CUDA", 1, "cuda:1"),
-        ("cuda:0", 1, "cuda:0"),
-        ("host", 1, "host"),
-        ("host:rate=1GB/s", 1, "host:rate=1GB/s"),
-    ],
-)
-def test_the_local_rank_picks_the_device(opened: list[str], spec: str | None, local_rank: int, expected: str) -> None:
-    open_in_turn(spec, local_rank)
-    assert opened == [expected]
-
-
-def test_a_backend_that_is_not_there_is_an_error(opened: list[str]) -> None:
-    with pytest.raises(UsageError, match="did you mean cuda"):
-        open_in_turn("cudda", 0)
-    assert not opened
 
 
 def task(path: Path, spec: str, waits: bool) -> bytes:

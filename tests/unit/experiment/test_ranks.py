@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from isthmus.errors import CallFailed, DeviceAbsent, IsthmusError, UsageError, exit_code
-from isthmus.experiment import agreement
+from isthmus.experiment import agreement, devices
 from isthmus.experiment.agreement import first_trouble, open_for_rank
 from isthmus.experiment.devices import open_device
 from isthmus.experiment.options import Options
@@ -138,22 +137,19 @@ def test_ranks_that_are_alike_can_begin() -> None:
 
 @pytest.mark.parametrize(("local_rank", "spec"), [(0, "cuda:0"), (1, "cuda:1"), (2, "cuda:0")])
 def test_each_rank_takes_a_device_in_turn(monkeypatch: pytest.MonkeyPatch, local_rank: int, spec: str) -> None:
-    devices = [Device(backend="cuda", index=index, name="GPU", pci_address=f"0000:0{index}:00.0") for index in (0, 1)]
+    gpus = [Device(backend="cuda", index=index, name="GPU", pci_address=f"0000:0{index}:00.0") for index in (0, 1)]
     opened: list[str | None] = []
+    host = open_device("host")
 
     def open_named(name: str | None, bind: bool) -> Any:
         opened.append(name)
-        return open_device("host")
+        return host
 
-    def backends() -> Sequence[Backend]:
-        host = Device(backend="host", index=0, name="host", shares_host_memory=True)
-        return [Backend(name="cuda", devices=devices), Backend(name="host", devices=[host])]
-
-    monkeypatch.setattr(agreement, "probe", backends)
+    monkeypatch.setattr(devices, "probe", lambda: [Backend(name="cuda", devices=gpus)])
     monkeypatch.setattr(agreement, "open_device", open_named)
     ranks = Several({}, {})
     ranks.local_rank = local_rank
     assert open_for_rank(None, ranks).ranks is ranks
+    open_for_rank("cuda", ranks)
     open_for_rank("cuda:1", ranks)
-    open_for_rank(None, ALONE)
-    assert opened == [spec, "cuda:1", None]
+    assert opened == [spec, spec, "cuda:1"]
