@@ -2,6 +2,7 @@
 
 from isthmus.fleet.causes import odd_facts
 from isthmus.fleet.cells import CellKey
+from isthmus.fleet.contention import Contention
 from isthmus.fleet.expected import BelowReference, chosen_reference
 from isthmus.fleet.files import found_files
 from isthmus.fleet.groups import LEAST_ALIKE, Group
@@ -19,6 +20,7 @@ __all__ = [
     "RATE",
     "BelowReference",
     "CellKey",
+    "Contention",
     "DeviceRow",
     "Group",
     "Judged",

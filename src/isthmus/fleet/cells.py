@@ -15,7 +15,7 @@ from isthmus.compare import GroupKey, group_key
 from isthmus.fleet.reading import Floats
 from isthmus.record import Case, Phase, Point
 
-__all__ = ["CellKey", "cells_of", "residuals", "typical_times", "unseen_spread"]
+__all__ = ["CellKey", "cells_of", "is_link_bound", "residuals", "typical_times", "unseen_spread"]
 
 
 # What machines of one kind differ by, as far as is known before looking: what the link bounds little, what CPUs and
@@ -48,7 +48,12 @@ def cells_of(points: Sequence[Point]) -> dict[CellKey, list[int]]:
 
 def unseen_spread(kind: GroupKey) -> float:
     """The standard deviation of a kind's times between machines before one has looked at any."""
-    return _BY_LINK if kind.size == "large" and kind.host_memory in _LINK_BOUND else _BY_OTHERS
+    return _BY_LINK if is_link_bound(kind) else _BY_OTHERS
+
+
+def is_link_bound(kind: GroupKey) -> bool:
+    """Whether the link is the limit, rather than what CPUs copy, pages that move, or the calls."""
+    return kind.size == "large" and kind.host_memory in _LINK_BOUND
 
 
 def typical_times(medians: Floats, members: npt.NDArray[np.intp]) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from isthmus.compare import Checkup, Reference
 from isthmus.fleet.causes import with_causes
 from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
+from isthmus.fleet.contention import Contention, contentions
 from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
@@ -27,7 +28,7 @@ class Judged:
 
     `ratios` are logarithms; `judged` counts the members that have some kind of transfer which enough others have;
     `checkup` holds the typical device against the reference, where one was given, and `below` has the devices that are
-    slower than that expects, the slowest first.
+    slower than that expects, the slowest first. `contentions` are what its devices lose together with others.
     """
 
     group: Group
@@ -36,6 +37,7 @@ class Judged:
     judged: int
     checkup: Checkup | None
     below: list[BelowReference]
+    contentions: list[Contention]
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
             found = found_outliers(ratios, list(cells), group.members, margin)
             found = with_neighbours(found, everything.devices)
             outliers += with_causes(found, group, everything.devices)
-        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below))
+        shared = contentions(everything, cells, group)
+        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, shared))
     outliers.sort(key=lambda outlier: -outlier.lost)
     return Survey(everything, margin, cells, judged, outliers, reference)

@@ -12,12 +12,13 @@ from isthmus.language import say
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.blocks import Block, Bullets, Code, Heading, HeatMap, Prose, Table
 from isthmus.report.comparison_labels import group_name
+from isthmus.report.fleet_files import about_files
 from isthmus.report.fleet_map import fleet_map
 from isthmus.report.fleet_words import (
-    about_files,
     beside_reference,
     cause_name,
     cause_why,
+    contention,
     device_name,
     evidence,
     odd_names,
@@ -50,6 +51,8 @@ def fleet_blocks(survey: Survey, *, brief: bool = False, with_map: bool = False)
     for judged in survey.groups[:_MOST_GROUPS]:
         yield Heading(say("fleet.usual", device=judged.group.name), 2)
         yield Table(_usual(survey, judged, brief=brief))
+        if text := contention(judged, survey.margin):
+            yield Prose(text)
     yield Heading(say("fleet.about"), 2)
     yield Bullets(tuple(about_files(survey)))
     yield Prose(say("fleet.method", rate=percent(RATE), margin=percent(survey.margin)), "small")

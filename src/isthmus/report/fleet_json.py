@@ -6,7 +6,8 @@ import msgspec
 import numpy as np
 
 from isthmus.fleet import RATE, Judged, Outlier, Survey
-from isthmus.report.fleet_words import about_files, beside_reference, cause_why, evidence, verdict, warnings
+from isthmus.report.fleet_files import about_files
+from isthmus.report.fleet_words import beside_reference, cause_why, evidence, verdict, warnings
 
 __all__ = ["write"]
 
@@ -88,6 +89,7 @@ def _group(survey: Survey, judged: Judged) -> dict[str, Any]:
         "devices": len(group.members),
         "judged": judged.judged,
         "looks_right": checkup.right if checkup else None,
+        "together": [each.kind._asdict() | {"lost": round(each.lost, 4)} for each in judged.contentions],
         "typical_seconds": [
             msgspec.to_builtins(point) | {"median": float(f"{seconds:.5g}")}
             for point, seconds in zip(survey.gathered.points, judged.typical.tolist(), strict=True)

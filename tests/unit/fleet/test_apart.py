@@ -13,7 +13,7 @@ from isthmus.fleet import survey
 from isthmus.fleet.rows import fleet_rows
 from isthmus.record import Launch, Missing, Run, Summary
 from isthmus.report import fleet_map
-from isthmus.report.fleet_words import about_files
+from isthmus.report.fleet_files import about_files
 
 MISSING = -128
 

@@ -12,7 +12,8 @@ import pytest
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet import Outlier, Survey, chosen_reference, survey
 from isthmus.record import Link, Missing, read_run
-from isthmus.report.fleet_words import about_files
+from isthmus.report.fleet_files import about_files
+from isthmus.report.fleet_words import beside_reference
 
 
 def named(found: Survey) -> dict[tuple[str, str], Outlier]:
@@ -323,3 +324,15 @@ def test_a_reference_shows_what_is_wrong_with_all(
     found = survey([folder], reference=chosen_reference(str(saved(1.5))))
     assert found.below_reference
     assert found.outliers == []
+    assert not any("these are" in text for text, _ in beside_reference(found))
+
+
+def test_a_reference_of_another_device_is_said_to_be_one(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    members = []
+    for index in range(3):
+        of = synthetic_fleet.fingerprint("n0", index)
+        of = msgspec.structs.replace(of, device=msgspec.structs.replace(of.device, name="NVIDIA B300"))
+        members.append(synthetic_fleet.member("n0", index, of=of))
+    path = synthetic_fleet.save(synthetic_fleet.fleet(members), tmp_path / "n0.json")
+    said = beside_reference(survey([path], reference=chosen_reference("reference:h200-pcie5")))
+    assert said[0] == ("The reference h200-pcie5 was measured on NVIDIA H200, and these are NVIDIA B300.", True)

@@ -1,0 +1,77 @@
+"""What devices lose to the others of their host: planted losses are found, and nothing where nobody shares anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.fleet import Survey, survey
+from isthmus.record import Point
+from isthmus.report.fleet_words import contention, percent
+
+MARGIN = 0.05
+
+
+def all_slower(tmp_path: Path, made: ModuleType, memory: str, factor: float, devices: int = 2) -> Survey:
+    """Hosts of which every device takes so many times as long together with the others."""
+
+    def slower(point: Point) -> float:
+        return factor if point.phase == "together" and point.host_memory == memory else 1.0
+
+    slow = {(host, index): slower for host in range(3) for index in range(devices)}
+    return survey([made.save_hosts(tmp_path / "fleet", 3, slow, devices=devices)])
+
+
+def test_what_all_hosts_share_is_no_outlier_and_still_shows(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    found = all_slower(tmp_path, synthetic_fleet, "pinned", 1.5)
+    assert found.outliers == []
+    (group,) = found.groups
+    assert {(each.kind.host_memory, each.kind.direction) for each in group.contentions[:2]} == {
+        ("pinned", "h2d"),
+        ("pinned", "d2h"),
+    }
+    assert [each.lost for each in group.contentions] == pytest.approx([1 / 3, 1 / 3, 0, 0], abs=0.03)
+    assert [each.by_link for each in group.contentions] == [True, True, False, False]
+    text, most = contention(group, MARGIN), percent(group.contentions[0].lost)
+    assert f"in 2 of 4 kinds of large transfers: up to {most} where the link is the limit" in text
+    assert "a switch, a root port" in text
+
+
+def test_what_cpus_copy_shows_that_links_are_not_shared(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    (group,) = all_slower(tmp_path, synthetic_fleet, "pageable", 1.25).groups
+    assert group.contentions[0].lost == pytest.approx(0.2, abs=0.03)
+    text = contention(group, MARGIN)
+    assert f"up to {percent(group.contentions[0].lost)} where CPUs copy or pages move" in text
+    assert "where the link is the limit" not in text
+    assert "each has a way of its own" in text
+
+
+def test_devices_that_keep_their_rates(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    text = contention(all_slower(tmp_path, synthetic_fleet, "pinned", 1.0).groups[0], MARGIN)
+    assert text.endswith("devices keep what they get alone, within 5.0 %, in all 4 kinds of large transfers.")
+
+
+def test_a_device_without_neighbours_shares_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    (group,) = all_slower(tmp_path, synthetic_fleet, "pinned", 1.5, devices=1).groups
+    assert group.contentions == []
+    assert contention(group, MARGIN) == ""
+
+
+def test_ranks_that_share_a_device_say_nothing_of_neighbours(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    """Two ranks are on the first device, one is on the second, which alone has a device for itself."""
+    slower = synthetic_fleet.together_only(2.0)
+    members = [synthetic_fleet.member("n0", index, slower if index == 0 else None) for index in (0, 1, 0)]
+    members = [msgspec.structs.replace(each, rank=rank) for rank, each in enumerate(members)]
+    found = survey([synthetic_fleet.save(synthetic_fleet.fleet(members), tmp_path / "shared.json")])
+    assert [each.lost for each in found.groups[0].contentions] == pytest.approx([0, 0, 0, 0], abs=0.03)
+
+
+def test_what_was_measured_alone_only_says_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    alone = len(synthetic_fleet.POINTS) // 2
+    members = [synthetic_fleet.member("n0", index) for index in (0, 1)]
+    members = [msgspec.structs.replace(each, summaries=each.summaries[:alone]) for each in members]
+    found = survey([synthetic_fleet.save(synthetic_fleet.fleet(members), tmp_path / "alone.json")])
+    assert found.groups[0].contentions == []
