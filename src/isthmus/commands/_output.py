@@ -29,8 +29,11 @@ _PLAIN = ("", ".log", ".text", ".txt")
 def format_of(name: str | None, output: Path | None, known: Sequence[str]) -> str:
     """The format of this name, which must be one of those known; without one what the suffix says.
 
-    Raises UsageError for a suffix that says none of them and is not one of plain text, or another than the name.
+    Raises UsageError for a suffix that says none of them and is not one of plain text, or another than the name; and
+    for ``-``, which programs take for standard output: a file of that name is nobody's wish.
     """
+    if output == Path("-"):
+        raise UsageError("-o -: a report goes to standard output without -o; leave it out, or name a file")
     suffix = output.suffix.lower() if output else ""
     told = FORMAT_OF_SUFFIX.get(suffix, "")
     if name is not None:
