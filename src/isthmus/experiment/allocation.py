@@ -128,6 +128,7 @@ class _AllocationSubject:
     def visit(self, quota: Quota, collected: Collected) -> None:
         if self._case is None:
             self._case = _native.create_allocation(self._device, *self._point)
+        collected.begin()
         samples = self._case.run(*quota)
         width, rows, pitch = self._case.shape
         if width:

@@ -144,6 +144,7 @@ class _TransferSubject:
         checked = not collected.count or self.template.bytes <= _ALWAYS_CHECKED_BYTES
         if checked:
             self._transfer.poison()
+        collected.begin()
         samples = self._transfer.run(*quota)
         mismatches = self._transfer.verify() if checked else []
         for metric in _METRICS:

@@ -147,6 +147,7 @@ class _TripSubject:
         way, work, in_place, size = self._point
         if self._trip is None:
             self._trip = _native.create_trip(way, work, in_place, size, *self._buffers)
+        collected.begin()
         samples = self._trip.run(*quota)
         for uses, seconds in samples["totals"].items():
             if uses == self.template.uses:

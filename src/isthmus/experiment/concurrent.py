@@ -115,6 +115,7 @@ class ConcurrentSubject:
             transfer.poison()
         # Threads live for one visit, so that each begins with threads that the driver has not seen.
         warmups = 1 if size < _SHORT_BYTES else 0
+        collected.begin()
         samples = transfer.run(warmups, quota.least, quota.most, quota.seconds, self._limit_seconds)
         mismatches = transfer.verify() if checked else []
         collected.samples.setdefault("host_seconds", []).extend(samples["host_seconds"])

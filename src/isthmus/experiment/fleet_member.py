@@ -15,6 +15,7 @@ import msgspec
 
 from isthmus.errors import IsthmusError, exit_code
 from isthmus.experiment.devices import name_in_turn, open_device
+from isthmus.experiment.in_step import ALONE, join
 from isthmus.experiment.measure import choose_experiments, measure
 from isthmus.experiment.options import Options
 from isthmus.record import Launch
@@ -54,7 +55,10 @@ def main() -> int:
             signal.signal(number, signal.default_int_handler)
         experiments = choose_experiments(task.experiments, task.options)
         device = open_device(name_in_turn(task.spec, task.launch.local_rank), bind=True)
+        pace = ALONE
         if task.waits:
+            # Before the word that lets all begin, so that the first finds all others here.
+            pace = join(f"{task.launch.fleet}-{task.launch.node}")
             said.write(msgspec.json.encode(Said(kind="ready")) + b"\n")
             go.wait()
         measure(
@@ -66,6 +70,7 @@ def main() -> int:
             lambda _ended, _total: None,
             lambda: None,
             launch=task.launch,
+            pace=pace,
         )
     except KeyboardInterrupt as interrupt:
         return exit_code(interrupt)

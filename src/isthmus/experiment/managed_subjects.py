@@ -102,6 +102,7 @@ class ArraySubject:
             self._sample(array)
         if not advised:
             warm.add(memory)
+        collected.begin()
         begin = time.monotonic()
         for taken in range(quota.most):
             if taken >= quota.least and time.monotonic() - begin >= quota.seconds:

@@ -26,6 +26,7 @@ from isthmus.experiment import (
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
+from isthmus.experiment.in_step import ALONE, Pace
 from isthmus.experiment.machine import available_memory_bytes
 from isthmus.experiment.openacc_build import check_folder
 from isthmus.experiment.options import Options, check_names
@@ -128,11 +129,12 @@ def measure(
     progress: Progress,
     ready: Callable[[], object],
     launch: Launch | None = None,
+    pace: Pace = ALONE,
 ) -> Path:
     """Measure, and write the run to `path`; returns it. `progress` is called with cases ended and cases in all.
 
     `ready` is called once buffers are there and before anything is timed: the moment to end what would disturb.
-    `launch` says which part of a fleet's run this is.
+    `launch` says which part of a fleet's run this is, `pace` with whom it is in step.
 
     The file is valid after every case. On KeyboardInterrupt it is completed with what was measured, and the exception
     goes on.
@@ -165,7 +167,7 @@ def measure(
         launch=launch,
     )
     with RunWriter(path, run) as writer:
-        session = _Session(device, options, writer, progress, ready)
+        session = _Session(device, options, writer, progress, ready, pace)
         try:
             pages = session.run(experiments, _memory_budget(device, options, available_memory_bytes(fingerprint.host)))
         except KeyboardInterrupt:
@@ -198,13 +200,20 @@ class _Session:
     """One run: where its cases go, and how many have ended."""
 
     def __init__(
-        self, device: OpenDevice, options: Options, writer: RunWriter, progress: Progress, ready: Callable[[], object]
+        self,
+        device: OpenDevice,
+        options: Options,
+        writer: RunWriter,
+        progress: Progress,
+        ready: Callable[[], object],
+        pace: Pace,
     ) -> None:
         self._device = device
         self._options = options
         self._writer = writer
         self._progress = progress
         self._ready = ready
+        self._pace = pace
         self._rng = random.Random(options.seed)
         self.ended = 0
         self.total = 0
@@ -229,7 +238,7 @@ class _Session:
                     self._finish(cases)
                 placement |= {kind: dict(shares) for kind, shares in prepared.placement.items()}
                 self._ready()
-                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng)
+                run_rounds(prepared.subjects, rules, clock, self._finish, self._rng, self._pace)
                 del prepared  # Or its buffers would still be there when the next batch's are allocated.
         return placement
 

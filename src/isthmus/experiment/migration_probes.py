@@ -102,6 +102,7 @@ class ProbeSubject:
         is_first = not collected.count
         for _ in range(quota.warmups):
             self._probe.seconds(array)
+        collected.begin()
         samples = collected.samples.setdefault("host_seconds", [])
         taken: list[float] = []
         # What is not timed, sending all pages back, takes most of a visit.

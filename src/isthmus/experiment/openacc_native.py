@@ -64,6 +64,7 @@ class NativeSubject:
         touched = int((self._point.fraction or 0.0) * array.count)
         for _ in range(quota.warmups):
             array.pass_over(touched)
+        collected.begin()
         for _ in range(self._point.samples_a_visit(quota.least)):
             into, out, total = array.pass_over(touched)
             collected.samples.setdefault("host_seconds", []).append(into + out)

@@ -112,6 +112,7 @@ class ProgramSubject:
         """Take samples. The program warms up by itself, and checks its results after every pass."""
         repeats = self._point.samples_a_visit(quota.least)
         words = [*self._point.words, "--repeats", str(repeats)]
+        collected.begin()
         figures = run_program(self._program, words, self._environment, limit_seconds(self._point, repeats))
         collected.template = msgspec.structs.replace(self.template, compiler=figures.compiler)
         for metric, samples in figures.series.items():

@@ -119,6 +119,7 @@ class PipelineSubject:
         checked = self._point.method == "pipeline" and not collected.count
         if checked:
             made.poison()
+        collected.begin()
         collected.samples.setdefault("host_seconds", []).extend(made.run(*quota))
         if checked:
             collected.verified = True

@@ -141,6 +141,7 @@ class PieceSubject:
         checked = not collected.count or self._destination.place.span_bytes(self._extent) <= _ALWAYS_CHECKED_BYTES
         if checked:
             transfer.poison()
+        collected.begin()
         collected.samples.setdefault("host_seconds", []).extend(transfer.run(*quota))
         collected.verified = True
         if checked:

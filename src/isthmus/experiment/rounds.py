@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from isthmus.errors import IsthmusError
+from isthmus.experiment.in_step import ALONE, Pace, Told, key_of
 from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import LEAST_SAMPLES, MIB, Case
@@ -41,7 +42,10 @@ class Subject(Protocol):
         """The case without results."""
 
     def visit(self, quota: Quota, collected: Collected) -> None:
-        """Take samples and check what arrived; adds both to `collected`."""
+        """Take samples and check what arrived; adds both to `collected`.
+
+        Calls `collected.begin` once all is prepared, before the first sample: devices in step then begin together.
+        """
 
 
 class Clock(NamedTuple):
@@ -62,6 +66,7 @@ def run_rounds(
     clock: Clock,
     finish: Callable[[list[Case]], None],
     rng: random.Random,
+    pace: Pace = ALONE,
 ) -> None:
     """Measure all subjects and hand each over to `finish` as it ends.
 
@@ -69,9 +74,15 @@ def run_rounds(
     and methods that are compared alternate. The first rounds visit all until each has its least number of samples;
     later ones those that can still settle in the time that is left, the cheapest first in line for it. When the caller
     interrupts, what has samples is finished before the interruption goes on.
+
+    Devices in step visit what the first of them chooses. One that follows chooses for itself only among what then still
+    has too few samples, as where the first has no such case.
     """
     open_cases = {index: Collected(subject.template) for index, subject in enumerate(subjects)}
     try:
+        if pace.follows:
+            _follow(subjects, open_cases, rules, finish, pace)
+            pace = ALONE
         while chosen := _choose(open_cases, rules, clock):
             rng.shuffle(chosen)
             for index in chosen:
@@ -80,9 +91,13 @@ def run_rounds(
                     clock.deadline if collected.count >= collected.least(rules) else clock.hard_deadline
                 ):
                     continue
-                _visit(subjects[index], collected, rules)
+                quota = _quota(collected, rules, pace.visit_seconds)
+                pace.tell(Told(subjects[index].template, quota))
+                _visit(subjects[index], collected, quota, pace)
                 if collected.is_done(rules):
+                    pace.tell(Told(subjects[index].template))
                     finish(open_cases.pop(index).cases(rules))
+        pace.over()
     except KeyboardInterrupt:
         for collected in open_cases.values():
             if collected.count:
@@ -111,7 +126,29 @@ def _choose(open_cases: dict[int, Collected], rules: Rules, clock: Clock) -> lis
     return chosen
 
 
-def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
+def _follow(
+    subjects: Sequence[Subject],
+    open_cases: dict[int, Collected],
+    rules: Rules,
+    finish: Callable[[list[Case]], None],
+    pace: Pace,
+) -> None:
+    """Visit what the device that leads visits, and finish what has enough samples when that has ended there."""
+    places = {key_of(subject.template): index for index, subject in enumerate(subjects)}
+    while (told := pace.next()) is not None:
+        index = places.get(key_of(told.case), -1)
+        collected = open_cases.get(index)
+        if collected is None:
+            continue
+        if told.quota is not None:
+            _visit(subjects[index], collected, Quota(*told.quota), pace)
+        if collected.failed or collected.wrong or (told.quota is None and collected.count >= collected.least(rules)):
+            finish(open_cases.pop(index).cases(rules))
+    for index in [index for index, collected in open_cases.items() if collected.count >= collected.least(rules)]:
+        finish(open_cases.pop(index).cases(rules))
+
+
+def _quota(collected: Collected, rules: Rules, least_seconds: float) -> Quota:
     missing = collected.missing(rules)
     if collected.count:
         least = missing if collected.count < collected.least(rules) else min(missing, rules.visit_samples)
@@ -121,17 +158,22 @@ def _visit(subject: Subject, collected: Collected, rules: Rules) -> None:
     else:
         least = rules.visit_samples if collected.template.bytes < _LARGE_BYTES else -(-LEAST_SAMPLES // 2)
         seconds = _FIRST_VISIT_SECONDS
-    quota = Quota(
+    return Quota(
         warmups=_warmups(collected),
         least=least,
         most=max(_most(collected, rules), least),
-        seconds=seconds,
+        seconds=max(seconds, least_seconds),
     )
+
+
+def _visit(subject: Subject, collected: Collected, quota: Quota, pace: Pace) -> None:
+    collected.begin = pace.begin
     begin = time.monotonic()
     try:
         subject.visit(quota, collected)
     except IsthmusError as error:
         collected.failed = reason_of(error)
+    pace.begin()  # Where it failed before that, the others wait for it.
     collected.seconds += time.monotonic() - begin
     collected.visits += 1
 

@@ -1,12 +1,13 @@
 """When a case has been measured well enough: the samples of one case, and the rule that ends it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
 import msgspec
 
+from isthmus.experiment.in_step import ALONE
 from isthmus.experiment.reasons import skipped_case
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
 
@@ -59,6 +60,8 @@ class Collected:
     verified: bool = False
     wrong: str = ""
     failed: str = ""
+    # Waits until other devices that measure in step are ready, too; called by visits before their first sample.
+    begin: Callable[[], None] = ALONE.begin
 
     def add_companion(self, name: str, template: Case, metric: Metric, samples: Sequence[float]) -> None:
         """Add samples of the companion of this name, whose case is `template`."""

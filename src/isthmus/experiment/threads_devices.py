@@ -195,6 +195,7 @@ class _PeerSubject:
         size = self.template.bytes
         transfer = _native.create_transfer("copy", [("h2d", *self._ends)], 0, size, self._seed)
         transfer.poison()
+        collected.begin()
         # The first copy between two devices connects them.
         samples = transfer.run(max(quota.warmups, 1), quota.least, quota.most, quota.seconds)
         [(words, first)] = transfer.verify()
