@@ -10,6 +10,7 @@ from isthmus.compare import Cause, Difference, GroupResult, differences, likely_
 from isthmus.fleet.groups import Group
 from isthmus.fleet.outliers import Outlier, Pattern
 from isthmus.fleet.reading import DeviceRow, run_of
+from isthmus.fleet.switches import sharing
 from isthmus.record import Interval
 
 __all__ = ["odd_facts", "with_causes"]
@@ -34,13 +35,17 @@ def with_causes(outliers: Sequence[Outlier], group: Group, devices: Sequence[Dev
     typical = _typical(right)
     having = _shares(right)
     far = sum(_is_far(device) for device in right) / len(right)
+    shared = sharing(devices)
     found = []
     for outlier in outliers:
         device = devices[outlier.device]
         odd = _odd(device, typical, having)
-        causes = _causes(outlier, device, odd, having, far)
+        is_shared = outlier.device in shared and outlier.phases == ("together",)
+        causes = [] if is_shared else _causes(outlier, device, odd, having, far)
         others = tuple(each for each in odd if each not in [cause.difference for cause in causes])
-        told = replace(outlier, causes=tuple(causes), others=others, pattern=_pattern(outlier))
+        told = replace(
+            outlier, causes=tuple(causes), others=others, pattern="sharing" if is_shared else _pattern(outlier)
+        )
         found.append(replace(told, command=_command(told, device)))
     return found
 

@@ -12,6 +12,7 @@ from isthmus.compare import GroupKey
 from isthmus.fleet.cells import CellKey, is_link_bound
 from isthmus.fleet.gathering import Gathered
 from isthmus.fleet.groups import Group
+from isthmus.fleet.switches import sharing
 
 __all__ = ["Contention", "contentions"]
 
@@ -58,10 +59,7 @@ def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], grou
 
 def _with_neighbours(gathered: Gathered, group: Group) -> list[int]:
     """Members that are not their host's only device, and have it for themselves."""
-    cards = Counter((device.machine, device.card) for device in gathered.devices)
+    cards = {(device.machine, device.card) for device in gathered.devices}
     devices = Counter(machine for machine, _ in cards)
-    return [
-        place
-        for place in group.members
-        if devices[(device := gathered.devices[place]).machine] > 1 and cards[device.machine, device.card] == 1
-    ]
+    shared = sharing(gathered.devices)
+    return [place for place in group.members if devices[gathered.devices[place].machine] > 1 and place not in shared]

@@ -18,7 +18,7 @@ __all__ = ["MARGIN", "Outlier", "Pattern", "Severity", "SlowKind", "found_outlie
 # Less is no matter, however certain it is.
 MARGIN = 0.05
 # What a pattern of slow kinds speaks for where no fact does.
-Pattern = Literal["neighbours", "link", "host", "everything", "some"]
+Pattern = Literal["sharing", "neighbours", "link", "host", "everything", "some"]
 Severity = Literal["severe", "clear", "slight"]
 _SEVERE, _CLEAR = 0.25, 0.10
 

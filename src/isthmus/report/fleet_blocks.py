@@ -45,14 +45,14 @@ def fleet_blocks(survey: Survey, *, brief: bool = False, with_map: bool = False)
     yield from (Prose(text, "warning") for text in warnings(survey))
     yield from (Prose(text, "warning" if wrong else "plain") for text, wrong in beside_reference(survey))
     yield from _causes(survey)
-    if with_map:
+    if with_map and survey.unjudged < devices:
         yield from _map(survey)
     yield from _slow(survey, _MOST_BRIEF if brief else _MOST_DEVICES)
     for judged in survey.groups[:_MOST_GROUPS]:
         yield Heading(say("fleet.usual", device=judged.group.name), 2)
-        yield Table(_usual(survey, judged, brief=brief))
         if text := contention(judged, survey.margin):
             yield Prose(text)
+        yield Table(_usual(survey, judged, brief=brief))
     yield Heading(say("fleet.about"), 2)
     yield Bullets(tuple(about_files(survey)))
     yield Prose(say("fleet.method", rate=percent(RATE), margin=percent(survey.margin)), "small")

@@ -13,7 +13,7 @@ from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet import Outlier, Survey, chosen_reference, survey
 from isthmus.record import Link, Missing, read_run
 from isthmus.report.fleet_files import about_files
-from isthmus.report.fleet_words import beside_reference
+from isthmus.report.fleet_words import beside_reference, cause_name, evidence
 
 
 def named(found: Survey) -> dict[tuple[str, str], Outlier]:
@@ -63,6 +63,19 @@ def test_devices_that_share_a_switch(tmp_path: Path, synthetic_fleet: ModuleType
         assert outlier.cause == "neighbours"
         assert len(outlier.neighbours) == 3
         assert outlier.device not in outlier.neighbours
+
+
+def test_ranks_that_share_a_device_are_no_shared_switch(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    """One host of six had a rank more than it has devices."""
+    folder = synthetic_fleet.save_hosts(tmp_path / "fleet", 5)
+    slower = synthetic_fleet.together_only(2.0)
+    members = [synthetic_fleet.member("n9", index, slower if index == 0 else None) for index in (0, 1, 2, 0)]
+    members = [msgspec.structs.replace(each, rank=rank) for rank, each in enumerate(members)]
+    synthetic_fleet.save(synthetic_fleet.fleet(members), folder / "n9.json")
+    found = survey([folder])
+    assert [(each.cause, each.neighbours) for each in found.outliers] == [("sharing", ()), ("sharing", ())]
+    assert cause_name("sharing") == "Shared device"
+    assert evidence(found, found.outliers[0]) == "several ranks measured it at once"
 
 
 def test_one_device_slow_together_has_no_neighbours(tmp_path: Path, synthetic_fleet: ModuleType) -> None:

@@ -71,8 +71,10 @@
       this.left = Math.min(widest + 10, Math.max(whole * 0.4, 90));
       const room = (whole - this.left - GAP - 20) / (2 * columns.length);
       this.wide = Math.max(Math.min(room, FIELD), 6);
-      this.second = this.left + columns.length * this.wide + GAP;
-      const width = this.second + columns.length * this.wide, height = HEAD + lines.length * LINE;
+      // Few devices are narrower than the words above them.
+      const part = title => Math.max(columns.length * this.wide, pen.measureText(title).width);
+      this.second = this.left + part(place.dataset.alone) + GAP;
+      const width = this.second + part(place.dataset.together), height = HEAD + lines.length * LINE;
       // Browsers draw no canvas that is higher than this.
       const dots = Math.min(devicePixelRatio || 1, 32000 / height);
       canvas.width = width * dots;
