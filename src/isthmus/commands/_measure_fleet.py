@@ -20,16 +20,17 @@ _MOST_LINES = 20
 
 def open_in_turn(spec: str | None, local_rank: int) -> "OpenDevice":
     """The device of a rank that knows of no other; says so where an earlier one has the same."""
-    from isthmus.experiment.devices import name_in_turn, open_device
+    from isthmus.experiment.devices import names_in_turn, open_device
 
-    taken = [name_in_turn(spec, rank) for rank in range(local_rank + 1)]
-    if (first := taken.index(taken[-1])) < local_rank:
+    names = names_in_turn(spec)
+    first = local_rank % len(names)
+    if first < local_rank:
         print(
-            f"isthmus: local rank {local_rank} shares {taken[-1]} with local rank {first}, and without MPI they take "
-            "no turns, so that each has a part of it; start as many ranks as this machine has devices",
+            f"isthmus: local rank {local_rank} takes {names[first]} like local rank {first}: unless the launcher gave "
+            "each a device of its own, they share it, and without MPI they take no turns: each has a part of it",
             file=sys.stderr,
         )
-    return open_device(taken[-1], bind=True)
+    return open_device(names[first], bind=True)
 
 
 def measure_as_rank(

@@ -19,6 +19,7 @@ __all__ = [
     "OpenDevice",
     "choose_device",
     "name_in_turn",
+    "names_in_turn",
     "neighbours",
     "open_device",
     "open_native",
@@ -87,16 +88,21 @@ def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
     return _open(device, (spec or "").partition(":")[2] if device.backend == "host" else "", bind)
 
 
-def name_in_turn(spec: str | None, local_rank: int) -> str:
-    """What `open_device` is told on the rank of this number on its machine.
+def names_in_turn(spec: str | None) -> list[str]:
+    """What `open_device` is told on the first rank of a machine, on its second, and so on; then they begin anew.
 
-    Of the best kind, or of a backend that is named alone, each rank has the next device, and they begin anew with the
-    first where there are more ranks. A device that is named is that of all of them. Raises what `choose_device` does.
+    Those are the devices of the best kind, or of a backend that is named alone; a device that is named is that of all
+    ranks. Raises what `choose_device` does.
     """
     if spec is not None and (":" in spec or spec.lower() == "host"):
-        return spec
-    found = neighbours(choose_device(spec), probe())
-    return found[local_rank % len(found)].spec
+        return [spec]
+    return [device.spec for device in neighbours(choose_device(spec), probe())]
+
+
+def name_in_turn(spec: str | None, local_rank: int) -> str:
+    """What `open_device` is told on the rank of this number on its machine, as `names_in_turn` has it."""
+    names = names_in_turn(spec)
+    return names[local_rank % len(names)]
 
 
 def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:

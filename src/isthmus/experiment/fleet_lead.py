@@ -75,6 +75,8 @@ class FleetLead:
         self._heard = dict.fromkeys(range(len(joined)), time.monotonic())
         self._kept: dict[int, _Kept] = {}
         self._points: dict[Point, int] = {}
+        # What ranks noted of their own measuring, and which of them.
+        self._noted: dict[str, list[int]] = {}
         self.missing: dict[int, Missing] = {}
         self.silent: set[int] = set()
         self.has_news = False  # Since the fleet file was written.
@@ -142,6 +144,9 @@ class FleetLead:
             for (_, device), ranks in shared.items()
             if len(ranks) > 1
         ]
+        for note, ranks in self._noted.items():
+            host = self._joined[ranks[0]].host
+            notes.append(f"{Ranks.name_of(ranks[0], host) if len(ranks) == 1 else f'ranks {_list(ranks)}'}: {note}")
         for what, values in (
             ("versions of isthmus", {rank: each.version for rank, each in enumerate(self._joined)}),
             ("devices", {rank: kept.name for rank, kept in self._kept.items()}),
@@ -190,6 +195,8 @@ class FleetLead:
             ),
         )
         kept.messages.append(message)
+        if report.note:
+            self._noted.setdefault(report.note, []).append(rank)
         self.has_news = True
         for point in report.points:
             self._points.setdefault(point, len(self._points))

@@ -209,4 +209,5 @@ def _task(ranks: Ranks, plan: Plan, start: _Start, phase: Phase) -> Task:
             node=ranks.node,
         ),
         waits=phase == "together",
+        has_neighbours=ranks.local_count > 1,
     )

@@ -33,6 +33,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     command: list[str]
     launch: Launch
     waits: bool
+    has_neighbours: bool
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +59,7 @@ def main() -> int:
         pace = ALONE
         if task.waits:
             # Before the word that lets all begin, so that the first finds all others here.
-            pace = join(f"{task.launch.fleet}-{task.launch.node}")
+            pace = join(f"{task.launch.fleet}-{task.launch.node}", task.has_neighbours)
             said.write(msgspec.json.encode(Said(kind="ready")) + b"\n")
             go.wait()
         measure(

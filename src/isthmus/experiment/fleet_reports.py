@@ -22,6 +22,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fingerprint: Fingerprint | None = None
     placement: str = ""
     bound_node: int | None = None
+    note: str = ""
     points: list[Point] = []
     summaries: list[Summary] = []
 
@@ -58,6 +59,7 @@ def ended(path: Path, phase: Phase, why: str) -> Report:
         fingerprint=run.fingerprint,
         placement=placement.note if placement else "",
         bound_node=placement.bound_node if placement else None,
+        note=run.end.message if run.end and run.end.status == "complete" else "",
         points=list(found),
         summaries=list(found.values()),
     )

@@ -15,44 +15,67 @@ import msgspec
 
 from isthmus.record import Case
 
-__all__ = ["ALONE", "Pace", "Told", "join", "key_of"]
+__all__ = ["ALONE", "OUT_OF_STEP", "Pace", "Told", "join", "key_of"]
 
-# For the slowest preparation: buffers that are filled, a first call. What hangs is killed by the limit of the phase.
-_PATIENCE_SECONDS = 30.0
-# So that the jitter of some hundred microseconds with which processes wake up is a small part of a visit.
-_LEAST_VISIT_SECONDS = 0.002
+# How a run ends whose pace was lost.
+OUT_OF_STEP = (
+    "from some case on no other device of its machine was in step with it, so that its times together are of whatever "
+    "the others did meanwhile"
+)
+
+# For the slowest preparation: buffers that are filled, a first call. Followers wait for a leader that waits for another
+# one, and have something left of their phase where it hangs itself; what hangs is killed by the limit of the phase.
+_PATIENCE_SECONDS, _PATIENCE_OF_FOLLOWERS = 30.0, 2.5
+# So that the jitter of some hundred microseconds with which processes wake up is a small part of a visit, half of which
+# may be for the device's own times.
+_LEAST_VISIT_SECONDS = 0.004
 _MOST_FOLLOWERS = 1024
-_CONNECT_TRIES, _CONNECT_NAP_SECONDS = 100, 0.01
+_CONNECT_TRIES, _CONNECT_SECONDS, _CONNECT_NAP_SECONDS = 100, 1.0, 0.01
 _MOST_BYTES = 65536
-_READY, _GO, _OVER = b"ready", b"go", b"over"
+_READY, _GO = b"ready", b"go"
+
+# The number of an experiment, and of a batch within it.
+Batch = tuple[int, int]
+# As the fields of a Quota.
+Asked = tuple[int, int, int, float]
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the leader says: the case to visit and the quota of the visit; without one, that the case has ended."""
+    """What the leader says: the case to visit and the quota of the visit.
 
-    case: Case
-    quota: tuple[int, int, int, float] | None = None
+    Without a quota the case has ended; without a case all meet, and without either this batch is over.
+    """
+
+    batch: Batch
+    case: Case | None = None
+    quota: Asked | None = None
 
 
 class Pace:
     """Of a device that is measured by itself: nothing waits for anybody."""
 
     follows = False
-    # The least that a visit should take.
-    visit_seconds = 0.0
 
-    def tell(self, told: Told) -> None:
-        """Let the others do the same."""
+    def __init__(self, lost: bool = False) -> None:
+        # The least that a visit should take.
+        self.visit_seconds = 0.0
+        # Seconds spent waiting for others so far.
+        self.waited = 0.0
+        # Whether others work at the same time, and from some case on none was in step with this device.
+        self.lost = lost
+
+    def enter(self, batch: Batch) -> None:
+        """From now on it is about this batch, which comes after those before."""
+
+    def tell(self, case: Case | None, quota: Asked | None) -> None:
+        """Let the others do the same; see Told."""
 
     def next(self) -> Told | None:
-        """What to do next, for one that follows; None where nobody says so any more."""
+        """What to do next in this batch, for one that follows; None where nobody says so any more."""
         return None
 
     def begin(self) -> None:
         """Wait until all are ready to take samples; only the first call of a visit waits."""
-
-    def over(self) -> None:
-        """Nothing more of what has been prepared is visited in step."""
 
     def close(self) -> None:
         """Leave the others."""
@@ -61,34 +84,36 @@ class Pace:
 class _Leader(Pace):
     """Says what is next; `listener` is where the others come."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, lost: bool) -> None:
+        super().__init__(lost)
         self._listener = listener
         self._followers: list[socket.socket] = []
+        self._batch: Batch = (0, 0)
         self._waiting = False
 
-    def tell(self, told: Told) -> None:
+    def enter(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def tell(self, case: Case | None, quota: Asked | None) -> None:
         self._welcome()
-        self._send(msgspec.json.encode(told))
-        self._waiting = told.quota is not None
+        self._send(msgspec.json.encode(Told(self._batch, case, quota)))
+        self._waiting = quota is not None
 
     def begin(self) -> None:
         if not self._waiting:
             return
         self._waiting = False
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        began = time.monotonic()
         for follower in list(self._followers):
-            if _received(follower, deadline) != _READY:
+            if _received(follower, began + _PATIENCE_SECONDS) != _READY:
                 self._leave(follower)
         self._send(_GO)
-
-    def over(self) -> None:
-        self._welcome()
-        self._send(_OVER)
+        self.waited += time.monotonic() - began
 
     def close(self) -> None:
         self._listener.close()
-        for follower in list(self._followers):
-            self._leave(follower)
+        while self._followers:
+            self._followers.pop().close()
 
     def _welcome(self) -> None:
         """Let in who has come: all are here before any is told to begin."""
@@ -99,7 +124,7 @@ class _Leader(Pace):
                 return
             if _is_ours(follower):
                 self._followers.append(follower)
-                self.visit_seconds = _LEAST_VISIT_SECONDS
+                self.visit_seconds, self.lost = _LEAST_VISIT_SECONDS, False
 
     def _send(self, message: bytes) -> None:
         for follower in list(self._followers):
@@ -111,6 +136,7 @@ class _Leader(Pace):
     def _leave(self, follower: socket.socket) -> None:
         self._followers.remove(follower)
         follower.close()
+        self.lost = not self._followers
 
 
 class _Follower(Pace):
@@ -119,65 +145,94 @@ class _Follower(Pace):
     follows = True
 
     def __init__(self, leader: socket.socket) -> None:
+        super().__init__()
         self._leader: socket.socket | None = leader
+        self._batch: Batch = (0, 0)
         self._waiting = False
+        # What concerns a batch that is still to come here.
+        self._later: Told | None = None
+
+    def enter(self, batch: Batch) -> None:
+        self._batch = batch
 
     def next(self) -> Told | None:
-        self.begin()  # Of a visit that was none here: the others wait for it.
-        message = self._receive()
-        if message in (b"", _OVER):
-            return None
-        told = msgspec.json.decode(message, type=Told)
-        self._waiting = told.quota is not None
-        return told
+        while True:
+            self.begin()  # Of a visit that was none here: the others wait for it.
+            told, self._later = self._later or self._receive_told(), None
+            if told is None:
+                return None
+            if told.batch > self._batch:
+                self._later = told
+                return None
+            self._waiting = told.quota is not None
+            if told.batch == self._batch:
+                return told if told.case or told.quota else None
 
     def begin(self) -> None:
         if not self._waiting or self._leader is None:
             return
         self._waiting = False
+        began = time.monotonic()
         try:
             self._leader.send(_READY)
         except OSError:
-            self.close()
-            return
-        self._receive()
-
-    def _receive(self) -> bytes:
-        if self._leader is None:
-            return b""
-        message = _received(self._leader, time.monotonic() + _PATIENCE_SECONDS)
-        if not message:
-            self.close()
-        return message
+            self._lose()
+        else:
+            self._receive()
+        self.waited += time.monotonic() - began
 
     def close(self) -> None:
         if self._leader is not None:
             self._leader.close()
         self._leader = None
 
+    def _receive_told(self) -> Told | None:
+        message = self._receive()
+        return msgspec.json.decode(message, type=Told) if message else None
+
+    def _receive(self) -> bytes:
+        if self._leader is None:
+            return b""
+        message = _received(self._leader, time.monotonic() + _PATIENCE_OF_FOLLOWERS * _PATIENCE_SECONDS)
+        if not message:
+            self._lose()
+        return message
+
+    def _lose(self) -> None:
+        self.close()
+        self.lost = True
+
 
 ALONE = Pace()
 
 
-def join(name: str) -> Pace:
+def join(name: str, others: bool) -> Pace:
     """The pace of all processes of this machine and user that join under this name; the first of them leads.
 
-    Those that are to follow must have joined before the first one tells them anything. Where the others cannot be
-    reached, as from a network namespace of one's own, each leads nobody.
+    Those that are to follow must have joined before the first one tells them anything. Where `others` work at the same
+    time and cannot be reached, as from a network namespace of one's own, the pace says that it is lost.
     """
     address = f"\0isthmus-{name}"
     for _ in range(_CONNECT_TRIES):
-        own = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            own = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError:
+            break
         try:
             own.bind(address)
             own.listen(_MOST_FOLLOWERS)
             own.setblocking(False)
-            return _Leader(own)
+            return _Leader(own, lost=others)
         except OSError:
             own.close()  # Another one was first.
         leader = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # Of more ranks than its queue holds the last ones would wait for one that waits for them.
+        leader.settimeout(_CONNECT_SECONDS)
         try:
             leader.connect(address)
+        except TimeoutError:
+            leader.close()
+            break
         except OSError:
             # Bound, but not listening yet, or gone by now.
             leader.close()
@@ -186,7 +241,7 @@ def join(name: str) -> Pace:
         if _is_ours(leader):
             return _Follower(leader)
         break
-    return ALONE
+    return Pace(lost=others)
 
 
 def _is_ours(other: socket.socket) -> bool:

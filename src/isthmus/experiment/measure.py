@@ -26,7 +26,7 @@ from isthmus.experiment import (
 from isthmus.experiment.batch import Experiment
 from isthmus.experiment.devices import OpenDevice
 from isthmus.experiment.fingerprint import read_fingerprint
-from isthmus.experiment.in_step import ALONE, Pace
+from isthmus.experiment.in_step import ALONE, OUT_OF_STEP, Pace
 from isthmus.experiment.machine import available_memory_bytes
 from isthmus.experiment.openacc_build import check_folder
 from isthmus.experiment.options import Options, check_names
@@ -179,7 +179,8 @@ def measure(
         except Exception as error:  # Whatever it was, the file says that the run ended by it; then it goes on.
             writer.finish(_end("failed", started, placement, str(error)))
             raise
-        writer.finish(_end("complete", started, msgspec.structs.replace(placement, pages=pages), ""))
+        message = OUT_OF_STEP if pace.lost else ""
+        writer.finish(_end("complete", started, msgspec.structs.replace(placement, pages=pages), message))
     return path
 
 
@@ -223,14 +224,15 @@ class _Session:
         plans = [experiment.plan(self._device, self._options, memory_bytes) for experiment in experiments]
         self.total = sum(planned.total for planned in plans)
         placement: dict[str, dict[str, float]] = {}
-        for experiment, planned in zip(experiments, plans, strict=True):
+        for number, (experiment, planned) in enumerate(zip(experiments, plans, strict=True)):
             for case in planned.skipped:
                 self._finish([case])
             effort = self._options.effort(experiment.EFFORTS)
             rules = Rules(case_seconds=effort.case_seconds)
             weights = sum(batch.weight for batch in planned.batches)
             hard_deadline = time.monotonic() + hard_limit(effort.budget_seconds)
-            for batch in planned.batches:
+            for index, batch in enumerate(planned.batches):
+                self._pace.enter((number, index))
                 # Allocating and filling counts too.
                 clock = Clock(time.monotonic() + effort.budget_seconds * batch.weight / weights, hard_deadline)
                 prepared = batch.prepare()

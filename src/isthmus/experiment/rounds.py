@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.in_step import ALONE, Pace, Told, key_of
+from isthmus.experiment.in_step import ALONE, Pace, key_of
 from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import LEAST_SAMPLES, MIB, Case
@@ -34,6 +34,10 @@ class Quota(NamedTuple):
     seconds: float
 
 
+# No samples at all.
+_MEETING = Quota(0, 0, 0, 0.0)
+
+
 class Subject(Protocol):
     """Something that can be measured again and again."""
 
@@ -53,6 +57,10 @@ class Clock(NamedTuple):
 
     deadline: float
     hard_deadline: float
+
+    def later(self, seconds: float) -> "Clock":
+        """The same, put off."""
+        return Clock(self.deadline + seconds, self.hard_deadline + seconds)
 
 
 def hard_limit(budget_seconds: float) -> float:
@@ -80,24 +88,28 @@ def run_rounds(
     """
     open_cases = {index: Collected(subject.template) for index, subject in enumerate(subjects)}
     try:
+        # Allocating does not take as long everywhere, and waiting for others counts for no case and no budget.
+        already = pace.waited
+        pace.tell(None, _MEETING)
+        pace.begin()
         if pace.follows:
             _follow(subjects, open_cases, rules, finish, pace)
-            pace = ALONE
-        while chosen := _choose(open_cases, rules, clock):
+            clock = clock.later(pace.waited - already)
+            pace, already = ALONE, ALONE.waited
+        while chosen := _choose(open_cases, rules, clock.later(pace.waited - already)):
             rng.shuffle(chosen)
             for index in chosen:
                 collected = open_cases[index]
-                if time.monotonic() >= (
-                    clock.deadline if collected.count >= collected.least(rules) else clock.hard_deadline
-                ):
+                now, (deadline, hard_deadline) = time.monotonic(), clock.later(pace.waited - already)
+                if now >= (deadline if collected.count >= collected.least(rules) else hard_deadline):
                     continue
                 quota = _quota(collected, rules, pace.visit_seconds)
-                pace.tell(Told(subjects[index].template, quota))
+                pace.tell(subjects[index].template, quota)
                 _visit(subjects[index], collected, quota, pace)
                 if collected.is_done(rules):
-                    pace.tell(Told(subjects[index].template))
+                    pace.tell(subjects[index].template, None)
                     finish(open_cases.pop(index).cases(rules))
-        pace.over()
+        pace.tell(None, None)
     except KeyboardInterrupt:
         for collected in open_cases.values():
             if collected.count:
@@ -133,18 +145,22 @@ def _follow(
     finish: Callable[[list[Case]], None],
     pace: Pace,
 ) -> None:
-    """Visit what the device that leads visits, and finish what has enough samples when that has ended there."""
+    """Visit what the device that leads visits, and finish what has enough samples when that has ended there.
+
+    Enough is what an interval can be given for, however long a sample takes here: more would be taken without company.
+    """
+    rules = rules._replace(least_samples=LEAST_SAMPLES)
     places = {key_of(subject.template): index for index, subject in enumerate(subjects)}
     while (told := pace.next()) is not None:
-        index = places.get(key_of(told.case), -1)
+        index = places.get(key_of(told.case), -1) if told.case else -1
         collected = open_cases.get(index)
         if collected is None:
             continue
         if told.quota is not None:
             _visit(subjects[index], collected, Quota(*told.quota), pace)
-        if collected.failed or collected.wrong or (told.quota is None and collected.count >= collected.least(rules)):
+        if collected.failed or collected.wrong or (told.quota is None and collected.count >= LEAST_SAMPLES):
             finish(open_cases.pop(index).cases(rules))
-    for index in [index for index, collected in open_cases.items() if collected.count >= collected.least(rules)]:
+    for index in [index for index, collected in open_cases.items() if collected.count >= LEAST_SAMPLES]:
         finish(open_cases.pop(index).cases(rules))
 
 
@@ -168,13 +184,13 @@ def _quota(collected: Collected, rules: Rules, least_seconds: float) -> Quota:
 
 def _visit(subject: Subject, collected: Collected, quota: Quota, pace: Pace) -> None:
     collected.begin = pace.begin
-    begin = time.monotonic()
+    already, begin = pace.waited, time.monotonic()
     try:
         subject.visit(quota, collected)
     except IsthmusError as error:
         collected.failed = reason_of(error)
     pace.begin()  # Where it failed before that, the others wait for it.
-    collected.seconds += time.monotonic() - begin
+    collected.seconds += time.monotonic() - begin - (pace.waited - already)
     collected.visits += 1
 
 

@@ -155,6 +155,6 @@ def _command(outlier: Outlier, device: DeviceRow) -> str:
             return f"numactl --cpunodebind={node} --membind={node} isthmus measure bandwidth --device {spec}"
         case "host" | "cpu" | "cpus" | "container_cpus":
             return "ps -eo pcpu,psr,comm --sort=-pcpu | head"
-        case "link" | "iommu" | "huge_pages" | "locked_memory" | "confidential" | "driver":
+        case "sharing" | "link" | "iommu" | "huge_pages" | "locked_memory" | "confidential" | "driver":
             return "isthmus devices"
     return f"isthmus measure bandwidth --device {spec} --full"

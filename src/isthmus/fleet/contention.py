@@ -30,19 +30,19 @@ class Contention:
 
 
 def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], group: Group) -> list[Contention]:
-    """Every kind of large transfers that was measured alone and together, the largest loss first.
+    """Every kind of large transfers of `bandwidth` that was measured alone and together, the largest loss first.
 
     Each device is held against itself, the sizes of a kind taken together, and the median over devices counts. Those
     without a neighbour say nothing, and no more do ranks that share one device: they take it from each other. What went
     both ways at once counts as a whole, and its ways not by themselves once more.
     """
-    members = np.array(_with_neighbours(gathered, group), np.intp)
+    wanted = {cell: places for cell, places in cells.items() if cell.phase == "together" and _counts(cell.kind)}
+    rows = [place for places in wanted.values() for place in places]
+    members = np.array(_with_neighbours(gathered, group, rows), np.intp)
     if not len(members):
         return []
     found = []
-    for (phase, kind), places in cells.items():
-        if phase != "together" or kind.size != "large" or kind.method == "duplex":
-            continue
+    for (_, kind), places in wanted.items():
         alone = {gathered.points[place]: place for place in cells.get(CellKey("alone", kind), [])}
         same = ((place, replace(gathered.points[place], phase="alone")) for place in places)
         pairs = [(place, alone[point]) for place, point in same if point in alone]
@@ -57,9 +57,18 @@ def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], grou
     return sorted(found, key=lambda each: -each.lost)
 
 
-def _with_neighbours(gathered: Gathered, group: Group) -> list[int]:
-    """Members that are not their host's only device, and have it for themselves."""
-    cards = {(device.machine, device.card) for device in gathered.devices}
-    devices = Counter(machine for machine, _ in cards)
-    shared = sharing(gathered.devices)
-    return [place for place in group.members if devices[gathered.devices[place].machine] > 1 and place not in shared]
+def _counts(kind: GroupKey) -> bool:
+    return kind.experiment == "bandwidth" and kind.size == "large" and kind.method != "duplex"
+
+
+def _with_neighbours(gathered: Gathered, group: Group, rows: Sequence[int]) -> list[int]:
+    """Members that had a device for themselves and another one of their launch at work beside them.
+
+    Those are at work that have a time at one of these `rows` of points.
+    """
+    devices, shared = gathered.devices, sharing(gathered.devices)
+    at_work = np.flatnonzero(np.isfinite(gathered.medians[list(rows)]).any(axis=0)).tolist() if rows else []
+    cards = {(devices[place].machine, devices[place].fleet, devices[place].card) for place in at_work}
+    beside = Counter((machine, launch) for machine, launch, _ in cards)
+    working = {place for place in at_work if beside[devices[place].machine, devices[place].fleet] > 1} - shared
+    return [place for place in group.members if place in working]

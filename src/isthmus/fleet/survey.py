@@ -65,7 +65,8 @@ class Survey:
 
         Data that arrived wrong, ranks without results, slow devices, and devices that lack what most have.
         """
-        slow = [*(each.device for each in self.outliers), *(each.device for each in self.below)]
+        # Ranks that shared a device say nothing of the host.
+        slow = [each.device for each in self.outliers if each.cause != "sharing"] + [each.device for each in self.below]
         missing = [each.host for each in self.gathered.missing if each.host]
         wrong, rest = self._hosts_of(self.wrong), self._hosts_of([*slow, *self.lacking])
         return list(dict.fromkeys([*wrong, *missing, *rest]))

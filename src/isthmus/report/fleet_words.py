@@ -147,7 +147,11 @@ def contention(judged: Judged, margin: float) -> str:
         for name, each in (("link", by_link), ("others", by_others))
         if each
     ]
-    why = say("fleet.contention_why_link" if by_link else "fleet.contention_why_others")
+    why = ""
+    if by_link:
+        why = " " + say("fleet.contention_why_link")
+    elif any(each.by_link for each in found):
+        why = " " + say("fleet.contention_why_others")
     return say(
         "fleet.contention",
         count=len(losing),

@@ -28,6 +28,7 @@ def task(path: Path, spec: str, waits: bool) -> bytes:
         command=["isthmus", "measure"],
         launch=launch,
         waits=waits,
+        has_neighbours=waits,
     )
     return msgspec.json.encode(asked) + b"\n"
 

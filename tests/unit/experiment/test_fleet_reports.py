@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from isthmus.experiment import fleet_reports
-from isthmus.record import KIB, Launch, Phase, read_run
+from isthmus.experiment.in_step import OUT_OF_STEP
+from isthmus.fleet import survey
+from isthmus.record import KIB, End, Launch, Phase, read_run
 
 # The default plan on an H200, as it was measured.
 DEFAULT_PLAN = Path(__file__).resolve().parents[3] / "results" / "h200-cuda.json.gz"
@@ -43,6 +45,21 @@ def test_a_report_arrives_as_it_was_sent(tmp_path: Path, synthetic: ModuleType) 
     assert report.why == "killed"
     assert report.fingerprint == read_run(path).fingerprint
     assert report.run_file == "run.json"
+
+
+def test_what_was_out_of_step_is_noted_by_rank_0_and_by_a_survey(tmp_path: Path, synthetic: ModuleType) -> None:
+    run = synthetic.run(
+        synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}),
+        end=End(status="complete", message=OUT_OF_STEP),
+    )
+    path = tmp_path / "run.json"
+    path.write_bytes(msgspec.json.encode(run))
+    report = fleet_reports.ended(path, "together", "")
+    assert (report.why, report.note) == ("", OUT_OF_STEP)
+    assert any(text.endswith(OUT_OF_STEP) for text in survey([path]).gathered.notes)
+    broken = msgspec.structs.replace(run, end=End(status="interrupted", message="interrupted with 1 of 2 cases"))
+    path.write_bytes(msgspec.json.encode(broken))
+    assert fleet_reports.ended(path, "together", "interrupted").note == "", "that is why, and no note"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 
@@ -12,7 +13,7 @@ import pytest
 
 from isthmus.errors import CallFailed
 from isthmus.experiment import in_step
-from isthmus.experiment.in_step import ALONE, Pace, join
+from isthmus.experiment.in_step import Pace, join
 from isthmus.experiment.rounds import Clock, Quota, run_rounds
 from isthmus.experiment.sampling import Collected, Rules
 from isthmus.record import Case
@@ -33,37 +34,48 @@ def nothing() -> None:
 class Subject:
     """Gives steady samples; calls `before` to prepare, and `during` when it has begun."""
 
-    def __init__(self, name: str, log: list[tuple[str, int]], before: Work, during: Work) -> None:
+    def __init__(self, name: str, device: Device, before: Work, during: Work, sample: float) -> None:
         self.template = Case(experiment="test", method=name, direction="h2d", host_memory="pinned", bytes=8)
-        self._log = log
+        self._device = device
         self._before = before
         self._during = during
+        self._sample = sample
 
     def visit(self, quota: Quota, collected: Collected) -> None:
+        self._device.spent.append(collected.seconds)
         self._before()
         collected.begin()
         self._during()
-        collected.samples.setdefault("host_seconds", []).extend([1e-6] * quota.least)
+        collected.samples.setdefault("host_seconds", []).extend([self._sample] * quota.least)
         collected.verified = True
-        self._log.append((self.template.method, quota.least))
+        self._device.visits.append((self.template.method, quota.least))
 
 
 class Device(threading.Thread):
     """What one process of a machine would do with these cases at this pace."""
 
     def __init__(
-        self, pace: Pace, names: Sequence[str], seed: int, before: Work = nothing, during: Work = nothing
+        self,
+        pace: Pace,
+        names: Sequence[str],
+        seed: int,
+        before: Work = nothing,
+        during: Work = nothing,
+        sample: float = 1e-6,
     ) -> None:
         super().__init__(daemon=True)
         # Which cases it visited in turn, for how many samples.
         self.visits: list[tuple[str, int]] = []
+        # What its cases had taken when they were visited.
+        self.spent: list[float] = []
         self.finished: list[Case] = []
+        self.rules = RULES
         self._pace = pace
         self._seed = seed
-        self._subjects = [Subject(name, self.visits, before, during) for name in names]
+        self._subjects = [Subject(name, self, before, during, sample) for name in names]
 
     def run(self) -> None:
-        run_rounds(self._subjects, RULES, FOREVER, self.finished.extend, random.Random(self._seed), self._pace)
+        run_rounds(self._subjects, self.rules, FOREVER, self.finished.extend, random.Random(self._seed), self._pace)
 
     @property
     def measured(self) -> dict[str, int]:
@@ -82,7 +94,7 @@ def joined(name: str) -> Iterator[Join]:
     paces: list[Pace] = []
 
     def join_here() -> Pace:
-        paces.append(join(name))
+        paces.append(join(name, others=True))
         return paces[-1]
 
     yield join_here
@@ -178,22 +190,95 @@ def test_the_others_go_on_where_one_is_killed(joined: Join, who: int) -> None:
 
 
 @pytest.mark.parametrize("who", [0, 1])
-def test_one_that_hangs_is_left_behind(joined: Join, who: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_step, "_PATIENCE_SECONDS", 0.2)
-    paces = [joined(), joined()]
+def test_one_that_hangs_is_left_behind_and_the_others_stay_in_step(
+    joined: Join, who: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower that is ready before the leader waits as long as the leader waits for the one that hangs."""
+    monkeypatch.setattr(in_step, "_PATIENCE_SECONDS", 1.0)
+    paces = [joined() for _ in range(3)]
     wakes = threading.Event()
 
     def hang() -> None:
         wakes.wait(HANGS_SECONDS)
 
-    devices = [Device(pace, "ab", at, hang if at == who else nothing) for at, pace in enumerate(paces)]
+    def be_late() -> None:
+        time.sleep(0.05)
+
+    works = [be_late, nothing, nothing]
+    works[who] = hang
+    devices = [Device(pace, "ab", at, work) for at, (pace, work) in enumerate(zip(paces, works, strict=True))]
     for device in devices:
         device.start()
-    devices[1 - who].join(HANGS_SECONDS)
-    assert devices[1 - who].measured == {"a": 10, "b": 10}
+    others = [device for at, device in enumerate(devices) if at != who]
+    for device in others:
+        device.join(HANGS_SECONDS)
+        assert device.measured == {"a": 10, "b": 10}
+    if who:
+        assert others[0].visits == others[1].visits
+        assert [pace.lost for pace in paces] == [False, False, False]
     wakes.set()
     devices[who].join(HANGS_SECONDS)
     assert devices[who].measured == {"a": 10, "b": 10}
+    assert [pace.lost for pace in paces] == ([True, True, True] if who == 0 else [False, True, False])
+
+
+class Batches(threading.Thread):
+    """What one process would do with one batch after the other."""
+
+    def __init__(self, pace: Pace, batches: Sequence[str], seed: int) -> None:
+        super().__init__(daemon=True)
+        self.devices = [Device(pace, names, seed) for names in batches]
+        self._pace = pace
+
+    def run(self) -> None:
+        for index, device in enumerate(self.devices):
+            self._pace.enter((0, index))
+            device.run()
+
+    @property
+    def measured(self) -> dict[str, int]:
+        """As that of a device, of all batches."""
+        return {name: count for device in self.devices for name, count in device.measured.items()}
+
+
+@pytest.mark.parametrize("who", ["leader", "follower"])
+def test_batches_that_are_cut_differently_come_together_again(joined: Join, who: str) -> None:
+    whole, cut = ["abcd", "efgh", "ijkl"], ["ab", "efgh", "ijkl", "cd"]
+    paces = [joined(), joined()]
+    told = [cut, whole] if who == "leader" else [whole, cut]
+    processes = [Batches(pace, batches, seed) for seed, (pace, batches) in enumerate(zip(paces, told, strict=True))]
+    for process in processes:
+        process.start()
+    processes[who == "leader"].join(HANGS_SECONDS)
+    paces[who == "leader"].close()  # As at the end of its process.
+    processes[who != "leader"].join(HANGS_SECONDS)
+    for process in processes:
+        assert not process.is_alive()
+        assert process.measured == dict.fromkeys("abcdefghijkl", 10)
+    for index in (1, 2):
+        assert processes[0].devices[index].visits == processes[1].devices[index].visits
+
+
+def test_waiting_for_others_counts_for_no_case(joined: Join) -> None:
+    """The other one comes late to every visit; what a case may take is for its own samples."""
+    paces = [joined(), joined()]
+    leader, follower = Device(paces[0], "a", 0), Device(paces[1], "a", 1, lambda: time.sleep(0.1))
+    began = time.monotonic()
+    run_all([leader, follower])
+    elapsed = time.monotonic() - began
+    assert len(leader.spent) == 2
+    assert paces[0].waited >= 0.15
+    assert leader.spent[-1] + paces[0].waited <= elapsed
+
+
+def test_what_is_a_little_faster_needs_no_more_samples_than_the_leader(joined: Join) -> None:
+    """From 5 ms on six samples are enough: those of the other, just below, would be taken without company."""
+    paces = [joined(), joined()]
+    leader, follower = Device(paces[0], "ab", 0, sample=0.0051), Device(paces[1], "ab", 1, sample=0.0049)
+    run_all([leader, follower])
+    assert leader.visits == follower.visits
+    assert leader.measured == follower.measured
+    assert all(not case.note for case in follower.finished)
 
 
 def test_one_alone_waits_for_nobody_and_visits_as_short_as_ever(joined: Join) -> None:
@@ -207,13 +292,26 @@ def test_one_alone_waits_for_nobody_and_visits_as_short_as_ever(joined: Join) ->
 def test_a_name_that_another_user_has_is_left_alone(joined: Join, monkeypatch: pytest.MonkeyPatch) -> None:
     leader = joined()
     monkeypatch.setattr("os.getuid", lambda: 12345)
-    assert joined() is ALONE
-    leader.over()  # Whoever asked is not let in.
+    other = joined()
+    assert not other.follows
+    assert other.lost
+    leader.tell(None, None)  # Whoever asked is not let in.
     assert leader.visit_seconds == 0
 
 
-def test_a_name_without_anybody_behind_it_is_given_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("others", [False, True])
+def test_a_name_without_anybody_behind_it_is_given_up(name: str, others: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_step, "_CONNECT_NAP_SECONDS", 0.0)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as bound:
         bound.bind(f"\0isthmus-{name}")
-        assert join(name) is ALONE
+        pace = join(name, others)
+    assert not pace.follows
+    assert pace.lost == others
+
+
+def test_more_than_the_queue_holds_do_not_wait(joined: Join, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_step, "_MOST_FOLLOWERS", 1)
+    monkeypatch.setattr(in_step, "_CONNECT_SECONDS", 0.1)
+    paces = [joined() for _ in range(4)]
+    assert [pace.follows for pace in paces].count(True) in (1, 2), "as many as wait, and one more"
+    assert paces[-1].lost

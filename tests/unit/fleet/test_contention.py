@@ -52,7 +52,9 @@ def test_what_cpus_copy_shows_that_links_are_not_shared(tmp_path: Path, syntheti
 
 def test_devices_that_keep_their_rates(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
     text = contention(all_slower(tmp_path, synthetic_fleet, "pinned", 1.0).groups[0], MARGIN)
-    assert text.endswith("devices keep what they get alone, within 5.0 %, in all 4 kinds of large transfers.")
+    assert text.endswith(
+        "the typical device keeps what it gets alone, within 5.0 %, in all 4 kinds of large transfers."
+    )
 
 
 def test_a_device_without_neighbours_shares_nothing(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
@@ -76,3 +78,42 @@ def test_what_was_measured_alone_only_says_nothing(tmp_path: Path, synthetic_fle
     members = [msgspec.structs.replace(each, summaries=each.summaries[:alone]) for each in members]
     found = survey([synthetic_fleet.save(synthetic_fleet.fleet(members), tmp_path / "alone.json")])
     assert found.groups[0].contentions == []
+
+
+def test_nothing_is_said_of_kinds_that_nobody_measured(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    """Pageable copies alone do not show that links are not shared."""
+    slower = lambda point: 1.5 if point.phase == "together" else 1.0  # noqa: E731
+    members = [synthetic_fleet.member("n0", index, slower) for index in (0, 1)]
+    made = synthetic_fleet.fleet(members)
+    kept = [place for place, point in enumerate(made.points) if point.host_memory == "pageable"]
+    members = [msgspec.structs.replace(each, summaries=[each.summaries[place] for place in kept]) for each in members]
+    made = msgspec.structs.replace(made, points=[made.points[place] for place in kept], members=members)
+    text = contention(survey([synthetic_fleet.save(made, tmp_path / "pageable.json")]).groups[0], MARGIN)
+    assert text.endswith("from 4 MiB).")
+    assert "in 2 of 2 kinds" in text
+
+
+def test_other_experiments_say_nothing_of_links(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
+    """As allocation, which is large and pinned, and never crosses the link."""
+    slower = synthetic_fleet.together_only(3.0)
+    made = synthetic_fleet.fleet([synthetic_fleet.member("n0", index, slower) for index in (0, 1)])
+    points = [msgspec.structs.replace(point, experiment="allocation") for point in made.points]
+    made = msgspec.structs.replace(made, points=points)
+    found = survey([synthetic_fleet.save(made, tmp_path / "allocation.json")])
+    assert found.groups[0].contentions == []
+
+
+@pytest.mark.parametrize("gone", ["a phase", "a launch"])
+def test_a_neighbour_that_did_not_work_at_the_same_time_is_none(
+    tmp_path: Path, synthetic_fleet: ModuleType, gone: str
+) -> None:
+    members = [synthetic_fleet.member("n0", index) for index in (0, 1)]
+    alone = len(synthetic_fleet.POINTS) // 2
+    if gone == "a phase":
+        members[1] = msgspec.structs.replace(members[1], summaries=members[1].summaries[:alone])
+        synthetic_fleet.save(synthetic_fleet.fleet(members), tmp_path / "n0.json")
+    else:
+        for number, member in enumerate(members):
+            made = msgspec.structs.replace(synthetic_fleet.fleet([member]), fleet=f"launch {number}")
+            synthetic_fleet.save(made, tmp_path / f"n0-{number}.json")
+    assert survey([tmp_path]).groups[0].contentions == []

@@ -76,6 +76,8 @@ def test_ranks_that_share_a_device_are_no_shared_switch(tmp_path: Path, syntheti
     assert [(each.cause, each.neighbours) for each in found.outliers] == [("sharing", ()), ("sharing", ())]
     assert cause_name("sharing") == "Shared device"
     assert evidence(found, found.outliers[0]) == "several ranks measured it at once"
+    assert not found.passes
+    assert found.suspects == [], "nothing is wrong with the host"
 
 
 def test_one_device_slow_together_has_no_neighbours(tmp_path: Path, synthetic_fleet: ModuleType) -> None:
