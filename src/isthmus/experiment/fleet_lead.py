@@ -145,10 +145,8 @@ class FleetLead:
             if len(ranks) > 1
         ]
         for note, ranks in self._noted.items():
-            host = self._joined[ranks[0]].host
-            notes.append(
-                f"{Ranks.name_of(ranks[0], host) if len(ranks) == 1 else f'ranks {_list(sorted(ranks))}'}: {note}"
-            )
+            one = Ranks.name_of(ranks[0], self._joined[ranks[0]].host)
+            notes.append(f"{one if len(ranks) == 1 else f'ranks {_list(sorted(ranks))}'}: {note}")
         for what, values in (
             ("versions of isthmus", {rank: each.version for rank, each in enumerate(self._joined)}),
             ("devices", {rank: kept.name for rank, kept in self._kept.items()}),
