@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Literal
 
@@ -62,17 +63,18 @@ def main() -> int:
             pace = join(f"{task.launch.fleet}-{task.launch.node}", task.has_neighbours)
             said.write(msgspec.json.encode(Said(kind="ready")) + b"\n")
             go.wait()
-        measure(
-            device,
-            task.options,
-            experiments,
-            Path(task.path),
-            task.command,
-            lambda _ended, _total: None,
-            lambda: None,
-            launch=task.launch,
-            pace=pace,
-        )
+        with closing(pace):
+            measure(
+                device,
+                task.options,
+                experiments,
+                Path(task.path),
+                task.command,
+                lambda _ended, _total: None,
+                lambda: None,
+                launch=task.launch,
+                pace=pace,
+            )
     except KeyboardInterrupt as interrupt:
         return exit_code(interrupt)
     except IsthmusError as error:

@@ -59,7 +59,7 @@ def ended(path: Path, phase: Phase, why: str) -> Report:
         fingerprint=run.fingerprint,
         placement=placement.note if placement else "",
         bound_node=placement.bound_node if placement else None,
-        note=run.end.message if run.end and run.end.status == "complete" else "",
+        note=run.end.note if run.end else "",
         points=list(found),
         summaries=list(found.values()),
     )

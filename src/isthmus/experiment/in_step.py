@@ -10,12 +10,13 @@ import os
 import socket
 import struct
 import time
+from abc import ABC, abstractmethod
 
 import msgspec
 
 from isthmus.record import Case
 
-__all__ = ["ALONE", "OUT_OF_STEP", "Pace", "Told", "join", "key_of"]
+__all__ = ["ALONE", "OUT_OF_STEP", "Pace", "Told", "join"]
 
 # How a run ends whose pace was lost.
 OUT_OF_STEP = (
@@ -81,39 +82,53 @@ class Pace:
         """Leave the others."""
 
 
-class _Leader(Pace):
-    """Says what is next; `listener` is where the others come."""
+class _InStep(Pace, ABC):
+    """What leader and followers have in common: where they are, and that they wait once a visit."""
 
-    def __init__(self, listener: socket.socket, lost: bool) -> None:
+    def __init__(self, lost: bool = False) -> None:
         super().__init__(lost)
-        self._listener = listener
-        self._followers: list[socket.socket] = []
         self._batch: Batch = (0, 0)
         self._waiting = False
 
     def enter(self, batch: Batch) -> None:
         self._batch = batch
 
+    def begin(self) -> None:
+        if self._waiting:
+            self._waiting = False
+            began = time.monotonic()
+            self._meet()
+            self.waited += time.monotonic() - began
+
+    @abstractmethod
+    def _meet(self) -> None:
+        """Wait until all are ready."""
+
+
+class _Leader(_InStep):
+    """Says what is next; `listener` is where the others come."""
+
+    def __init__(self, listener: socket.socket, lost: bool) -> None:
+        super().__init__(lost)
+        self._listener = listener
+        self._followers: list[socket.socket] = []
+
     def tell(self, case: Case | None, quota: Asked | None) -> None:
         self._welcome()
         self._send(msgspec.json.encode(Told(self._batch, case, quota)))
         self._waiting = quota is not None
 
-    def begin(self) -> None:
-        if not self._waiting:
-            return
-        self._waiting = False
-        began = time.monotonic()
-        for follower in list(self._followers):
-            if _received(follower, began + _PATIENCE_SECONDS) != _READY:
-                self._leave(follower)
-        self._send(_GO)
-        self.waited += time.monotonic() - began
-
     def close(self) -> None:
         self._listener.close()
         while self._followers:
             self._followers.pop().close()
+
+    def _meet(self) -> None:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        for follower in list(self._followers):
+            if _received(follower, deadline) != _READY:
+                self._leave(follower)
+        self._send(_GO)
 
     def _welcome(self) -> None:
         """Let in who has come: all are here before any is told to begin."""
@@ -139,7 +154,7 @@ class _Leader(Pace):
         self.lost = not self._followers
 
 
-class _Follower(Pace):
+class _Follower(_InStep):
     """Does what the leader says, as long as there is one."""
 
     follows = True
@@ -147,13 +162,8 @@ class _Follower(Pace):
     def __init__(self, leader: socket.socket) -> None:
         super().__init__()
         self._leader: socket.socket | None = leader
-        self._batch: Batch = (0, 0)
-        self._waiting = False
         # What concerns a batch that is still to come here.
         self._later: Told | None = None
-
-    def enter(self, batch: Batch) -> None:
-        self._batch = batch
 
     def next(self) -> Told | None:
         while True:
@@ -168,23 +178,20 @@ class _Follower(Pace):
             if told.batch == self._batch:
                 return told if told.case or told.quota else None
 
-    def begin(self) -> None:
-        if not self._waiting or self._leader is None:
-            return
-        self._waiting = False
-        began = time.monotonic()
-        try:
-            self._leader.send(_READY)
-        except OSError:
-            self._lose()
-        else:
-            self._receive()
-        self.waited += time.monotonic() - began
-
     def close(self) -> None:
         if self._leader is not None:
             self._leader.close()
         self._leader = None
+
+    def _meet(self) -> None:
+        if self._leader is None:
+            return
+        try:
+            self._leader.send(_READY)
+        except OSError:
+            self._lose()
+            return
+        self._receive()
 
     def _receive_told(self) -> Told | None:
         message = self._receive()
@@ -260,8 +267,3 @@ def _received(other: socket.socket, deadline: float) -> bytes:
         return other.recv(_MOST_BYTES)
     except OSError:
         return b""
-
-
-def key_of(case: Case) -> bytes:
-    """What tells a case of one process as the same of another."""
-    return msgspec.json.encode(case)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.in_step import ALONE, Pace, key_of
+from isthmus.experiment.in_step import ALONE, Pace
 from isthmus.experiment.reasons import reason_of
 from isthmus.experiment.sampling import Collected, Rules
-from isthmus.record import LEAST_SAMPLES, MIB, Case
+from isthmus.record import LEAST_SAMPLES, MIB, Case, case_key
 
 __all__ = ["Clock", "Quota", "Subject", "hard_limit", "run_rounds"]
 
@@ -150,9 +150,9 @@ def _follow(
     Enough is what an interval can be given for, however long a sample takes here: more would be taken without company.
     """
     rules = rules._replace(least_samples=LEAST_SAMPLES)
-    places = {key_of(subject.template): index for index, subject in enumerate(subjects)}
+    places = {case_key(subject.template): index for index, subject in enumerate(subjects)}
     while (told := pace.next()) is not None:
-        index = places.get(key_of(told.case), -1) if told.case else -1
+        index = places.get(case_key(told.case), -1) if told.case else -1
         collected = open_cases.get(index)
         if collected is None:
             continue

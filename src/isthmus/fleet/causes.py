@@ -10,7 +10,6 @@ from isthmus.compare import Cause, Difference, GroupResult, differences, likely_
 from isthmus.fleet.groups import Group
 from isthmus.fleet.outliers import Outlier, Pattern
 from isthmus.fleet.reading import DeviceRow, run_of
-from isthmus.fleet.switches import sharing
 from isthmus.record import Interval
 
 __all__ = ["odd_facts", "with_causes"]
@@ -24,8 +23,10 @@ _NONE_SAYS = {"confidential", "container_cpus", "container_memory"}
 _BY_CPU = {"malloc", "pageable", "pageable_huge", "staging", "staged"}
 
 
-def with_causes(outliers: Sequence[Outlier], group: Group, devices: Sequence[DeviceRow]) -> list[Outlier]:
-    """The outliers of a group with their likely causes and the next command to run."""
+def with_causes(
+    outliers: Sequence[Outlier], group: Group, devices: Sequence[DeviceRow], shared: set[int]
+) -> list[Outlier]:
+    """The outliers of a group with their likely causes and the next command to run; ranks `shared` some devices."""
     if not outliers:
         return []
     slow = {outlier.device for outlier in outliers}
@@ -35,7 +36,6 @@ def with_causes(outliers: Sequence[Outlier], group: Group, devices: Sequence[Dev
     typical = _typical(right)
     having = _shares(right)
     far = sum(_is_far(device) for device in right) / len(right)
-    shared = sharing(devices)
     found = []
     for outlier in outliers:
         device = devices[outlier.device]

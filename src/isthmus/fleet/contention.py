@@ -11,10 +11,8 @@ from msgspec.structs import replace
 from isthmus.compare import GroupKey
 from isthmus.fleet.cells import CellKey, is_link_bound
 from isthmus.fleet.gathering import Gathered
-from isthmus.fleet.groups import Group
-from isthmus.fleet.switches import sharing
 
-__all__ = ["Contention", "contentions"]
+__all__ = ["Contention", "contentions", "with_company"]
 
 
 @dataclass(frozen=True)
@@ -29,26 +27,24 @@ class Contention:
     by_link: bool
 
 
-def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], group: Group) -> list[Contention]:
+def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], members: Sequence[int]) -> list[Contention]:
     """Every kind of large transfers of `bandwidth` that was measured alone and together, the largest loss first.
 
-    Each device is held against itself, the sizes of a kind taken together, and the median over devices counts. Those
-    without a neighbour say nothing, and no more do ranks that share one device: they take it from each other. What went
-    both ways at once counts as a whole, and its ways not by themselves once more.
+    Each of these members, which had company and a device for themselves, is held against itself, the sizes of a kind
+    taken together, and the median over members counts. What went both ways at once counts as a whole, and its ways not
+    by themselves once more.
     """
-    wanted = {cell: places for cell, places in cells.items() if cell.phase == "together" and _counts(cell.kind)}
-    rows = [place for places in wanted.values() for place in places]
-    members = np.array(_with_neighbours(gathered, group, rows), np.intp)
-    if not len(members):
+    if not members:
         return []
+    columns = np.array(members, np.intp)
     found = []
-    for (_, kind), places in wanted.items():
+    for (_, kind), places in _together(cells).items():
         alone = {gathered.points[place]: place for place in cells.get(CellKey("alone", kind), [])}
         same = ((place, replace(gathered.points[place], phase="alone")) for place in places)
         pairs = [(place, alone[point]) for place, point in same if point in alone]
         if not pairs:
             continue
-        together, before = (gathered.medians[list(side)][:, members] for side in zip(*pairs, strict=True))
+        together, before = (gathered.medians[list(side)][:, columns] for side in zip(*pairs, strict=True))
         ratios = np.log(together / before)
         measured = ratios[:, np.isfinite(ratios).any(axis=0)]
         if measured.shape[1]:
@@ -57,18 +53,25 @@ def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], grou
     return sorted(found, key=lambda each: -each.lost)
 
 
-def _counts(kind: GroupKey) -> bool:
-    return kind.experiment == "bandwidth" and kind.size == "large" and kind.method != "duplex"
+def with_company(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]]) -> set[int]:
+    """The places of devices that were at work while another card of their machine was, in the same launch.
 
-
-def _with_neighbours(gathered: Gathered, group: Group, rows: Sequence[int]) -> list[int]:
-    """Members that had a device for themselves and another one of their launch at work beside them.
-
-    Those are at work that have a time at one of these `rows` of points.
+    Those are at work that have a time of a large transfer of `bandwidth` together with others.
     """
-    devices, shared = gathered.devices, sharing(gathered.devices)
-    at_work = np.flatnonzero(np.isfinite(gathered.medians[list(rows)]).any(axis=0)).tolist() if rows else []
-    cards = {(devices[place].machine, devices[place].fleet, devices[place].card) for place in at_work}
-    beside = Counter((machine, launch) for machine, launch, _ in cards)
-    working = {place for place in at_work if beside[devices[place].machine, devices[place].fleet] > 1} - shared
-    return [place for place in group.members if place in working]
+    rows = [place for places in _together(cells).values() for place in places]
+    at_work = np.flatnonzero(np.isfinite(gathered.medians[rows]).any(axis=0)).tolist() if rows else []
+    launches = {place: (gathered.devices[place].machine, gathered.devices[place].fleet) for place in at_work}
+    cards = Counter(launch for launch, _ in {(launches[place], gathered.devices[place].card) for place in at_work})
+    return {place for place, launch in launches.items() if cards[launch] > 1}
+
+
+def _together(cells: Mapping[CellKey, Sequence[int]]) -> dict[CellKey, Sequence[int]]:
+    """The cells that count."""
+    return {
+        cell: places
+        for cell, places in cells.items()
+        if cell.phase == "together"
+        and cell.kind.experiment == "bandwidth"
+        and cell.kind.size == "large"
+        and cell.kind.method != "duplex"
+    }

@@ -221,8 +221,7 @@ class Reader:
         )
         wrong = sum(each.verified == "no" for each in found.values())
         row = self._row(path, None, member, run.created, wrong, launch.fleet, launch.ranks)
-        says = run.end.message if run.end and run.end.status == "complete" else ""
-        notes = (f"{row.host} {row.spec}: {says}",) if says else ()
+        notes = (f"{row.host} {row.spec}: {run.end.note}",) if run.end and run.end.note else ()
         times = [each.median if each.verified != "no" and each.median > 0 else np.nan for each in found.values()]
         return FilePart(
             tuple(found), [row], np.array([times], np.float32).reshape(1, len(found)), [], frozenset(), notes

@@ -11,13 +11,13 @@ import numpy as np
 from isthmus.compare import Checkup, Reference
 from isthmus.fleet.causes import with_causes
 from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
-from isthmus.fleet.contention import Contention, contentions
+from isthmus.fleet.contention import Contention, contentions, with_company
 from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
 from isthmus.fleet.reading import Floats
-from isthmus.fleet.switches import with_neighbours
+from isthmus.fleet.switches import sharing, with_neighbours
 
 __all__ = ["Judged", "Survey", "survey"]
 
@@ -134,6 +134,8 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
     cells = cells_of(everything.points)
     judged = []
     outliers: list[Outlier] = []
+    shared = sharing(everything.devices)
+    beside = with_company(everything, cells) - shared
     for group in groups_of(everything.devices):
         members = np.array(group.members, np.intp)
         typical = typical_times(everything.medians, members)
@@ -146,9 +148,9 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
         judged_members = int(np.isfinite(ratios[np.isfinite(ratios).sum(axis=1) >= LEAST_ALIKE]).any(axis=0).sum())
         if judged_members:
             found = found_outliers(ratios, list(cells), group.members, margin)
-            found = with_neighbours(found, everything.devices)
-            outliers += with_causes(found, group, everything.devices)
-        shared = contentions(everything, cells, group)
-        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, shared))
+            found = with_neighbours(found, everything.devices, shared)
+            outliers += with_causes(found, group, everything.devices, shared)
+        lost = contentions(everything, cells, [place for place in group.members if place in beside])
+        judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, lost))
     outliers.sort(key=lambda outlier: -outlier.lost)
     return Survey(everything, margin, cells, judged, outliers, reference)

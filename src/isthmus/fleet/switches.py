@@ -16,19 +16,19 @@ def sharing(devices: Sequence[DeviceRow]) -> set[int]:
     return {place for place, device in enumerate(devices) if ranks[device.machine, device.card] > 1}
 
 
-def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow]) -> list[Outlier]:
+def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow], shared: set[int]) -> list[Outlier]:
     """The outliers, those that are slow together with others of their host with these as neighbours.
 
-    Where ranks share a device, that says enough.
+    Of those devices that ranks `shared`, that says enough.
     """
-    found, shared_devices = list(outliers), sharing(devices)
+    found = list(outliers)
     machines: dict[str, list[int]] = defaultdict(list)
     for outlier in found:
-        if outlier.phases == ("together",) and outlier.device not in shared_devices:
+        if outlier.phases == ("together",) and outlier.device not in shared:
             machines[devices[outlier.device].machine].append(outlier.device)
     return [
-        replace(outlier, neighbours=tuple(place for place in sorted(shared) if place != outlier.device))
-        if outlier.device in (shared := machines[devices[outlier.device].machine]) and len(shared) > 1
+        replace(outlier, neighbours=tuple(place for place in sorted(others) if place != outlier.device))
+        if outlier.device in (others := machines[devices[outlier.device].machine]) and len(others) > 1
         else outlier
         for outlier in found
     ]

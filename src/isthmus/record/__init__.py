@@ -1,6 +1,6 @@
 """What was measured: runs, cases and fingerprints as plain data, their files and their table."""
 
-from isthmus.record.cache import cached_run, joined, keep_run
+from isthmus.record.cache import cached_run, case_key, joined, keep_run
 from isthmus.record.fingerprint import (
     Backend,
     Cpu,
@@ -97,6 +97,7 @@ __all__ = [
     "Summary",
     "Verified",
     "cached_run",
+    "case_key",
     "decimal_bytes",
     "file_bytes",
     "format_bytes",

@@ -12,7 +12,7 @@ from isthmus.record.fingerprint import Device, Host
 from isthmus.record.run import Case, Run
 from isthmus.record.store import read_run
 
-__all__ = ["cached_run", "joined", "keep_run"]
+__all__ = ["cached_run", "case_key", "joined", "keep_run"]
 
 # So many runs of each experiment stay, of quick ones and of others.
 _KEPT = 3
@@ -62,7 +62,7 @@ def joined(runs: Iterable[Run]) -> Run:
     cases: dict[tuple[object, ...], Case] = {}
     names = []
     for run in runs:
-        new = {_parameters(case): case for case in run.cases}
+        new = {case_key(case): case for case in run.cases}
         used = {key: case for key, case in new.items() if key not in cases or (cases[key].skipped > case.skipped)}
         cases |= used
         if used:
@@ -108,5 +108,6 @@ def _parts(path: Path) -> tuple[str, list[str]]:
     return mode, experiments.split("+")
 
 
-def _parameters(case: Case) -> tuple[object, ...]:
+def case_key(case: Case) -> tuple[object, ...]:
+    """All that says what was measured, and nothing of what came of it: the same of one case in several runs."""
     return tuple(getattr(case, name) for name in _PARAMETERS)

@@ -186,6 +186,11 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     placement: Placement | None = None
     message: str = ""
 
+    @property
+    def note(self) -> str:
+        """What is to be known of a run that has measured everything; why it has not is no note."""
+        return self.message if self.status == "complete" else ""
+
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A run file. `run` names the run, `created` is UTC in ISO 8601."""

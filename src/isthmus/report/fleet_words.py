@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from isthmus.compare import Difference
 from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name
-from isthmus.language import can_say, enumerated, say
+from isthmus.language import can_say, enumerated, say, sentences
 from isthmus.report.comparison_labels import group_name
 
 __all__ = [
@@ -147,19 +147,10 @@ def contention(judged: Judged, margin: float) -> str:
         for name, each in (("link", by_link), ("others", by_others))
         if each
     ]
-    why = ""
-    if by_link:
-        why = " " + say("fleet.contention_why_link")
-    elif any(each.by_link for each in found):
-        why = " " + say("fleet.contention_why_others")
-    return say(
-        "fleet.contention",
-        count=len(losing),
-        total=len(found),
-        margin=percent(margin),
-        worst=enumerated(worst),
-        why=why,
-    )
+    lost = say("fleet.contention", count=len(losing), total=len(found), margin=percent(margin), worst=enumerated(worst))
+    if not any(each.by_link for each in found):
+        return lost  # Nobody knows of the links.
+    return sentences([lost, say("fleet.contention_why_link" if by_link else "fleet.contention_why_others")])
 
 
 def cause_name(cause: str) -> str:
