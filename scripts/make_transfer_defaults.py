@@ -1,4 +1,4 @@
-"""Makes the transfer library's built-in tables from kept runs: native/transfer/transfer_table_defaults.cpp."""
+"""Makes the transfer library's built-in tables from kept runs: native/transfer/table/transfer_table_defaults.cpp."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _source(texts: dict[str, str]) -> str:
 #include <string_view>
 #include <utility>
 
-#include "transfer/transfer_table.hpp"
+#include "transfer/table/transfer_table.hpp"
 
 // clang-format off
 namespace isthmus {{

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/device_array.hpp"
+#include "bindings/arrays/device_array.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/released.hpp"

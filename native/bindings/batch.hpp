@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "bindings/operand.hpp"
+#include "bindings/arrays/operand.hpp"
 #include "bindings/session.hpp"
 
 namespace isthmus::bindings {

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "backend/cuda/cuda_device.hpp"
+#include "bindings/arrays/device_array.hpp"
 #include "bindings/batch.hpp"
-#include "bindings/device_array.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
-#include "transfer/method_names.hpp"
+#include "transfer/pieces/method_names.hpp"
 
 namespace nb = nanobind;
 

@@ -7,12 +7,12 @@
 #include <span>
 #include <utility>
 
+#include "bindings/arrays/device_array.hpp"
+#include "bindings/arrays/operand.hpp"
 #include "bindings/batch.hpp"
-#include "bindings/device_array.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "bindings/operand.hpp"
 #include "bindings/released.hpp"
 #include "bindings/session.hpp"
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <thread>
 
+#include "bindings/arrays/operand.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
-#include "bindings/operand.hpp"
 #include "bindings/released.hpp"
 #include "bindings/session.hpp"
 

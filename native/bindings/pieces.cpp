@@ -19,7 +19,7 @@
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "experiment/piece_transfer.hpp"
-#include "transfer/method_names.hpp"
+#include "transfer/pieces/method_names.hpp"
 
 namespace nb = nanobind;
 

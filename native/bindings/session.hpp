@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "transfer/session.hpp"
+#include "transfer/session/session.hpp"
 
 namespace isthmus::bindings {
 

@@ -11,9 +11,9 @@
 #include "bindings/errors.hpp"
 #include "bindings/module.hpp"
 #include "experiment/buffer.hpp"
-#include "transfer/method_names.hpp"
-#include "transfer/table_file.hpp"
-#include "transfer/transfer_table.hpp"
+#include "transfer/pieces/method_names.hpp"
+#include "transfer/table/table_file.hpp"
+#include "transfer/table/transfer_table.hpp"
 
 namespace nb = nanobind;
 

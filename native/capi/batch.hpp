@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "base/status.hpp"
-#include "transfer/batch.hpp"
+#include "transfer/session/batch.hpp"
 
 namespace isthmus::capi {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
-#include "transfer/session.hpp"
+#include "transfer/session/session.hpp"
 
 namespace isthmus::capi {
 

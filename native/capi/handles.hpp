@@ -11,7 +11,7 @@
 
 #include "backend/backend.hpp"
 #include "base/fork.hpp"
-#include "transfer/session.hpp"
+#include "transfer/session/session.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names that C knows them by
 struct isthmus_session {

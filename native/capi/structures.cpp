@@ -6,7 +6,7 @@
 #include <string>
 
 #include "capi/ending.hpp"
-#include "transfer/table_file.hpp"
+#include "transfer/table/table_file.hpp"
 
 namespace isthmus::capi {
 namespace {

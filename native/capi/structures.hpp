@@ -3,7 +3,7 @@
 
 #include <isthmus.h>
 
-#include "transfer/session.hpp"
+#include "transfer/session/session.hpp"
 
 namespace isthmus::capi {
 

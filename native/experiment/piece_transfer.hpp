@@ -7,7 +7,7 @@
 
 #include "experiment/buffer.hpp"
 #include "experiment/quota.hpp"
-#include "transfer/piece_copy.hpp"
+#include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus::experiment {
 

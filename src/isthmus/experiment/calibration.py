@@ -105,7 +105,7 @@ def table_in_use(device: OpenDevice) -> TransferTable:
 
 
 def table_text(origin: str, buffers: Sequence[Choice], direct: Sequence[Choice], pieces: Sequence[PieceChoice]) -> str:
-    """What native/transfer/transfer_table_text.cpp reads; the choices for buffers by direction, then ascending."""
+    """What native/transfer/table/transfer_table_text.cpp reads; the choices for buffers by direction, then ascending."""
     lines = ["isthmus transfer table 1", f"origin {' '.join(origin.split())}"]
     for choice in buffers:
         method = "driver"

@@ -91,7 +91,7 @@ def _points(device: OpenDevice, options: Options, bounds: Bounds) -> Iterator[Po
 
 
 def _methods(memory: str, section: Section) -> list[str]:
-    """The methods that the layouts leave, of native/transfer/piece_copy.hpp; of a single row the driver's own copy."""
+    """The methods that the layouts leave, of native/transfer/pieces/piece_copy.hpp; of a single row the driver's own copy."""
     if section.rows == 1:
         return ["section"]
     found = ["section", "copies", "batch", "kernel"]

@@ -1,5 +1,5 @@
 // What the chunks of a transfer are: complete, within bounds, made of whole parts.
-#include "transfer/chunks.hpp"
+#include "transfer/pieces/chunks.hpp"
 
 #include <algorithm>
 #include <cstdio>

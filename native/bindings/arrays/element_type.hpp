@@ -1,0 +1,45 @@
+// What an element of an array is, whichever protocol says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bindings/arrays/dlpack.hpp"
+
+namespace isthmus::bindings {
+
+struct ElementType {
+    // A letter of NumPy's type strings, or 'X' for the types that have a name alone: bfloat16, float8_e5m2, ...
+    char kind = 'u';
+    bool swapped = false;  // not in this machine's byte order
+    std::size_t bytes = 1;
+    std::string_view name{};  // of 'X', in static storage
+
+    bool operator==(const ElementType&) const = default;
+    // A byte as every protocol's plain memory has it: uint8, S1 or V1.
+    bool is_byte() const { return bytes == 1 && (kind == 'u' || kind == 'S' || kind == 'V'); }
+    // Whether NumPy has one type of this letter and size, so that two of them are the same.
+    bool is_plain() const { return kind != 'V' && kind != 'm' && kind != 'M'; }
+    // NumPy's: "<f4", of 'X' raw bytes: "|V2".
+    std::string typestr() const;
+    // "float32", "big-endian int16", "12 bytes of a structure"
+    std::string text() const;
+};
+
+// From a format of the buffer protocol: one of the struct module's or of PEP 3118; null for unsigned bytes.
+ElementType type_of_format(const char* format, std::size_t item_bytes);
+
+// From NumPy's type string, such as "<f4". Raises UsageError for what is none.
+ElementType type_of_typestr(std::string_view typestr);
+
+// Raises UsageError for types that are not of whole bytes, and for vectors.
+ElementType type_of_dlpack(dlpack::DataType type);
+// The reverse. Raises UsageError for types that DLPack has none for.
+dlpack::DataType dlpack_of(const ElementType& type);
+
+// A type that is known by its name alone, "bfloat16"; else nothing of a name.
+ElementType type_of_name(std::string_view name, std::size_t bytes);
+
+}  // namespace isthmus::bindings

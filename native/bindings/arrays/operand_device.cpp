@@ -1,0 +1,286 @@
+// Operands of other libraries: DLPack and __cuda_array_interface__; and their streams.
+#include <nanobind/stl/string.h>
+
+#include "bindings/arrays/operand.hpp"
+#include "bindings/errors.hpp"
+#include "bindings/gil.hpp"
+
+namespace nb = nanobind;
+
+namespace isthmus::bindings {
+namespace {
+
+// Kept for good where it is looked for in every copy: making the text anew would take longer than finding it.
+PyObject* interned(const char* name) {
+    PyObject* const text = PyUnicode_InternFromString(name);
+    if (text == nullptr) throw nb::python_error();
+    return text;
+}
+
+// The attribute, or nothing where there is none; properties may say so by more than one exception.
+nb::object attribute(nb::handle object, PyObject* name, std::string* refusal = nullptr) {
+    PyObject* const found = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
+    if (found != nullptr) return nb::steal(found);
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
+        PyErr_Clear();
+        return {};
+    }
+    const nb::python_error error;
+    if (refusal == nullptr || !error.matches(PyExc_Exception)) throw error;
+    if (refusal->empty()) *refusal = text_of(error.value());
+    return {};
+}
+
+nb::object attribute(nb::handle object, const char* name) {
+    const nb::object key = nb::steal(interned(name));
+    return attribute(object, key.ptr());
+}
+
+bool is_immutable(nb::handle object) {
+    const std::string module = text_of(object.type().attr("__module__"));
+    return module.starts_with("jax");
+}
+
+// With what producers of DLPack before 1.0 do not know yet, else without.
+nb::object export_capsule(nb::handle producer, const nb::dict& arguments) {
+    nb::dict all = nb::cast<nb::dict>(arguments.attr("copy")());
+    all["max_version"] = nb::make_tuple(1, 0);
+    try {
+        return or_sleep([&] { return producer(**all); });
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_TypeError)) throw;
+    }
+    return or_sleep([&] { return producer(**arguments); });
+}
+
+// What a protocol says, or nothing and a refusal where it is not what the protocol has there.
+template <typename Read>
+auto read(const char* what, nb::handle found, const char* expected, std::string& refusal, const Read& read_it)
+    -> std::optional<decltype(read_it())> {
+    try {
+        return read_it();
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_Exception)) throw;
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nanobind has several for one mistake
+    }
+    refusal = std::string("its ") + what + " " + text_of(nb::repr(found)) + "; expected " + expected;
+    return std::nullopt;
+}
+
+std::int64_t whole(nb::handle value) {
+    if (PyLong_CheckExact(value.ptr()) != 0) return nb::cast<std::int64_t>(value);
+    return nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(value)));
+}
+
+std::vector<std::int64_t> wholes(nb::handle values) {
+    std::vector<std::int64_t> result;
+    if (PyTuple_CheckExact(values.ptr()) != 0) {
+        for (Py_ssize_t i = 0; i < PyTuple_Size(values.ptr()); ++i) {
+            result.push_back(whole(PyTuple_GetItem(values.ptr(), i)));
+        }
+        return result;
+    }
+    for (const nb::handle value : values) result.push_back(whole(value));
+    return result;
+}
+
+}  // namespace
+
+bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::string& refusal) {
+    static PyObject* const device_name = interned("__dlpack_device__");
+    static PyObject* const producer_name = interned("__dlpack__");
+    // An exception for want of it would take a fifth of what all else here does.
+    if (or_sleep([&] { return PyObject_HasAttr(object_.ptr(), device_name); }) == 0) return false;
+    const nb::object where = attribute(object_, device_name);
+    const nb::object producer = where.is_valid() ? attribute(object_, producer_name) : nb::object();
+    if (!producer.is_valid()) return false;
+    if (role == Role::destination && is_immutable(object_)) {
+        raise({Code::invalid_argument,
+               "the destination is an array of JAX, which nothing may change; copy into another library's array, or "
+               "make a new one with jax.device_put or jax.dlpack.from_dlpack"});
+    }
+    const nb::object device = or_sleep([&] { return where(); });
+    const auto kind =
+        read("__dlpack_device__ gives", device, "(type, index)", refusal, [&] { return whole(nb::object(device[0])); });
+    if (!kind) return false;
+    const bool is_cuda = *kind == dlpack::cuda || *kind == dlpack::cuda_managed;
+    nb::dict arguments;
+    if (is_cuda) {
+        // DLPack forbids 0, which would leave open which of the default streams is meant: 1 is the legacy one.
+        ready_ = std::max<std::uintptr_t>(stream.value_or(1), 1);
+        arguments["stream"] = *ready_;
+    }
+    try {
+        capsule_ = export_capsule(producer, arguments);
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_Exception)) throw;
+        refusal = text_of(error.value());
+        ready_.reset();
+        return false;
+    }
+    if (PyCapsule_IsValid(capsule_.ptr(), dlpack::versioned_name) != 0) {
+        const auto* const tensor =
+            static_cast<const dlpack::VersionedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::versioned_name));
+        if (tensor->version.major != 1) {
+            refusal = "its DLPack is of version " + std::to_string(tensor->version.major) + "; expected 1";
+            ready_.reset();
+            return false;
+        }
+        read_only_ = (tensor->flags & dlpack::read_only) != 0;
+        take_tensor(tensor->tensor);
+        return true;
+    }
+    if (PyCapsule_IsValid(capsule_.ptr(), dlpack::name) == 0) {
+        refusal = "its __dlpack__ gives " + text_of(nb::repr(capsule_)) + "; expected a capsule with a new tensor";
+        ready_.reset();
+        return false;
+    }
+    const auto* const tensor =
+        static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::name));
+    take_tensor(tensor->tensor);
+    return true;
+}
+
+void Operand::take_tensor(const dlpack::Tensor& tensor) {
+    type_ = type_of_dlpack(tensor.type);
+    dimensions_ = tensor.dimensions;
+    shape_ = tensor.shape;
+    strides_ = tensor.strides;
+    stride_unit_ = static_cast<std::int64_t>(type_.bytes);
+    address_ = reinterpret_cast<std::uintptr_t>(tensor.data);
+    switch (tensor.device.type) {
+        case dlpack::cpu:
+        case dlpack::cuda_host: address_ += tensor.byte_offset; return;
+        case dlpack::cuda:
+        case dlpack::cuda_managed:
+            address_ += tensor.byte_offset;
+            backend_ = "cuda";
+            side_.reset();
+            if (tensor.device.type == dlpack::cuda) side_ = Side::device;
+            break;
+        case dlpack::opencl:
+            offset_bytes_ = tensor.byte_offset;
+            backend_ = "opencl";
+            side_ = Side::device;
+            break;
+        default:
+            raise({Code::invalid_argument, "arrays of DLPack's device type " + std::to_string(tensor.device.type) +
+                                               " are not understood; there are CPU (1), CUDA (2), CUDA's pinned (3) "
+                                               "and managed (13) memory, and OpenCL (4)"});
+    }
+    device_ = tensor.device.id;
+}
+
+bool Operand::take_cuda_interface(std::string& refusal) {
+    static PyObject* const protocol = interned("__cuda_array_interface__");
+    static const struct {
+        PyObject* mask = interned("mask");
+        PyObject* data = interned("data");
+        PyObject* shape = interned("shape");
+        PyObject* typestr = interned("typestr");
+        PyObject* strides = interned("strides");
+        PyObject* stream = interned("stream");
+    } keys;
+    const nb::object found = attribute(object_, protocol, &refusal);
+    if (!found.is_valid()) return false;
+    if (PyDict_Check(found.ptr()) == 0) {
+        refusal = "its __cuda_array_interface__ is no dictionary";
+        return false;
+    }
+    const auto get = [&](PyObject* key) {
+        PyObject* const value = PyDict_GetItemWithError(found.ptr(), key);
+        if (value == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return value == nullptr ? nb::none() : nb::borrow<nb::object>(value);
+    };
+    if (!get(keys.mask).is_none()) {
+        raise({Code::invalid_argument,
+               "an array with a mask cannot be copied; pass its data and its mask by themselves"});
+    }
+    const nb::object data = get(keys.data);
+    const nb::object lengths = get(keys.shape);
+    const nb::object name = get(keys.typestr);
+    if (PyTuple_Check(data.ptr()) == 0 || PyTuple_Size(data.ptr()) != 2 || lengths.is_none() || name.is_none()) {
+        refusal = "its __cuda_array_interface__ lacks data, shape or typestr; expected version 2 or 3 of it";
+        return false;
+    }
+    const auto shape = read("__cuda_array_interface__ has shape", lengths, "a tuple of lengths", refusal,
+                            [&] { return wholes(lengths); });
+    const auto type = read("__cuda_array_interface__ has typestr", name, "a text such as '<f4'", refusal,
+                           [&] { return nb::cast<std::string>(name); });
+    const auto pair =
+        read("__cuda_array_interface__ has data", data, "(address, whether it is read-only)", refusal, [&] {
+            const auto address = nb::borrow(PyTuple_GetItem(data.ptr(), 0));
+            const auto flag = nb::borrow(PyTuple_GetItem(data.ptr(), 1));
+            std::uintptr_t number = 0;
+            if (!address.is_none()) number = nb::cast<std::uintptr_t>(nb::int_(address));
+            return std::pair(number, nb::cast<bool>(nb::bool_(flag)));
+        });
+    if (!shape || !type || !pair) return false;
+    own_shape_ = *shape;
+    shape_ = own_shape_.data();
+    dimensions_ = static_cast<int>(own_shape_.size());
+    type_ = type_of_typestr(*type);
+    if (const nb::object found_strides = get(keys.strides); !found_strides.is_none()) {
+        const auto strides = read("__cuda_array_interface__ has strides", found_strides, "None or a tuple of bytes",
+                                  refusal, [&] { return wholes(found_strides); });
+        if (!strides) return false;
+        own_strides_ = *strides;
+        if (own_strides_.size() != own_shape_.size()) {
+            refusal = "its __cuda_array_interface__ has " + std::to_string(own_strides_.size()) + " strides for " +
+                      std::to_string(own_shape_.size()) + " dimensions";
+            return false;
+        }
+        strides_ = own_strides_.data();
+    }
+    address_ = pair->first;
+    read_only_ = pair->second;
+    if (const nb::object found_stream = get(keys.stream); !found_stream.is_none()) {
+        const auto stream = read("__cuda_array_interface__ has stream", found_stream, "None, 1, 2 or a handle", refusal,
+                                 [&] { return whole(found_stream); });
+        if (!stream) return false;
+        if (*stream <= 0) {
+            refusal = "its __cuda_array_interface__ names stream " + std::to_string(*stream) +
+                      "; expected None, 1, 2 or a handle";
+            return false;
+        }
+        ready_ = static_cast<std::uintptr_t>(*stream);
+    }
+    backend_ = "cuda";
+    side_.reset();  // Also managed and mapped memory comes this way.
+    return true;
+}
+
+std::optional<std::uintptr_t> stream_of(nb::handle stream) {
+    if (stream.is_none()) return std::nullopt;
+    const auto handle_of = [](nb::handle value) -> std::optional<std::uintptr_t> {
+        if (value.is_none()) return 0;  // How ctypes writes a null pointer.
+        if (PyLong_Check(value.ptr()) == 0 || PyBool_Check(value.ptr()) != 0) return std::nullopt;
+        const std::uintptr_t number = PyLong_AsUnsignedLongLong(value.ptr());
+        if (PyErr_Occurred() != nullptr) {
+            const nb::python_error overflow;
+            raise({Code::invalid_argument, "no stream has the handle " + text_of(value)});
+        }
+        return number;
+    };
+    if (PyLong_Check(stream.ptr()) != 0) {
+        if (const auto number = handle_of(stream)) return number;
+    } else if (const nb::object protocol = attribute(stream, "__cuda_stream__"); protocol.is_valid()) {
+        const nb::object found = PyCallable_Check(protocol.ptr()) != 0 ? nb::object(protocol()) : protocol;
+        if (nb::isinstance<nb::tuple>(found) && nb::len(found) == 2) {
+            if (const auto number = handle_of(nb::object(found[1]))) return number;
+        }
+    } else {
+        // torch, CuPy, Isthmus and Numba, pyopencl
+        for (const char* const name : {"cuda_stream", "ptr", "handle", "int_ptr"}) {
+            const nb::object found = attribute(stream, name);
+            if (!found.is_valid()) continue;
+            const nb::object value = attribute(found, "value");
+            if (const auto number = handle_of(value.is_valid() ? value : found)) return number;
+        }
+    }
+    raise("WrongType", "the stream is of type " + text_of(stream.type().attr("__name__")) +
+                           "; expected None, a handle as an int, or a stream of torch (cuda_stream), CuPy (ptr), Numba "
+                           "(handle), pyopencl (int_ptr) or with __cuda_stream__");
+}
+
+}  // namespace isthmus::bindings

@@ -1,0 +1,199 @@
+// Threads that pack pieces into page-locked memory, or unpack them, while others cross the link.
+#include "transfer/pieces/pack_on_threads.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace isthmus {
+namespace {
+
+// Of a large transfer, before others get their turn.
+constexpr std::size_t least_bytes_a_turn = std::size_t{64} << 20;
+
+// Chunks that fit the ring.
+Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t ring_bytes) {
+    const Chunks chunks = Chunks::cut(bytes, threads, wanted_bytes);
+    const std::size_t fitting = Staging::fitting_chunk(ring_bytes, chunks.chunk_bytes);
+    return fitting == chunks.chunk_bytes ? chunks : Chunks::cut(bytes, threads, fitting);
+}
+
+void keep_for_good(std::shared_ptr<const void> what) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // outlives the process's destructors
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::move(what));
+}
+
+WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
+    WorkerGroup::Limit limit =
+        Staging::limit(extent.bytes(), "packing " + std::to_string(extent.pieces()) + " pieces of " +
+                                           std::to_string(extent.width_bytes) + " bytes");
+    if (waits_forever) limit.seconds = 1e9;
+    return limit;
+}
+
+}  // namespace
+
+PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
+                             std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing)
+    : PackedCopy(destination, source, extent, std::move(staging)),
+      by_kernel_(by_kernel),
+      threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
+      stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
+      turns_(packing.turns),
+      chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->bytes())),
+      slots_(std::min(Staging::slots, staging_->bytes() / chunks_.chunk_bytes)),
+      limit_(limit(extent, packing.waits_forever)),
+      condition_(packing.condition) {}
+
+Status PackOnThreads::start() {
+    if (is_complete()) first_ = 0;
+    if (first_ == 0) fault_ahead(faults_);
+    for (Count& count : done_) count.parts = 0;
+    next_part_ = first_ * (chunks_.chunk_bytes / chunks_.part_bytes);
+    sent_ = arrived_ = first_;
+    end_ = chunks_.count();
+    open_chunks_ = to_device() ? std::min(first_ + slots_, chunks_.count()) : first_;
+    const std::size_t caller = staging_->threads();
+    Status status = staging_->run(
+        [this, caller, keep = shared_from_this()](std::size_t worker, const std::atomic<bool>& stop) -> Status {
+            if (worker == caller) return send_chunks(stop);
+            move_parts(stop);
+            return {};
+        },
+        limit_, threads_);
+    // Threads that were left behind may still be at work.
+    if (status.code() == Code::timed_out) return status;
+    const std::size_t arrived = status.ok() ? end_.load() : chunks_arrived();
+    arrived_bytes_ = std::min(extent_.bytes(), arrived * chunks_.chunk_bytes);
+    first_ = status.ok() ? arrived : 0;
+    return status;
+}
+
+void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
+    for (std::size_t next = next_part_++; next < chunks_.parts(); next = next_part_++) {
+        const std::size_t chunk = chunks_.chunk_of(next);
+        const std::size_t ahead = chunks_.part(next).end + threads_ * FaultAhead::bytes_ahead;
+        while (open_chunks_.load(std::memory_order_acquire) <= chunk) {
+            if (stop || chunk >= end_) return;
+            if (!faults_.take(ahead)) std::this_thread::yield();
+        }
+        while (faults_.take(ahead)) {
+        }
+        move_part(next);
+    }
+}
+
+bool PackOnThreads::move_one_part() {
+    std::size_t next = next_part_;
+    if (next >= chunks_.parts() || chunks_.chunk_of(next) >= open_chunks_) return false;
+    if (next_part_.compare_exchange_strong(next, next + 1)) move_part(next);
+    return true;
+}
+
+void PackOnThreads::move_part(std::size_t index) {
+    const std::size_t chunk = chunks_.chunk_of(index);
+    move_on_host(part(chunks_.part(index), chunk), stores_);
+    done_[chunk % slots_].parts.fetch_add(1, std::memory_order_release);
+}
+
+Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
+    const TimePoint begin = now();
+    Status status = send_offsets(staging_->stream());
+    // Other streams do not wait for this one.
+    if (status.ok() && device_side().is_scattered()) status = staging_->stream().synchronize();
+    // What comes from the device may be on its way already.
+    while (status.ok() && condition_ && !to_device() && sent_ < end_ && may_send(sent_)) status = send(sent_);
+    if (status.ok() && condition_) status = std::exchange(condition_, nullptr)();
+    while (status.ok() && !stop && arrived_ < end_) {
+        end_for_others();
+        if (sent_ < end_ && may_send(sent_)) {
+            status = send(sent_);
+            continue;
+        }
+        auto received = receive();
+        if (!received.ok()) {
+            status = received.take_status();
+        } else if (!received.value() && !move_one_part()) {
+            if (seconds_between(begin, now()) > limit_.seconds) {
+                // Nothing may wait for the device any more, nor free what it may still use.
+                keep_for_good(shared_from_this());
+                return {Code::timed_out,
+                        "the transfer had not ended after " + std::to_string(limit_.seconds) + " s: " + limit_.doing};
+            }
+            std::this_thread::yield();
+        }
+    }
+    while (status.ok() && !stop && move_one_part()) {
+    }
+    // What has passed its event has ended; asking streams again takes as long as sending a chunk.
+    if (status.ok() && arrived_ == sent_) return {};
+    Status ended = drain();
+    return status.ok() ? std::move(ended) : std::move(status);
+}
+
+bool PackOnThreads::may_send(std::size_t chunk) const {
+    if (!to_device() && chunk < first_ + slots_) return true;
+    const std::size_t last = to_device() ? chunk : chunk - slots_;
+    return done_[chunk % slots_].parts.load(std::memory_order_acquire) == chunks_.parts_of(last);
+}
+
+Status PackOnThreads::send(std::size_t chunk) {
+    done_[chunk % slots_].parts = 0;
+    const Part all = part(chunks_.chunk(chunk), chunk);
+    const Route route{staging_->copies(), staging_->kernels(), &staging_->halfway_of(chunk)};
+    // Kernels alone take turns on both streams, so that one begins while another ends.
+    Stream& stream = !by_kernel_ ? last(route) : chunk % 2 == 0 ? route.copies : route.kernels;
+    ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
+    ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
+    ++sent_;
+    return {};
+}
+
+Result<bool> PackOnThreads::receive() {
+    if (arrived_ == sent_) return false;
+    ISTHMUS_TRY_ASSIGN(passed, device().has_passed(staging_->arrival_of(arrived_)));
+    if (!passed) return false;
+    ++arrived_;
+    open_chunks_.store(to_device() ? std::min<std::size_t>(arrived_ + slots_, end_) : arrived_,
+                       std::memory_order_release);
+    return true;
+}
+
+void PackOnThreads::end_for_others() {
+    if (turns_ == nullptr || !turns_->awaited() || end_ != chunks_.count()) return;
+    if ((sent_ - first_) * chunks_.chunk_bytes < least_bytes_a_turn) return;
+    // Threads may have taken parts of all chunks that are open to them.
+    end_ = to_device() ? open_chunks_.load() : sent_;
+}
+
+std::size_t PackOnThreads::chunks_arrived() const {
+    if (to_device()) return arrived_;
+    // Slots that were sent again had been unpacked.
+    std::size_t arrived = std::max(first_, sent_ - std::min(sent_, slots_));
+    while (arrived < arrived_ && done_[arrived % slots_].parts == chunks_.parts_of(arrived)) ++arrived;
+    return arrived;
+}
+
+Status PackOnThreads::drain() {
+    Status status;
+    // The last one has offsets.
+    for (Stream* stream : {&staging_->copies(), &staging_->kernels(), &staging_->stream()}) {
+        Status ended = stream->synchronize();
+        if (status.ok()) status = std::move(ended);
+    }
+    return status;
+}
+
+Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {
+    const std::size_t slot_begins = chunk % slots_ * chunks_.chunk_bytes;
+    return {range.begin, range.end, slot_begins + (range.begin - chunks_.chunk(chunk).begin)};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,72 @@
+// Threads that pack pieces into page-locked memory, or unpack them, while others cross the link.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "base/cache.hpp"
+#include "base/fault_ahead.hpp"
+#include "transfer/pieces/chunks.hpp"
+#include "transfer/pieces/packed_copies.hpp"
+
+namespace isthmus {
+
+// The caller hands chunk by chunk to the driver, alone, since its calls exclude one another; the threads take parts of
+// chunks from a common counter. The staging memory's slots are a ring.
+class PackOnThreads final : public PackedCopy {
+  public:
+    PackOnThreads(const Layout& destination, const Layout& source, const Extent& extent,
+                  std::shared_ptr<Staging> staging, bool by_kernel, const Packing& packing);
+
+    bool is_complete() const override { return first_ == chunks_.count(); }
+
+  protected:
+    Status start() override;
+    // start() has waited for everything.
+    Status finish() override { return {}; }
+
+  private:
+    // Of the chunk that is in a slot; on a cache line of its own.
+    struct alignas(cache_line) Count {
+        std::atomic<std::size_t> parts = 0;
+    };
+    void move_parts(const std::atomic<bool>& stop);
+    // What the caller does while it has nothing to send, as when the threads are still waking up: one part, if threads
+    // may take one.
+    bool move_one_part();
+    void move_part(std::size_t index);
+    Status send_chunks(const std::atomic<bool>& stop);
+    // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before
+    // it unpacked.
+    bool may_send(std::size_t chunk) const;
+    Status send(std::size_t chunk);
+    // Whether the oldest chunk under way has arrived, in which case its slot is left to the threads.
+    Result<bool> receive();
+    // Until everything that was sent has ended.
+    Status drain();
+    Part part(Chunks::Range range, std::size_t chunk) const;
+    // Where somebody waits for the staging memory and enough was moved: no more chunks are begun.
+    void end_for_others();
+    // How many chunks have arrived whole, from the first on.
+    std::size_t chunks_arrived() const;
+
+    const bool by_kernel_;
+    const std::size_t threads_;
+    const Stores stores_;
+    const Turns* const turns_;
+    const Chunks chunks_;
+    const std::size_t slots_;  // of the ring
+    const WorkerGroup::Limit limit_;
+    std::function<Status()> condition_;  // none once it was met
+    std::array<Count, Staging::slots> done_;
+    std::atomic<std::size_t> next_part_ = 0;
+    std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
+    std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run
+    std::size_t first_ = 0;                     // chunk of this run, or the next
+    std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
+    FaultAhead faults_;                         // of the host's side, where it is written
+};
+
+}  // namespace isthmus

@@ -1,0 +1,112 @@
+// Pieces that the CPU packs side by side into page-locked memory, or unpacks from there.
+#include "transfer/pieces/packed_copies.hpp"
+
+#include <string>
+
+namespace isthmus {
+namespace {
+
+constexpr std::size_t least_streamed_bytes = std::size_t{1} << 20;
+
+// What is enqueued on the second stream from now on begins after what the first one holds.
+Status pass_on(Device& device, Stream& first, Stream& second, Event* halfway) {
+    if (halfway == nullptr) return {};
+    ISTHMUS_TRY(device.record(*halfway, first));
+    return device.wait(second, *halfway);
+}
+
+}  // namespace
+
+Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes) {
+    const bool may_stay = to_device ? by_kernel : bytes < least_streamed_bytes;
+    return may_stay ? Stores::ordinary : Stores::streaming;
+}
+
+PackedPieces::PackedPieces(const Layout& destination, const Layout& source, const Extent& extent)
+    : destination_(destination),
+      source_(source),
+      extent_(extent),
+      unit_bytes_(common_unit_bytes(device_side(),
+                                    {nullptr, 0, extent.width_bytes, extent.rows * extent.width_bytes, {}}, extent)) {}
+
+void PackedPieces::move_on_host(const Part& part, Allocation& packed, Stores stores) const {
+    std::byte* const staged = packed.host() + part.staged_at;
+    if (to_device()) {
+        pack(staged, source_, extent_, part.begin, part.end, stores);
+    } else {
+        unpack(destination_, staged, extent_, part.begin, part.end, stores);
+    }
+}
+
+void PackedPieces::fault_ahead(FaultAhead& faults) const {
+    const Layout& host = host_side();
+    if (to_device() || !host.is_contiguous(extent_) || !is_pageable(host.allocation->kind())) return;
+    faults.begin(host.allocation->host() + host.offset, extent_.bytes());
+}
+
+Stream& PackedPieces::last(const Route& route) const {
+    return to_device() && !device_side().is_contiguous(extent_) ? route.kernels : route.copies;
+}
+
+Status PackedPieces::enqueue_copy(Device& device, const Route& route, const Part& part, const PackedInto& into) const {
+    const Region host{into.host, part.staged_at, part.bytes()};
+    if (const Layout& side = device_side(); side.is_contiguous(extent_)) {
+        const Region on_device{side.allocation, side.offset + part.begin, part.bytes()};
+        return to_device() ? device.copy(route.copies, on_device, host) : device.copy(route.copies, host, on_device);
+    }
+    const Region on_device{into.on_device, part.staged_at, part.bytes()};
+    if (to_device()) {
+        ISTHMUS_TRY(device.copy(route.copies, on_device, host));
+        ISTHMUS_TRY(pass_on(device, route.copies, route.kernels, route.halfway));
+        return move_pieces(device, route.kernels, part, *into.on_device, into.table);
+    }
+    ISTHMUS_TRY(move_pieces(device, route.kernels, part, *into.on_device, into.table));
+    ISTHMUS_TRY(pass_on(device, route.kernels, route.copies, route.halfway));
+    return device.copy(route.copies, host, on_device);
+}
+
+Status PackedPieces::enqueue_kernel(Device& device, Stream& stream, const Part& part, const PackedInto& into) const {
+    return move_pieces(device, stream, part, *into.host, into.table);
+}
+
+Status PackedPieces::move_pieces(Device& device, Stream& stream, const Part& part, Allocation& packed,
+                                 Region table) const {
+    // Counted as if all pieces lay side by side from before where this part is staged: modulo 2^64.
+    const Layout staged = contiguous(packed, part.staged_at - part.begin, extent_);
+    const Units units{unit_bytes_, part.begin / unit_bytes_, part.bytes() / unit_bytes_};
+    return to_device() ? device.copy_pieces(stream, destination_, staged, extent_, units, table)
+                       : device.copy_pieces(stream, staged, source_, extent_, units, table);
+}
+
+Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
+    const Allocation& memory = *host_side.allocation;
+    if (memory.host() == nullptr) {
+        return {Code::unsupported,
+                std::string(name_of(memory.kind())) + " memory has no host address while the device may use it"};
+    }
+    if (host_side.is_contiguous(extent) && !is_pageable(memory.kind())) {
+        return {Code::unsupported, "the pieces lie side by side in memory that needs no staging"};
+    }
+    return {};
+}
+
+// Of the device's side; the host's are the CPU's own.
+Status PackedCopy::send_offsets(Stream& stream) {
+    ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, destination_, {})
+                                          : staging_->send_offsets(stream, {}, source_));
+    table_ = table;
+    return {};
+}
+
+Status PackOnce::start() {
+    Stream& stream = staging_->stream();
+    const Part all{0, extent_.bytes(), 0};
+    ISTHMUS_TRY(send_offsets(stream));
+    if (to_device()) move_on_host(all, Stores::ordinary);
+    ISTHMUS_TRY(enqueue_copy({stream, stream}, all));
+    ISTHMUS_TRY(stream.synchronize());
+    if (!to_device()) move_on_host(all, Stores::ordinary);
+    return {};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,107 @@
+// Pieces that the CPU packs side by side into page-locked memory, or unpacks from there.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "base/fault_ahead.hpp"
+#include "transfer/pieces/pack.hpp"
+#include "transfer/pieces/piece_copy.hpp"
+
+namespace isthmus {
+
+// Bytes of the pieces as they lie side by side, and where they are in the staging memory.
+struct Part {
+    std::size_t begin = 0, end = 0;
+    std::size_t staged_at = 0;
+
+    std::size_t bytes() const { return end - begin; }
+};
+
+// What they are packed into.
+struct PackedInto {
+    Allocation* host = nullptr;  // page-locked
+    Allocation* on_device =
+        nullptr;   // as large; for pieces that lie apart there and that no kernel moves over the link
+    Region table;  // that copy_pieces is given
+};
+
+// The two halves of their way: the host's, and the device's, which is enqueued.
+class PackedPieces {
+  public:
+    PackedPieces(const Layout& destination, const Layout& source, const Extent& extent);
+
+    // Packs, or unpacks; `packed` is page-locked.
+    void move_on_host(const Part& part, Allocation& packed, Stores stores) const;
+    // Begins where the host's side is written from its beginning to its end, and may never have been touched.
+    void fault_ahead(FaultAhead& faults) const;
+    // Where a part goes on: the streams of its copy and of its kernel, which may be one, and what the second waits for.
+    struct Route {
+        Stream& copies;
+        Stream& kernels;
+        Event* halfway = nullptr;  // null where it is one stream
+    };
+    // A copy, and a kernel before or after it where the pieces lie apart on the device; or just a kernel.
+    Status enqueue_copy(Device& device, const Route& route, const Part& part, const PackedInto& into) const;
+    // The stream on which that ends.
+    Stream& last(const Route& route) const;
+    Status enqueue_kernel(Device& device, Stream& stream, const Part& part, const PackedInto& into) const;
+
+    const Extent& extent() const { return extent_; }
+    bool to_device() const { return is_on_device(destination_.allocation->kind()); }
+    const Layout& host_side() const { return to_device() ? source_ : destination_; }
+    const Layout& device_side() const { return to_device() ? destination_ : source_; }
+
+  private:
+    // By a kernel, from or to where they lie side by side.
+    Status move_pieces(Device& device, Stream& stream, const Part& part, Allocation& packed, Region table) const;
+
+    Layout destination_, source_;
+    Extent extent_;
+    std::size_t unit_bytes_;
+};
+
+// A copy engine reads what is in memory faster; what kernels read may stay in the caches, and so may what arrives, as
+// long as it does not drive out everything else.
+Stores suitable_stores(bool to_device, bool by_kernel, std::size_t bytes);
+
+class PackedCopy : public PieceCopy {
+  public:
+    static Status check(const Layout& host_side, const Extent& extent);
+
+  protected:
+    PackedCopy(const Layout& destination, const Layout& source, const Extent& extent, std::shared_ptr<Staging> staging)
+        : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent) {}
+
+    Status send_offsets(Stream& stream);
+    void fault_ahead(FaultAhead& faults) const { pieces_.fault_ahead(faults); }
+    using Route = PackedPieces::Route;
+    // By threads, too, while the caller sends the offsets.
+    void move_on_host(const Part& part, Stores stores) { pieces_.move_on_host(part, staging_->host(), stores); }
+    Status enqueue_copy(const Route& route, const Part& part) {
+        return pieces_.enqueue_copy(device(), route, part, into());
+    }
+    Stream& last(const Route& route) const { return pieces_.last(route); }
+    Status enqueue_kernel(Stream& stream, const Part& part) {
+        return pieces_.enqueue_kernel(device(), stream, part, into());
+    }
+
+  private:
+    PackedInto into() { return {&staging_->host(), staging_->on_device(), table_}; }
+
+    const PackedPieces pieces_;
+    Region table_;
+};
+
+// One thread, one copy.
+class PackOnce final : public PackedCopy {
+  public:
+    PackOnce(const Layout& destination, const Layout& source, const Extent& extent, std::shared_ptr<Staging> staging)
+        : PackedCopy(destination, source, extent, std::move(staging)) {}
+
+  protected:
+    Status start() override;
+};
+
+}  // namespace isthmus

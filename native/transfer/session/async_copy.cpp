@@ -1,0 +1,123 @@
+// A copy that was begun and not waited for, as its caller and its session see it.
+#include "transfer/session/async_copy.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/fork.hpp"
+
+namespace isthmus {
+namespace {
+
+// Small copies end while whoever waits is still awake.
+constexpr double awake_seconds = 200e-6;
+constexpr std::chrono::microseconds last_nap{200};
+
+}  // namespace
+
+AsyncCopy::AsyncCopy(std::shared_ptr<Device> device, std::size_t bytes, std::shared_ptr<const void> keep)
+    : device_(std::move(device)),
+      bytes_(bytes),
+      generation_(fork_generation()),
+      forked_{
+          {Code::call_failed, "the copy was begun before this process was forked; its parent may know how it ended"},
+          0},
+      keep_(std::move(keep)) {}
+
+AsyncCopy::~AsyncCopy() {
+    if (generation_ == fork_generation()) return;
+    // The driver must not be called in the child of a fork, so these are never freed.
+    static_cast<void>(event_.release());
+    static_cast<void>(new (std::nothrow) std::shared_ptr<HeldCopy>(std::move(held_)));
+}
+
+void AsyncCopy::end(Outcome outcome) {
+    std::shared_ptr<const void> keep;
+    std::shared_ptr<HeldCopy> held;
+    {
+        const std::lock_guard lock(mutex_);
+        if (ended_) return;
+        ended_ = true;
+        outcome_ = std::move(outcome);
+        keep.swap(keep_);
+        held.swap(held_);
+    }
+    held.reset();
+    keep.reset();  // without the mutex: it may wait for locks of the caller's
+    done_.store(true, std::memory_order_release);
+    done_.notify_all();
+}
+
+bool AsyncCopy::poll() {
+    if (done_ || event_ == nullptr) return done_;
+    Binding binding(*device_);
+    Status status = binding.status();
+    if (status.ok()) {
+        auto passed = device_->has_passed(*event_);
+        if (passed.ok() && !passed.value()) return false;
+        if (!passed.ok()) status = passed.take_status();
+    }
+    if (status.ok()) {
+        const std::lock_guard lock(mutex_);
+        if (held_ != nullptr) status = held_->status();
+    } else {
+        abandon();
+    }
+    const std::size_t bytes = status.ok() ? bytes_ : 0;
+    // Whoever else ends it at this moment may have to wait for what it kept.
+    end({std::move(status), bytes});
+    return true;
+}
+
+void AsyncCopy::abandon() {
+    std::shared_ptr<HeldCopy> held;
+    {
+        const std::lock_guard lock(mutex_);
+        held = held_;
+    }
+    if (held != nullptr) held->abandon();
+}
+
+bool AsyncCopy::done() {
+    return generation_ != fork_generation() || poll();
+}
+
+const Outcome& AsyncCopy::wait() {
+    if (generation_ != fork_generation()) return forked_;
+    const TimePoint begin = now();
+    std::chrono::microseconds nap{10};
+    while (!poll()) {
+        if (seconds_between(begin, now()) < awake_seconds) {
+            std::this_thread::yield();
+        } else if (event_ == nullptr) {
+            done_.wait(false);
+        } else {
+            std::this_thread::sleep_for(nap);
+            nap = std::min(2 * nap, last_nap);
+        }
+    }
+    seen_ = true;
+    const std::lock_guard lock(mutex_);  // whoever ended it has written what is read
+    return outcome_;
+}
+
+Status AsyncCopy::hold(std::uintptr_t stream) {
+    if (generation_ != fork_generation()) return {forked_.status.code(), forked_.status.message()};
+    if (poll()) return {};
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
+    return device_->wait(*borrowed, *event_);
+}
+
+Status AsyncCopy::unseen_failure() {
+    const std::lock_guard lock(mutex_);
+    if (!done_ || seen_ || outcome_.status.ok()) return {};
+    return {outcome_.status.code(), outcome_.status.message()};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,53 @@
+// A copy that was begun and not waited for, as its caller and its session see it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "transfer/session/session.hpp"
+#include "transfer/staging/held_copy.hpp"
+
+namespace isthmus {
+
+class AsyncCopy final : public Transfer {
+  public:
+    // `keep` is let go when it has ended.
+    AsyncCopy(std::shared_ptr<Device> device, std::size_t bytes, std::shared_ptr<const void> keep);
+    ~AsyncCopy() override;
+
+    bool done() override;
+    const Outcome& wait() override;
+    Status hold(std::uintptr_t stream) override;
+
+    // By whoever begins it, before anybody else sees it: it has ended when the event has passed, and `held` is how.
+    void ends_with(std::unique_ptr<Event> event, std::shared_ptr<HeldCopy> held) {
+        event_ = std::move(event);
+        held_ = std::move(held);
+    }
+    // It has ended so. Once.
+    void end(Outcome outcome);
+    // Whether it has ended. Should it have failed, returns when no thread is at work on it any more.
+    bool poll();
+    // The failure that nobody has asked about; success where somebody has.
+    Status unseen_failure();
+
+  private:
+    void abandon();
+
+    const std::shared_ptr<Device> device_;
+    const std::size_t bytes_;
+    const unsigned generation_;
+    const Outcome forked_;
+    std::unique_ptr<Event> event_;  // null where there is nothing to wait for
+    std::mutex mutex_;              // guards what follows
+    bool ended_ = false;
+    std::shared_ptr<const void> keep_;
+    std::shared_ptr<HeldCopy> held_;  // null where commands do all of it
+    Outcome outcome_;
+    std::atomic<bool> done_ = false;
+    std::atomic<bool> seen_ = false;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,110 @@
+// What is looked at before pieces of a batch are copied: where they are, and that they do not overlap.
+#include "transfer/session/batch_checks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace isthmus {
+namespace {
+
+// Of pieces whose memory the driver cannot say the bounds of, so many are asked about.
+constexpr std::size_t samples = 16;
+
+Status invalid(std::string what) {
+    return {Code::invalid_argument, std::move(what)};
+}
+
+// Where a piece lies, and beyond what: of memory without addresses, only that of one handle can overlap.
+struct Interval {
+    std::uintptr_t space;
+    std::size_t begin, end;
+    bool operator<(const Interval& other) const {
+        return std::tie(space, begin, end) < std::tie(other.space, other.begin, other.end);
+    }
+};
+
+std::vector<Interval> intervals_of(const BatchSide& side, std::span<const std::size_t> bytes, bool addresses) {
+    std::vector<Interval> intervals;
+    intervals.reserve(bytes.size());
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        const std::size_t begin = side.offset_bytes(i) + (addresses ? side.address(i) : 0);
+        intervals.push_back({addresses ? 0 : side.address(i), begin, begin + bytes[i]});
+    }
+    if (!std::is_sorted(intervals.begin(), intervals.end())) std::sort(intervals.begin(), intervals.end());
+    return intervals;
+}
+
+}  // namespace
+
+Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
+                  std::optional<Side> said, MemoryKind& kind, bool& partly_locked) {
+    KnownMemory known;
+    std::size_t allocations = 0;
+    bool any_pinned = false;
+    const std::size_t stride = std::max<std::size_t>(bytes.size() / samples, 1);
+    // Of pageable memory it need not be known what all are.
+    for (std::size_t i = 0; i < bytes.size(); i += kind == MemoryKind::pageable ? stride : 1) {
+        const std::uintptr_t address = side.address(i);
+        if (address >= known.begin && address < known.end && bytes[i] <= known.end - address) continue;
+        ISTHMUS_TRY_ASSIGN(found, device.identify(address));
+        known = found;
+        ++allocations;
+        any_pinned = any_pinned || found.kind == MemoryKind::pinned;
+        const bool on_device = found.kind == MemoryKind::device || found.kind == MemoryKind::managed;
+        const std::string name = std::string(side_name) + " of piece " + std::to_string(i);
+        if (kind == MemoryKind::device && (!on_device || found.device != device.info().index) &&
+            found.kind != MemoryKind::managed) {
+            return invalid(
+                "the " + name + " is " +
+                (on_device ? "on " + device.info().backend + ":" + std::to_string(found.device) : "host memory") +
+                ", and others are on " + name_of(device) + "; all pieces of a batch go one way");
+        }
+        if (kind != MemoryKind::device && found.kind == MemoryKind::device) {
+            return invalid("the " + name +
+                           " is on the device, and others are host memory; all pieces of a batch go one way");
+        }
+        const End end{address, said, bytes[i]};
+        if (on_device) ISTHMUS_TRY(check_span(device, found, end, name));
+        if (!said && found.kind == MemoryKind::pageable) ISTHMUS_TRY(check_readable(end, name));
+        // One that reaches beyond what holds its beginning counts as two.
+        if (found.begin < found.end && bytes[i] > found.end - address) ++allocations;
+    }
+    if (kind != MemoryKind::device && allocations > 1) {
+        kind = MemoryKind::pageable;
+        partly_locked = partly_locked || any_pinned;
+    }
+    return {};
+}
+
+Status overlapping_destinations() {
+    return invalid("destinations of the batch overlap one another; copy them in batches of their own");
+}
+
+Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses) {
+    const std::vector<Interval> to = intervals_of(batch.destinations, batch.bytes, destination_has_addresses);
+    const auto meet = [](const Interval& one, const Interval& later) {
+        return one.space == later.space && later.begin < one.end;
+    };
+    if (std::ranges::adjacent_find(to, meet) != to.end()) {
+        return overlapping_destinations();
+    }
+    const std::vector<Interval> from = intervals_of(batch.sources, batch.bytes, source_has_addresses);
+    auto next = to.begin();
+    for (const Interval& read : from) {
+        // Destinations do not overlap, so that their ends ascend, too; those of sources need not.
+        while (next != to.end() &&
+               (next->space < read.space || (next->space == read.space && next->end <= read.begin))) {
+            ++next;
+        }
+        if (next == to.end()) break;
+        if (next->space == read.space && next->begin < read.end) {
+            return invalid("sources and destinations of the batch overlap; copy to other memory first");
+        }
+    }
+    return {};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,26 @@
+// What is looked at before pieces of a batch are copied: where they are, and that they do not overlap.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "transfer/session/batch.hpp"
+#include "transfer/session/ends.hpp"
+
+namespace isthmus {
+
+// Makes sure that all pieces lie on one side, of `kind`, where the first one does, as far as the driver says where
+// memory begins and ends. The host's memory counts as page-locked if it is one allocation that holds all of it.
+// `side_name`: of one piece.
+Status check_side(Device& device, const BatchSide& side, std::span<const std::size_t> bytes, const char* side_name,
+                  std::optional<Side> said, MemoryKind& kind, bool& partly_locked);
+
+// What is said of pieces that overlap where they are written to.
+Status overlapping_destinations();
+
+// Fails with invalid_argument where pieces of any sizes overlap where they are written to, or are written to where
+// others are read. Where memory has no addresses, only places of one handle can overlap.
+Status check_apart(const Batch& batch, bool destination_has_addresses, bool source_has_addresses);
+
+}  // namespace isthmus

@@ -1,0 +1,151 @@
+// One copy as a session works on it: where its pieces lie, and how they are moved.
+#include "transfer/session/copy_job.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "transfer/session/batch_checks.hpp"
+
+namespace isthmus {
+namespace {
+
+// Of one side: borrowed from its lowest byte on, or where memory has no addresses from the beginning of the handle.
+struct Borrowed {
+    std::unique_ptr<Allocation> memory;
+    std::size_t offset = 0;
+};
+
+Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array, const ArrayPieces::Lie& lie,
+                        std::uintptr_t for_kernels) {
+    const auto first = static_cast<std::size_t>(lie.first_bytes);  // modulo 2^64
+    if (array.offset_bytes == 0 && (kind != MemoryKind::device || has_addresses(device))) {
+        ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address + first, lie.span_bytes, for_kernels));
+        return Borrowed{std::move(memory), lie.offset};
+    }
+    const std::size_t lowest = array.offset_bytes + first;
+    if (lie.first_bytes < 0 && lowest > array.offset_bytes) {
+        return Status(Code::invalid_argument, "the array begins before its buffer");
+    }
+    ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address, lowest + lie.span_bytes));
+    return Borrowed{std::move(memory), lowest + lie.offset};
+}
+
+End end_of(const ArrayView& array, const ArrayPieces::Lie& lie) {
+    return {array.address + array.offset_bytes + static_cast<std::size_t>(lie.first_bytes), array.side, lie.span_bytes};
+}
+
+Layout layout_of(const Borrowed& borrowed, const ArrayPieces::Lie& lie, std::span<const std::uint64_t> offsets) {
+    return {borrowed.memory.get(), borrowed.offset, lie.pitch_bytes, lie.slice_pitch_bytes, offsets};
+}
+
+}  // namespace
+
+const char* name_of(Choice::Way way) {
+    switch (way) {
+        case Choice::Way::nothing: return "nothing";
+        case Choice::Way::host: return "host";
+        case Choice::Way::driver: return "driver";
+        case Choice::Way::direct: return "direct";
+        case Choice::Way::staged: return "staged";
+        case Choice::Way::device: return "device";
+        case Choice::Way::pieces: return "pieces";
+        case Choice::Way::rows: return "rows";
+    }
+    return "";
+}
+
+CopyJob::~CopyJob() {
+    if (spare == nullptr) return;
+    spare->give(std::move(destination_offsets));
+    spare->give(std::move(source_offsets));
+}
+
+Status CopyJob::check_disjoint() {
+    is_disjoint = is_disjoint || are_disjoint(destination.offsets, extent.width_bytes);
+    return is_disjoint ? Status() : overlapping_destinations();
+}
+
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source) {
+    ISTHMUS_TRY_ASSIGN(pieces, ArrayPieces::of(destination, source));
+    if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();
+    ISTHMUS_TRY_ASSIGN(ends,
+                       ends_of(device, end_of(destination, pieces.destination), end_of(source, pieces.source), true));
+    ISTHMUS_TRY_ASSIGN(to,
+                       borrow(device, ends.destination, destination, pieces.destination, ends.destination_for_kernels));
+    ISTHMUS_TRY_ASSIGN(from, borrow(device, ends.source, source, pieces.source, ends.source_for_kernels));
+    auto job = std::make_shared<CopyJob>();
+    job->ends = ends;
+    job->extent = pieces.extent;
+    job->destination_offsets = std::move(pieces.destination.offsets);
+    job->source_offsets = std::move(pieces.source.offsets);
+    job->destination = layout_of(to, pieces.destination, job->destination_offsets);
+    job->source = layout_of(from, pieces.source, job->source_offsets);
+    job->destination_memory = std::move(to.memory);
+    job->source_memory = std::move(from.memory);
+    std::uintptr_t destination_from = destination.address;
+    std::uintptr_t source_from = source.address;
+    bool apart = false;
+    if (!has_addresses(device) && ends.route != Route::h2h) {
+        apart = ends.route != Route::d2d || destination.address != source.address;
+        destination_from = destination.offset_bytes;
+        source_from = source.offset_bytes;
+    }
+    if (!apart && overlap(*job, destination_from + static_cast<std::size_t>(pieces.destination.first_bytes),
+                          source_from + static_cast<std::size_t>(pieces.source.first_bytes))) {
+        return Status(Code::invalid_argument,
+                      "source and destination overlap; copy to other memory first, or copy the parts that do not");
+    }
+    return job;
+}
+
+bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t source) {
+    const Extent& extent = job.extent;
+    const auto begin_of = [&](const Layout& layout, std::uintptr_t lowest, std::size_t piece) {
+        return lowest + (layout.at(piece, extent) - layout.offset);
+    };
+    const std::uintptr_t destination_end = destination + job.destination.span_bytes(extent);
+    const std::uintptr_t source_end = source + job.source.span_bytes(extent);
+    if (destination_end <= source || source_end <= destination) return false;
+    // They lie in and out of one another: whether their pieces do, too. Of the source, pieces may lie on each other.
+    const std::size_t pieces = extent.pieces();
+    std::vector<std::uintptr_t> begins(pieces);
+    for (std::size_t i = 0; i < pieces; ++i) begins[i] = begin_of(job.destination, destination, i);
+    std::sort(begins.begin(), begins.end());
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const std::uintptr_t begin = begin_of(job.source, source, i);
+        // The first one of the destination that does not end before this one of the source begins.
+        const std::uintptr_t lowest = begin < extent.width_bytes ? 0 : begin - extent.width_bytes + 1;
+        const auto found = std::lower_bound(begins.begin(), begins.end(), lowest);
+        if (found != begins.end() && *found < begin + extent.width_bytes) return true;
+    }
+    return false;
+}
+
+bool Turnfuls::next(Turnful& part) {
+    const Extent& whole = job_.extent;
+    const std::size_t pieces = whole.pieces();
+    if (first_ >= pieces) return false;
+    part.first = first_;
+    if (job_.is_scattered() && whole.slices == 1) {
+        part.extent = {whole.width_bytes, std::min(most_, pieces - first_), 1};
+    } else if (whole.rows <= most_) {
+        part.extent = {whole.width_bytes, whole.rows, std::min(most_ / whole.rows, whole.slices - first_ / whole.rows)};
+    } else {
+        part.extent = {whole.width_bytes, std::min(most_, whole.rows - first_ % whole.rows), 1};
+    }
+    const auto side = [&](const Layout& layout) {
+        Layout cut = layout;
+        if (layout.is_scattered()) {
+            cut.offsets = layout.offsets.subspan(first_, part.extent.pieces());
+        } else {
+            cut.offset = layout.at(first_, whole);
+        }
+        return cut;
+    };
+    part.destination = side(job_.destination);
+    part.source = side(job_.source);
+    first_ += part.extent.pieces();
+    return true;
+}
+
+}  // namespace isthmus

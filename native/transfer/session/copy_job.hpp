@@ -1,0 +1,92 @@
+// One copy as a session works on it: where its pieces lie, and how they are moved.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transfer/pieces/piece_copy.hpp"
+#include "transfer/session/array_view.hpp"
+#include "transfer/session/ends.hpp"
+#include "transfer/staging/spare_offsets.hpp"
+
+namespace isthmus {
+
+// Pieces of one size with the memory that they are in. Layouts point into it, so it does not move.
+struct CopyJob {
+    Ends ends;
+    std::unique_ptr<Allocation> destination_memory, source_memory;
+    std::vector<std::uint64_t> destination_offsets, source_offsets;
+    Layout destination, source;
+    Extent extent;
+
+    // Whether it is known that no two pieces overlap where they are written to.
+    bool is_disjoint = true;
+    std::shared_ptr<SpareOffsets> spare;  // gets the lists of offsets; null for none
+    std::shared_ptr<CopyJob> whole;       // that this is a part of, and whose memory it uses
+
+    CopyJob() = default;
+    ~CopyJob();
+    CopyJob(const CopyJob&) = delete;
+    CopyJob& operator=(const CopyJob&) = delete;
+
+    bool to_device() const { return ends.route == Route::h2d; }
+    const Layout& host_side() const { return to_device() ? source : destination; }
+    const Layout& device_side() const { return to_device() ? destination : source; }
+    bool is_contiguous() const { return destination.is_contiguous(extent) && source.is_contiguous(extent); }
+    bool is_scattered() const { return destination.is_scattered() || source.is_scattered(); }
+    // Finds that out, which takes a while; fails with invalid_argument where they do overlap.
+    Status check_disjoint();
+};
+
+// What is chosen for a copy.
+struct Choice {
+    enum class Way {
+        nothing,  // there is nothing to copy
+        host,     // by the calling thread
+        driver,   // the driver's own copy from or to pageable memory
+        direct,   // the driver's copy from or to memory that the device reaches
+        staged,   // threads pack, the driver copies what they packed
+        device,   // within the device
+        pieces,   // by one of the methods for pieces
+        rows,     // each piece, being long, as a buffer of its own
+    };
+    Way way = Way::nothing;
+    PieceMethod method = PieceMethod::copies;
+    Packing packing;
+    double seconds = 0;    // expected; 0 where nobody knows
+    bool no_rule = false;  // the table has nothing like these pieces
+    bool no_room = false;  // the budget holds no ring of chunks, which else would be used
+};
+
+const char* name_of(Choice::Way way);
+
+// Fails with invalid_argument for what cannot be copied, and for a source that overlaps with the destination. Null
+// where there is nothing to copy.
+Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source);
+
+// Whether bytes of one are bytes of the other, given the addresses that their offsets count from.
+bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t source);
+
+// A part of a job that is moved at a time: pieces from `first` on, as many as the extent has.
+struct Turnful {
+    std::size_t first = 0;
+    Extent extent;
+    Layout destination, source;
+};
+
+// Cuts a job into parts of at most so many pieces, in order.
+class Turnfuls {
+  public:
+    Turnfuls(const CopyJob& job, std::size_t most_pieces) : job_(job), most_(most_pieces == 0 ? 1 : most_pieces) {}
+    // False when there are no more.
+    bool next(Turnful& part);
+
+  private:
+    const CopyJob& job_;
+    const std::size_t most_;
+    std::size_t first_ = 0;
+};
+
+}  // namespace isthmus

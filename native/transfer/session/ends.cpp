@@ -1,0 +1,167 @@
+// What a copy is between: which way it goes, and what kinds of memory lie on its sides.
+#include "transfer/session/ends.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+
+#include "base/pages.hpp"
+
+namespace isthmus {
+namespace {
+
+std::string hex(std::uintptr_t address) {
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(address));
+    return text.data();
+}
+
+Status invalid(const std::string& name, const End& end, const std::string& what) {
+    return {Code::invalid_argument, "the " + name + " at " + hex(end.address) + " " + what};
+}
+
+struct Found {
+    MemoryKind kind = MemoryKind::pageable;
+    bool partly_locked = false;
+    std::uintptr_t for_kernels = 0;
+};
+
+// Memory of the host: pageable, or page-locked if it is one block that holds all of it.
+Result<Found> found_on_host(Device& device, const KnownMemory& known, const End& end, const char* name) {
+    const bool is_pinned = known.kind == MemoryKind::pinned;
+    if (known.begin < known.end && end.address >= known.begin) {
+        const bool holds = end.bytes <= known.end - end.address;
+        return holds ? Found{known.kind, false, known.kernel_address} : Found{MemoryKind::pageable, is_pinned};
+    }
+    const std::uintptr_t last_byte = end.address + (end.bytes - 1);
+    if (end.address / least_page == last_byte / least_page) return Found{known.kind, false, known.kernel_address};
+    // Where the driver cannot say how far it goes, it can say whether the last byte is of the same kind.
+    ISTHMUS_TRY_ASSIGN(last, device.identify(last_byte));
+    if (last.kind == MemoryKind::device) {
+        return invalid(name, end,
+                       "is host memory, and " + std::to_string(end.bytes) +
+                           " bytes from there reach into memory of the device; copy no more than there is");
+    }
+    if (last.kind == known.kind) return Found{known.kind, false, known.kernel_address};
+    return Found{MemoryKind::pageable, is_pinned || last.kind == MemoryKind::pinned};
+}
+
+// Pageable, pinned, managed or device.
+Result<Found> find(Device& device, const End& end, const char* name, bool kinds) {
+    const bool said_device = end.side == Side::device;
+    if (said_device && (!kinds || !has_addresses(device))) return Found{MemoryKind::device, false};
+    if (end.side == Side::host && !kinds) return Found{};
+    ISTHMUS_TRY_ASSIGN(known, device.identify(end.address));
+    if (known.kind == MemoryKind::device) {
+        const std::string owner =
+            device.info().backend == "host" ? "host" : device.info().backend + ":" + std::to_string(known.device);
+        if (end.side == Side::host) return invalid(name, end, "was said to be on the host, but is on " + owner);
+        if (known.device != device.info().index) {
+            return invalid(name, end,
+                           "is on " + owner + ", and the session is of " + name_of(device) +
+                               "; copy it in a session of its own device, or move it first");
+        }
+    }
+    if (known.kind == MemoryKind::device || known.kind == MemoryKind::managed) {
+        ISTHMUS_TRY(check_span(device, known, end, name));
+        return Found{said_device ? MemoryKind::device : known.kind, false};
+    }
+    if (!said_device) return found_on_host(device, known, end, name);
+    // Mapped memory may be given by the address that the device has it at. A kernel that is given what the device does
+    // not reach ends all use of the device for the whole process.
+    if (known.kind == MemoryKind::pageable && !device.kernels_reach(MemoryKind::pageable)) {
+        return invalid(name, end,
+                       "was said to be on " + name_of(device) +
+                           ", but the driver knows no memory there: it was freed, or is the host's");
+    }
+    return Found{MemoryKind::device, false};
+}
+
+// Whether the process can read the word that the byte is in. The kernel answers without a signal and before it looks at
+// what it shall do with the word, which is nothing that there is: the way of Abseil's AddressIsReadable, a tenth of
+// what process_vm_readv takes. Where the call is forbidden, memory is believed to be there.
+bool is_readable(std::uintptr_t address) {
+    constexpr long no_such_thing_to_do = -1;
+    constexpr std::uintptr_t word = sizeof(std::uint64_t);
+    const long done = syscall(SYS_rt_sigprocmask, no_such_thing_to_do, address / word * word, nullptr, word);
+    return done == 0 || errno != EFAULT;
+}
+
+// The first byte and the last.
+bool is_readable(const End& end) {
+    const std::uintptr_t last = end.address + (end.bytes - 1);
+    return is_readable(end.address) && (end.address / least_page == last / least_page || is_readable(last));
+}
+
+}  // namespace
+
+bool has_addresses(const Device& device) {
+    return device.info().backend != "opencl";
+}
+
+std::string name_of(const Device& device) {
+    const DeviceInfo& info = device.info();
+    return info.backend == "host" ? info.backend : info.backend + ":" + std::to_string(info.index);
+}
+
+Status check_span(Device& device, const KnownMemory& known, const End& end, const std::string& name) {
+    // Where the driver cannot say, it is believed.
+    if (known.begin >= known.end || end.address < known.begin) return {};
+    std::uintptr_t reached = known.end;
+    while (end.bytes > reached - end.address) {
+        ISTHMUS_TRY_ASSIGN(next, device.identify(reached));
+        if (next.kind != known.kind || next.device != known.device || next.begin != reached || next.end <= reached) {
+            return invalid(name, end,
+                           "is within memory that begins at " + hex(known.begin) + " and ends at " + hex(reached) +
+                               ", of which " + std::to_string(reached - end.address) + " bytes are left, not " +
+                               std::to_string(end.bytes) + "; copy no more than there is");
+        }
+        reached = next.end;
+    }
+    return {};
+}
+
+Status check_readable(const End& end, const std::string& name) {
+    if (is_readable(end)) return {};
+    return invalid(name, end,
+                   "is neither memory of the device nor of this process, or not all " + std::to_string(end.bytes) +
+                       " bytes of it: it was freed, is shorter, or belongs to a library that the driver does not know");
+}
+
+Result<Ends> ends_of(Device& device, const End& destination, const End& source, bool kinds) {
+    if (!has_addresses(device) && !destination.side && !source.side) {
+        return Status(Code::invalid_argument,
+                      "buffers of OpenCL have no addresses: say which side of the copy is on the device");
+    }
+    ISTHMUS_TRY_ASSIGN(destination_found, find(device, destination, "destination", kinds));
+    ISTHMUS_TRY_ASSIGN(source_found, find(device, source, "source", kinds));
+    MemoryKind to = destination_found.kind;
+    MemoryKind from = source_found.kind;
+    if (!destination.side && is_pageable(to)) ISTHMUS_TRY(check_readable(destination, "destination"));
+    if (!source.side && is_pageable(from)) ISTHMUS_TRY(check_readable(source, "source"));
+    if (has_addresses(device)) {
+        // The driver copies it like its own, wherever its pages are; the host need not touch them.
+        if (to == MemoryKind::managed && from != MemoryKind::device) to = MemoryKind::device;
+        if (from == MemoryKind::managed && to != MemoryKind::device) from = MemoryKind::device;
+    }
+    const bool to_device = to == MemoryKind::device;
+    const bool from_device = from == MemoryKind::device;
+    Route route = Route::h2h;
+    if (to_device) {
+        route = from_device ? Route::d2d : Route::h2d;
+    } else if (from_device) {
+        route = Route::d2h;
+    }
+    return Ends{route,
+                to,
+                from,
+                destination_found.partly_locked || source_found.partly_locked,
+                destination_found.for_kernels,
+                source_found.for_kernels};
+}
+
+}  // namespace isthmus

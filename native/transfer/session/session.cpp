@@ -1,0 +1,247 @@
+// Opens sessions, lets calls in, and puts them in the order of the caller's streams.
+#include "transfer/session/session.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/fork.hpp"
+#include "base/slices.hpp"
+#include "transfer/session/session_impl.hpp"
+#include "transfer/table/table_file.hpp"
+
+namespace isthmus {
+namespace {
+
+// From here on, asking the driver about memory takes no time worth speaking of beside the copy.
+constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
+
+// Of pieces, whatever the table says: no chunk is larger, and no more need go at a time.
+constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
+constexpr std::size_t most_pieces = std::size_t{1} << 16;
+constexpr std::size_t least_ring_bytes = std::size_t{1} << 20;
+
+// As many as any rule wants, of those that there are processors for.
+std::size_t threads_for(const TransferTable& table, std::size_t most) {
+    std::size_t threads = 1;
+    for (const BufferRule& rule : table.buffers) threads = std::max(threads, rule.threads);
+    for (const PieceRule& rule : table.pieces) threads = std::max(threads, rule.threads);
+    return std::min(threads, most != 0 ? most : allowed_processors());
+}
+
+// What a table can use of a large budget, which takes long to page-lock. Pieces are cut without its help.
+Lane::Needs needs_of(const TransferTable& table, bool to_device) {
+    Lane::Needs needs{most_chunk_bytes, most_pieces};
+    for (const BufferRule& rule : table.buffers) {
+        if (rule.to_device == to_device) needs.chunk_bytes = std::max(needs.chunk_bytes, rule.chunk_bytes);
+    }
+    for (const PieceRule& rule : table.pieces) {
+        if (rule.to_device == to_device) needs.pieces = std::max(needs.pieces, rule.pieces);
+    }
+    return needs;
+}
+
+// Of the budget, for the copies of a direction that nobody waits for, and for the others. What arrives from the device
+// needs more: at full rate the device must not write again to what processors have just read and still hold in caches.
+// Small ones are still to serve some dozens of copies that have begun and cannot go on.
+std::size_t ring_bytes(std::size_t budget) {
+    return std::max(budget / 16, std::min(budget / 8, least_ring_bytes));
+}
+std::size_t lane_bytes(std::size_t budget, bool to_device) {
+    const std::size_t there = budget / 8 * 3;
+    return to_device ? there : budget - there - 2 * ring_bytes(budget);
+}
+
+// Of this host's memory; as much as there are addresses where the system does not say.
+std::size_t installed_bytes() {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page_bytes <= 0 ? SIZE_MAX
+                                         : static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_bytes);
+}
+
+Status forked() {
+    return {
+        Code::call_failed,
+        "the session was used before this process was forked from its parent, and neither its threads nor the driver "
+        "work in the child: create the process with spawn, or open the session in the child, before anything else "
+        "opens the device"};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<Device> device, SessionOptions options) {
+    const std::size_t memory = installed_bytes();
+    if (options.pinned_budget_bytes > memory) {
+        return Status(Code::invalid_argument,
+                      "a pinned budget of " + std::to_string(options.pinned_budget_bytes) +
+                          " bytes, and the host has " + std::to_string(memory) +
+                          " bytes of memory in all; the default of 64 MiB is enough for nearly everything");
+    }
+    TransferTable table = options.table ? *options.table : table_for(device->info());
+    const std::size_t threads = threads_for(table, options.threads);
+    auto session = std::make_shared<SessionImpl>(std::move(device), std::move(options), std::move(table), threads);
+    ISTHMUS_TRY(session->prepare());
+    return std::shared_ptr<Session>(std::move(session));
+}
+
+SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options, TransferTable table,
+                         std::size_t threads)
+    : device_(std::move(device)),
+      options_(std::move(options)),
+      table_(std::move(table)),
+      threads_(threads),
+      has_addresses_(isthmus::has_addresses(*device_)),
+      generation_(fork_generation()),
+      streams_(device_),
+      lanes_{Lane(device_, lane_bytes(options_.pinned_budget_bytes, true), threads, needs_of(table_, true)),
+             Lane(device_, lane_bytes(options_.pinned_budget_bytes, false), threads, needs_of(table_, false))},
+      rings_{std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes)),
+             std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes))} {
+    first_staged_.fill(most_unasked_bytes);
+    for (const BufferRule& rule : table_.buffers) {
+        std::size_t& first = first_staged_[rule.to_device ? 0 : 1];
+        if (rule.method == BufferMethod::staged) first = std::min(first, rule.from_bytes);
+    }
+}
+
+Status SessionImpl::prepare() {
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    auto stream = device_->borrow_stream(0);
+    if (stream.ok()) default_stream_ = std::move(stream.value());
+    return {};
+}
+
+SessionImpl::~SessionImpl() {
+    if (generation_ == fork_generation()) {
+        (void)close();
+        return;
+    }
+    streams_.forget();
+    for (Lane& lane : lanes_) lane.forget();
+    for (const std::shared_ptr<Rings>& rings : rings_) rings->forget();
+    for (Packer& packer : packers_) packer.forget();
+    watcher_.forget();
+    static_cast<void>(own_stream_.release());
+    static_cast<void>(default_stream_.release());  // as the lanes: never freed
+}
+
+SessionImpl::Call::Call(SessionImpl& session) : session_(session), forked_(session.generation_ != fork_generation()) {
+    if (forked_) return;
+    ++session_.calls_;
+    open_ = !session_.closed_;
+}
+
+SessionImpl::Call::~Call() {
+    if (!forked_ && --session_.calls_ == 0 && session_.closed_) session_.calls_.notify_all();
+}
+
+Status SessionImpl::Call::status() const {
+    if (open_) return {};
+    if (forked_) return forked();
+    return {Code::invalid_argument, "the session was closed; open another one"};
+}
+
+Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {
+    Order order;
+    order.stream = default_stream_.get();
+    if (!stream || (*stream == 0 && default_stream_ != nullptr)) return order;
+    ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(*stream));
+    order.borrowed = std::move(borrowed);
+    order.stream = order.borrowed.get();
+    return order;
+}
+
+Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    auto job = job_of(*device_, destination, source);
+    if (!job.ok()) return {job.take_status()};
+    if (job.value() == nullptr) return {};
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    return perform(job.value(), choose(*job.value()), order.value());
+}
+
+Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) {
+    Call call(*this);
+    if (Status status = call.status(); !status.ok()) return {std::move(status)};
+    if (piece.bytes == 0) return {};
+    const auto [to_device, from_device] = first_staged_;
+    const std::size_t unasked = !sides.destination                  ? std::min(to_device, from_device)
+                                : sides.destination == Side::device ? to_device
+                                                                    : from_device;
+    // Where small ones go by the driver anyway, it need not be asked about a side that is known.
+    const bool kinds = piece.bytes >= unasked;
+    const bool is_known = sides.destination && sides.source && sides.destination != sides.source;
+    Binding binding(*device_);
+    if (Status status = binding.status(); !status.ok()) return {std::move(status)};
+    const End destination_end{piece.destination, sides.destination, piece.bytes};
+    const End source_end{piece.source, sides.source, piece.bytes};
+    auto ends = ends_of(*device_, destination_end, source_end, kinds);
+    if (!ends.ok()) return {ends.take_status()};
+    Choice choice;
+    choice.way = Choice::Way::driver;
+    if (kinds || !is_known) choice = choose_buffer(ends.value(), piece.bytes);
+    const auto resolved = [&] {
+        ArrayView destination = ArrayView::of_bytes(piece.destination, piece.bytes);
+        ArrayView source = ArrayView::of_bytes(piece.source, piece.bytes);
+        destination.side = sides.destination;
+        destination.offset_bytes = piece.destination_offset_bytes;
+        source.side = sides.source;
+        source.offset_bytes = piece.source_offset_bytes;
+        return copy(destination, source, stream);
+    };
+    const bool plain = choice.way == Choice::Way::driver || choice.way == Choice::Way::direct;
+    const bool moves = piece.destination_offset_bytes == 0 && piece.source_offset_bytes == 0;
+    if (!plain || !moves) return resolved();
+    auto order = order_of(stream);
+    if (!order.ok()) return {order.take_status()};
+    Outcome outcome = by_driver(piece, ends.value(), choice.way == Choice::Way::direct, order.value());
+    // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
+    if (!outcome.status.ok() && !kinds) {
+        const auto asked = ends_of(*device_, destination_end, source_end, true);
+        if (asked.ok() && asked.value().partly_locked) return resolved();
+    }
+    return told(std::move(outcome), ends.value().route, piece.bytes);
+}
+
+Status SessionImpl::trim() {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    give_back();
+    return {};
+}
+
+void SessionImpl::give_back() {
+    for (Lane& lane : lanes_) lane.trim();
+    for (const std::shared_ptr<Rings>& rings : rings_) rings->trim();
+    spare_offsets_->clear();
+    streams_.trim();
+}
+
+Status SessionImpl::close() {
+    if (generation_ != fork_generation()) return forked();
+    closed_ = true;
+    for (std::size_t calls = calls_; calls != 0; calls = calls_) calls_.wait(calls);
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    give_back();
+    for (Packer& packer : packers_) packer.thread.stop();
+    watcher_.stop();
+    const std::lock_guard lock(async_mutex_);
+    for (Packer& packer : packers_) packer.group.reset();
+    own_stream_.reset();
+    for (const std::shared_ptr<AsyncCopy>& copy : std::exchange(failed_, {})) ISTHMUS_TRY(copy->unseen_failure());
+    return {};
+}
+
+}  // namespace isthmus

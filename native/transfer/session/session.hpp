@@ -1,0 +1,95 @@
+// Copies for callers: from and to any memory, chosen by table, in the order of the caller's streams.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "transfer/session/array_view.hpp"
+#include "transfer/session/batch.hpp"
+#include "transfer/table/transfer_table.hpp"
+
+namespace isthmus {
+
+struct SessionOptions {
+    // Of page-locked memory, for all that this session does; it is got when it is first needed, and kept.
+    std::size_t pinned_budget_bytes = std::size_t{64} << 20;
+    std::size_t threads = 0;             // the most that pack; 0 for as many as the table says and the process may use
+    std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
+};
+
+// How a copy ended, and how much of it had arrived by then.
+struct Outcome {
+    Status status;
+    std::size_t bytes_completed = 0;
+};
+
+// How a copy would be made, and why.
+struct Explanation {
+    std::string method;       // "driver", "direct", "staged", "device", "host", "nothing", or a name of a PieceMethod
+    std::string direction;    // "h2d", "d2h", "d2d", "h2h"
+    std::string host_memory;  // "pageable", "pinned", "managed"; empty without a host's side
+    std::size_t bytes = 0, pieces = 1, width_bytes = 0;
+    std::size_t chunk_bytes = 0, threads = 0;
+    std::optional<Stores> stores;  // of threads that pack
+    double seconds = 0;            // expected; 0 where the table cannot say
+    std::string why;               // a sentence
+};
+
+// A copy that was begun. May outlive its session's last handle; keeps alive what it needs.
+class Transfer {
+  public:
+    virtual ~Transfer() = default;
+    virtual bool done() = 0;
+    // Returns when it has ended. The outcome stays.
+    virtual const Outcome& wait() = 0;
+    // What the stream is given from now on begins after it has ended. Fails with unsupported where streams cannot wait.
+    virtual Status hold(std::uintptr_t stream) = 0;
+};
+
+// Which side memory is on, where the caller knows; where not, the driver is asked.
+struct Sides {
+    std::optional<Side> destination, source;
+};
+
+// May be used by any number of threads at once. Each of its calls makes the device current for the thread, and again
+// what was current before.
+class Session : public std::enable_shared_from_this<Session> {
+  public:
+    // Costs no page-locked memory and starts no threads yet.
+    static Result<std::shared_ptr<Session>> open(std::shared_ptr<Device> device, SessionOptions options = {});
+    virtual ~Session() = default;
+
+    // Begins after what `stream` holds, and returns when all has arrived. Without a stream: after what the default
+    // stream holds, as the driver's own synchronous copy does (CUDA), or at once.
+    virtual Outcome copy(const ArrayView& destination, const ArrayView& source,
+                         std::optional<std::uintptr_t> stream) = 0;
+    // The same of one piece that is contiguous on both sides, with the least that it can cost: what small copies call.
+    virtual Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) = 0;
+    // All pieces go one way; `sides` are those of all of them.
+    virtual Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) = 0;
+    // The same without waiting; never waits for the device. What `stream` is given afterwards begins when the copy has
+    // ended. `keep` is let go when it has, on any thread.
+    virtual Result<std::shared_ptr<Transfer>> copy_async(const ArrayView& destination, const ArrayView& source,
+                                                         std::optional<std::uintptr_t> stream,
+                                                         std::shared_ptr<const void> keep) = 0;
+    virtual Result<std::shared_ptr<Transfer>> copy_batch_async(const Batch& batch, Sides sides,
+                                                               std::optional<std::uintptr_t> stream,
+                                                               std::shared_ptr<const void> keep) = 0;
+    virtual Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) = 0;
+    virtual Result<Explanation> explain_batch(const Batch& batch, Sides sides) = 0;
+
+    virtual Device& device() = 0;
+    virtual const TransferTable& table() const = 0;
+    virtual std::size_t pinned_bytes() const = 0;
+    virtual std::size_t pinned_budget_bytes() const = 0;
+    // Gives page-locked memory back that no copy uses at this moment; the next copy that needs some gets it anew.
+    virtual Status trim() = 0;
+    // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with
+    // invalid_argument. Returns the first failure of a copy that nobody waited for.
+    virtual Status close() = 0;
+};
+
+}  // namespace isthmus

@@ -1,0 +1,239 @@
+// Copies that nobody waits for: commands on the caller's stream, which waits where threads have to move memory.
+#include <algorithm>
+#include <utility>
+
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+// Of a large copy at a time, so that those of other streams get between.
+constexpr std::size_t part_bytes = std::size_t{8} << 20;
+constexpr std::size_t part_alignment = 4096;
+// A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
+constexpr std::size_t most_commands = 128;
+// Of copies that one thread moves, which no large copy occupies.
+constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
+// Failures that are remembered until the session is closed.
+constexpr std::size_t most_failed = 16;
+
+std::size_t parts_of(const CopyJob& job) {
+    return std::min((job.extent.bytes() + part_bytes - 1) / part_bytes, most_commands);
+}
+
+}  // namespace
+
+// A copy that has begun. Keeps its session, and close() from ending, until the copy has ended.
+struct SessionImpl::Pending {
+    std::shared_ptr<SessionImpl> session;
+    std::shared_ptr<AsyncCopy> copy;
+    std::shared_ptr<HeldCopy> held;  // null where it is commands alone
+    std::vector<Task> tasks;
+    std::optional<Streams::Loan> own;  // where the caller has no stream
+    std::size_t bytes = 0;
+    bool enqueued = false;
+
+    explicit Pending(std::shared_ptr<SessionImpl> owner) : session(std::move(owner)) { ++session->calls_; }
+    Pending(const Pending&) = delete;
+    Pending& operator=(const Pending&) = delete;
+    ~Pending() {
+        held.reset();
+        tasks.clear();
+        own.reset();
+        copy.reset();
+        if (--session->calls_ == 0 && session->closed_) session->calls_.notify_all();
+    }
+};
+
+Result<std::shared_ptr<Transfer>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
+                                                          std::optional<std::uintptr_t> stream,
+                                                          std::shared_ptr<const void> keep) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    std::vector<std::shared_ptr<CopyJob>> jobs;
+    if (job != nullptr) jobs.push_back(std::move(job));
+    return begin(tasks_of(jobs), stream, std::move(keep));
+}
+
+Result<std::shared_ptr<Transfer>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
+                                                                std::optional<std::uintptr_t> stream,
+                                                                std::shared_ptr<const void> keep) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
+    for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
+    return begin(tasks_of(jobs), stream, std::move(keep));
+}
+
+std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs) {
+    std::vector<Task> tasks;
+    tasks.reserve(jobs.size());
+    for (const std::shared_ptr<CopyJob>& job : jobs) tasks.push_back({job, choose(*job)});
+    return tasks;
+}
+
+Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+                                                     std::shared_ptr<const void> keep) {
+    std::size_t bytes = 0;
+    for (const Task& task : tasks) bytes += task.job->extent.bytes();
+    ISTHMUS_TRY_ASSIGN(order, order_of(stream));
+    auto copy = std::make_shared<AsyncCopy>(device_, bytes, std::move(keep));
+    if (tasks.empty()) {
+        copy->end({});
+        return std::shared_ptr<Transfer>(std::move(copy));
+    }
+    auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
+    pending->copy = copy;
+    pending->tasks = std::move(tasks);
+    pending->bytes = bytes;
+    ISTHMUS_TRY(watcher_.start());
+    if (can_enqueue(pending->tasks)) {
+        Stream* stream_of_commands = order.stream;
+        if (stream_of_commands == nullptr) {
+            ISTHMUS_TRY_ASSIGN(own, own_stream());
+            stream_of_commands = own;
+        }
+        ISTHMUS_TRY(begin_on_stream(*stream_of_commands, *pending));
+        // What it was given before a command that the device cannot do, nothing else would wait for.
+        if (!pending->enqueued && order.stream == nullptr) ISTHMUS_TRY(stream_of_commands->synchronize());
+    }
+    if (!pending->enqueued) {
+        Stream* held_stream = order.stream;
+        if (held_stream == nullptr) {
+            ISTHMUS_TRY_ASSIGN(own, streams_.borrow());
+            pending->own.emplace(std::move(own));
+            held_stream = &pending->own->stream();
+        }
+        ISTHMUS_TRY(begin_held(*held_stream, *pending));
+    }
+    watcher_.add([this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
+    return std::shared_ptr<Transfer>(std::move(copy));
+}
+
+std::size_t SessionImpl::commands_of(const Task& task) const {
+    const CopyJob& job = *task.job;
+    const bool reached = !is_pageable(job.ends.host_kind());
+    switch (task.choice.way) {
+        case Choice::Way::direct: return parts_of(job);
+        case Choice::Way::device: return job.is_contiguous() ? parts_of(job) : job.is_scattered() ? 0 : 1;
+        case Choice::Way::rows: return reached ? job.extent.pieces() : 0;
+        case Choice::Way::pieces:
+            if (!reached) return 0;
+            if (task.choice.method == PieceMethod::copies) return job.extent.pieces();
+            if (task.choice.method == PieceMethod::section) return 1;
+            return task.choice.method == PieceMethod::kernel && !job.is_scattered() &&
+                           device_->kernels_reach(job.ends.host_kind())
+                       ? 1
+                       : 0;
+        default: return 0;
+    }
+}
+
+bool SessionImpl::can_enqueue(const std::vector<Task>& tasks) const {
+    std::size_t commands = 0;
+    for (const Task& task : tasks) {
+        const std::size_t more = commands_of(task);
+        if (more == 0 || more > most_commands - commands) return false;
+        commands += more;
+    }
+    return true;
+}
+
+Status SessionImpl::enqueue(Stream& stream, const Task& task) {
+    CopyJob& job = *task.job;
+    if (job.is_contiguous()) {
+        const std::size_t bytes = job.extent.bytes();
+        const std::size_t part = bytes / parts_of(job) / part_alignment * part_alignment + part_alignment;
+        for (std::size_t at = 0; at < bytes; at += part) {
+            const std::size_t length = std::min(part, bytes - at);
+            ISTHMUS_TRY(device_->copy(stream, {job.destination.allocation, job.destination.offset + at, length},
+                                      {job.source.allocation, job.source.offset + at, length}));
+        }
+        return {};
+    }
+    const Turnful all{0, job.extent, job.destination, job.source};
+    PieceMethod method = task.choice.method;
+    if (task.choice.way == Choice::Way::device) method = PieceMethod::kernel;
+    if (task.choice.way == Choice::Way::rows) method = PieceMethod::copies;
+    Status status = enqueue(stream, method, all);
+    const bool leaves = status.code() == Code::unsupported && job.extent.pieces() <= most_commands;
+    return leaves ? enqueue(stream, PieceMethod::copies, all) : std::move(status);
+}
+
+Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
+    ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
+    Status status;
+    for (const Task& task : pending.tasks) {
+        if (status.ok()) status = enqueue(stream, task);
+    }
+    if (status.ok()) status = device_->record(*ended, stream);
+    // A held copy does all of it again, in the same order.
+    if (status.code() == Code::unsupported) return {};
+    if (!status.ok()) {
+        // What was enqueued before it still uses the memory.
+        (void)stream.synchronize();
+        return status;
+    }
+    pending.copy->ends_with(std::move(ended), nullptr);
+    pending.enqueued = true;
+    return {};
+}
+
+Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
+    ISTHMUS_TRY_ASSIGN(held, held_copy(pending.tasks));
+    ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
+    pending.held = held;
+    if (held->has_host_part()) {
+        ISTHMUS_TRY_ASSIGN(packer,
+                           this->packer(pending.tasks.front().job->to_device(), pending.bytes > most_small_bytes));
+        packer->thread.add([held = held.get(), group = packer->group.get()] { return held->go_on(group); });
+    }
+    Status status = held->enqueue(stream);
+    if (status.ok()) status = device_->record(*ended, stream);
+    if (!status.ok()) {
+        held->abandon();
+        // What was enqueued before it still uses the memory.
+        if (stream.synchronize().ok()) held->settle();
+        return status;
+    }
+    pending.copy->ends_with(std::move(ended), std::move(held));
+    return {};
+}
+
+Result<SessionImpl::Packer*> SessionImpl::packer(bool to_device, bool large) {
+    Packer& packer = packers_[(to_device ? 0U : 1U) + (large ? 2U : 0U)];
+    ISTHMUS_TRY(packer.thread.start());
+    const std::lock_guard lock(async_mutex_);
+    if (large && packer.group == nullptr) {
+        // Without room for more threads, the packer's own does it all.
+        auto group = WorkerGroup::start(threads_, lane(to_device).group());
+        if (group.ok()) packer.group = std::move(group.value());
+    }
+    return &packer;
+}
+
+bool SessionImpl::watch(Pending& pending) {
+    if (!pending.copy->poll()) return false;
+    if (pending.held != nullptr && pending.held->has_host_part() && !pending.held->has_left()) return false;
+    if (!pending.copy->unseen_failure().ok()) {
+        const std::lock_guard lock(async_mutex_);
+        if (failed_.size() < most_failed) failed_.push_back(pending.copy);
+    }
+    return true;
+}
+
+Result<Stream*> SessionImpl::own_stream() {
+    const std::lock_guard lock(async_mutex_);
+    if (own_stream_ == nullptr) {
+        ISTHMUS_TRY_ASSIGN(made, device_->create_stream());
+        own_stream_ = std::move(made);
+    }
+    return own_stream_.get();
+}
+
+}  // namespace isthmus

@@ -1,0 +1,226 @@
+// Chooses how a copy is made, and says why.
+#include <algorithm>
+#include <string>
+
+#include "base/demoting_copy.hpp"
+#include "transfer/pieces/method_names.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+// Rows from here on are worth a transfer of their own.
+constexpr std::size_t long_row_bytes = std::size_t{4} << 20;
+constexpr std::size_t most_recent = 8;
+
+bool alike(const PieceRule& one, const PieceRule& other) {
+    return one.to_device == other.to_device && one.pageable == other.pageable &&
+           one.apart_on_host == other.apart_on_host && one.apart_on_device == other.apart_on_device &&
+           one.scattered == other.scattered && one.width_bytes == other.width_bytes && one.pieces == other.pieces;
+}
+
+const char* memory_name(MemoryKind kind) {
+    if (kind == MemoryKind::managed) return "managed";
+    return kind == MemoryKind::pinned ? "pinned" : "pageable";
+}
+
+}  // namespace
+
+Packing SessionImpl::packing(bool to_device, std::size_t threads) const {
+    Packing packing;
+    packing.threads = std::min(threads == 0 ? threads_ : threads, threads_);
+    packing.turns = &lanes_[to_device ? 0 : 1].turns();
+    packing.waits_forever = true;  // callers get their memory back
+    return packing;
+}
+
+Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
+    Choice choice;
+    if (ends.route == Route::h2h || ends.route == Route::d2d) {
+        choice.way = ends.route == Route::h2h ? Choice::Way::host : Choice::Way::device;
+        return choice;
+    }
+    if (!is_pageable(ends.host_kind())) {
+        choice.way = Choice::Way::direct;
+        // Managed pages may have to move first.
+        const bool is_pinned = ends.host_kind() == MemoryKind::pinned;
+        choice.seconds = is_pinned ? table_.direct_seconds(ends.route == Route::h2d, bytes) : 0;
+        return choice;
+    }
+    const bool to_device = ends.route == Route::h2d;
+    const BufferRule& rule = table_.buffer(to_device, bytes);
+    choice.seconds = table_.seconds(rule, bytes);
+    choice.way = Choice::Way::driver;
+    if (rule.method != BufferMethod::staged && !ends.partly_locked) return choice;
+    if (!lane(to_device).has_room()) {
+        choice.no_room = true;
+        choice.seconds = 0;
+        return choice;
+    }
+    if (ends.partly_locked) choice.seconds = 0;
+    choice.way = Choice::Way::staged;
+    choice.method = PieceMethod::pack_threads;
+    choice.packing = packing(to_device, rule.threads);
+    choice.packing.chunk_bytes = Staging::fitting_chunk(lane(to_device).ring_bytes(), rule.chunk_bytes);
+    choice.packing.stores = rule.stores;
+    // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.
+    if (rule.stores == Stores::demoted && (!can_demote() || 4 * choice.packing.threads < 3 * rule.threads)) {
+        choice.packing.stores = Stores::streaming;
+    }
+    return choice;
+}
+
+Choice SessionImpl::choose(const CopyJob& job) {
+    if (job.is_contiguous() || job.ends.route == Route::h2h || job.ends.route == Route::d2d) {
+        return choose_buffer(job.ends, job.extent.bytes());
+    }
+    if (job.extent.width_bytes >= long_row_bytes) {
+        Choice choice = choose_buffer(job.ends, job.extent.width_bytes);
+        choice.seconds *= static_cast<double>(job.extent.pieces());
+        choice.way = Choice::Way::rows;
+        return choice;
+    }
+    return choose_pieces(job);
+}
+
+Choice SessionImpl::choose_pieces(const CopyJob& job) {
+    const bool pageable = is_pageable(job.ends.host_kind());
+    PieceRule asked;
+    asked.to_device = job.to_device();
+    asked.pageable = pageable;
+    asked.apart_on_host = !job.host_side().is_contiguous(job.extent);
+    asked.apart_on_device = !job.device_side().is_contiguous(job.extent);
+    asked.scattered = job.is_scattered();
+    asked.width_bytes = job.extent.width_bytes;
+    asked.pieces = job.extent.pieces();
+    const Nearest found = nearest(asked);
+    const PieceRule* const rule = found.rule;
+    Choice choice;
+    choice.way = Choice::Way::pieces;
+    choice.no_rule = rule == nullptr;
+    if (rule != nullptr) {
+        choice.method = rule->method;
+        choice.seconds = found.seconds;
+    } else if (pageable) {
+        choice.method = PieceMethod::pack_threads;
+    } else {
+        choice.method = device_->kernels_reach(job.ends.host_kind()) ? PieceMethod::kernel : PieceMethod::section;
+    }
+    if (job.ends.partly_locked) {
+        choice.method = PieceMethod::pack_threads;
+        choice.seconds = 0;
+    }
+    choice.packing = packing(job.to_device(), rule != nullptr ? rule->threads : 0);
+    const bool through_lane = choice.method == PieceMethod::pack || choice.method == PieceMethod::pack_threads ||
+                              choice.method == PieceMethod::pack_kernel || choice.method == PieceMethod::device_pack;
+    if (through_lane && !lane(job.to_device()).has_room()) {
+        choice.no_room = true;
+        choice.method = job.is_scattered() ? PieceMethod::copies : PieceMethod::section;
+        choice.seconds = 0;
+    }
+    return choice;
+}
+
+SessionImpl::Nearest SessionImpl::nearest(const PieceRule& asked) {
+    const std::lock_guard lock(recent_mutex_);
+    for (const Nearest& before : recent_) {
+        if (alike(before.asked, asked)) return before;
+    }
+    const PieceRule* rule = table_.piece(asked);
+    const double seconds = rule != nullptr ? table_.seconds(*rule, asked.width_bytes, asked.pieces) : 0;
+    if (recent_.size() == most_recent) recent_.erase(recent_.begin());
+    return recent_.emplace_back(Nearest{asked, rule, seconds});
+}
+
+Explanation SessionImpl::explain(const CopyJob& job) {
+    const Choice choice = choose(job);
+    const Route route = job.ends.route;
+    Explanation explanation;
+    explanation.direction = name_of(route);
+    if (route == Route::h2d || route == Route::d2h) explanation.host_memory = memory_name(job.ends.host_kind());
+    explanation.bytes = job.extent.bytes();
+    explanation.pieces = job.extent.pieces();
+    explanation.width_bytes = job.extent.width_bytes;
+    explanation.seconds = choice.seconds;
+    std::string table = table_.built_in ? "the built-in table" : "this machine's table";
+    if (options_.table) table = "the table that the session was given, of " + table_.origin;
+    switch (choice.way) {
+        case Choice::Way::nothing: explanation.method = "nothing"; break;
+        case Choice::Way::host:
+            explanation.method = "host";
+            explanation.why = "both sides are host memory: the calling thread copies";
+            break;
+        case Choice::Way::device:
+            explanation.method = "device";
+            explanation.why = "both sides are on the device, which copies by itself";
+            break;
+        case Choice::Way::direct:
+            explanation.method = "direct";
+            explanation.why =
+                "the host's memory is " + explanation.host_memory + ": the device reads or writes it itself";
+            break;
+        case Choice::Way::driver:
+            explanation.method = "driver";
+            explanation.why = "the driver's own copy is fastest for this size, says " + table;
+            break;
+        case Choice::Way::staged:
+            explanation.method = "staged";
+            explanation.why =
+                "threads copy between pageable memory and page-locked chunks that cross the link "
+                "meanwhile: fastest for this size, says " +
+                table;
+            break;
+        case Choice::Way::rows:
+            explanation.method = name_of(choose_buffer(job.ends, job.extent.width_bytes).way);
+            explanation.why = "each of " + std::to_string(explanation.pieces) + " rows is long enough to go by itself";
+            break;
+        case Choice::Way::pieces:
+            explanation.method = name_of(choice.method);
+            explanation.why =
+                std::to_string(explanation.pieces) + " pieces of " + std::to_string(explanation.width_bytes) + " bytes";
+            explanation.why = choice.no_rule ? table + " has nothing like " + explanation.why +
+                                                   ": a method that serves most; `isthmus calibrate` finds the best"
+                                             : "fastest for " + explanation.why + ", says " + table;
+            break;
+    }
+    if (choice.way == Choice::Way::staged || (choice.way == Choice::Way::rows && choice.packing.chunk_bytes != 0) ||
+        packs_on_threads(choice.method)) {
+        explanation.threads = choice.packing.threads;
+        explanation.chunk_bytes = choice.packing.chunk_bytes;
+        explanation.stores = choice.packing.stores.value_or(
+            suitable_stores(job.to_device(), choice.method == PieceMethod::pack_kernel, explanation.bytes));
+    }
+    if (job.ends.partly_locked && !choice.no_room) {
+        explanation.why =
+            "the host's memory is page-locked in part, which the driver does not copy: threads copy between it and "
+            "page-locked chunks";
+    }
+    if (choice.no_room) {
+        explanation.why = "the pinned budget of " + std::to_string(options_.pinned_budget_bytes) +
+                          " bytes holds no ring of chunks: the driver's own copies, which are slower; give the session "
+                          "a budget of 2 MiB or more";
+    }
+    return explanation;
+}
+
+Explanation SessionImpl::nothing(const char* why) {
+    Explanation explanation;
+    explanation.method = "nothing";
+    explanation.pieces = 0;
+    explanation.why = why;
+    return explanation;
+}
+
+Result<Explanation> SessionImpl::explain(const ArrayView& destination, const ArrayView& source) {
+    Call call(*this);
+    ISTHMUS_TRY(call.status());
+    Binding binding(*device_);
+    ISTHMUS_TRY(binding.status());
+    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    if (job == nullptr) {
+        return nothing("the arrays are empty");
+    }
+    return explain(*job);
+}
+
+}  // namespace isthmus

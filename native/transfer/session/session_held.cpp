@@ -1,0 +1,222 @@
+// What a copy that holds its stream is made of, and the page-locked memory that it gets.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/pages.hpp"
+#include "transfer/pieces/kernel_copies.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+// Chunks at a time, where there is room; and of one copy in all: a stream's queue holds about a thousand commands.
+constexpr std::size_t most_slots = 8, wanted_slots = 4;
+constexpr std::size_t most_chunks = 256;
+// Where the ring has little room left. Each chunk is three commands, and a call that puts more behind a held stream
+// than its queue takes waits for whoever lets it go on, who may be its own caller.
+constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10;
+// Where the table names no size of chunks.
+constexpr std::size_t chunk_bytes_by_default = std::size_t{128} << 10;
+
+// That are worth a call of the driver each, for want of anything better.
+constexpr std::size_t most_separate_copies = std::size_t{1} << 16;
+
+// What is sent through the ring, and the offsets beside it.
+struct Needs {
+    std::size_t bytes = 0, longest_bytes = 0, pieces = 0;
+    std::size_t table_bytes = 0;
+    bool on_device = false;
+    const Packing* packing = nullptr;
+
+    void add(const CopyJob& job, const Packing& how) {
+        bytes += job.extent.bytes();
+        longest_bytes = std::max(longest_bytes, job.extent.bytes());
+        ++pieces;
+        if (packing == nullptr) packing = &how;
+    }
+    // Chunks as large as the table wants, and no more of them than a queue holds.
+    std::size_t chunk_bytes() const {
+        const std::size_t wanted = packing->chunk_bytes != 0 ? packing->chunk_bytes : chunk_bytes_by_default;
+        return in_pages(std::clamp<std::size_t>(bytes / most_chunks, std::min(wanted, longest_bytes), longest_bytes));
+    }
+    std::size_t chunks(std::size_t chunk_bytes) const { return std::max(pieces, bytes / chunk_bytes + 1); }
+};
+
+std::size_t offsets_bytes(const Layout& layout) {
+    return layout.offsets.size_bytes();
+}
+
+// Puts the offsets of layouts where they are read, and says where.
+class Tables {
+  public:
+    Tables(Device& device, const Rings::Loan& ring, bool reached)
+        : device_(device), host_(ring.host()), read_(reached ? ring.host() : ring.on_device()), next_(ring.offset()) {}
+    Region add(HeldCopy& held, const Layout& destination, const Layout& source) {
+        const std::size_t begin = next_;
+        for (const Layout* layout : {&destination, &source}) {
+            if (layout->offsets.empty()) continue;
+            std::memcpy(host_->host() + next_, layout->offsets.data(), offsets_bytes(*layout));
+            next_ += offsets_bytes(*layout);
+        }
+        if (next_ == begin) return {};
+        const Region table{read_, begin, next_ - begin};
+        if (read_ != host_) {
+            held.add_commands([&device = device_, table, host = host_](Stream& stream) {
+                return device.copy(stream, table, {host, table.offset, table.bytes});
+            });
+        }
+        return table;
+    }
+
+  private:
+    Device& device_;
+    Allocation* host_;
+    Allocation* read_;
+    std::size_t next_;
+};
+
+}  // namespace
+
+SessionImpl::Share SessionImpl::share_of(const Task& task) const {
+    const CopyJob& job = *task.job;
+    if (task.choice.way == Choice::Way::host) return Share::host;
+    const bool on_device = job.ends.route == Route::d2d;
+    if (!on_device && is_pageable(job.ends.host_kind())) return Share::packed;
+    if (job.is_contiguous() || task.choice.way == Choice::Way::rows) return Share::commands;
+    if (job.is_scattered() && (on_device || device_->kernels_reach(job.ends.host_kind()))) return Share::tabled;
+    return on_device ? Share::commands : Share::packed;
+}
+
+Result<std::unique_ptr<Rendezvous>> SessionImpl::rendezvous() {
+    if (auto why = device_->why_no_rendezvous()) {
+        return Status(Code::unsupported, "a stream cannot wait for a copy that the host takes part in (" + *why +
+                                             "): wait for the copy instead, or copy from page-locked memory");
+    }
+    return device_->create_rendezvous();
+}
+
+Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>& given) {
+    // Long rows go by themselves, as they need no kernel.
+    std::vector<Task> tasks;
+    for (const Task& task : given) {
+        const bool rows = task.choice.way == Choice::Way::rows && share_of(task) == Share::packed;
+        for (std::size_t i = 0; i < (rows ? task.job->extent.pieces() : 1); ++i) {
+            tasks.push_back(rows ? Task{row_of(task.job, i), task.choice} : task);
+        }
+    }
+    const bool reached = device_->kernels_reach(MemoryKind::pinned);
+    Needs needs;
+    bool meets = false;
+    for (const Task& task : tasks) {
+        const CopyJob& job = *task.job;
+        const Share share = share_of(task);
+        if (share == Share::packed) {
+            needs.add(job, task.choice.packing);
+            needs.table_bytes += offsets_bytes(job.device_side());
+            needs.on_device = needs.on_device || (!reached && !job.device_side().is_contiguous(job.extent));
+        }
+        if (share == Share::tabled) {
+            needs.table_bytes += offsets_bytes(job.destination) + offsets_bytes(job.source);
+            needs.on_device = needs.on_device || !reached;
+        }
+        meets = meets || share == Share::packed || share == Share::host;
+    }
+    HeldCopy::Plan plan;
+    std::optional<Rings::Loan> ring;
+    const std::size_t table_bytes = in_pages(needs.table_bytes);
+    if (needs.bytes + table_bytes != 0) {
+        Rings& rings = *rings_[given.front().job->to_device() ? 0 : 1];
+        std::size_t least = 0;
+        std::size_t most = 0;
+        if (needs.bytes != 0) {
+            plan.chunk_bytes = needs.chunk_bytes();
+            const std::size_t two = 2 * in_pages(std::max(needs.bytes / most_chunks, least_page));
+            least = std::min({two, in_pages(needs.longest_bytes), std::max(rings.capacity_bytes() / 2, least_page)});
+            most = std::max(least, std::min(most_slots, needs.chunks(plan.chunk_bytes)) * plan.chunk_bytes);
+        }
+        auto borrowed = rings.borrow(table_bytes + least, table_bytes + most, needs.on_device);
+        if (!borrowed.ok()) {
+            Status why = borrowed.take_status();
+            if (why.code() != Code::out_of_memory) return why;
+            return without_ring(tasks, std::move(why));
+        }
+        ring.emplace(std::move(borrowed.value()));
+        const std::size_t ring_bytes = ring->bytes() - table_bytes;
+        const std::size_t slots = needs.bytes == 0 ? 0 : std::min(needs.chunks(plan.chunk_bytes), wanted_slots);
+        if (ring_bytes < slots * plan.chunk_bytes) {
+            const std::size_t part = std::max(
+                ring_bytes / wanted_slots,
+                std::min({std::max(needs.bytes / most_chunks, least_chunk_bytes), ring_bytes / 2, plan.chunk_bytes}));
+            plan.chunk_bytes = std::max(part / least_page * least_page, least_page);
+        }
+        if (needs.packing != nullptr) {
+            plan.threads = std::max<std::size_t>(needs.packing->threads, 1);
+            plan.stores =
+                needs.packing->stores.value_or(suitable_stores(given.front().job->to_device(), false, needs.bytes));
+        }
+    }
+    std::unique_ptr<Rendezvous> rendezvous;
+    if (meets) {
+        ISTHMUS_TRY_ASSIGN(made, this->rendezvous());
+        rendezvous = std::move(made);
+    }
+    auto held = std::make_shared<HeldCopy>(*device_, std::move(rendezvous), plan);
+    std::optional<Tables> tables;
+    if (ring) {
+        tables.emplace(*device_, *ring, reached);
+        held->use(std::move(*ring), table_bytes);
+    }
+    for (const Task& task : tasks) {
+        const std::shared_ptr<CopyJob>& job = task.job;
+        held->keep(job);
+        switch (share_of(task)) {
+            case Share::host: held->add_host_work([this, job] { return on_host(*job).status; }); break;
+            case Share::commands:
+                held->add_commands([this, task](Stream& stream) { return enqueue(stream, task); });
+                break;
+            case Share::tabled: {
+                const Region table = tables->add(*held, job->destination, job->source);
+                held->add_commands([this, job, table](Stream& stream) {
+                    return device_->copy_pieces(stream, job->destination, job->source, job->extent,
+                                                units_of(job->destination, job->source, job->extent), table);
+                });
+                break;
+            }
+            case Share::packed: {
+                const Layout none;
+                const Region table = job->to_device() ? tables->add(*held, job->destination, none)
+                                                      : tables->add(*held, none, job->source);
+                held->add_packed(PackedPieces(job->destination, job->source, job->extent), table,
+                                 reached && !job->device_side().is_contiguous(job->extent));
+                break;
+            }
+        }
+    }
+    return held;
+}
+
+Result<std::shared_ptr<HeldCopy>> SessionImpl::without_ring(const std::vector<Task>& tasks, Status why) {
+    std::unique_ptr<Rendezvous> none;
+    auto held = std::make_shared<HeldCopy>(*device_, std::move(none), HeldCopy::Plan{});
+    for (const Task& task : tasks) {
+        // The driver refuses those, and what it is to copy piece by piece could take it seconds.
+        if (task.job->ends.partly_locked || task.job->extent.pieces() > most_separate_copies) return why;
+        held->keep(task.job);
+        held->add_commands([this, job = task.job](Stream& stream) { return enqueue_plain(stream, *job); });
+    }
+    return held;
+}
+
+Status SessionImpl::enqueue_plain(Stream& stream, const CopyJob& job) {
+    const Turnful all{0, job.extent, job.destination, job.source};
+    // The driver reads pageable memory when it is called, and not when the stream has come so far.
+    if (job.to_device() && is_pageable(job.ends.host_kind())) ISTHMUS_TRY(stream.synchronize());
+    if (!job.is_contiguous() && !job.is_scattered()) {
+        Status status = enqueue(stream, PieceMethod::section, all);
+        if (status.code() != Code::unsupported) return status;
+    }
+    return enqueue(stream, PieceMethod::copies, all);
+}
+
+}  // namespace isthmus

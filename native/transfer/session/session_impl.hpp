@@ -1,0 +1,193 @@
+// The session behind the interface.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include "transfer/session/async_copy.hpp"
+#include "transfer/session/copy_job.hpp"
+#include "transfer/session/session.hpp"
+#include "transfer/staging/background.hpp"
+#include "transfer/staging/held_copy.hpp"
+#include "transfer/staging/lane.hpp"
+#include "transfer/staging/rings.hpp"
+#include "transfer/staging/streams.hpp"
+
+namespace isthmus {
+
+class SessionImpl final : public Session {
+  public:
+    SessionImpl(std::shared_ptr<Device> device, SessionOptions options, TransferTable table, std::size_t threads);
+    ~SessionImpl() override;
+
+    Outcome copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) override;
+    Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) override;
+    Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) override;
+    Result<std::shared_ptr<Transfer>> copy_async(const ArrayView& destination, const ArrayView& source,
+                                                 std::optional<std::uintptr_t> stream,
+                                                 std::shared_ptr<const void> keep) override;
+    Result<std::shared_ptr<Transfer>> copy_batch_async(const Batch& batch, Sides sides,
+                                                       std::optional<std::uintptr_t> stream,
+                                                       std::shared_ptr<const void> keep) override;
+    Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) override;
+    Result<Explanation> explain_batch(const Batch& batch, Sides sides) override;
+
+    Device& device() override { return *device_; }
+    const TransferTable& table() const override { return table_; }
+    std::size_t pinned_bytes() const override {
+        return lanes_[0].pinned_bytes() + lanes_[1].pinned_bytes() + rings_[0]->pinned_bytes() +
+               rings_[1]->pinned_bytes();
+    }
+    std::size_t pinned_budget_bytes() const override { return options_.pinned_budget_bytes; }
+    Status trim() override;
+    Status close() override;
+
+    // Gets what every copy needs, once.
+    Status prepare();
+
+  private:
+    // A call that is under way: close() waits for it. Nobody enters once the session is closed, or after a fork.
+    class Call {
+      public:
+        explicit Call(SessionImpl& session);
+        ~Call();
+        Call(const Call&) = delete;
+        Call& operator=(const Call&) = delete;
+        Status status() const;
+
+      private:
+        SessionImpl& session_;
+        const bool forked_;
+        bool open_ = false;
+    };
+
+    // The caller's stream, the default one, or none where there is no such thing.
+    struct Order {
+        std::unique_ptr<Stream> borrowed;
+        Stream* stream = nullptr;
+
+        // Returns when all that it holds has ended.
+        Status wait() const { return stream == nullptr ? Status() : stream->synchronize(); }
+    };
+    Result<Order> order_of(std::optional<std::uintptr_t> stream);
+
+    Lane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
+    const Lane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
+
+    Choice choose(const CopyJob& job);
+    Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
+    Choice choose_pieces(const CopyJob& job);
+    // Which rule of the table is nearest, null for none, and what it makes of these pieces: both take long to find out
+    // and are often asked again.
+    struct Nearest {
+        PieceRule asked;
+        const PieceRule* rule = nullptr;
+        double seconds = 0;
+    };
+    Nearest nearest(const PieceRule& asked);
+    Packing packing(bool to_device, std::size_t threads) const;
+    Explanation explain(const CopyJob& job);
+    static Explanation nothing(const char* why);
+    // The pieces of a batch, those of one size together. None where there is nothing to copy.
+    Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const Batch& batch, Sides sides);
+
+    // A job, and how it goes.
+    struct Task {
+        std::shared_ptr<CopyJob> job;
+        Choice choice;
+    };
+    struct Pending;
+    std::vector<Task> tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs);
+    Result<std::shared_ptr<Transfer>> begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+                                            std::shared_ptr<const void> keep);
+    // How many commands of a stream it is; 0 where it is more than commands. Whether a stream can hold those of all
+    // tasks, and puts one's there.
+    std::size_t commands_of(const Task& task) const;
+    bool can_enqueue(const std::vector<Task>& tasks) const;
+    Status enqueue(Stream& stream, const Task& task);
+    // By commands on a stream alone, which leaves it to begin_held() where the device cannot do them by few; or by
+    // commands that wait for threads.
+    Status begin_on_stream(Stream& stream, Pending& pending);
+    Status begin_held(Stream& stream, Pending& pending);
+    // Such a copy of all tasks. For want of page-locked memory by the driver's own copies, which may take the caller's
+    // time.
+    Result<std::shared_ptr<HeldCopy>> held_copy(const std::vector<Task>& tasks);
+    Result<std::shared_ptr<HeldCopy>> without_ring(const std::vector<Task>& tasks, Status why);
+    Result<std::unique_ptr<Rendezvous>> rendezvous();
+    // How a task takes part in it: by commands alone, by a kernel that is given offsets, through the ring, or by the
+    // host alone.
+    enum class Share { commands, tabled, packed, host };
+    Share share_of(const Task& task) const;
+    Status enqueue_plain(Stream& stream, const CopyJob& job);
+    static std::shared_ptr<CopyJob> row_of(const std::shared_ptr<CopyJob>& job, std::size_t index);
+    Result<Stream*> own_stream();
+
+    // A thread that moves memory for held copies, and others that help it with large ones. None of them calls the
+    // driver.
+    struct Packer {
+        Background thread{std::chrono::microseconds(50)};
+        std::unique_ptr<WorkerGroup> group;
+
+        // In the child of a fork: never freed, as there are no threads.
+        void forget() {
+            thread.forget();
+            static_cast<void>(group.release());
+        }
+    };
+    // Small copies have threads of their own, so that none of them waits for a large one.
+    Result<Packer*> packer(bool to_device, bool large);
+    bool watch(Pending& pending);
+    // What no copy uses.
+    void give_back();
+
+    // What failed, with how much had arrived; what the caller did wrong is left as it is.
+    static Outcome told(Outcome outcome, Route route, std::size_t bytes);
+    // These begin after what `order` holds, and return when all has arrived.
+    Outcome perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
+    Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
+    // `may_part`: large ones are cut, so that others' copies get between.
+    Outcome by_driver(const Region& destination, const Region& source, bool may_part, const Order& order);
+    // Between the host and the device, of memory that has addresses.
+    Outcome by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order);
+    Outcome in_parts(const Region& destination, const Region& source);
+    Outcome on_host(CopyJob& job);
+    Outcome staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
+    Outcome by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
+    Outcome in_device(CopyJob& job, const Order& order);
+    Outcome rows(const std::shared_ptr<CopyJob>& job, const Order& order);
+    // Whether the budget has room for the method.
+    bool has_room(PieceMethod method, const CopyJob& job) const;
+    // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
+    Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing);
+    Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
+    Status enqueue(Stream& stream, PieceMethod method, const Turnful& part);
+    Status move_scattered(Staging& staging, const Turnful& part);
+
+    const std::shared_ptr<Device> device_;
+    const SessionOptions options_;
+    const TransferTable table_;
+    const std::size_t threads_;
+    const bool has_addresses_;
+    const unsigned generation_;                  // of the process: forks so far
+    std::array<std::size_t, 2> first_staged_{};  // by direction: from this size on, memory is asked about
+    std::unique_ptr<Stream> default_stream_;     // null where there is none
+    Streams streams_;
+    std::array<Lane, 2> lanes_;
+    const std::array<std::shared_ptr<Rings>, 2> rings_;
+    std::array<Packer, 4> packers_;
+    const std::shared_ptr<SpareOffsets> spare_offsets_ = std::make_shared<SpareOffsets>();
+    // Sees when copies have ended, and lets go of what they kept, which may take the caller's locks and the driver's.
+    Background watcher_{std::chrono::microseconds(500)};
+    std::atomic<std::size_t> calls_ = 0;
+    std::atomic<bool> closed_ = false;
+    std::mutex async_mutex_;              // guards what follows, and the start of groups
+    std::unique_ptr<Stream> own_stream_;  // of asynchronous commands that have none of the caller's
+    std::vector<std::shared_ptr<AsyncCopy>> failed_;
+    std::mutex recent_mutex_;  // guards what follows
+    std::vector<Nearest> recent_;
+};
+
+}  // namespace isthmus

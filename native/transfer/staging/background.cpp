@@ -1,0 +1,93 @@
+// A thread that goes on with what callers do not wait for.
+#include "transfer/staging/background.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <list>
+#include <utility>
+
+#include "base/threads.hpp"
+
+namespace isthmus {
+namespace {
+
+using Nap = std::chrono::microseconds;
+constexpr Nap first_nap{10};
+
+}  // namespace
+
+Status Background::start() {
+    const std::lock_guard lock(mutex_);
+    if (thread_) return {};
+    thread_ = start_thread([queue = queue_, last_nap = last_nap_] { run(queue, last_nap); });
+    if (thread_) return {};
+    return {Code::unsupported,
+            "no thread for copies that nobody waits for: the limit on threads is reached (ulimit -u, or pids.max of "
+            "the container)"};
+}
+
+void Background::add(Task task) {
+    {
+        const std::lock_guard lock(queue_->mutex);
+        queue_->fresh.push_back(std::move(task));
+    }
+    queue_->changed.notify_one();
+}
+
+void Background::stop() {
+    const std::lock_guard lock(mutex_);
+    if (!thread_) return;
+    {
+        const std::lock_guard queue_lock(queue_->mutex);
+        queue_->quit = true;
+    }
+    queue_->changed.notify_one();
+    if (thread_->get_id() == std::this_thread::get_id()) {
+        thread_->detach();
+    } else {
+        thread_->join();
+    }
+    thread_.reset();
+    queue_ = std::make_shared<Queue>();
+}
+
+void Background::forget() {
+    // Never freed: the thread's handle would wait for it, and whoever held the mutex is not there either.
+    static_cast<void>(new std::optional<std::jthread>(std::move(thread_)));
+    static_cast<void>(new std::shared_ptr<Queue>(std::move(queue_)));
+    thread_.reset();
+}
+
+void Background::run(const std::shared_ptr<Queue>& queue, Nap last_nap) {
+    std::list<Task> tasks;
+    Nap nap = first_nap;
+    while (true) {
+        {
+            std::unique_lock lock(queue->mutex);
+            const auto is_called = [&] { return !queue->fresh.empty() || queue->quit; };
+            if (tasks.empty()) {
+                queue->changed.wait(lock, is_called);
+                if (queue->fresh.empty()) return;
+            } else if (nap.count() != 0) {
+                queue->changed.wait_for(lock, nap, is_called);
+            }
+            if (!queue->fresh.empty()) nap = first_nap;
+            for (Task& task : queue->fresh) tasks.push_back(std::move(task));
+            queue->fresh.clear();
+        }
+        Step most = Step::waits;
+        for (auto task = tasks.begin(); task != tasks.end();) {
+            const Step step = (*task)();
+            if (step != Step::waits && most != Step::moves) most = step;
+            task = step == Step::ended ? tasks.erase(task) : std::next(task);
+        }
+        if (most == Step::waits) {
+            nap = std::clamp(2 * nap, first_nap, last_nap);
+        } else {
+            nap = most == Step::moves ? Nap{0} : first_nap;
+        }
+    }
+}
+
+}  // namespace isthmus

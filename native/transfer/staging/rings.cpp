@@ -1,0 +1,103 @@
+// Page-locked memory for copies that nobody waits for: each has a part of it to itself until it has ended.
+#include "transfer/staging/rings.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/pages.hpp"
+#include "transfer/pieces/on_node.hpp"
+#include "transfer/staging/staging.hpp"
+
+namespace isthmus {
+namespace {
+
+// No copy gets faster by more, and page-locking takes long.
+constexpr std::size_t most_bytes_in_all = std::size_t{32} << 20;
+
+}  // namespace
+
+Rings::Rings(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes)
+    : device_(std::move(device)),
+      node_(node_of_pci_device(device_->info().pci_address)),
+      capacity_(std::min(pinned_budget_bytes / least_page * least_page, most_bytes_in_all)) {}
+
+Result<Rings::Loan> Rings::borrow(std::size_t least_bytes, std::size_t most_bytes, bool on_device) {
+    const std::size_t least = in_pages(least_bytes);
+    const std::lock_guard lock(mutex_);
+    if (least <= capacity_) ISTHMUS_TRY(get(on_device));
+    const auto largest = std::max_element(free_.begin(), free_.end(),
+                                          [](const Range& one, const Range& other) { return one.bytes < other.bytes; });
+    if (least > capacity_ || largest == free_.end() || largest->bytes < least) {
+        return Status(Code::out_of_memory,
+                      "copies that are under way have " + std::to_string(capacity_ - free_bytes()) + " of the " +
+                          std::to_string(capacity_) + " bytes of page-locked memory for asynchronous copies, and " +
+                          std::to_string(least) +
+                          " are needed: wait for some of them, or give the session a larger pinned_budget");
+    }
+    // Half of all to one that is alone, and ever smaller parts of what is left to those that come while others are
+    // under way, so that many get some.
+    const std::size_t pages = free_bytes() / least_page;
+    const std::size_t fair = pages * pages / 2 / (capacity_ / least_page) * least_page;
+    const std::size_t wanted = std::clamp(fair, least, std::max(least, in_pages(most_bytes)));
+    const std::size_t given = std::min(wanted, largest->bytes);
+    const std::size_t offset = largest->offset;
+    *largest = {offset + given, largest->bytes - given};
+    if (largest->bytes == 0) free_.erase(largest);
+    return Loan(shared_from_this(), offset, given);
+}
+
+Status Rings::get(bool on_device) {
+    if (host_ == nullptr) {
+        ISTHMUS_TRY_ASSIGN(made, made_on_node<std::unique_ptr<Allocation>>(node_, *device_, [this] {
+                               return device_->allocate(MemoryKind::pinned, capacity_);
+                           }));
+        host_ = std::move(made);
+        pinned_bytes_ = capacity_;
+        free_ = {{0, capacity_}};
+    }
+    if (!on_device || on_device_ != nullptr) return {};
+    ISTHMUS_TRY_ASSIGN(memory, memory_on_device(*device_, capacity_));
+    on_device_ = std::move(memory);
+    return {};
+}
+
+void Rings::give_back(std::size_t offset, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    auto after = std::find_if(free_.begin(), free_.end(), [&](const Range& range) { return range.offset > offset; });
+    after = free_.insert(after, {offset, bytes});
+    if (const auto next = std::next(after); next != free_.end() && after->offset + after->bytes == next->offset) {
+        after->bytes += next->bytes;
+        free_.erase(next);
+    }
+    if (after == free_.begin()) return;
+    if (const auto before = std::prev(after); before->offset + before->bytes == after->offset) {
+        before->bytes += after->bytes;
+        free_.erase(after);
+    }
+}
+
+std::size_t Rings::free_bytes() const {
+    std::size_t bytes = 0;
+    for (const Range& range : free_) bytes += range.bytes;
+    return bytes;
+}
+
+void Rings::trim() {
+    // End without the mutex: the driver may wait for all that the device does before it takes memory back.
+    std::unique_ptr<Allocation> host, on_device;
+    const std::lock_guard lock(mutex_);
+    if (free_bytes() != capacity_) return;
+    host.swap(host_);
+    on_device.swap(on_device_);
+    free_.clear();
+    pinned_bytes_ = 0;
+}
+
+void Rings::forget() {
+    // Never freed: their destructors would call the driver.
+    static_cast<void>(host_.release());
+    static_cast<void>(on_device_.release());
+}
+
+}  // namespace isthmus

@@ -1,0 +1,40 @@
+// Streams of a session's own, each used by one copy at a time, and kept.
+#include "transfer/staging/streams.hpp"
+
+namespace isthmus {
+
+Result<Streams::Loan> Streams::borrow() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!idle_.empty()) {
+            std::unique_ptr<Track> track = std::move(idle_.back());
+            idle_.pop_back();
+            return Loan(*this, std::move(track));
+        }
+    }
+    auto track = std::make_unique<Track>();
+    ISTHMUS_TRY_ASSIGN(stream, device_->create_stream());
+    track->stream = std::move(stream);
+    for (std::unique_ptr<Event>& event : track->events) {
+        ISTHMUS_TRY_ASSIGN(made, device_->create_untimed_event());
+        event = std::move(made);
+    }
+    return Loan(*this, std::move(track));
+}
+
+void Streams::give_back(std::unique_ptr<Track> track) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(track));
+}
+
+void Streams::trim() {
+    std::vector<std::unique_ptr<Track>> idle;
+    const std::lock_guard lock(mutex_);
+    idle.swap(idle_);
+}
+
+void Streams::forget() {
+    static_cast<void>(new std::vector<std::unique_ptr<Track>>(std::move(idle_)));
+}
+
+}  // namespace isthmus
