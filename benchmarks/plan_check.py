@@ -25,7 +25,7 @@ from plan_check_needs import draw_needs
 from plan_check_ways import Measured, ways_of
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.devices import OpenDevice, open_device
+from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, Plan, SectionNeed, Way, answer
 from isthmus.record import GIB, MIB, Run, format_bytes, format_seconds, parse_bytes, read_run
 

@@ -9,16 +9,20 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.errors import Unsupported
-from isthmus.experiment import managed_points, managed_subjects, overlap_points, overlap_subjects, strided_sections
-from isthmus.experiment.arena import PAGE_BYTES
-from isthmus.experiment.batching_grid import Cell, Setting
-from isthmus.experiment.batching_places import PieceBuffers
-from isthmus.experiment.devices import OpenDevice
-from isthmus.experiment.overlap_work import calibrate
-from isthmus.experiment.pieces import Extent, Place, staging_threads
-from isthmus.experiment.rounds import Quota, Subject
-from isthmus.experiment.sampling import Collected
-from isthmus.experiment.strided_buffers import SectionBuffers
+from isthmus.experiment.batching.grid import Cell, Setting
+from isthmus.experiment.batching.places import PieceBuffers
+from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.pieces import Extent, Place, staging_threads
+from isthmus.experiment.engine.rounds import Quota, Subject
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.managed import points as managed_points
+from isthmus.experiment.managed import subjects as managed_subjects
+from isthmus.experiment.overlap import points as overlap_points
+from isthmus.experiment.overlap import subjects as overlap_subjects
+from isthmus.experiment.overlap.work import calibrate
+from isthmus.experiment.strided import sections as strided_sections
+from isthmus.experiment.strided.buffers import SectionBuffers
+from isthmus.machine.devices import OpenDevice
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Source, Way
 from isthmus.record import Case
 

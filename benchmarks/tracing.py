@@ -27,8 +27,8 @@ from trace_programs import Case, Programs
 
 from isthmus import __version__
 from isthmus.errors import IsthmusError, UsageError, exit_code
-from isthmus.experiment.devices import choose_device
-from isthmus.experiment.machine import read_host
+from isthmus.machine.devices import choose_device
+from isthmus.machine.host import read_host
 from isthmus.record import Device
 
 CASES: dict[str, Case] = {

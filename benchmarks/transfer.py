@@ -25,8 +25,8 @@ from finding_table import line, summary, write
 from transfer_bench import Bench, Case
 
 from isthmus.errors import IsthmusError, exit_code
-from isthmus.experiment.devices import open_device
-from isthmus.experiment.fingerprint import read_fingerprint
+from isthmus.machine.devices import open_device
+from isthmus.machine.fingerprint import read_fingerprint
 from isthmus.record import GIB, MIB, Fingerprint, format_bytes, parse_bytes
 
 # In this order: what the session holds is looked at when all else has used it.

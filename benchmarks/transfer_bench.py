@@ -15,7 +15,7 @@ from transfer_turns import Turns
 
 import isthmus
 from isthmus.errors import IsthmusError, Unsupported
-from isthmus.experiment.devices import OpenDevice
+from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, format_bytes
 
 OURS = "isthmus"

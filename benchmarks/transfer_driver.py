@@ -13,7 +13,7 @@ from transfer_peers import Bytes, Peer
 
 from isthmus import _native
 from isthmus.errors import CallFailed, LibraryAbsent
-from isthmus.experiment.devices import OpenDevice
+from isthmus.machine.devices import OpenDevice
 
 _PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE
 _LEGACY_STREAM = 1  # The default stream, as the CUDA array interface names it.

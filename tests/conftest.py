@@ -1,15 +1,13 @@
 """What all tests share: runs whose truth is known, and the C interface."""
 
 import gc
-import sys
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from importlib import import_module
 from types import ModuleType
 
 import pytest
 
-from isthmus.experiment.devices import probe
+from isthmus.machine.devices import probe
 
 
 def pytest_collection_finish() -> None:
@@ -24,15 +22,8 @@ def pytest_unconfigure() -> None:
 
 
 def _load(name: str) -> ModuleType:
-    """A module beside this file, which tests cannot import by name because they are no package."""
-    spec = spec_from_file_location(f"isthmus_tests_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    # Dataclasses look their module up while they are made.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """A module of tests/, by the name that tests import it by."""
+    return import_module(f"tests.{name}")
 
 
 @pytest.fixture(scope="session")
@@ -49,74 +40,74 @@ def skip_without() -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def synthetic() -> ModuleType:
-    """tests/synthetic.py: whole runs, and cases of the bandwidth experiment."""
-    return _load("synthetic")
+    """tests/synthetic/runs.py: whole runs, and cases of the bandwidth experiment."""
+    return _load("synthetic.runs")
 
 
 @pytest.fixture(scope="session")
 def synthetic_fleet() -> ModuleType:
-    """tests/synthetic_fleet.py: fleet files of many hosts, some devices slower than the others."""
-    return _load("synthetic_fleet")
+    """tests/synthetic/fleet.py: fleet files of many hosts, some devices slower than the others."""
+    return _load("synthetic.fleet")
 
 
 @pytest.fixture(scope="session")
 def synthetic_threads() -> ModuleType:
-    """tests/synthetic_threads.py: cases of the threads experiment."""
-    return _load("synthetic_threads")
+    """tests/synthetic/threads.py: cases of the threads experiment."""
+    return _load("synthetic.threads")
 
 
 @pytest.fixture(scope="session")
 def synthetic_allocation() -> ModuleType:
-    """tests/synthetic_allocation.py: cases of the allocation experiment."""
-    return _load("synthetic_allocation")
+    """tests/synthetic/allocation.py: cases of the allocation experiment."""
+    return _load("synthetic.allocation")
 
 
 @pytest.fixture(scope="session")
 def synthetic_breakeven() -> ModuleType:
-    """tests/synthetic_breakeven.py: cases of the breakeven experiment, and those that it can be derived from."""
-    return _load("synthetic_breakeven")
+    """tests/synthetic/breakeven.py: cases of the breakeven experiment, and those that it can be derived from."""
+    return _load("synthetic.breakeven")
 
 
 @pytest.fixture(scope="session")
 def synthetic_batching() -> ModuleType:
-    """tests/synthetic_batching.py: cases of the batching experiment."""
-    return _load("synthetic_batching")
+    """tests/synthetic/batching.py: cases of the batching experiment."""
+    return _load("synthetic.batching")
 
 
 @pytest.fixture(scope="session")
 def synthetic_strided() -> ModuleType:
-    """tests/synthetic_strided.py: cases of the strided experiment."""
-    return _load("synthetic_strided")
+    """tests/synthetic/strided.py: cases of the strided experiment."""
+    return _load("synthetic.strided")
 
 
 @pytest.fixture(scope="session")
 def synthetic_overlap() -> ModuleType:
-    """tests/synthetic_overlap.py: cases of the overlap experiment."""
-    return _load("synthetic_overlap")
+    """tests/synthetic/overlap.py: cases of the overlap experiment."""
+    return _load("synthetic.overlap")
 
 
 @pytest.fixture(scope="session")
 def synthetic_migrations() -> ModuleType:
-    """tests/synthetic_migrations.py: managed memory of known units, and the cases that it gives."""
-    return _load("synthetic_migrations")
+    """tests/synthetic/migrations.py: managed memory of known units, and the cases that it gives."""
+    return _load("synthetic.migrations")
 
 
 @pytest.fixture(scope="session")
 def synthetic_managed() -> ModuleType:
-    """tests/synthetic_managed.py: cases of the managed experiment."""
-    return _load("synthetic_managed")
+    """tests/synthetic/managed.py: cases of the managed experiment."""
+    return _load("synthetic.managed")
 
 
 @pytest.fixture(scope="session")
 def synthetic_openacc() -> ModuleType:
-    """tests/synthetic_openacc.py: cases of the openacc experiment."""
-    return _load("synthetic_openacc")
+    """tests/synthetic/openacc.py: cases of the openacc experiment."""
+    return _load("synthetic.openacc")
 
 
 @pytest.fixture(scope="session")
 def synthetic_stencil() -> ModuleType:
-    """tests/synthetic_stencil.py: cases of the stencil experiment."""
-    return _load("synthetic_stencil")
+    """tests/synthetic/stencil.py: cases of the stencil experiment."""
+    return _load("synthetic.stencil")
 
 
 @pytest.fixture(scope="session")
@@ -127,5 +118,5 @@ def c_library() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def synthetic_traces() -> ModuleType:
-    """tests/synthetic_traces.py: traces of programs whose every step has a known time."""
-    return _load("synthetic_traces")
+    """tests/synthetic/traces.py: traces of programs whose every step has a known time."""
+    return _load("synthetic.traces")

@@ -1,6 +1,6 @@
 """The devices that the contract suite runs on, and what its tests share.
 
-To enrol a backend, give `isthmus.experiment.devices.probe` its devices: each of them becomes a parameter here.
+To enrol a backend, give `isthmus.machine.devices.probe` its devices: each of them becomes a parameter here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 import isthmus
 from isthmus import _native
-from isthmus.experiment.devices import open_device, probe
+from isthmus.machine.devices import open_device, probe
 from isthmus.record import Backend
 
 # Before the driver starts: with its 8 queues, other streams may share one with a stream that a test holds.

@@ -6,7 +6,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import OutOfMemory, Unsupported
-from isthmus.experiment.allocation import MEMORY_KINDS
+from isthmus.experiment.allocation.cases import MEMORY_KINDS
 from isthmus.record import KIB, MIB
 
 # More than any machine has and less than an address space.

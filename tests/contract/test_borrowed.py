@@ -14,7 +14,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.devices import open_device
+from isthmus.machine.devices import open_device
 
 Allocate = Callable[..., _native.Buffer]
 Contents = Callable[[_native.Buffer], bytes]

@@ -9,8 +9,8 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.concurrent import NativeLane
-from isthmus.experiment.devices import open_device
+from isthmus.experiment.threads.concurrent import NativeLane
+from isthmus.machine.devices import open_device
 
 Pattern = Callable[[int, int], bytes]
 Allocate = Callable[..., _native.Buffer]

@@ -8,7 +8,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import Unsupported, UsageError
-from isthmus.experiment.bandwidth import MEMORY_KINDS
+from isthmus.experiment.bandwidth.cases import MEMORY_KINDS
 
 Pattern = Callable[[int, int], bytes]
 Allocate = Callable[..., _native.Buffer]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from isthmus import _native
-from isthmus.experiment.devices import open_device
+from isthmus.machine.devices import open_device
 
 SIZE = 64 * 1024
 

@@ -6,7 +6,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import Unsupported
-from isthmus.experiment.devices import neighbours, open_device, probe
+from isthmus.machine.devices import neighbours, open_device, probe
 
 SIZE = 1024 * 1024 + 3
 NONE = 2**64 - 1

@@ -9,8 +9,8 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed, Unsupported, UsageError
-from isthmus.experiment.devices import open_device
-from isthmus.experiment.pieces import METHODS, Extent, Place
+from isthmus.experiment.engine.pieces import METHODS, Extent, Place
+from isthmus.machine.devices import open_device
 from isthmus.record import KIB, MIB
 
 SIZE = 4 * MIB

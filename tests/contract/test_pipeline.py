@@ -8,7 +8,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed, UsageError
-from isthmus.experiment.devices import open_device
+from isthmus.machine.devices import open_device
 from isthmus.record import KIB
 
 SIZE = 768 * KIB

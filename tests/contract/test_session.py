@@ -16,8 +16,8 @@ import pytest
 import isthmus
 from isthmus import _native
 from isthmus.errors import CallFailed, IsthmusError, OutOfMemory, UsageError
-from isthmus.experiment.devices import open_device
-from tests.synthetic_tables import METHODS, transfer_table
+from isthmus.machine.devices import open_device
+from tests.synthetic.tables import METHODS, transfer_table
 
 Bytes = npt.NDArray[np.uint8]
 

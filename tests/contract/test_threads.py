@@ -14,10 +14,10 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import OutOfMemory, Unsupported
-from isthmus.experiment.allocation import MEMORY_KINDS as WAYS
-from isthmus.experiment.bandwidth import MEMORY_KINDS
-from isthmus.experiment.concurrent import NativeLane
-from isthmus.experiment.devices import open_device, probe
+from isthmus.experiment.allocation.cases import MEMORY_KINDS as WAYS
+from isthmus.experiment.bandwidth.cases import MEMORY_KINDS
+from isthmus.experiment.threads.concurrent import NativeLane
+from isthmus.machine.devices import open_device, probe
 
 THREADS = 12
 REPEATS = 6

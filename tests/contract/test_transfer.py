@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.bandwidth import DIRECTIONS, MEMORY_KINDS
+from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS
 
 Pattern = Callable[[int, int], bytes]
 Allocate = Callable[..., _native.Buffer]

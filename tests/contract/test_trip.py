@@ -8,8 +8,8 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.breakeven import MEMORY_KINDS
-from isthmus.experiment.devices import open_device
+from isthmus.experiment.breakeven.cases import MEMORY_KINDS
+from isthmus.machine.devices import open_device
 from isthmus.record import KIB, MIB
 
 LARGEST = 2 * MIB

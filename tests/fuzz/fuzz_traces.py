@@ -20,11 +20,11 @@ import atheris
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from isthmus.errors import TraceFileError
-from isthmus.trace.isthmus_file import read_isthmus
-from isthmus.trace.kineto import read_kineto
-from isthmus.trace.nsys import read_nsys
-from tests.synthetic_nsys import COPIES, copy, write_export
-from tests.synthetic_trace_file import whole
+from isthmus.trace.isthmus.file import read_isthmus
+from isthmus.trace.kineto.reader import read_kineto
+from isthmus.trace.nsys.reader import read_nsys
+from tests.synthetic.nsys import COPIES, copy, write_export
+from tests.synthetic.trace_file import whole
 
 READERS = {"isthmus": read_isthmus, "nsys": read_nsys, "kineto": read_kineto}
 # In memory where the machine has such a place.

@@ -42,7 +42,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def compiled_object(source: str) -> Path:
         found = tmp_path_factory.mktemp("fake") / "fake.o"
         options = ["-std=c++20", "-O1", "-fPIC", f"-I{_REPOSITORY / 'native'}"]
-        subprocess.run([compiler, *options, "-c", _HERE / source, "-o", found], check=True)
+        subprocess.run([compiler, *options, "-c", _HERE / "fakes" / source, "-o", found], check=True)
         return found
 
     @functools.cache

@@ -14,7 +14,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.trace import DIRECTIONS, MEMORY_KINDS, Trace, open_trace
-from isthmus.trace.isthmus_blocks import join_parts
+from isthmus.trace.isthmus.blocks import join_parts
 
 HERE = Path(__file__).resolve().parent
 TRACER = Path(_native.__file__).with_name("libisthmus_opencl_tracer.so")

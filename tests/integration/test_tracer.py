@@ -14,7 +14,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.trace import Trace, direction_index, memory_index, open_trace
-from isthmus.trace.isthmus_blocks import join_parts
+from isthmus.trace.isthmus.blocks import join_parts
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[1] / "native"

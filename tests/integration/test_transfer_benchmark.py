@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.experiment.devices import probe
+from isthmus.machine.devices import probe
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 OPENCL = next((device.spec for backend in probe() if backend.name == "opencl" for device in backend.devices), None)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -13,6 +17,8 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 NATIVE = REPOSITORY / "native"
 PACKAGE = REPOSITORY / "src" / "isthmus"
+MOST_FILES = 30
+MOST_EXPORTS = 80
 
 # A folder may include its own files and those of the folders named here, whether they exist yet or not.
 NATIVE_ARROWS: dict[str, set[str]] = {
@@ -28,6 +34,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
 }
 # Likewise a package; `isthmus` is its __init__: the version, and what everybody may call.
+_MEANING = {"errors", "language", "record", "analysis", "document"}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "isthmus": {"c_interface"},
     "c_interface": set(),
@@ -36,39 +43,30 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "language": set(),
     "record": {"errors"},
-    "experiment": {"isthmus", "cupti", "errors", "record", "_native"},
-    "model": {"errors", "language", "record"},
-    "plan": {"errors", "language", "record", "model"},
-    "compare": {"errors", "language", "record", "model"},
-    "transfer": {"errors", "record", "model", "experiment", "_native"},  # Devices are opened by experiment.
-    "trace": {"errors", "_native"},
-    "advice": {"errors", "language", "record", "trace", "model", "plan"},
+    "machine": {"isthmus", "errors", "record", "experiment", "_native"},
+    "experiment": {"isthmus", "cupti", "errors", "record", "machine", "_native"},
+    "document": {"language", "record"},
+    "analysis": {"errors", "language", "record", "document"},
+    "plan": {"errors", "language", "record", "analysis"},
+    "compare": {"errors", "language", "record", "analysis"},
+    "transfer": {"isthmus", "errors", "record", "machine", "_native"},
+    "trace": {"errors", "record"},
+    "advice": {"errors", "language", "record", "trace", "analysis", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
-    "fleet": {"errors", "language", "record", "model", "compare"},
-    # Works from saved files on any machine, so never the native module.
-    "report": {"errors", "language", "record", "model", "plan", "compare", "trace", "advice", "fleet"},
+    "fleet": {"errors", "language", "record", "analysis", "compare"},
+    "report": _MEANING | {"plan", "compare", "trace", "advice", "fleet"},
     "commands": {
-        "isthmus",
-        "c_interface",
-        "errors",
-        "launch",
-        "language",
-        "record",
-        "experiment",
-        "model",
-        "plan",
-        "compare",
-        "transfer",
-        "trace",
-        "advice",
-        "fleet",
-        "report",
+        *_MEANING,
+        *{"isthmus", "c_interface", "launch", "machine", "experiment", "transfer"},
+        *{"plan", "compare", "trace", "advice", "fleet", "report"},
     },
     "__main__": {"commands"},
     "_native": set(),
 }
 # Packages that are used through what their __init__ exports.
-FRONT_DOORS = {"language", "record", "model", "plan", "compare", "trace", "advice", "fleet", "report", "commands"}
+FRONT_DOORS = {"language", "record", "plan", "compare", "trace", "advice", "fleet", "report", "commands"}
+# What works from saved files on any machine, so never loads the native module.
+WITHOUT_NATIVE = ("analysis", "document", "report", "plan", "compare", "fleet", "advice")
 
 SOURCES = sorted(path for suffix in ("cpp", "hpp", "h", "cu") for path in NATIVE.rglob(f"*.{suffix}"))
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -141,14 +139,15 @@ def test_the_files_are_found() -> None:
     assert NATIVE / "backend" / "backend.hpp" in SOURCES
     assert PACKAGE / "record" / "run.py" in MODULES
     assert "backend/backend.hpp" in includes(NATIVE / "experiment" / "buffer.hpp")
-    assert "isthmus.record.Case" in set(imports(PACKAGE / "experiment" / "rounds.py"))
+    assert "isthmus.record.Case" in set(imports(PACKAGE / "experiment" / "engine" / "rounds.py"))
 
 
 @pytest.mark.parametrize(
     ("root", "arrows"), [(NATIVE, NATIVE_ARROWS), (PACKAGE, PYTHON_ARROWS)], ids=["native", "python"]
 )
 def test_every_folder_has_its_arrows(root: Path, arrows: dict[str, set[str]]) -> None:
-    folders = {path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("__")}
+    sources = SOURCES if root == NATIVE else MODULES
+    folders = {path.relative_to(root).parts[0] for path in sources if len(path.relative_to(root).parts) > 1}
     assert folders <= set(arrows), "say in this file whom the new folder may use"
 
 
@@ -211,3 +210,40 @@ def test_python_imports_have_no_cycle() -> None:
     found = {path: {module_of(dotted) for dotted in imports(path)} for path in MODULES}
     # A package's __init__ names its own modules, and they name one another.
     assert_no_cycle({path: {other for other in others if other and other != path} for path, others in found.items()})
+
+
+def test_what_needs_no_device_never_loads_the_native_module() -> None:
+    """Every module of these packages, in a Python of its own."""
+    modules = [
+        ".".join(("isthmus", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        for path in MODULES
+        if path.relative_to(PACKAGE).parts[0] in WITHOUT_NATIVE and "snippets" not in path.parts
+    ]
+    assert len(modules) > 100
+    code = (
+        "import importlib, sys\n"
+        f"for name in {modules!r}:\n"
+        "    importlib.import_module(name)\n"
+        "    assert 'isthmus._native' not in sys.modules, name\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+def test_a_folder_of_code_can_be_read_at_a_glance() -> None:
+    """At most 30 files; catalogues of texts and snippets of code that plans print are data."""
+    folders = Counter(
+        path.parent
+        for root in (NATIVE, PACKAGE, REPOSITORY / "tests")
+        for path in root.rglob("*")
+        if path.is_file() and path.suffix in {".py", ".pyi", ".c", ".cpp", ".hpp", ".h", ".cu", ".cl"}
+        if "snippets" not in path.parts
+    )
+    assert [f"{name_of(folder)}: {count} files" for folder, count in folders.items() if count > MOST_FILES] == []
+
+
+def test_no_package_exports_what_nobody_can_read() -> None:
+    """A facade of many names hides which module is used."""
+    for path in MODULES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                assert len(ast.literal_eval(node.value)) <= MOST_EXPORTS, name_of(path)

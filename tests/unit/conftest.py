@@ -1,17 +1,22 @@
-"""What unit tests share: a C++ compiler, and files inside NVIDIA's packages."""
+"""What unit tests share: a cache of their own, reports as text, trees of files, a compiler, NVIDIA's packages."""
 
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from isthmus.record import Run
+
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+Tree = Callable[[Mapping[str, str]], Path]
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +70,59 @@ def nvidia_file() -> Callable[[str, str, str], Path]:
         pytest.skip(f"needs {package}: pip install 'isthmus[ptx]'")
 
     return find
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def rendered() -> Callable[..., str]:
+    """Calls `write` for a format and runs, and gives what was written."""
+
+    def render(format_name: str, *runs: Run) -> str:
+        from isthmus.report import write
+
+        out = io.StringIO()
+        write(runs, format_name, out)
+        return out.getvalue()
+
+    return render
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """Writes the files, given as path -> text, and returns the root."""
+
+    def write(files: Mapping[str, str]) -> Path:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return write
+
+
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Makes everything below a path answer EACCES, also to root, for whom file modes mean nothing."""
+
+    def deny(top: Path) -> None:
+        def refusing(name: str) -> None:
+            original = getattr(Path, name)
+
+            def call(self: Path, *arguments: object, **options: object) -> object:
+                if self.is_relative_to(top):
+                    raise PermissionError(13, "Permission denied", str(self))
+                return original(self, *arguments, **options)
+
+            monkeypatch.setattr(Path, name, call)
+
+        for name in ("read_bytes", "iterdir", "stat", "open"):
+            refusing(name)
+
+    return deny

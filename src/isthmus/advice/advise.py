@@ -17,8 +17,8 @@ from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
 from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import least_gain
+from isthmus.analysis.phrases import describe_device
 from isthmus.language import say, sentences
-from isthmus.model import describe_device
 from isthmus.plan import Unpriced
 from isthmus.record import Run
 from isthmus.trace import Trace

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.model import Draws, interval_of
+from isthmus.analysis.statistics.resample import Draws, interval_of
 from isthmus.plan import Need, Plan, PriceList, answer
 from isthmus.record import Direction, Interval, Run
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 import msgspec
 
 from isthmus.commands._block import Block, Row, near_size
-from isthmus.experiment.numa import format_cpu_list, parse_cpu_list
+from isthmus.machine.numa import format_cpu_list, parse_cpu_list
 from isthmus.record import Backend, Device, Host, Link, NumaNode, format_rate
 
 __all__ = ["absent_block", "device_block"]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
-    from isthmus.experiment.devices import OpenDevice
-    from isthmus.experiment.fleet_lead import Ended
-    from isthmus.experiment.fleet_measure import Plan
-    from isthmus.experiment.ranks import Ranks
+    from isthmus.experiment.fleet.lead import Ended
+    from isthmus.experiment.fleet.measure import Plan
+    from isthmus.experiment.fleet.ranks import Ranks
+    from isthmus.machine.devices import OpenDevice
 
 __all__ = ["measure_as_rank", "open_in_turn"]
 
@@ -20,7 +20,7 @@ _MOST_LINES = 20
 
 def open_in_turn(spec: str | None, local_rank: int) -> "OpenDevice":
     """The device of a rank that knows of no other; says so where an earlier one has the same."""
-    from isthmus.experiment.devices import names_in_turn, open_device
+    from isthmus.machine.devices import names_in_turn, open_device
 
     names = names_in_turn(spec)
     first = local_rank % len(names)
@@ -37,8 +37,8 @@ def measure_as_rank(
     ranks: "Ranks", plan: "Plan | None", trouble: IsthmusError | None, as_json: bool
 ) -> int | IsthmusError:
     """Take part as one of the ranks; gives the exit code, or what keeps all of them from measuring."""
-    from isthmus.experiment.fleet_measure import folder_of, measure_fleet
-    from isthmus.experiment.ranks import RanksBroken
+    from isthmus.experiment.fleet.measure import folder_of, measure_fleet
+    from isthmus.experiment.fleet.ranks import RanksBroken
 
     lines = 0
 

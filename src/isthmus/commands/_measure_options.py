@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
-    from isthmus.experiment.options import ModeName, Options
+    from isthmus.experiment.engine.options import ModeName, Options
 
 __all__ = ["counts", "mode", "options_of", "words"]
 
@@ -28,7 +28,7 @@ def options_of(
     seed: int,
 ) -> "Options":
     """Options out of their words. Raises UsageError for words and figures that make no sense."""
-    from isthmus.experiment.options import Options
+    from isthmus.experiment.engine.options import Options
     from isthmus.record import parse_bytes, parse_sizes
 
     options = Options(

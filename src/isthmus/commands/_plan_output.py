@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from isthmus.analysis.phrases import describe_device
 from isthmus.language import say
-from isthmus.model import describe_device
 from isthmus.plan import (
     BufferNeed,
     Plan,

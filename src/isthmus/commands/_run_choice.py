@@ -34,8 +34,8 @@ def run_for(path: Path | None, device: str | None, wanted: Sequence[str]) -> Run
         if device is not None:
             raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
         return read_run(path)
-    from isthmus.experiment.devices import choose_device
-    from isthmus.experiment.machine import read_host
+    from isthmus.machine.devices import choose_device
+    from isthmus.machine.host import read_host
 
     chosen = choose_device(device)
     found = cached_run(read_host(), chosen)
@@ -71,8 +71,8 @@ def kept_run(device: str | None, backend: str) -> Run | None:
 
     Without a name that of the backend's first one, else of the best of all, if it has memory of its own.
     """
-    from isthmus.experiment.devices import choose_device
-    from isthmus.experiment.machine import read_host
+    from isthmus.machine.devices import choose_device
+    from isthmus.machine.host import read_host
 
     if device is not None:
         return cached_run(read_host(), choose_device(device))

@@ -44,7 +44,7 @@ def stamped(name: str) -> str:
 
 def member_name(device: str, rank: int | None) -> str:
     """The name of one run file among many: by host, device and, if any, rank or index of the job."""
-    from isthmus.experiment.fleet_measure import safe_name
+    from isthmus.experiment.fleet.measure import safe_name
 
     index = os.environ.get("JOB_COMPLETION_INDEX", "")
     parts = [os.uname().nodename, device.replace(":", "")]

@@ -15,8 +15,8 @@ from isthmus.errors import RunFileError, UsageError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from isthmus.experiment.calibration import Calibration, TransferTable
-    from isthmus.experiment.devices import OpenDevice
+    from isthmus.experiment.calibration.calibrate import Calibration, TransferTable
+    from isthmus.machine.devices import OpenDevice
 
 __all__ = ["calibrate"]
 
@@ -43,8 +43,8 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
 ) -> None:
     """Measure which way to copy is fastest here, in some fifteen seconds, for isthmus.copy and the C interface."""
-    from isthmus.experiment.calibration import table_in_use, table_path
-    from isthmus.experiment.devices import open_device
+    from isthmus.experiment.calibration.calibrate import table_in_use, table_path
+    from isthmus.machine.devices import open_device
 
     if show and (quick or output is not None):
         raise UsageError("--show measures nothing, so neither --quick nor -o goes with it")
@@ -63,7 +63,7 @@ def calibrate(
 
 
 def _measure(device: "OpenDevice", quick: bool, seed: int) -> "Calibration":
-    from isthmus.experiment.calibration import calibrate as measure
+    from isthmus.experiment.calibration.calibrate import calibrate as measure
 
     print(f"calibrating {device.description.spec}, {device.description.name}", file=sys.stderr)
     try:

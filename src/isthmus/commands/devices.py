@@ -31,10 +31,10 @@ def devices(
     ] = False,
 ) -> None:
     """Show the devices, what is missing and how to get it, and the settings of this host that matter to transfers."""
-    from isthmus.experiment.default_device import default_device
-    from isthmus.experiment.devices import probe
-    from isthmus.experiment.fingerprint import with_busy_links
-    from isthmus.experiment.machine import read_host
+    from isthmus.machine.default_device import default_device
+    from isthmus.machine.devices import probe
+    from isthmus.machine.fingerprint import with_busy_links
+    from isthmus.machine.host import read_host
 
     backends, host = probe() if idle else with_busy_links(probe()), read_host()
     if as_json:
@@ -63,7 +63,7 @@ def describe(backends: list[Backend], host: Host, allowed_cpus: Collection[int])
     from isthmus.commands._block import Block
     from isthmus.commands._device_words import absent_block, device_block
     from isthmus.commands._host_words import host_block
-    from isthmus.experiment.default_device import default_device
+    from isthmus.machine.default_device import default_device
 
     blocks: list[Block] = []
     chosen = default_device(backends)

@@ -109,7 +109,7 @@ def _run(words: list[str]) -> int:
 
 
 def _fail(code: int, message: str) -> int:
-    from isthmus.experiment.launcher import launched
+    from isthmus.experiment.fleet.launcher import launched
 
     # Of several MPI ranks the first says it, since all of them end by the same error.
     if launched(os.environ).rank == 0:

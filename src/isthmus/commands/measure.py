@@ -20,10 +20,10 @@ from isthmus.commands._run_path import check_output, file_in, member_name, stamp
 from isthmus.errors import IsthmusError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from isthmus.experiment.batch import Experiment
-    from isthmus.experiment.devices import OpenDevice
-    from isthmus.experiment.options import Options
-    from isthmus.experiment.ranks import Ranks
+    from isthmus.experiment.engine.batch import Experiment
+    from isthmus.experiment.engine.options import Options
+    from isthmus.experiment.fleet.ranks import Ranks
+    from isthmus.machine.devices import OpenDevice
     from isthmus.record import Run
 
 __all__ = ["measure", "measure_quickly"]
@@ -151,13 +151,13 @@ def measure(
     ] = "en",
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
-    from isthmus.experiment.agreement import first_trouble
-    from isthmus.experiment.ranks import ALONE, join_ranks
+    from isthmus.experiment.fleet.agreement import first_trouble
+    from isthmus.experiment.fleet.ranks import ALONE, join_ranks
     from isthmus.language import speaking
 
     spoken = language_of(language)
     if build:
-        from isthmus.experiment.launcher import launched
+        from isthmus.experiment.fleet.launcher import launched
 
         if launched(os.environ).ranks > 1:
             raise UsageError("--build is for one process; run it without mpirun or srun")
@@ -209,7 +209,7 @@ def _as_rank(
     as_json: bool,
 ) -> int | IsthmusError:
     """Measure a device among those of many ranks; gives the exit code, or the error of all."""
-    from isthmus.experiment.fleet_measure import Plan, default_limit
+    from isthmus.experiment.fleet.measure import Plan, default_limit
     from isthmus.experiment.measure import choose_experiments
 
     plan, trouble = None, None
@@ -238,10 +238,10 @@ def _prepare(
     names: list[str], options: "Options", device: str | None, output: str, ranks: "Ranks", in_turn: bool = False
 ) -> _Wanted:
     """Open the device; with `in_turn` the one of the local rank that the launcher says."""
-    from isthmus.experiment import stencil
-    from isthmus.experiment.agreement import open_for_rank
-    from isthmus.experiment.launcher import launched
+    from isthmus.experiment.fleet.agreement import open_for_rank
+    from isthmus.experiment.fleet.launcher import launched
     from isthmus.experiment.measure import choose_experiments
+    from isthmus.experiment.stencil import cases as stencil
 
     chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.
     check_output(output)
@@ -268,7 +268,7 @@ def _heed_interruptions() -> None:
 def _lead(wanted: _Wanted, as_json: bool) -> int:
     """Measure, save and show; gives the exit code, of all ranks if there are several."""
     from isthmus.experiment.measure import measure as run_experiments
-    from isthmus.experiment.stencil_team import end
+    from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run
     from isthmus.report import prepare_page
 
@@ -301,9 +301,9 @@ def measure_quickly(names: Sequence[str], device: str, path: Path) -> "Run":
 
     The run file is at `path`; progress goes to standard error.
     """
+    from isthmus.experiment.engine.options import Options
+    from isthmus.experiment.fleet.ranks import ALONE
     from isthmus.experiment.measure import measure as run_experiments
-    from isthmus.experiment.options import Options
-    from isthmus.experiment.ranks import ALONE
     from isthmus.record import read_run
 
     wanted = _prepare(list(names), Options(mode="quick"), device, str(path), ALONE)
@@ -333,13 +333,13 @@ def _keep(run: "Run", device: "OpenDevice") -> None:
 
 def _follow(wanted: _Wanted) -> int:
     """Take part in what rank 0 measures."""
-    from isthmus.experiment.stencil_team import follow
+    from isthmus.experiment.stencil.team import follow
 
     return follow(wanted.device)
 
 
 def _build_programs(experiments: list[str], folder: Path) -> None:
-    from isthmus.experiment.openacc_build import PROGRAMS, build_folder
+    from isthmus.experiment.openacc.build import PROGRAMS, build_folder
 
     if experiments != ["openacc"]:
         raise UsageError("--build concerns openacc alone: isthmus measure openacc --build FOLDER")
@@ -413,7 +413,7 @@ def _write_page(run: "Run", page: Path) -> str | None:
 
 
 def _exit_code(run: "Run") -> int:
-    from isthmus.model import findings
+    from isthmus.analysis.conclusions import findings
 
     wrong = sum(case.verified == "no" for case in run.cases)
     failed = sum(case.skipped and case.note.startswith("failed:") for case in run.cases)

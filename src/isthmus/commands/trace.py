@@ -130,7 +130,7 @@ def _record(
 ) -> None:
     """Run the program, then join, show and export what was recorded; end as the program did."""
     from isthmus.commands._trace_files import outputs_of, parts_folder, reserved
-    from isthmus.experiment.launcher import launched
+    from isthmus.experiment.fleet.launcher import launched
     from isthmus.launch import left_in, run, traced_environment
 
     here = launched(os.environ)

@@ -9,11 +9,11 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from isthmus.analysis.statistics.resample import Draws
 from isthmus.compare.level import Array, Level, beyond, tails
 from isthmus.compare.pairing import CasePair
 from isthmus.compare.rank_test import least_p
 from isthmus.compare.spread import robust_variance
-from isthmus.model import Draws
 
 __all__ = ["Levels", "Members", "levels", "members_of"]
 

@@ -12,10 +12,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from isthmus.analysis.statistics.curve import bandwidth_curves
+from isthmus.analysis.statistics.shape import largest, latency, plateau
 from isthmus.compare.pairing import parameters, timed_metric
 from isthmus.compare.spread import GroupKey, SizeClass, group_key
 from isthmus.errors import RunFileError, UsageError
-from isthmus.model import bandwidth_curves, largest, latency, plateau
 from isthmus.record import Case, Metric, Run, Series
 
 __all__ = [

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.compare.level import DEGREES, Array, Level, Verdict, verdict
 from isthmus.compare.levels import Levels, levels, members_of
 from isthmus.compare.pairing import CasePair
 from isthmus.compare.rank_test import rank_test
 from isthmus.compare.spread import GroupKey, SizeClass, group_key, spreads
-from isthmus.model import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.record import Interval
 
 __all__ = ["CaseResult", "GroupResult", "Judgement", "WholeResult", "judged"]

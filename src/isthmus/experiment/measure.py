@@ -11,27 +11,25 @@ from pathlib import Path
 import msgspec
 
 from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment import (
-    allocation,
-    bandwidth,
-    batching,
-    breakeven,
-    managed,
-    openacc,
-    overlap,
-    stencil,
-    strided,
-    threads,
-)
-from isthmus.experiment.batch import Experiment
-from isthmus.experiment.devices import OpenDevice
-from isthmus.experiment.fingerprint import read_fingerprint
-from isthmus.experiment.in_step import ALONE, OUT_OF_STEP, Pace
-from isthmus.experiment.machine import available_memory_bytes
-from isthmus.experiment.openacc_build import check_folder
-from isthmus.experiment.options import Options, check_names
-from isthmus.experiment.rounds import Clock, hard_limit, run_rounds
-from isthmus.experiment.sampling import Rules
+from isthmus.experiment.allocation import cases as allocation
+from isthmus.experiment.bandwidth import cases as bandwidth
+from isthmus.experiment.batching import cases as batching
+from isthmus.experiment.breakeven import cases as breakeven
+from isthmus.experiment.engine.batch import Experiment
+from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, Pace
+from isthmus.experiment.engine.options import Options, check_names
+from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
+from isthmus.experiment.engine.sampling import Rules
+from isthmus.experiment.managed import cases as managed
+from isthmus.experiment.openacc import cases as openacc
+from isthmus.experiment.openacc.build import check_folder
+from isthmus.experiment.overlap import cases as overlap
+from isthmus.experiment.stencil import cases as stencil
+from isthmus.experiment.strided import cases as strided
+from isthmus.experiment.threads import cases as threads
+from isthmus.machine.devices import OpenDevice
+from isthmus.machine.fingerprint import read_fingerprint
+from isthmus.machine.host import available_memory_bytes
 from isthmus.record import (
     FORMAT,
     GIB,

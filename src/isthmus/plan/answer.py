@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from isthmus.model import Draws
+from isthmus.analysis.statistics.resample import Draws
 from isthmus.plan.need import Need
 from isthmus.record import Interval
 

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
 from isthmus.plan.answer import Beyond, Plan, Step, Way
 from isthmus.plan.commands import size_option
 from isthmus.plan.contenders import contenders

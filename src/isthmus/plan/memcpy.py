@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from isthmus.model import CostTable, Draws, Term, measured_totals
+from isthmus.analysis.breakeven.costs import CostTable, Term
+from isthmus.analysis.breakeven.measured import measured_totals
+from isthmus.analysis.statistics.resample import Draws
 from isthmus.record import KIB, Run
 
 __all__ = ["memcpy_seconds"]

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isthmus.model import DRAWS, AlignmentPair, Draws, Spot, alignment_pairs, alignment_unit, natural_unit
+from isthmus.analysis.pieces.alignment import AlignmentPair, alignment_pairs, alignment_unit, natural_unit
+from isthmus.analysis.pieces.cost_surface import Spot
+from isthmus.analysis.statistics.resample import DRAWS, Draws
 from isthmus.plan.need import PiecesNeed, SectionNeed
 from isthmus.record import LayoutName, Run
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from isthmus.analysis.batching.model import BatchingSurface, batching_surfaces
+from isthmus.analysis.pieces.cost_surface import Spot
+from isthmus.analysis.pieces.words import layout_words
 from isthmus.language import say
-from isthmus.model import BatchingSurface, Spot, batching_surfaces, layout_words
 from isthmus.plan.answer import Plan
 from isthmus.plan.commands import size_option
 from isthmus.plan.contenders import contenders

@@ -16,8 +16,11 @@ from itertools import takewhile
 
 import numpy as np
 
+from isthmus.analysis.overlap.pipeline import PipelineModel
+from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.prediction.pipeline_check import checked_pipeline_model
+from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
-from isthmus.model import DRAWS, PipelineModel, checked_pipeline_model, memory_name
 from isthmus.plan.answer import Plan, Way
 from isthmus.plan.buffers import BUFFER_EXPERIMENTS, around, holding, locking, missing_experiments, transfer_kind
 from isthmus.plan.commands import size_option

@@ -4,8 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from isthmus.analysis.bandwidth.prediction import Predictor
+from isthmus.analysis.breakeven.costs import CostTable, Term
+from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.statistics.resample import Draws
 from isthmus.language import say
-from isthmus.model import CostTable, Draws, Predictor, Term, memory_name
 from isthmus.plan.answer import Beyond
 from isthmus.plan.memcpy import memcpy_seconds
 from isthmus.record import Direction, Run

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from isthmus.analysis.pieces.cost_surface import Spot
+from isthmus.analysis.strided.model import STRIDED_METHODS, StridedCell, strided_cells
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.model import STRIDED_METHODS, Spot, StridedCell, strided_cells
 from isthmus.plan.answer import Plan, Way
 from isthmus.plan.commands import size_option
 from isthmus.plan.contenders import contenders

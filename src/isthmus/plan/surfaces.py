@@ -5,8 +5,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from isthmus.analysis.batching.model import PIECE_METHODS
+from isthmus.analysis.pieces.cost_surface import Spot, cost_surface
+from isthmus.analysis.pieces.method_cell import MethodCell
+from isthmus.analysis.statistics.resample import interval_of
 from isthmus.language import say
-from isthmus.model import PIECE_METHODS, MethodCell, Spot, cost_surface, interval_of
 from isthmus.plan.answer import Way
 from isthmus.plan.misalignment import Misalignment
 from isthmus.plan.ways import by_time

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.model import DRAWS, MATTERS, Draws, interval_of
+from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.plan.answer import Beyond, Step, Way
 from isthmus.plan.prices import Price
 

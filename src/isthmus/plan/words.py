@@ -3,8 +3,10 @@
 import math
 from typing import NamedTuple
 
+from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.pieces.words import layout_words
+from isthmus.analysis.statistics.resample import interval_of
 from isthmus.language import can_say, enumerated, say, sentences
-from isthmus.model import interval_of, layout_words, memory_name
 from isthmus.plan.answer import Plan, Step, Way
 from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 from isthmus.record import Interval, format_bytes, format_rate, format_seconds, near_bytes

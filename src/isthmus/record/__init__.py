@@ -39,6 +39,7 @@ from isthmus.record.run import (
 from isthmus.record.store import RunWriter, file_bytes, read_run
 from isthmus.record.summaries import summaries
 from isthmus.record.table import COLUMNS, rows
+from isthmus.record.texts import printable
 from isthmus.record.units import (
     GIB,
     KIB,
@@ -110,6 +111,7 @@ __all__ = [
     "parse_bytes",
     "parse_seconds",
     "parse_sizes",
+    "printable",
     "read_run",
     "rows",
     "summaries",

@@ -10,7 +10,7 @@ from isthmus.compare import Checkup, Comparison
 from isthmus.errors import UsageError
 from isthmus.fleet import Survey
 from isthmus.record import Run
-from isthmus.report.blocks import Block
+from isthmus.report.blocks.blocks import Block
 from isthmus.trace import Trace
 
 __all__ = [
@@ -73,23 +73,23 @@ def write_comparison(shown: Comparison | Checkup, format_name: str, out: TextIO)
 
     Raises UsageError for another format.
     """
-    from isthmus.report.comparison_document import document, page_only
+    from isthmus.report.comparison.document import document, page_only
 
     match format_name:
         case "terminal":
-            from isthmus.report import comparison_terminal
+            from isthmus.report.comparison import terminal as comparison_terminal
 
             comparison_terminal.write(document(shown), out)
         case "markdown":
-            from isthmus.report import comparison_markdown
+            from isthmus.report.comparison import markdown as comparison_markdown
 
             comparison_markdown.write(document(shown), out)
         case "json":
-            from isthmus.report import comparison_json
+            from isthmus.report.comparison import json as comparison_json
 
             comparison_json.write(shown, out)
         case "html":
-            from isthmus.report import comparison_html
+            from isthmus.report.comparison import html as comparison_html
 
             comparison_html.write(document(shown), page_only(shown), out)
         case _:
@@ -103,20 +103,20 @@ def write_trace(trace: Trace, format_name: str, out: TextIO, *, advice: Advice |
     """
     match format_name:
         case "csv":
-            from isthmus.report import trace_csv
+            from isthmus.report.trace import csv as trace_csv
 
             trace_csv.write(trace, out)
         case "json":
-            from isthmus.report import trace_json
+            from isthmus.report.trace import json as trace_json
 
             trace_json.write(trace, out)
         case "chrome":
-            from isthmus.report import trace_chrome
+            from isthmus.report.trace import chrome as trace_chrome
 
             trace_chrome.write(trace, out)
         case _:
-            from isthmus.report.advice_blocks import finding_blocks, short_blocks
-            from isthmus.report.trace_blocks import trace_blocks
+            from isthmus.report.advice.blocks import finding_blocks, short_blocks
+            from isthmus.report.trace.blocks import trace_blocks
 
             # At the end of a program's own output there is room for little.
             of_advice = short_blocks if format_name == "terminal" else finding_blocks
@@ -132,11 +132,11 @@ def write_advice(
     `snippet` names the only language in which changes are shown as code. Raises UsageError for another format.
     """
     if format_name == "json":
-        from isthmus.report import advice_json
+        from isthmus.report.advice import json as advice_json
 
         advice_json.write(advice, traces, out)
         return
-    from isthmus.report.advice_blocks import advice_blocks
+    from isthmus.report.advice.blocks import advice_blocks
 
     brief = format_name == "terminal"
     _write_blocks(advice_blocks(advice, traces, snippet, brief=brief), format_name, ADVICE_FORMATS, out)
@@ -149,23 +149,23 @@ def write_fleet(survey: Survey, format_name: str, out: TextIO) -> None:
     """
     match format_name:
         case "json":
-            from isthmus.report import fleet_json
+            from isthmus.report.fleet import json as fleet_json
 
             fleet_json.write(survey, out)
         case "csv":
-            from isthmus.report import fleet_table
+            from isthmus.report.fleet import table as fleet_table
 
             fleet_table.write(survey, out)
         case "prometheus":
-            from isthmus.report import fleet_prometheus
+            from isthmus.report.fleet import prometheus as fleet_prometheus
 
             fleet_prometheus.write(survey, out)
         case "slurm" | "kubectl":
-            from isthmus.report import fleet_suspects
+            from isthmus.report.fleet import suspects as fleet_suspects
 
             fleet_suspects.write(survey, format_name, out)
         case _:
-            from isthmus.report.fleet_blocks import fleet_blocks
+            from isthmus.report.fleet.blocks import fleet_blocks
 
             blocks = fleet_blocks(survey, brief=format_name == "terminal", with_map=format_name == "html")
             _write_blocks(blocks, format_name, FLEET_FORMATS, out)
@@ -173,14 +173,14 @@ def write_fleet(survey: Survey, format_name: str, out: TextIO) -> None:
 
 def check_parquet() -> None:
     """Raise UsageError where Parquet cannot be written."""
-    from isthmus.report import fleet_table
+    from isthmus.report.fleet import table as fleet_table
 
     fleet_table.check_parquet()
 
 
 def odd_names(survey: Survey) -> str:
     """That some suspects of a fleet are in no list for a cluster's tools; empty where all are."""
-    from isthmus.report import fleet_words
+    from isthmus.report.fleet import words as fleet_words
 
     return fleet_words.odd_names(survey)
 
@@ -190,7 +190,7 @@ def write_fleet_parquet(survey: Survey, path: Path) -> None:
 
     Raises UsageError where pyarrow is not installed.
     """
-    from isthmus.report import fleet_table
+    from isthmus.report.fleet import table as fleet_table
 
     fleet_table.write_parquet(survey, path)
 
@@ -198,15 +198,15 @@ def write_fleet_parquet(survey: Survey, path: Path) -> None:
 def _write_blocks(blocks: Iterable[Block], format_name: str, known: Sequence[str], out: TextIO) -> None:
     match format_name:
         case "terminal":
-            from isthmus.report import blocks_terminal
+            from isthmus.report.blocks import terminal as blocks_terminal
 
             blocks_terminal.write(blocks, out)
         case "markdown":
-            from isthmus.report import blocks_markdown
+            from isthmus.report.blocks import markdown as blocks_markdown
 
             blocks_markdown.write(blocks, out)
         case "html":
-            from isthmus.report import blocks_html
+            from isthmus.report.blocks import html as blocks_html
 
             blocks_html.write(blocks, out)
         case _:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from isthmus.report.chart import Axis, Drawn, Row, Spec, Stacks, Tiles, Timeline
+from isthmus.document.chart import Axis, Drawn, Row, Spec, Stacks, Tiles, Timeline
 
 __all__ = ["VegaLite", "draw", "packed"]
 

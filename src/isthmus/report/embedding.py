@@ -5,8 +5,8 @@ import gzip
 
 import msgspec
 
+from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.report import vega
-from isthmus.report.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.report.drawing import VegaLite, packed
 
 __all__ = ["Embedded"]

@@ -2,8 +2,8 @@
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from isthmus.document.palette import all_looks
 from isthmus.language import say, sentences, spoken
-from isthmus.report.palette import all_looks
 
 __all__ = ["environment"]
 

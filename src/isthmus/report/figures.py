@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from isthmus.analysis.labels import DIRECTIONS, direction_title, run_label, run_title
+from isthmus.analysis.sections import sections
+from isthmus.document.palette import all_looks
+from isthmus.document.section import Chart, Part, Section, chart_name
 from isthmus.language import say, speaking
 from isthmus.record import Run
 from isthmus.report.drawing import draw
-from isthmus.report.labels import DIRECTIONS, direction_title, run_label, run_title
-from isthmus.report.palette import all_looks
-from isthmus.report.section import Chart, Part, Section, chart_name
-from isthmus.report.sections import sections
 
 __all__ = ["Figure", "figures", "picture"]
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TextIO
 
-from isthmus.model import conclude
+from isthmus.analysis.conclusions import conclude
+from isthmus.analysis.facts import facts
+from isthmus.analysis.labels import run_title
+from isthmus.analysis.sections import sections
+from isthmus.analysis.skips import skip_groups
+from isthmus.analysis.summary import summarise
 from isthmus.record import Run
 from isthmus.report.embedding import Embedded
 from isthmus.report.environment import environment
-from isthmus.report.facts import facts
-from isthmus.report.labels import run_title
-from isthmus.report.sections import sections
-from isthmus.report.skips import skip_groups
-from isthmus.report.summary import summarise
 
 __all__ = ["write"]
 

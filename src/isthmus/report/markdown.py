@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from isthmus.analysis.conclusions import Conclusions, conclude
+from isthmus.analysis.facts import facts
+from isthmus.analysis.finding import Finding
+from isthmus.analysis.labels import run_title
+from isthmus.analysis.sections import sections
+from isthmus.analysis.skips import skip_groups, skip_line
+from isthmus.analysis.summary import Summary, summarise
+from isthmus.document.grid import Cell, Column, Grid, Group
+from isthmus.document.section import Section
 from isthmus.language import say, sentences
-from isthmus.model import Conclusions, Finding, conclude
 from isthmus.record import Run
-from isthmus.report.facts import facts
-from isthmus.report.grid import Cell, Column, Grid, Group
-from isthmus.report.labels import run_title
 from isthmus.report.markdown_text import escaped
-from isthmus.report.section import Section
-from isthmus.report.sections import sections
-from isthmus.report.skips import skip_groups, skip_line
-from isthmus.report.summary import Summary, summarise
 
 __all__ = ["write"]
 

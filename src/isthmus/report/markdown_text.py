@@ -2,7 +2,7 @@
 
 import re
 
-from isthmus.trace import printable
+from isthmus.record import printable
 
 __all__ = ["escaped", "fenced"]
 

@@ -11,15 +11,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from isthmus.analysis.conclusions import conclude
+from isthmus.analysis.finding import Finding
+from isthmus.analysis.labels import run_label, run_title
+from isthmus.analysis.sections import sections
+from isthmus.analysis.skips import skip_groups, skip_line
+from isthmus.analysis.summary import Summary, summarise
+from isthmus.document.grid import Cell, Column, Grid
+from isthmus.document.section import Section
 from isthmus.language import say, sentences
-from isthmus.model import Finding, conclude
 from isthmus.record import Run
-from isthmus.report.grid import Cell, Column, Grid
-from isthmus.report.labels import run_label, run_title
-from isthmus.report.section import Section
-from isthmus.report.sections import sections
-from isthmus.report.skips import skip_groups, skip_line
-from isthmus.report.summary import Summary, summarise
 
 __all__ = ["write"]
 

@@ -17,9 +17,9 @@ from isthmus.trace.columns import (
     fault_index,
     memory_index,
 )
-from isthmus.trace.isthmus_blocks import join_parts
+from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
-from isthmus.trace.texts import OPENCL_WAITS, printable
+from isthmus.trace.texts import OPENCL_WAITS
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
 
@@ -48,6 +48,5 @@ __all__ = [
     "join_parts",
     "memory_index",
     "open_trace",
-    "printable",
     "union",
 ]

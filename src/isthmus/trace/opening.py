@@ -8,10 +8,10 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN
-from isthmus.trace.isthmus_blocks import MAGIC
-from isthmus.trace.isthmus_file import read_isthmus
-from isthmus.trace.kineto import read_kineto
-from isthmus.trace.nsys import read_nsys
+from isthmus.trace.isthmus.blocks import MAGIC
+from isthmus.trace.isthmus.file import read_isthmus
+from isthmus.trace.kineto.reader import read_kineto
+from isthmus.trace.nsys.reader import read_nsys
 from isthmus.trace.trace import Trace
 
 __all__ = ["open_trace"]

@@ -1,8 +1,8 @@
-"""Texts of traces as they can be shown: names of calls as programs write them, and what no terminal takes for more."""
+"""Names of calls in traces, as programs write them."""
 
 import re
 
-__all__ = ["OPENCL_WAITS", "call_name", "printable"]
+__all__ = ["OPENCL_WAITS", "call_name"]
 
 # Calls of OpenCL that wait, and for what; those of CUDA say it in their names.
 OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
@@ -15,8 +15,3 @@ _VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+\Z", re.ASCII)
 def call_name(recorded: str) -> str:
     """The name of a call of the driver or the runtime; any other name as it is."""
     return _VERSION.sub("", recorded) if recorded.startswith("cu") else recorded
-
-
-def printable(text: str) -> str:
-    """A text that no terminal takes for a command."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.errors import UsageError, WrongType
-from isthmus.experiment.devices import choose_device, open_device, open_native
+from isthmus.machine.devices import choose_device, open_device, open_native
 from isthmus.record import parse_bytes
 from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation

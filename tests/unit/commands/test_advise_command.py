@@ -14,11 +14,12 @@ from isthmus import advice, report
 from isthmus.advice import Advice
 from isthmus.commands._run_choice import kept_run
 from isthmus.commands.main import main
-from isthmus.experiment import devices, machine
+from isthmus.machine import devices
+from isthmus.machine import host as machine
 from isthmus.record import Backend, Device, Host, Run, keep_run
 from isthmus.trace import Trace
 from tests.made_traces import made_advice
-from tests.synthetic_trace_file import block
+from tests.synthetic.trace_file import block
 
 Advise = Callable[..., tuple[int, str, str]]
 

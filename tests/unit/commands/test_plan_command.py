@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from isthmus.commands.main import main
-from isthmus.experiment import devices, machine
+from isthmus.machine import devices
+from isthmus.machine import host as machine
 from isthmus.record import Backend, Device, Host, Settings, keep_run
 
 NEEDS = [

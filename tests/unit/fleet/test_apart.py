@@ -12,8 +12,8 @@ from isthmus.commands import main
 from isthmus.fleet import survey
 from isthmus.fleet.rows import fleet_rows
 from isthmus.record import Launch, Missing, Run, Summary
-from isthmus.report import fleet_map
-from isthmus.report.fleet_files import about_files
+from isthmus.report.fleet import map as fleet_map
+from isthmus.report.fleet.files import about_files
 
 MISSING = -128
 

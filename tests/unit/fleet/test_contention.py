@@ -10,7 +10,7 @@ import pytest
 
 from isthmus.fleet import Survey, survey
 from isthmus.record import Point
-from isthmus.report.fleet_words import contention, percent
+from isthmus.report.fleet.words import contention, percent
 
 MARGIN = 0.05
 

@@ -12,8 +12,8 @@ import pytest
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet import Outlier, Survey, chosen_reference, survey
 from isthmus.record import Link, Missing, read_run
-from isthmus.report.fleet_files import about_files
-from isthmus.report.fleet_words import beside_reference, cause_name, evidence
+from isthmus.report.fleet.files import about_files
+from isthmus.report.fleet.words import beside_reference, cause_name, evidence
 
 
 def named(found: Survey) -> dict[tuple[str, str], Outlier]:

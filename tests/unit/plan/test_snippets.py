@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from isthmus.analysis.batching.model import PIECE_METHODS
+from isthmus.analysis.managed.model import MANAGED_WAYS
+from isthmus.analysis.strided.model import STRIDED_METHODS
 from isthmus.errors import UsageError
-from isthmus.model import MANAGED_WAYS, PIECE_METHODS, STRIDED_METHODS
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Way
 from isthmus.plan.managed import managed_name
 from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages

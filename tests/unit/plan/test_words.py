@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, speaking
-from isthmus.model import DRAWS
 from isthmus.plan import BufferNeed, ManagedNeed, Need, Plan, Step, Way, answer_words, need_words, warning_words
 from isthmus.record import MIB, Interval
 

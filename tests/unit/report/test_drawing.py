@@ -5,8 +5,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from isthmus.record import GIB, KIB
-from isthmus.report.chart import (
+from isthmus.document.chart import (
     Axis,
     Drawn,
     Spec,
@@ -20,8 +19,9 @@ from isthmus.report.chart import (
     row,
     tile,
 )
+from isthmus.document.palette import look, numbered_look
+from isthmus.record import GIB, KIB
 from isthmus.report.drawing import draw
-from isthmus.report.palette import look, numbered_look
 
 SIZES = Axis("size", labels="bytes")
 

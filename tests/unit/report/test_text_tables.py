@@ -4,10 +4,10 @@ import io
 
 import pytest
 
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.document.section import Part, Section
 from isthmus.record import Interval
 from isthmus.report import markdown, terminal
-from isthmus.report.grid import Cell, Column, Grid, Group, Row, time_cell
-from isthmus.report.section import Part, Section
 
 WORDS = "the device cannot read pages that may move, so the driver copies them through a buffer of its own"
 

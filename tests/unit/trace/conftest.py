@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.synthetic_nsys import Rows, write_export
+from tests.synthetic.nsys import Rows, write_export
 
 Export = Callable[..., Path]
 

@@ -11,7 +11,7 @@ import pytest
 
 from isthmus.errors import TraceFileError
 from isthmus.trace import open_trace
-from tests.synthetic_trace_file import block, text_block
+from tests.synthetic.trace_file import block, text_block
 
 
 def test_makers_are_told_apart_by_the_file(tmp_path: Path) -> None:

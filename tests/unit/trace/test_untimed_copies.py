@@ -10,7 +10,7 @@ import pytest
 from isthmus.trace import UNKNOWN, Allocations, Integers, direction_index, memory_index, open_trace
 from isthmus.trace.live_memory import kinds_at
 from isthmus.trace.untimed import Columns, Waits, estimated_times
-from tests.synthetic_trace_file import CALL, COPY, OPERANDS, whole
+from tests.synthetic.trace_file import CALL, COPY, OPERANDS, whole
 
 # A device begins 2 us after the call, and makes 4 KiB a microsecond.
 DELAY, BYTES, LASTS = 2000, 65536, 16000

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isthmus.trace.isthmus_blocks import RECORDS, blocks
-from isthmus.trace.isthmus_file import read_isthmus
+from isthmus.trace.isthmus.blocks import RECORDS, blocks
+from isthmus.trace.isthmus.file import read_isthmus
 
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[2] / "native" / "trace"

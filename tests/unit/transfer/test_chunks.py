@@ -8,5 +8,5 @@ from pathlib import Path
 
 def test_chunks_cover_the_transfer_in_whole_parts(repository: Path, run_cpp: Callable[..., str]) -> None:
     check = Path(__file__).with_name("chunks_check.cpp")
-    source = repository / "native" / "transfer" / "chunks.cpp"
+    source = repository / "native" / "transfer" / "pieces" / "chunks.cpp"
     assert run_cpp(check, source) == "as described\n"

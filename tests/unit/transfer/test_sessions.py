@@ -11,7 +11,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import DeviceAbsent, LibraryAbsent, OutOfMemory, UsageError, WrongType
-from isthmus.experiment.devices import probe
+from isthmus.machine.devices import probe
 
 
 @pytest.fixture

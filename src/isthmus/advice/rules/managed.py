@@ -13,8 +13,8 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
+from isthmus.analysis.managed.granularity_counts import counted_passes
 from isthmus.language import say, sentences
-from isthmus.model import counted_passes
 from isthmus.plan import ManagedNeed, Way
 from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index

@@ -10,7 +10,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import CallFailed, OutOfMemory
-from isthmus.experiment.devices import open_device
+from isthmus.machine.devices import open_device
 
 SIZE = 4096
 NONE = 2**64 - 1

@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import OutOfMemory, UsageError
-from isthmus.experiment.devices import open_device
+from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB
 
 RATE = "a rate such as rate=25GB/s"

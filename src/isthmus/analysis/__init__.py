@@ -1,0 +1,1 @@
+"""What measurements mean, a folder an experiment: findings, and sections of reports. Needs files, never a device."""

@@ -1,0 +1,182 @@
+"""What memory costs: seconds to allocate, to touch first and to free, by kind and size, with intervals."""
+
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Literal
+
+import numpy as np
+
+from isthmus.analysis.phrases import MEMORY_KINDS
+from isthmus.analysis.statistics.curve import is_resolved
+from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
+from isthmus.record import Case, Interval, Run, median_interval
+
+__all__ = ["PHASES", "AllocationCosts", "CostCurve", "CostPoint", "Phase", "SizedCost", "allocation_costs"]
+
+Phase = Literal["allocate", "touch", "free"]
+PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
+
+# Memory whose pages arrive when they are touched, on every device. Of other kinds a run holds touches where that is so.
+_COMES_WITH_TOUCH = {"malloc", "pageable", "pageable_huge", "managed"}
+_FIRST, _BESIDE = "first_", "beside_"
+# Locked pages that a driver got in so much less time than touching takes are not there yet.
+_ABSENT = 0.1
+
+
+@dataclass(frozen=True)
+class CostPoint:
+    """One measured size; `seconds` is the median of one call with its 95 % interval."""
+
+    bytes: int
+    seconds: Interval
+    samples: tuple[float, ...]
+    converged: bool
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """One phase of one kind of memory, by ascending size; it has a point at least.
+
+    `beside` says that a small block of the same kind was held meanwhile.
+    """
+
+    kind: str
+    phase: Phase
+    points: tuple[CostPoint, ...]
+    beside: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of the points."""
+        return tuple(point.bytes for point in self.points)
+
+    def at(self, size: int) -> CostPoint | None:
+        """The point of exactly this many bytes."""
+        return next((point for point in self.points if point.bytes == size), None)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Medians in seconds with their bootstrap draws, a row a point."""
+        # A seed of its own, because two curves of equal numbers of samples would otherwise be drawn alike.
+        seed = zlib.crc32(f"{self.kind} {self.phase} {self.beside}".encode())
+        return resampled_medians([point.samples for point in self.points], seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class SizedCost:
+    """Seconds by size as estimates with their draws, such as a sum of phases."""
+
+    sizes: tuple[int, ...]
+    draws: Draws
+
+    def at(self, size: int) -> Interval:
+        """Estimate and 95 % interval at one of `sizes`."""
+        return interval_of(self.row(size))
+
+    def row(self, size: int) -> Draws:
+        """Estimate and draws at one of `sizes`."""
+        row: Draws = self.draws[self.sizes.index(size)]
+        return row
+
+    def only(self, sizes: tuple[int, ...]) -> "SizedCost":
+        """The same at these sizes, which it must have."""
+        return SizedCost(sizes, self.draws[[self.sizes.index(size) for size in sizes]])
+
+
+@dataclass(frozen=True)
+class AllocationCosts:
+    """All that a run measured of allocation; kinds in the order in which reports show them.
+
+    `beside` are those of small blocks while another one of the kind was held. `first` holds the seconds of a kind's
+    first call in the process with the size, by kind and phase; `open_device` is the time in seconds that loading the
+    driver and creating the context took.
+    """
+
+    curves: tuple[CostCurve, ...]
+    beside: tuple[CostCurve, ...]
+    first: dict[tuple[str, Phase], tuple[int, float]]
+    open_device: float | None
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of memory with a curve."""
+        return list(dict.fromkeys(curve.kind for curve in self.curves))
+
+    def find(self, kind: str, phase: Phase, *, beside: bool = False) -> CostCurve | None:
+        """The curve of one phase of one kind."""
+        curves = self.beside if beside else self.curves
+        return next((curve for curve in curves if (curve.kind, curve.phase) == (kind, phase)), None)
+
+    def phase(self, kind: str, phase: Phase, *, beside: bool = False) -> SizedCost | None:
+        """One phase alone."""
+        curve = self.find(kind, phase, beside=beside)
+        return SizedCost(curve.sizes, curve.draws) if curve else None
+
+    def calls(self, kind: str) -> SizedCost | None:
+        """Allocating and freeing, touched or not."""
+        return self._sum(kind, ("allocate", "free"))
+
+    def whole(self, kind: str) -> SizedCost | None:
+        """From allocation to release of memory that is there: with its first touch where pages come only then."""
+        late = kind in _COMES_WITH_TOUCH or self.find(kind, "touch")
+        return self._sum(kind, PHASES if late else ("allocate", "free"))
+
+    def pages_absent(self, kind: str, size: int) -> bool:
+        """Whether that much memory, though got without a touch, cannot be there: it took far less than touching does.
+
+        False where the run cannot tell.
+        """
+        got = self.phase(kind, "allocate")
+        touches = [touch for other in ("pageable", "pageable_huge") if (touch := self.phase(other, "touch"))]
+        fastest = min((float(touch.row(size)[0]) for touch in touches if size in touch.sizes), default=0.0)
+        if got is None or size not in got.sizes or self.find(kind, "touch"):
+            return False
+        return float(got.row(size)[0]) < _ABSENT * fastest
+
+    def _sum(self, kind: str, phases: tuple[Phase, ...]) -> SizedCost | None:
+        parts = [self.phase(kind, phase) for phase in phases]
+        if not parts or any(part is None for part in parts):
+            return None
+        present = [part for part in parts if part]
+        sizes = tuple(size for size in present[0].sizes if all(size in part.sizes for part in present))
+        if not sizes:
+            return None
+        return SizedCost(sizes, np.sum([part.only(sizes).draws for part in present], axis=0))
+
+
+def allocation_costs(run: Run) -> AllocationCosts | None:
+    """The allocation experiment of a run; None where it measured none of it."""
+    cases = [
+        case for case in run.cases if case.experiment == "allocation" and is_resolved(case) and case.verified != "no"
+    ]
+    if not cases:
+        return None
+    target = run.settings.target_relative_half_width
+    curves: dict[bool, list[CostCurve]] = {False: [], True: []}
+    for kind, phase, beside in product(sorted({case.host_memory for case in cases}, key=_rank), PHASES, curves):
+        method = f"{_BESIDE if beside else ''}{phase}"
+        of_phase = [case for case in cases if (case.host_memory, case.method) == (kind, method)]
+        points = [_point(case, target) for case in sorted(of_phase, key=lambda case: case.bytes)]
+        if points:
+            curves[beside].append(CostCurve(kind, phase, tuple(points), beside))
+    first = {
+        (case.host_memory, phase): (case.bytes, case.samples("host_seconds")[0])
+        for case in cases
+        for phase in PHASES
+        if case.method == _FIRST + phase
+    }
+    opened = next((case.samples("host_seconds")[0] for case in cases if case.method == "open_device"), None)
+    return AllocationCosts(tuple(curves[False]), tuple(curves[True]), first, opened)
+
+
+def _rank(kind: str) -> tuple[int, str]:
+    order = MEMORY_KINDS
+    return (order.index(kind) if kind in order else len(order), kind)
+
+
+def _point(case: Case, target: float) -> CostPoint:
+    samples = case.samples("host_seconds")
+    seconds = median_interval(samples)
+    return CostPoint(case.bytes, seconds, tuple(samples), seconds.relative_half_width <= target)

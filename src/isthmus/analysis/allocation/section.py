@@ -1,0 +1,191 @@
+"""The section on allocation: what each kind of memory costs to get, to touch first and to give back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from isthmus.analysis.allocation.grids import (
+    Measured,
+    beside_grid,
+    cheapest_pinned_grid,
+    crossover_grid,
+    phase_grid,
+    ratio_grids,
+)
+from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
+from isthmus.analysis.allocation.summaries import first_call_grid, fit_grid, published_grid
+from isthmus.analysis.labels import kind_label, kind_rank, run_label, run_title
+from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
+from isthmus.document.grid import Grid
+from isthmus.document.palette import look
+from isthmus.document.section import Chart, LegendEntry, Part, Section
+from isthmus.language import say, sentences
+from isthmus.record import Run, format_bytes, format_seconds
+
+__all__ = ["section"]
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """Charts and tables of all runs that measured allocation; None where none did."""
+    measured = [
+        Measured(run, costs, run_label(runs, index), run_title(runs, index))
+        for index, run in enumerate(runs)
+        if (costs := allocation_costs(run))
+    ]
+    if not measured:
+        return None
+    parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
+    found = [
+        Part(
+            say("allocation_report.cheapest"),
+            say("allocation_report.cheapest_note"),
+            grids=_present(make(each) for each in measured for make in (cheapest_pinned_grid, crossover_grid)),
+        ),
+        Part(
+            say("allocation_report.fits"),
+            say("allocation_report.fits_note"),
+            grids=_present(map(fit_grid, measured)),
+        ),
+        Part(
+            say("allocation_report.multiples"),
+            say("allocation_report.multiples_note"),
+            grids=tuple(ratio_grids(measured)),
+            page_only=True,
+        ),
+        Part(
+            say("allocation_report.beside"),
+            say("allocation_report.beside_note"),
+            grids=_present([beside_grid(measured)]),
+        ),
+        Part(say("allocation_report.first_calls"), _opening(measured), grids=_present(map(first_call_grid, measured))),
+        Part(
+            say("allocation_report.published"),
+            say("allocation_report.published_note"),
+            grids=_present(map(published_grid, measured)),
+        ),
+    ]
+    parts += [part for part in found if part.grids]
+    if not parts:
+        return None
+    return Section(
+        "allocation",
+        say("allocation_report.title"),
+        say("allocation_report.intro"),
+        tuple(parts),
+        question=say("allocation_report.question"),
+        caveats=tuple(say(f"allocation_report.caveat_{name}") for name in ("touch", "caches", "processes")),
+    )
+
+
+def _present(grids: Iterable[Grid | None]) -> tuple[Grid, ...]:
+    return tuple(grid for grid in grids if grid)
+
+
+def _opening(measured: Sequence[Measured]) -> str:
+    """How long opening the device took in each run."""
+    parts = [say("allocation_report.first_calls_note")]
+    for each in measured:
+        if each.costs.open_device is not None:
+            time = format_seconds(each.costs.open_device)
+            parts.append(
+                say("allocation_report.opening_in", time=time, run=each.label)
+                if each.label
+                else say("allocation_report.opening", time=time)
+            )
+    return sentences(parts)
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """What a chart shows of a point: seconds of a call, or nanoseconds for each of its bytes."""
+
+    name: str
+    per_byte: bool
+
+    def factor(self, point: CostPoint) -> float:
+        """What the seconds of a call are to be multiplied with."""
+        return 1e9 / point.bytes if self.per_byte else 1.0
+
+    def axis(self, domain: tuple[float, float]) -> Axis:
+        """The axis of the quantity over this range."""
+        title = say(f"allocation_report.axis_{self.name}")
+        return Axis(title, domain, labels="number" if self.per_byte else "seconds")
+
+
+_QUANTITIES = (_Quantity("call", per_byte=False), _Quantity("byte", per_byte=True))
+_DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
+
+
+def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:
+    grid = phase_grid(measured, phase, say(f"allocation_report.times_{phase}"))
+    if grid is None:
+        return None
+    return Part(
+        say(f"allocation_report.part_{phase}"),
+        charts=tuple(_charts(measured, phase)),
+        legend=tuple(_legend(measured, phase)),
+        grids=(grid,),
+    )
+
+
+def _charts(measured: Sequence[Measured], phase: Phase) -> list[Chart]:
+    """Per call and per byte side by side: host memory of each run, then managed memory and that of the device."""
+    charts = []
+    for on_device, side in ((False, "host"), (True, "device")):
+        for each in measured:
+            curves = [curve for curve in each.costs.curves if curve.phase == phase and _belongs(curve.kind, on_device)]
+            # With nothing but malloc to show, the chart of the host has it already.
+            if all(curve.kind == "malloc" for curve in curves) and (on_device or not curves):
+                continue
+            for quantity in _QUANTITIES:
+                title = each.titled(say(f"allocation_report.chart_{side}_{quantity.name}"))
+                label = say("allocation_report.chart_label", phase=say(f"allocation_report.part_{phase}"), chart=title)
+                charts.append(Chart(title, label, _spec(curves, quantity, _domain(measured, phase, quantity))))
+    return charts
+
+
+def _belongs(kind: str, on_device: bool) -> bool:
+    """Which chart a kind is drawn in: malloc in both, because everything is compared with it."""
+    return kind == "malloc" or (kind in _DEVICE_SIDE) == on_device
+
+
+def _domain(measured: Sequence[Measured], phase: Phase, quantity: _Quantity) -> tuple[float, float]:
+    """One scale for all charts of a quantity."""
+    curves = [curve for each in measured for curve in each.costs.curves if curve.phase == phase]
+    points = [point for curve in curves for point in curve.points]
+    low = min(point.seconds.low * quantity.factor(point) for point in points)
+    high = max(point.seconds.high * quantity.factor(point) for point in points)
+    return low * 0.8, high * 1.25
+
+
+def _spec(curves: Sequence[CostCurve], quantity: _Quantity, domain: tuple[float, float]) -> Spec:
+    drawn = [
+        Drawn(
+            kind_label(curve.kind),
+            look(curve.kind),
+            tuple(_row(kind_label(curve.kind), point, quantity) for point in curve.points),
+        )
+        for curve in curves
+    ]
+    return curves_chart(drawn, Axis(say("allocation_report.axis_size"), labels="bytes"), quantity.axis(domain))
+
+
+def _row(name: str, point: CostPoint, quantity: _Quantity) -> Row:
+    factor = quantity.factor(point)
+    seconds = point.seconds
+    return row(
+        name,
+        point.bytes,
+        seconds.median * factor,
+        seconds.low * factor,
+        seconds.high * factor,
+        size=format_bytes(point.bytes),
+        time=format_seconds(seconds.median),
+        interval=say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high)),
+        per_byte=f"{1e9 * seconds.median / point.bytes:.3g} ns",
+        samples=str(len(point.samples)),
+    )
+
+
+def _legend(measured: Sequence[Measured], phase: Phase) -> list[LegendEntry]:
+    kinds = [curve.kind for each in measured for curve in each.costs.curves if curve.phase == phase]
+    return [LegendEntry(kind_label(kind), look(kind)) for kind in sorted(dict.fromkeys(kinds), key=kind_rank)]

@@ -1,0 +1,1 @@
+"""How fast each kind of host memory moves, at which size, and how steadily."""

@@ -1,0 +1,51 @@
+"""What both directions at once gain over one after the other."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.finding import Finding
+from isthmus.analysis.phrases import settles
+from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
+from isthmus.language import enumerated, say, sentences
+from isthmus.record import Run, format_bytes, format_rate
+
+__all__ = ["both_ways_findings"]
+
+
+def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
+    """The finding about pinned memory moved both ways at once; none where that was not measured."""
+    both = find(curves, "both", "pinned")
+    if both is None:
+        return []
+    text = settles(run, say("bandwidth.pinned_name"), both)
+    last = both.points[-1]
+    alone = [point for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (point := curve.at(last.bytes))]
+    share = None
+    if len(alone) == len(ONE_WAY):
+        added = sum(point.rate.median for point in alone)
+        share = last.rate.median / added
+        rate, size = format_rate(added), format_bytes(last.bytes)
+        text = say("bandwidth.both_of_sum", settles=text, size=size, percent=100 * share, rate=rate)
+    else:
+        text = say("bandwidth.sentence", text=text)
+    each = [
+        f"{format_rate(point.rate.median)} {way.upper()}"
+        for way in ONE_WAY
+        if (curve := find(curves, way, "pinned", duplex=True)) and (point := curve.at(last.bytes))
+    ]
+    if each:
+        text = sentences([text, say("bandwidth.each_way", rates=enumerated(each))])
+    if share is None or share >= 0.75:
+        return [Finding("info", "both_ways", text)]
+    engines = run.fingerprint.device.copy_engines
+    cause = ""
+    if engines:
+        cause = say("bandwidth.single_engine") if engines == 1 else say("bandwidth.several_engines", count=engines)
+    return [
+        Finding(
+            "warning",
+            "both_ways",
+            text,
+            cause=cause,
+            fix=say("bandwidth.both_fix"),
+        )
+    ]

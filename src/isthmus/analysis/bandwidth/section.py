@@ -1,0 +1,46 @@
+"""The section on bandwidth: how fast each kind of host memory moves, at which size, and how steadily."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
+from isthmus.analysis.bandwidth.grid import grids
+from isthmus.analysis.bandwidth.overview import overview
+from isthmus.analysis.bandwidth.published_tables import published_grid
+from isthmus.document.section import Part, Section
+from isthmus.language import say
+from isthmus.record import Run
+
+__all__ = ["section"]
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """Charts and tables of all runs that measured bandwidth; None where none did."""
+    tables, known = tuple(grids(runs)), published_grid(runs)
+    if not tables:
+        return None
+    glance, entries = overview(runs), legend(runs)
+    parts = (
+        Part(
+            say("bandwidth_report.rates"),
+            say("bandwidth_report.rates_note"),
+            charts=tuple(rate_charts(runs)),
+            legend=entries,
+            grids=tables,
+        ),
+        Part(say("bandwidth_report.glance"), grids=(glance,) if glance else (), page_only=True),
+        Part(say("bandwidth_report.small"), charts=tuple(time_charts(runs)), legend=entries),
+        Part(say("bandwidth_report.steady"), say("bandwidth_report.steady_note"), charts=tuple(samples_charts(runs))),
+        Part(
+            say("bandwidth_report.published"),
+            say("bandwidth_report.published_note"),
+            grids=(known,) if known else (),
+        ),
+    )
+    return Section(
+        "bandwidth",
+        say("bandwidth_report.title"),
+        say("bandwidth_report.intro"),
+        tuple(part for part in parts if part.charts or part.grids),
+        question=say("bandwidth_report.question"),
+        caveats=(say("bandwidth_report.caveat_alone"), say("bandwidth_report.caveat_cached")),
+    )

@@ -1,0 +1,1 @@
+"""When many small pieces move faster together."""

@@ -1,0 +1,180 @@
+"""The charts of the breakeven experiment: times and speed-ups against size, and uses that it takes."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
+from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
+from isthmus.analysis.breakeven.seed import SEED_ANSWERS
+from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
+from isthmus.analysis.labels import kind_label, kind_rank, run_title
+from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
+from isthmus.document.palette import Look, look, numbered_look
+from isthmus.document.section import Chart, LegendEntry
+from isthmus.language import capitalised, say
+from isthmus.record import Interval, Run, format_bytes, format_seconds
+
+__all__ = [
+    "Source",
+    "by_uses_charts",
+    "least_uses_charts",
+    "sources",
+    "speed_charts",
+    "time_charts",
+    "uses_legend",
+    "ways_legend",
+]
+
+# An analysis with the title of its run, empty for a single one.
+Source = tuple[str, BreakevenAnalysis]
+
+_SPEED_USES = (1, 10, 1000)
+# Beyond these a threshold is no advice, and a chart of them has no room for the others.
+_MOST_SHOWN_USES = 10_000
+
+
+def sources(runs: Sequence[Run], analyses: Sequence[BreakevenAnalysis | None]) -> list[Source]:
+    """The analyses that there are, with titles."""
+    return [
+        (run_title(runs, index) if len(runs) > 1 else "", analysis)
+        for index, analysis in enumerate(analyses)
+        if analysis
+    ]
+
+
+def ways_legend(found: Iterable[Source]) -> tuple[LegendEntry, ...]:
+    """Every way that any of them measured, once."""
+    ways = [way for _, analysis in found for case in analysis.measured.cases() for way in analysis.measured.ways(case)]
+    return tuple(LegendEntry(kind_label(way), look(way)) for way in sorted(set(ways), key=kind_rank))
+
+
+def uses_legend() -> tuple[LegendEntry, ...]:
+    """The numbers of uses."""
+    return tuple(LegendEntry(uses_count(uses), numbered_look(index)) for index, uses in enumerate(BREAKEVEN_USES))
+
+
+def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+    """Seconds from allocation to release against size, for one use, a chart for each case."""
+    return _charts(
+        found,
+        lambda analysis, case: [
+            _drawn(kind_label(way), look(way), analysis.once.get((case, way), {}), _time_row)
+            for way in analysis.measured.ways(case)
+        ],
+        Axis(say("breakeven_report.axis_time"), labels="seconds"),
+        uses=1,
+    )
+
+
+def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+    """How many times as fast as pageable memory each way is, against size, for some numbers of uses."""
+    charts: list[Chart] = []
+    for uses in _SPEED_USES:
+        charts += _charts(
+            found,
+            lambda analysis, case, uses=uses: [  # type: ignore[misc]
+                _drawn(kind_label(way), look(way), analysis.measured.speed_up(case, way, uses), _speed_row)
+                for way in analysis.measured.ways(case)
+                if way != "pageable"
+            ],
+            Axis(say("breakeven_report.axis_speed")),
+            uses=uses,
+            rules=[(1.0, "")],
+            verticals=_seed_marks if uses == 1 else None,
+        )
+    return tuple(charts)
+
+
+def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+    """How many times as fast as pageable memory pinned memory is, against size, a curve for each number of uses."""
+    return _charts(
+        found,
+        lambda analysis, case: [
+            _drawn(uses_count(uses), numbered_look(index), speeds, _speed_row)
+            for index, uses in enumerate(BREAKEVEN_USES)
+            if (speeds := analysis.measured.speed_up(case, "pinned", uses))
+        ],
+        Axis(say("breakeven_report.axis_speed")),
+        rules=[(1.0, "")],
+    )
+
+
+def least_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
+    """From how many uses on each way beats pageable memory, against size; ways without an answer have no point."""
+    return _charts(
+        found,
+        lambda analysis, case: [
+            Drawn(kind_label(way), look(way), tuple(_uses_rows(analysis, case, way)))
+            for way in analysis.measured.ways(case)
+            if way != "pageable"
+        ],
+        Axis(say("breakeven_report.axis_uses"), domain=(0.9, 1.1 * _MOST_SHOWN_USES)),
+    )
+
+
+def _charts(
+    found: Sequence[Source],
+    draw: Callable[[BreakevenAnalysis, str], list[Drawn]],
+    y: Axis,
+    *,
+    uses: int | None = None,
+    rules: Sequence[tuple[float, str]] = (),
+    verticals: Callable[[str], list[tuple[float, str]]] | None = None,
+) -> tuple[Chart, ...]:
+    """One chart for each case and run, of so many uses; those of several runs stand side by side on the same scale.
+
+    Data that is produced in place makes curves of the same shape, which the tables hold.
+    """
+    made = []
+    for case in PLAIN_CASES:
+        drawn = [(run, [curve for curve in draw(analysis, case) if curve.rows]) for run, analysis in found]
+        if not any(curves for _, curves in drawn):
+            continue
+        domain = y.domain or _domain([curve for _, curves in drawn for curve in curves], rules)
+        for run, curves in drawn:
+            if not curves:
+                continue
+            words = capitalised(case_words(case))
+            if uses is not None:
+                words = say("common.comma").join([words, uses_count(uses)])
+            size, axis = Axis(say("breakeven_report.axis_size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
+            spec = curves_chart(curves, size, axis, rules=rules, verticals=verticals(case) if verticals else ())
+            label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
+            made.append(Chart(say("labels.of_run", title=words, run=run) if run else words, label, spec))
+    return tuple(made)
+
+
+def _domain(curves: Sequence[Drawn], rules: Sequence[tuple[float, str]]) -> tuple[float, float]:
+    ends = [point[name] for curve in curves for point in curve.rows for name in ("low", "high")]
+    ends += [value for value, _ in rules]
+    return (0.8 * min(ends), 1.25 * max(ends))
+
+
+def _drawn(name: str, drawn: Look, intervals: dict[int, Interval], point: Callable[[str, int, Interval], Row]) -> Drawn:
+    return Drawn(name, drawn, tuple(point(name, size, interval) for size, interval in intervals.items()))
+
+
+def _time_row(name: str, size: int, seconds: Interval) -> Row:
+    interval = say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high))
+    return row(name, size, *seconds, size=format_bytes(size), time=format_seconds(seconds.median), interval=interval)
+
+
+def _speed_row(name: str, size: int, ratio: Interval) -> Row:
+    interval = say("common.range", low=f"{ratio.low:.3g}", high=f"{ratio.high:.3g}")
+    speed = say("common.times", factor=f"{ratio.median:.3g}")
+    return row(name, size, *ratio, size=format_bytes(size), speed=speed, interval=interval)
+
+
+def _uses_rows(analysis: BreakevenAnalysis, case: str, way: str) -> Iterable[Row]:
+    for size in analysis.measured.seconds(case, way, 1):
+        least = analysis.measured.least_uses(case, size, "pageable", way)
+        if least is None or least.state not in {"always", "from"} or least.value > _MOST_SHOWN_USES:
+            continue
+        ends = [min(max(value, 1.0), _MOST_SHOWN_USES) for value in (least.value, least.low, least.high)]
+        interval = say("common.range", low=f"{ends[1]:.0f}", high=f"{ends[2]:.0f}")
+        yield row(kind_label(way), size, *ends, size=format_bytes(size), uses=f"{ends[0]:.0f}", interval=interval)
+
+
+def _seed_marks(case: str) -> list[tuple[float, str]]:
+    """Where pinned memory paid in 2008; named once, since names beside each other would overlap."""
+    sizes = sorted(answer.bytes for answer in SEED_ANSWERS if answer.case == case and answer.bytes)
+    return [(size, "" if index else "2008") for index, size in enumerate(reversed(sizes))]

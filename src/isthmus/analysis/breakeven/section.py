@@ -1,0 +1,81 @@
+"""The section about the breakeven experiment: which way pays, from which size and from how many uses on."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.breakeven.charts import (
+    by_uses_charts,
+    least_uses_charts,
+    sources,
+    speed_charts,
+    time_charts,
+    uses_legend,
+    ways_legend,
+)
+from isthmus.analysis.breakeven.comparison import analyse_breakeven
+from isthmus.analysis.breakeven.derived_tables import agreement_grid, differing_grid, pairs_grids, seed_grid
+from isthmus.analysis.breakeven.grids import Labelled, fastest_grid, threshold_grids, time_grids, uses_grids
+from isthmus.analysis.breakeven.measured import BREAKEVEN_CASES
+from isthmus.analysis.breakeven.words import PLAIN_CASES
+from isthmus.analysis.labels import run_label
+from isthmus.document.grid import Grid
+from isthmus.document.section import Part, Section
+from isthmus.language import say
+from isthmus.record import Run
+
+__all__ = ["section"]
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """The section of these runs; None where none holds a case of the experiment that counts."""
+    analyses = [analyse_breakeven(run) for run in runs]
+    found: list[Labelled] = [(run_label(runs, index), analysis) for index, analysis in enumerate(analyses) if analysis]
+    if not found:
+        return None
+    drawn = sources(runs, analyses)
+    ways = ways_legend(drawn)
+    parts = (
+        Part(
+            say("breakeven_report.times"),
+            charts=time_charts(drawn),
+            legend=ways,
+            grids=time_grids(found, PLAIN_CASES),
+        ),
+        Part(
+            say("breakeven_report.speeds"),
+            say("breakeven_report.speeds_note"),
+            charts=speed_charts(drawn),
+            legend=ways,
+        ),
+        Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
+        Part(say("breakeven_report.from_size"), say("breakeven_report.from_size_note"), grids=threshold_grids(found)),
+        Part(say("breakeven_report.from_uses"), charts=least_uses_charts(drawn), legend=ways, grids=uses_grids(found)),
+        Part(say("breakeven_report.fastest"), grids=_present(fastest_grid(found))),
+        Part(say("breakeven_report.then_and_here"), grids=_present(seed_grid(found))),
+        Part(
+            say("breakeven_report.derived"),
+            say("breakeven_report.derived_note"),
+            grids=_present(agreement_grid(found)),
+        ),
+        Part(
+            say("breakeven_report.pairs"),
+            say("breakeven_report.pairs_note"),
+            grids=(*_present(differing_grid(found)), *pairs_grids(found), *time_grids(found, _in_place())),
+            page_only=True,
+        ),
+    )
+    return Section(
+        "breakeven",
+        say("breakeven_report.title"),
+        say("breakeven_report.intro"),
+        tuple(part for part in parts if part.charts or part.grids),
+        question=say("breakeven_report.question"),
+        caveats=tuple(say(f"breakeven_report.caveat_{name}") for name in ("recycled", "further", "derived")),
+    )
+
+
+def _present(grid: Grid | None) -> tuple[Grid, ...]:
+    return (grid,) if grid else ()
+
+
+def _in_place() -> tuple[str, ...]:
+    return tuple(case for case in BREAKEVEN_CASES if case not in PLAIN_CASES)

@@ -1,0 +1,176 @@
+"""Which way wins from which size and from how many uses on, whatever the totals come from."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus.analysis.breakeven.measured import (
+    BREAKEVEN_CASES,
+    BREAKEVEN_USES,
+    BREAKEVEN_WAYS,
+    Key,
+    Totals,
+    interpolated,
+    ordered_ways,
+)
+from isthmus.analysis.statistics.resample import Draws, interval_of
+from isthmus.analysis.statistics.threshold import MOST_USES, Threshold, size_threshold_of_logs, uses_threshold
+from isthmus.record import Interval
+
+__all__ = ["Breakeven", "Contest", "Span"]
+
+# A way is certainly slower where this share of the draws says so.
+_SLOWER = 0.975
+# Copies of locked pages by the same calls: what their uses beyond the first differ by is noise.
+_SAME_USES = ("pinned", "registered", "touched_registered", "staging")
+
+
+class Contest(NamedTuple):
+    """The question from where on the challenger wins, in one case and with so many uses of the buffer."""
+
+    case: str
+    uses: int
+    incumbent: str
+    challenger: str
+
+
+class Span(NamedTuple):
+    """The way that none certainly beats between two measured sizes in bytes, both included.
+
+    `tied` says that at some of these sizes another one is not certainly slower either.
+    """
+
+    way: str
+    first: int
+    last: int
+    tied: bool
+
+
+@dataclass(frozen=True)
+class Breakeven:
+    """Totals of ways, measured or derived, and what follows from them."""
+
+    totals: Mapping[Key, Totals]
+
+    def ways(self, case: str) -> list[str]:
+        """The ways that have totals in this case, pageable first."""
+        return ordered_ways(way for each, way in self.totals if each == case)
+
+    def cases(self) -> list[str]:
+        """The cases that have totals, in the order of BREAKEVEN_CASES."""
+        return [case for case in BREAKEVEN_CASES if any(case == each for each, _ in self.totals)]
+
+    def contests(self) -> Iterator[Contest]:
+        """Every two ways of every case with every number of uses that is asked."""
+        for case in self.cases():
+            for incumbent, challenger in combinations(self.ways(case), 2):
+                for uses in BREAKEVEN_USES:
+                    yield Contest(case, uses, incumbent, challenger)
+
+    @cached_property
+    def thresholds(self) -> dict[Contest, Threshold]:
+        """The size from which the challenger wins, for each contest whose ways share a size."""
+        found = {contest: self.threshold(contest) for contest in self.contests()}
+        return {contest: threshold for contest, threshold in found.items() if threshold}
+
+    def threshold(self, contest: Contest, *, within: tuple[float, float] = (0.0, math.inf)) -> Threshold | None:
+        """The size from which the challenger wins, among those within a range; None where no size is shared."""
+        case, uses, incumbent, challenger = contest
+        slow, fast = (self._logs.get((case, way, uses), {}) for way in (incumbent, challenger))
+        sizes = [size for size in slow if size in fast and within[0] <= size <= within[1]]
+        if not sizes:
+            return None
+        both = [np.array([logs[size] for size in sizes]) for logs in (slow, fast)]
+        return size_threshold_of_logs(sizes, *both)
+
+    def seconds(self, case: str, way: str, uses: int) -> dict[int, Draws]:
+        """Seconds by ascending size for a number of uses that any way was measured with, or one that is asked for.
+
+        Those are BREAKEVEN_USES and MOST_USES. Empty for a way that is not there.
+        """
+        return self._seconds.get((case, way, uses), {})
+
+    @cached_property
+    def _seconds(self) -> dict[tuple[str, str, int], dict[int, Draws]]:
+        known = {*BREAKEVEN_USES, MOST_USES}.union(*(totals.uses() for totals in self.totals.values()))
+        return {(case, way, uses): totals.at(uses) for (case, way), totals in self.totals.items() for uses in known}
+
+    @cached_property
+    def _logs(self) -> dict[tuple[str, str, int], dict[int, Draws]]:
+        """The logarithms of the seconds for BREAKEVEN_USES: each way meets every other."""
+        return {
+            key: dict(zip(seconds, np.log(list(seconds.values())), strict=True))
+            for key, seconds in self._seconds.items()
+            if key[2] in BREAKEVEN_USES
+        }
+
+    def speed_up(self, case: str, way: str, uses: int, *, over: str = "pageable") -> dict[int, Interval]:
+        """How many times as fast as another way, by size."""
+        slow, fast = self.seconds(case, over, uses), self.seconds(case, way, uses)
+        return {size: interval_of(slow[size] / fast[size]) for size in slow if size in fast}
+
+    def least_uses(self, case: str, size: float, incumbent: str, challenger: str) -> Threshold | None:
+        """From how many uses on the challenger wins with buffers of this size, in closed form.
+
+        None where either way's totals do not reach to this size, or say nothing of one use more.
+        """
+        both = [self.totals.get((case, way)) for way in (incumbent, challenger)]
+        if None in both:
+            return None
+        nodes = sorted(set.union(*(totals.uses() for totals in both if totals)) | {MOST_USES})
+        gains = {}
+        for uses in nodes:
+            slow, fast = (interpolated(self.seconds(case, way, uses), size) for way in (incumbent, challenger))
+            if slow is not None and fast is not None:
+                gains[uses] = slow - fast
+        if MOST_USES not in gains or len(gains) < 2:
+            return None
+        return uses_threshold(list(gains), np.array(list(gains.values())))
+
+    def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
+        """The ways along the sizes that are nowhere certainly slower than another, in as few spans as can be.
+
+        Of ways that reach as far, the one with the smaller times stands for all.
+        """
+        by_way = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
+        sizes = sorted({size for seconds in by_way.values() for size in seconds})
+        fit = [_fit({way: seconds[size] for way, seconds in by_way.items() if size in seconds}) for size in sizes]
+        spans = []
+        start = 0
+        while start < len(sizes):
+            reach = {
+                way: next((end for end in range(start, len(sizes)) if way not in fit[end]), len(sizes))
+                for way in by_way
+            }
+            end = max(reach.values())
+            furthest = [way for way in by_way if reach[way] == end]
+            covered = sizes[start:end]
+            way = min(furthest, key=lambda way: sum(math.log(by_way[way][size][0]) for size in covered))
+            spans.append(Span(way, covered[0], covered[-1], tied=any(len(fit[at]) > 1 for at in range(start, end))))
+            start = end
+        return spans
+
+    def _comparable(self, case: str, uses: int, ways: Sequence[str]) -> dict[str, dict[int, Draws]]:
+        """Seconds by way and size, in which ways with the same uses differ by what their first use says alone."""
+        found = {way: self.seconds(case, way, uses) for way in ways}
+        once = {way: self.seconds(case, way, 1) for way in _SAME_USES if way in found}
+        further = {
+            way: {size: found[way][size] - once[way][size] for size in once[way] if size in found[way]} for way in once
+        }
+        for way, sizes in further.items():
+            found[way] = {
+                size: once[way][size] + np.median([each[size] for each in further.values() if size in each], axis=0)
+                for size in sizes
+            }
+        return found
+
+
+def _fit(seconds: Mapping[str, Draws]) -> set[str]:
+    """The ways that are not certainly slower than the fastest."""
+    best = min(seconds.values(), key=lambda draws: float(draws[0]))
+    return {way for way, draws in seconds.items() if float((draws[1:] > best[1:]).mean()) < _SLOWER}

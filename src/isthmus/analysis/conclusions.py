@@ -1,0 +1,148 @@
+"""All that is concluded from a run: what each experiment shows, what speaks against the run, and its verdict."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from isthmus.analysis.allocation.conclusions import allocation_findings, allocation_verdict
+from isthmus.analysis.bandwidth.model import bandwidth_findings, bandwidth_verdict
+from isthmus.analysis.batching.findings import batching_findings, batching_verdict
+from isthmus.analysis.breakeven.findings import breakeven_findings, breakeven_verdict
+from isthmus.analysis.finding import Finding, Takeaway
+from isthmus.analysis.managed.findings import managed_findings, managed_verdict
+from isthmus.analysis.openacc.findings import openacc_findings, openacc_verdict
+from isthmus.analysis.overlap.findings import overlap_findings, overlap_verdict
+from isthmus.analysis.phrases import describe_device
+from isthmus.analysis.prediction.findings import prediction_findings, prediction_verdict
+from isthmus.analysis.quality import quality_findings
+from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
+from isthmus.analysis.strided.findings import strided_findings, strided_verdict
+from isthmus.analysis.surroundings import surroundings_findings
+from isthmus.analysis.threads.findings import threads_findings, threads_verdict
+from isthmus.language import say, sentences
+from isthmus.record import LEAST_SAMPLES, Run
+
+__all__ = ["Conclusion", "Conclusions", "conclude", "findings", "verdict"]
+
+_GRAVITY = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """What one experiment contributes; both functions give nothing for a run without its cases."""
+
+    name: str
+    findings: Callable[[Run], list[Finding]]
+    verdict: Callable[[Run], Takeaway | None]
+
+
+# One line an experiment, in the order of a report.
+_EXPERIMENTS = (
+    _Experiment("bandwidth", bandwidth_findings, bandwidth_verdict),
+    _Experiment("allocation", allocation_findings, allocation_verdict),
+    _Experiment("breakeven", breakeven_findings, breakeven_verdict),
+    _Experiment("managed", managed_findings, managed_verdict),
+    _Experiment("stencil", stencil_findings, stencil_verdict),
+    _Experiment("openacc", openacc_findings, openacc_verdict),
+    _Experiment("threads", threads_findings, threads_verdict),
+    _Experiment("batching", batching_findings, batching_verdict),
+    _Experiment("strided", strided_findings, strided_verdict),
+    _Experiment("overlap", overlap_findings, overlap_verdict),
+    # Of no experiment's own cases: what those of bandwidth and overlap say of what was not measured.
+    _Experiment("prediction", prediction_findings, prediction_verdict),
+)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What one experiment of a run shows: its answer, None where it gives none, and its findings, the gravest first.
+
+    `experiment` is empty for what concerns the run or the machine as a whole.
+    """
+
+    experiment: str
+    takeaway: Takeaway | None
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """All conclusions of a run; `nothing` says why there is no answer where no experiment gives one.
+
+    `experiments` are those with anything to say, in the order of a report; `whole` is of run and machine.
+    """
+
+    device: str
+    complete: bool
+    whole: Conclusion
+    experiments: tuple[Conclusion, ...]
+    nothing: str
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings, errors, then warnings, then facts, each group in the order of a report."""
+        return _gravest_first([finding for each in (*self.experiments, self.whole) for finding in each.findings])
+
+    @property
+    def reliable(self) -> bool:
+        """Whether nothing found speaks against every figure of the run."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def of(self, experiment: str) -> Conclusion:
+        """What the experiment shows; an empty conclusion where it shows nothing."""
+        found = (each for each in self.experiments if each.experiment == experiment)
+        return next(found, Conclusion(experiment, None, ()))
+
+
+def conclude(run: Run) -> Conclusions:
+    """Everything that the run supports, in the language spoken now; takes up to seconds for a run of everything."""
+    concluded = [_concluded(run, experiment) for experiment in _EXPERIMENTS]
+    known = tuple(each for each in concluded if each.takeaway or each.findings)
+    return Conclusions(
+        device=describe_device(run),
+        complete=bool(run.end and run.end.status == "complete"),
+        whole=Conclusion("", None, tuple(_gravest_first([*quality_findings(run), *surroundings_findings(run)]))),
+        experiments=known,
+        nothing="" if any(each.takeaway for each in known) else _nothing(run),
+    )
+
+
+def findings(run: Run) -> list[Finding]:
+    """Every conclusion that the run supports: errors, then warnings, then facts, each group in a fixed order."""
+    return conclude(run).findings
+
+
+def verdict(runs: Sequence[Run]) -> str:
+    """What to take away, in one line a run."""
+    return "\n".join(_verdict(conclude(run)) for run in runs)
+
+
+def _concluded(run: Run, experiment: _Experiment) -> Conclusion:
+    found = tuple(_gravest_first(experiment.findings(run)))
+    return Conclusion(experiment.name, experiment.verdict(run), found)
+
+
+def _gravest_first(found: Sequence[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda finding: _GRAVITY.index(finding.severity))
+
+
+def _verdict(found: Conclusions) -> str:
+    key = "conclusions.subject" if found.complete else "conclusions.subject_incomplete"
+    errors = [finding.sentence for finding in found.findings if finding.severity == "error"]
+    if errors:
+        text = sentences([say("conclusions.unreliable"), errors[0]])
+    else:
+        answers = [each.takeaway for each in found.experiments if each.takeaway]
+        text = sentences(part for each in answers for part in (each.does, each.advice)) or found.nothing
+    return say(key, device=found.device, text=text)
+
+
+def _nothing(run: Run) -> str:
+    measured = [case for case in run.cases if case.series]
+    names = ", ".join(sorted({case.experiment for case in measured}))
+    if not measured:
+        return say("conclusions.nothing_measured")
+    if not {case.experiment for case in measured} <= {experiment.name for experiment in _EXPERIMENTS}:
+        return say("conclusions.unknown_experiment", names=names)
+    if all(len(series.samples) < LEAST_SAMPLES for case in measured for series in case.series):
+        return say("conclusions.too_few_samples", names=names)
+    return say("conclusions.nothing_left", names=names)

@@ -1,0 +1,97 @@
+"""Names that every reporter gives to the same things: runs, directions, methods and memory kinds."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.phrases import MEMORY_KINDS, describe_device, memory_label
+from isthmus.analysis.statistics.curve import Curve
+from isthmus.language import can_say, say
+from isthmus.record import Run, printable
+
+__all__ = [
+    "DIRECTIONS",
+    "curve_name",
+    "direction_title",
+    "heading",
+    "kind_heading",
+    "kind_label",
+    "kind_rank",
+    "of_run",
+    "run_label",
+    "run_title",
+]
+
+DIRECTIONS = ("h2d", "d2h", "both", "peer")
+
+# How the bandwidth experiment moves these kinds, where nothing else is said.
+_USUAL_METHODS = {"mapped": "kernel", "managed": "prefetch"}
+
+
+def kind_heading(kind: str) -> str:
+    """A memory kind as a column heading of up to three short lines."""
+    return _said(f"memory.heading_{kind}") or kind.replace("_", "\n", 1)
+
+
+def kind_label(kind: str) -> str:
+    """A memory kind in a legend or a cell of a table."""
+    return memory_label(kind)
+
+
+def direction_title(direction: str) -> str:
+    """The direction as a heading; for both ways it says that rates are sums."""
+    return _said(f"labels.direction_{direction}") or direction
+
+
+def kind_rank(kind: str) -> int:
+    """Place of a memory kind in tables and charts."""
+    return MEMORY_KINDS.index(kind) if kind in MEMORY_KINDS else len(MEMORY_KINDS)
+
+
+def heading(curve: Curve) -> str:
+    """The curve as a column heading of up to three lines; the method is said where the kind does not imply it."""
+    text = _said(f"memory.moved_heading_{curve.host_memory}") or kind_heading(curve.host_memory)
+    if curve.method == "duplex":
+        return f"{text}\n{curve.direction.upper()}"
+    if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
+        text += f"\n{curve.method}"
+    return text if curve.alignment_bytes is None else f"{text}\n{say('labels.aligned', count=curve.alignment_bytes)}"
+
+
+def curve_name(curve: Curve) -> str:
+    """The curve in a legend or a cell of a table."""
+    text = _said(f"memory.moved_label_{curve.host_memory}") or kind_label(curve.host_memory)
+    if curve.method == "duplex":
+        return f"{text}, {curve.direction.upper()}"
+    if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
+        text += f", {curve.method}"
+    return text if curve.alignment_bytes is None else f"{text}, {say('labels.aligned', count=curve.alignment_bytes)}"
+
+
+def run_label(runs: Sequence[Run], index: int) -> str:
+    """A letter for one of several runs, nothing for a single one."""
+    if len(runs) == 1:
+        return ""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
+
+
+def run_title(runs: Sequence[Run], index: int) -> str:
+    """Run and device in words, where there are several with the letter that stands for them and all that differs.
+
+    That is the host, where not all are of one, and of ranks of a fleet which one measured alone or with the others.
+    """
+    run, letter = runs[index], run_label(runs, index)
+    host = run.fingerprint.host.name
+    where = "labels.run_on" if host and any(each.fingerprint.host.name != host for each in runs) else "labels.run"
+    title = say(where, device=describe_device(run), host=host, run=run.run)
+    if run.launch and letter:
+        title = say(f"labels.run_{run.launch.phase}", title=title, rank=run.launch.rank)
+    return printable(f"{letter}: {title}" if letter else title)
+
+
+def of_run(title: str, runs: Sequence[Run], index: int) -> str:
+    """The title, with the run where there are several."""
+    return title if len(runs) == 1 else say("labels.of_run", title=title, run=run_title(runs, index))
+
+
+def _said(key: str) -> str:
+    """The text, or nothing for what only newer versions know."""
+    return say(key) if can_say(key) else ""

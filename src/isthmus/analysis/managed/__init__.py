@@ -1,0 +1,1 @@
+"""Managed memory against explicit copies, and the unit in which pages migrate."""

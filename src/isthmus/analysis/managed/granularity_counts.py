@@ -1,0 +1,124 @@
+"""How much managed memory moves at a time, from the driver's own reports: sizes and causes of migrations."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isthmus.analysis.managed.granularity_timing import Unit
+from isthmus.language import enumerated, say
+from isthmus.record import MIB, Case, Run, format_bytes
+
+__all__ = ["Counted", "counted_passes", "grown_by_counts", "unit_by_counts", "why_not_counted"]
+
+# Parts that are touched or prefetched alone lie farther apart than anything that drivers treat as one.
+_FAR_APART = 2 * MIB
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One pass whose migrations the driver reported."""
+
+    case: Case
+
+    @property
+    def is_far_apart(self) -> bool:
+        """Whether what moved for one part cannot have served another."""
+        return (self.case.stride_bytes or 0) > _FAR_APART
+
+    @property
+    def sizes(self) -> Counter[int]:
+        """How many migrations of each size in bytes there were in the pass's own direction."""
+        found: Counter[int] = Counter()
+        for each in self.case.migrations:
+            if each.direction == self.case.direction:
+                found[each.bytes] += each.count
+        return found
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes that went the pass's own way."""
+        return sum(size * count for size, count in self.sizes.items())
+
+    def share(self, cause: str) -> float:
+        """Share of these bytes that moved for a cause."""
+        of_cause = sum(
+            each.bytes * each.count
+            for each in self.case.migrations
+            if each.direction == self.case.direction and each.cause == cause
+        )
+        return of_cause / self.moved_bytes if self.moved_bytes else 0.0
+
+
+def counted_passes(run: Run) -> list[Counted]:
+    """Passes with reports of migrations, whose data was right."""
+    return [
+        Counted(case)
+        for case in run.cases
+        if case.experiment == "managed"
+        and case.method.startswith("counted_")
+        and case.migrations
+        and not case.skipped
+        and case.verified != "no"
+    ]
+
+
+def why_not_counted(run: Run) -> str:
+    """Why nothing was counted; empty where something was, or where it was not tried."""
+    tried = [case for case in run.cases if case.experiment == "managed" and case.method.startswith("counted_")]
+    if any(not case.skipped for case in tried):
+        return ""
+    return next((case.note for case in tried), "")
+
+
+def unit_by_counts(passes: Sequence[Counted], method: str, direction: str) -> Unit | None:
+    """What moved for each of many parts far apart; None where that was not counted."""
+    found = next((each for each in _of(passes, method, direction) if each.is_far_apart), None)
+    if found is None or not found.case.pieces:
+        return None
+    each, rest = divmod(found.moved_bytes, found.case.pieces)
+    if rest or not each or each & (each - 1):
+        return Unit(why=_uneven(found))
+    return Unit(each)
+
+
+def _uneven(found: Counted) -> str:
+    """Why what moved is no single unit."""
+    sizes = [
+        say("granularity.uneven_size", number=count, size=format_bytes(size))
+        for size, count in sorted(found.sizes.items())
+    ]
+    if not sizes:
+        return say("granularity.uneven_nothing", pieces=found.case.pieces)
+    return say("granularity.uneven", pieces=found.case.pieces, sizes=enumerated(sizes))
+
+
+def grown_by_counts(passes: Sequence[Counted], side: str, direction: str, unit: Unit | None) -> Unit | None:
+    """The largest part that came over as one when everything was touched, in turn or at once.
+
+    In turn, a part that is in use by half is completed by the other half: so what moved at once is half of it, and less
+    by what the fault itself brought.
+    """
+    near = [
+        each
+        for method in (f"counted_{side}_touches", f"counted_{side}_sweep")
+        for each in _of(passes, method, direction)
+        if not each.is_far_apart and each.sizes
+    ]
+    if not near or unit is None or unit.bytes is None:
+        return None
+    return Unit(max(unit.bytes, *(_reach(each, unit.bytes) for each in near)))
+
+
+def _reach(of: Counted, unit: int) -> int:
+    """The part that the largest migration belongs to; 0 where none is larger than a fault's unit explains."""
+    moved = [each for each in of.case.migrations if each.direction == of.case.direction]
+    in_turn = not of.case.method.endswith("_sweep")
+    # In turn, what came beside a fault is reported apart from the page that was touched.
+    page = min((each.bytes for each in moved if each.cause != "prefetch"), default=0)
+    sizes = [each.bytes + page if in_turn and each.cause == "prefetch" else each.bytes for each in moved]
+    largest = max(sizes, default=0)
+    return (1 << (largest - 1).bit_length()) * (2 if in_turn else 1) if largest > unit else 0
+
+
+def _of(passes: Sequence[Counted], method: str, direction: str) -> list[Counted]:
+    return [each for each in passes if each.case.method == method and each.case.direction == direction]

@@ -1,0 +1,218 @@
+"""How much managed memory moves at a time: units by counters and by timing, sizes of migrations, touches."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from isthmus.analysis.labels import run_label
+from isthmus.analysis.managed.granularity import Mechanism, mechanisms
+from isthmus.analysis.managed.granularity_counts import Counted, counted_passes
+from isthmus.analysis.managed.granularity_findings import unit_words
+from isthmus.analysis.managed.granularity_timing import Touches, Unit, touches
+from isthmus.analysis.managed.labels import of_run
+from isthmus.document import chart
+from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.document.palette import numbered_look
+from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.document.states import missing
+from isthmus.language import can_say, say
+from isthmus.record import Faults, Interval, Migrations, Run, format_bytes, format_seconds
+
+__all__ = ["granularity_parts"]
+
+# As CUPTI names them.
+_CAUSES = ("user", "coherence", "prefetch", "eviction", "access_counters", "unknown")
+_KINDS = ("neighbours", "grown", "stride")
+# Columns of the table of units that hold words.
+_WORDS = ("counters", "timing", "agree")
+
+
+def granularity_parts(runs: Sequence[Run]) -> list[Part]:
+    """Units of every run; migrations by size and cause, as charts and tables; times of touches."""
+    parts = [_units_part(runs), _sizes_part(runs), _touches_part(runs)]
+    return [part for part in parts if part]
+
+
+def _units_part(runs: Sequence[Run]) -> Part | None:
+    grids = []
+    for index, run in enumerate(runs):
+        found = mechanisms(run)
+        if not found:
+            continue
+        columns = tuple(
+            Column(name, name, run_label(runs, index), prose=key in _WORDS)
+            for key in (*_WORDS, "there", "waits")
+            for name in [say(f"granularity_report.column_{key}")]
+        )
+        rows = tuple(Row(each.name, _unit_cells(each)) for each in found)
+        title = of_run(say("granularity_report.units_title"), runs, index)
+        grids.append(Grid(title, columns, (Group("", rows),), corner=say("granularity_report.corner")))
+    if not grids:
+        return None
+    return Part(say("granularity_report.units_title"), say("granularity_report.units_note"), grids=tuple(grids))
+
+
+def _unit_cells(mechanism: Mechanism) -> tuple[Cell, ...]:
+    agreement = "-" if mechanism.agreement == "cannot tell" else say(f"granularity_report.agree_{mechanism.agreement}")
+    return (
+        _unit_cell(mechanism.counted),
+        _unit_cell(mechanism.timed),
+        Cell(agreement, state="failed" if mechanism.agreement == "no" else "ok"),
+        _time_cell(mechanism.there),
+        _time_cell(mechanism.waiting),
+    )
+
+
+def _unit_cell(unit: Unit | None) -> Cell:
+    return missing() if unit is None else Cell(unit_words(unit), detail=unit.why)
+
+
+def _time_cell(seconds: Interval | None) -> Cell:
+    return missing() if seconds is None else time_cell(seconds)
+
+
+def _pass_title(each: Counted) -> str:
+    case = each.case
+    key = f"granularity_report.pass_{case.method}"
+    what = say(key) if can_say(key) else case.method
+    if case.stride_bytes:
+        pages = say("granularity_report.pages_every", stride=format_bytes(case.stride_bytes))
+    else:
+        pages = say("granularity_report.pages_all")
+    if not case.direction:
+        return say("granularity_report.pass", what=what, pages=pages)
+    return say("granularity_report.pass_way", what=what, pages=pages, way=case.direction.upper())
+
+
+def _sizes_part(runs: Sequence[Run]) -> Part | None:
+    grids, charts = [], []
+    for index, run in enumerate(runs):
+        passes = counted_passes(run)
+        if not passes:
+            continue
+        label = run_label(runs, index)
+        columns = tuple(
+            Column(say(f"granularity_report.heading_{key}"), say(f"granularity_report.column_{key}"), label)
+            for key in ("count", "share", "alignment")
+        )
+        groups = tuple(Group(_pass_title(each), tuple(_size_rows(each))) for each in passes)
+        title = of_run(say("granularity_report.sizes_grid"), runs, index)
+        grids.append(Grid(title, columns, groups, corner=say("granularity_report.sizes_corner")))
+        charts += [
+            _size_chart(each, of_run(_pass_title(each), runs, index))
+            for each in passes
+            if len(each.case.migrations) > 1
+        ]
+    if not grids:
+        return None
+    return Part(
+        say("granularity_report.sizes_title"),
+        say("granularity_report.sizes_note"),
+        tuple(charts),
+        tuple(LegendEntry(cause, numbered_look(place)) for place, cause in enumerate(_CAUSES)) if charts else (),
+        tuple(grids),
+        page_only=True,
+    )
+
+
+def _size_rows(each: Counted) -> Iterator[Row]:
+    total = sum(one.bytes * one.count for one in each.case.migrations)
+    for one in each.case.migrations:
+        is_own = one.direction == each.case.direction
+        yield Row(
+            say(
+                "granularity_report.size_cause" if is_own else "granularity_report.size_cause_way",
+                size=format_bytes(one.bytes),
+                cause=one.cause,
+                way=one.direction.upper(),
+            ),
+            (
+                Cell(str(one.count)),
+                Cell(f"{100 * one.bytes * one.count / total:.1f}" if total else "0"),
+                Cell(format_bytes(one.alignment_bytes)),
+            ),
+        )
+    for fault in each.case.faults:
+        count = Cell(_faults_words(each, fault))
+        yield Row(say(f"granularity.mechanism_{fault.side}"), (count, missing(), missing()))
+
+
+def _faults_words(each: Counted, fault: Faults) -> str:
+    """``16``, ``180 in 40 groups``, or ``at least 5`` where more pages moved for faults than were reported to fault."""
+    moved = sum(
+        one.count
+        for one in each.case.migrations
+        if one.cause == "coherence" and one.direction == ("d2h" if fault.side == "host" else "h2d")
+    )
+    words = str(fault.count)
+    if fault.groups != fault.count:
+        words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
+    return say("granularity_report.at_least", faults=words) if fault.groups < moved else words
+
+
+def _size_chart(each: Counted, title: str) -> Chart:
+    curves = []
+    for place, cause in enumerate(_CAUSES):
+        rows = tuple(
+            _size_row(cause, one)
+            for one in each.case.migrations
+            if one.cause == cause and one.direction == each.case.direction
+        )
+        if rows:
+            curves.append(Drawn(cause, numbered_look(place), rows))
+    size, count = say("granularity_report.sizes_axis"), say("granularity_report.count_axis")
+    spec = curves_chart(curves, Axis(size, labels="bytes"), Axis(count))
+    return Chart(title, say("granularity_report.sizes_label", title=title), spec)
+
+
+def _size_row(cause: str, one: Migrations) -> chart.Row:
+    told = {
+        say("granularity_report.told_size"): format_bytes(one.bytes),
+        say("granularity_report.told_way"): one.direction.upper(),
+    }
+    return chart.row(cause, one.bytes, one.count, one.count, one.count, **told)
+
+
+def _touches_part(runs: Sequence[Run]) -> Part | None:
+    charts = [
+        made
+        for index, run in enumerate(runs)
+        for each in touches(run)
+        if (made := _touches_chart(each, of_run(_touches_title(each), runs, index)))
+    ]
+    if not charts:
+        return None
+    legend = tuple(
+        LegendEntry(say(f"granularity_report.kind_{kind}"), numbered_look(place)) for place, kind in enumerate(_KINDS)
+    )
+    note = say("granularity_report.touches_note")
+    return Part(say("granularity_report.touches_title"), note, tuple(charts), legend)
+
+
+def _touches_title(of: Touches) -> str:
+    return say(f"granularity_report.mover_{of.mover}", way=of.direction.upper())
+
+
+def _touches_chart(of: Touches, title: str) -> Chart | None:
+    kinds: Mapping[str, Mapping[int, Interval]] = dict(zip(_KINDS, (of.neighbour, of.grown, of.stride), strict=True))
+    curves = []
+    for place, kind in enumerate(_KINDS):
+        name = say(f"granularity_report.kind_{kind}")
+        if rows := tuple(_touch_rows(name, kinds[kind])):
+            curves.append(Drawn(name, numbered_look(place), rows))
+    if not curves:
+        return None
+    rules = [(of.there.median, say("granularity_report.rule_there"))] if of.there else []
+    span, time = say("granularity_report.span_axis"), say("granularity_report.touch_axis")
+    spec = curves_chart(curves, Axis(span, labels="bytes"), Axis(time, labels="seconds"), rules=rules)
+    return Chart(title, say("granularity_report.touches_label", title=title), spec)
+
+
+def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]:
+    """By span; a distance of nothing has no place on the axis and is the chart's rule."""
+    for span, seconds in times.items():
+        if span:
+            told = {
+                say("granularity_report.told_span"): format_bytes(span),
+                say("labels.told_time"): format_seconds(seconds.median),
+            }
+            yield chart.row(name, span, seconds.median, seconds.low, seconds.high, **told)

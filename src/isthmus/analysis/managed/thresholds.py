@@ -1,0 +1,50 @@
+"""Up to which share, and from which stride on, one way to move an array beats copying all of it."""
+
+from typing import NamedTuple
+
+from isthmus.analysis.managed.model import ManagedWay, Movement
+from isthmus.analysis.statistics.resample import resampled_medians
+from isthmus.analysis.statistics.threshold import Threshold, size_threshold, uses_threshold
+
+__all__ = ["ON_DEMAND", "WHOLE_COPIES", "Overtaking", "overtaking", "overtakings"]
+
+# What a program does first, and what it does once it was made faster.
+WHOLE_COPIES = (ManagedWay("explicit_whole", "pageable"), ManagedWay("explicit_whole", "pinned"))
+ON_DEMAND = ManagedWay("managed", "managed")
+
+
+class Overtaking(NamedTuple):
+    """Where `way` beats copying the whole array, as `incumbent` does: in percent, or in bytes of the stride."""
+
+    way: ManagedWay
+    incumbent: ManagedWay
+    threshold: Threshold
+
+
+def overtakings(movement: Movement, known_within: float) -> list[Overtaking]:
+    """Every way with two points at least against both incumbents, where they were measured."""
+    ways = [way for way in movement.curves if way not in WHOLE_COPIES]
+    return [
+        found
+        for way in ways
+        for incumbent in WHOLE_COPIES
+        if (found := overtaking(movement, way, incumbent, known_within))
+    ]
+
+
+def overtaking(movement: Movement, way: ManagedWay, incumbent: ManagedWay, known_within: float) -> Overtaking | None:
+    """Where one way beats an incumbent; None where one was not measured, or with one part touched alone."""
+    points = movement.curves.get(way, {})
+    others = [other for place in points if (other := movement.at(incumbent, place))]
+    if len(points) < 2 or not others:
+        return None
+    # One point of the incumbent can stand for several places: it is drawn once, as it was measured once.
+    distinct = list({id(other): other for other in others}.values())
+    series = [*(point.samples for point in points.values()), *(other.samples for other in distinct)]
+    draws = resampled_medians(series, known_within=known_within)
+    rows = {id(other): len(points) + index for index, other in enumerate(distinct)}
+    incumbents, challengers = draws[[rows[id(other)] for other in others]], draws[: len(points)]
+    if movement.pattern == "percent":
+        # Times grow in proportion to the share that moves, so that they are straight lines over it, in whole percents.
+        return Overtaking(way, incumbent, uses_threshold(list(points), incumbents - challengers))
+    return Overtaking(way, incumbent, size_threshold(list(points), incumbents, challengers))

@@ -1,0 +1,1 @@
+"""Data directives against managed memory, in programs that a compiler built."""

@@ -1,0 +1,139 @@
+"""OpenACC programs of a run: for each piece of work the time of every way to move its data, and how they compare."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from isthmus.analysis.managed.published import PAPER_BOTH_RATIO, PAPER_WHOLE_RATIO
+from isthmus.analysis.statistics.contrast import ratio
+from isthmus.analysis.statistics.curve import is_resolved
+from isthmus.record import LEAST_SAMPLES, Case, Interval, Run, median_interval
+
+__all__ = [
+    "OPENACC_WAYS",
+    "PUBLISHED_STENCIL_RATIOS",
+    "PUBLISHED_WAY_RATIOS",
+    "OpenaccTime",
+    "OpenaccWork",
+    "openacc_works",
+    "whole_arrays",
+]
+
+# In the order of tables; the last is the work of the contiguous program done by this package's own calls.
+OPENACC_WAYS = ("explicit", "automatic", "both", "native")
+
+# IPSJ HPC-177-13 (2020), one V100 behind PCI Express 3.0, PGI 19.10: times over that of explicit, section 5.1.
+PUBLISHED_WAY_RATIOS: Mapping[str, float] = {"automatic": PAPER_WHOLE_RATIO, "both": PAPER_BOTH_RATIO}
+# Section 5.3: automatic over explicit, by where the halo is packed and the side of the square.
+PUBLISHED_STENCIL_RATIOS: Mapping[str, Mapping[int, float]] = {
+    "cpu": {30720: 1.87, 61440: 0.782},
+    "gpu": {30720: 1.03, 61440: 1.04},
+}
+
+
+@dataclass(frozen=True)
+class OpenaccTime:
+    """Seconds of one way, in all and by the metric of each phase, as medians with their intervals."""
+
+    seconds: Interval
+    phases: Mapping[str, Interval]
+    samples: int
+    converged: bool
+    compiler: str
+
+
+@dataclass(frozen=True)
+class OpenaccWork:
+    """One program with what it works on; `ways` are those that were measured and whose results were right.
+
+    `pack` is ``cpu`` or ``gpu`` of a stencil; `fraction` is of the contiguous program, `stride_bytes` of the other.
+    """
+
+    program: str
+    pack: str
+    bytes: int
+    fraction: float | None
+    stride_bytes: int | None
+    side: int | None
+    halo: int | None
+    ways: Mapping[str, OpenaccTime]
+
+    def ratio(self, way: str, base: str = "explicit") -> Interval | None:
+        """The time of one way over that of another; None where one of them was not measured."""
+        over, under = self.ways.get(way), self.ways.get(base)
+        return ratio(over.seconds, under.seconds) if over and under else None
+
+    @property
+    def compiler(self) -> str:
+        """What built the program; empty where only the native way was measured."""
+        return next((time.compiler for time in self.ways.values() if time.compiler), "")
+
+    @property
+    def has_managed_mode(self) -> bool:
+        """Whether that compiler can ignore directives for managed memory."""
+        return self.compiler.startswith("nvc++")
+
+
+def openacc_works(run: Run) -> list[OpenaccWork]:
+    """Everything measured, programs in the order contiguous, stride, stencil, smaller parts and arrays first."""
+    found: dict[tuple[object, ...], dict[str, Case]] = {}
+    for case in run.cases:
+        if case.experiment == "openacc" and is_resolved(case) and case.verified != "no":
+            program, pack, way = _parts(case)
+            key = (program, pack, case.bytes, case.fraction, case.stride_bytes, case.rows, case.halo)
+            found.setdefault(key, {})[way] = case
+    works = [_work(run, cases) for cases in found.values()]
+    return sorted(
+        works,
+        key=lambda work: (
+            work.program,
+            work.side or 0,
+            work.halo or 0,
+            work.pack,
+            work.bytes,
+            work.fraction or 0,
+            work.stride_bytes or 0,
+        ),
+    )
+
+
+def whole_arrays(works: list[OpenaccWork]) -> list[OpenaccWork]:
+    """Those in which the device works on the whole of a contiguous array, as in the paper's section 5.1."""
+    return [work for work in works if work.program == "contiguous" and work.fraction == 1.0]
+
+
+def _parts(case: Case) -> tuple[str, str, str]:
+    """Program, pack and way; the native way does what the contiguous program does."""
+    before, _, way = case.method.rpartition("_")
+    program, _, pack = before.partition("_")
+    return ("contiguous", "", "native") if program == "native" else (program, pack, way)
+
+
+def _work(run: Run, cases: Mapping[str, Case]) -> OpenaccWork:
+    first = next(iter(cases.values()))
+    program, pack, _ = _parts(first)
+    return OpenaccWork(
+        program=program,
+        pack=pack,
+        bytes=first.bytes,
+        fraction=first.fraction,
+        stride_bytes=first.stride_bytes,
+        side=first.rows,
+        halo=first.halo,
+        ways={way: _time(run, cases[way]) for way in OPENACC_WAYS if way in cases},
+    )
+
+
+def _time(run: Run, case: Case) -> OpenaccTime:
+    seconds = median_interval(case.samples("host_seconds"))
+    return OpenaccTime(
+        seconds=seconds,
+        phases={
+            series.metric: median_interval(series.samples)
+            for series in case.series
+            if series.metric != "host_seconds" and series.samples
+        },
+        samples=len(case.samples("host_seconds")),
+        converged=len(case.samples("host_seconds")) >= LEAST_SAMPLES
+        and seconds.relative_half_width <= run.settings.target_relative_half_width,
+        compiler=case.compiler,
+    )

@@ -1,0 +1,39 @@
+"""Words about OpenACC programs that conclusions and reports share."""
+
+from isthmus.analysis.openacc.model import OpenaccWork
+from isthmus.language import say
+from isthmus.record import Interval, format_bytes
+
+__all__ = ["factor_words", "openacc_part_label", "part_words"]
+
+# Of a ratio of two medians, each known within 2 %.
+_NARROW = 0.05
+
+
+def factor_words(times: Interval) -> str:
+    """``1.87``, three digits because it stands beside published figures; with its interval where that is wide."""
+    text = f"{times.median:.3g}"
+    if times.relative_half_width <= _NARROW:
+        return say("openacc.factor", factor=text)
+    return say("openacc.within", factor=text, low=f"{times.low:.3g}", high=f"{times.high:.3g}")
+
+
+def part_words(work: OpenaccWork) -> str:
+    """What of its data a program works on, in running text: ``10 % of 1 GiB``, ``a double every 4 KiB of 1 GiB``."""
+    if work.program == "stencil":
+        key = f"openacc.part_stencil_{'gpu' if work.pack == 'gpu' else 'cpu'}"
+        if work.halo == 1:
+            return say(key, side=work.side)
+        return say(f"{key}_halo", side=work.side, halo=work.halo)
+    if work.stride_bytes is not None:
+        return say("openacc.part_stride", stride=format_bytes(work.stride_bytes), size=format_bytes(work.bytes))
+    return say("openacc.part_percent", percent=100 * (work.fraction or 0), size=format_bytes(work.bytes))
+
+
+def openacc_part_label(work: OpenaccWork) -> str:
+    """The same as a row of a table."""
+    if work.program == "stencil":
+        return say("openacc.label_stencil", side=work.side, halo=work.halo, packer=work.pack.upper())
+    if work.stride_bytes is not None:
+        return say("openacc.label_stride", stride=format_bytes(work.stride_bytes))
+    return f"{100 * (work.fraction or 0):g} %"

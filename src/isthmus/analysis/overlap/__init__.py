@@ -1,0 +1,1 @@
+"""What copying while computing gains."""

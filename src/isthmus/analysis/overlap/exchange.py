@@ -1,0 +1,76 @@
+"""Whether copies in and out really run at once: both without work between them, against each alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from isthmus.analysis.overlap.model import pipeline_bound
+from isthmus.analysis.overlap.times import Timed, fastest_alone, timed_cases
+from isthmus.analysis.statistics.resample import interval_of
+from isthmus.record import Interval, Run
+
+__all__ = ["Exchange", "exchanges"]
+
+ExchangeAnswer = Literal["yes", "partly", "no", "cannot tell"]
+
+_MOSTLY = 0.5
+_HARDLY = 0.2
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Data of one kind of memory that goes in and comes out in chunks, without work.
+
+    `seconds` is the fastest of the ways measured, on `chunks` and `streams`; `into` and `out` are the copies alone,
+    `bound` what it would take if neither slowed the other. `hidden` is how much of the time that a perfect exchange
+    saves over one copy after the other is saved: 1 where both run at once at full speed, 0 where they take turns.
+    """
+
+    host_memory: str
+    bytes: int
+    chunks: int
+    streams: int
+    seconds: Interval
+    into: Interval
+    out: Interval
+    bound: Interval
+    hidden: Interval
+    converged: bool
+
+    @property
+    def answer(self) -> ExchangeAnswer:
+        """Whether both directions run at once, as far as the intervals tell."""
+        if self.hidden.low >= _MOSTLY:
+            return "yes"
+        if self.hidden.high <= _HARDLY:
+            return "no"
+        return "partly" if self.hidden.low > _HARDLY else "cannot tell"
+
+
+def exchanges(run: Run) -> list[Exchange]:
+    """One for each kind of memory and size for which both copies were also measured alone."""
+    timed = timed_cases(run)
+    keys = dict.fromkeys((each.case.host_memory, each.case.bytes) for each in timed if each.case.method == "both_ways")
+    return [found for key in keys if (found := _exchange(timed, *key))]
+
+
+def _exchange(timed: Sequence[Timed], memory: str, size: int) -> Exchange | None:
+    into, out, both = (fastest_alone(timed, way, memory, size) for way in ("in_alone", "out_alone", "both_ways"))
+    chunks = both.case.pieces if both else None
+    # A single chunk has nothing to exchange with.
+    if into is None or out is None or both is None or not chunks or chunks < 2:
+        return None
+    one_by_one = into.draws + out.draws
+    bound = pipeline_bound([into.draws, out.draws], chunks)
+    return Exchange(
+        host_memory=memory,
+        bytes=size,
+        chunks=chunks,
+        streams=both.case.streams or 1,
+        seconds=both.seconds,
+        into=into.seconds,
+        out=out.seconds,
+        bound=interval_of(bound),
+        hidden=interval_of((one_by_one - both.draws) / (one_by_one - bound)),
+        converged=both.converged,
+    )

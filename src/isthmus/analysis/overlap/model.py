@@ -1,0 +1,220 @@
+"""Pipelines of copy in, work and copy out: how near each comes to its bound, and how far ahead of the serial time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf, log
+from typing import Literal
+
+from isthmus.analysis.overlap.pipeline import pipeline_seconds
+from isthmus.analysis.overlap.times import Timed, fastest_alone, timed_cases
+from isthmus.analysis.overlap.work import Work, measured_work
+from isthmus.analysis.phrases import MEMORY_KINDS
+from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.analysis.statistics.once import once
+from isthmus.analysis.statistics.resample import Draws, interval_of
+from isthmus.record import Case, Interval, Run, Span, StageName
+
+__all__ = [
+    "STAGES",
+    "Answer",
+    "Overlap",
+    "PipelinePoint",
+    "larger_overlaps",
+    "main_overlaps",
+    "overlaps",
+    "pipeline_bound",
+    "traced",
+]
+
+STAGES: tuple[StageName, ...] = ("in", "work", "out")
+Answer = Literal["yes", "no", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class PipelinePoint:
+    """One pipeline: `seconds` from the first call until all is back.
+
+    `bound` is what it would take if all stages ran at once at the speed that they have alone, None where one of them
+    was not measured alone; `share` is the bound over `seconds`: 1 is perfect. `speedup` is the serial time over
+    `seconds`, None without one. `draws` are those of the median time, `bound_draws` those of the bound.
+    """
+
+    chunks: int
+    streams: int
+    seconds: Interval
+    samples: int
+    converged: bool
+    bound: Interval | None
+    share: Interval | None
+    speedup: Interval | None
+    draws: Draws = field(repr=False, compare=False)
+    bound_draws: Draws | None = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The pipelines of one kind of memory, size and work, by (chunks, streams).
+
+    `alone` has the seconds of each stage alone: the fastest of those measured, whole or in chunks. `failed` are
+    pipelines whose results were wrong, `skipped` has the reasons of those that could not be measured.
+    """
+
+    host_memory: str
+    bytes: int
+    work: Work
+    alone: Mapping[StageName, Interval]
+    points: Mapping[tuple[int, int], PipelinePoint]
+    failed: frozenset[tuple[int, int]]
+    skipped: Mapping[tuple[int, int], str]
+
+    @property
+    def ratio(self) -> float:
+        """The name of the case: the multiple of a copy that the work was meant to take."""
+        return self.work.ratio
+
+    @property
+    def serial(self) -> PipelinePoint | None:
+        """All in one chunk: one stage after the other."""
+        return self.points.get((1, 1))
+
+    @property
+    def best(self) -> PipelinePoint | None:
+        """The fastest of several chunks."""
+        several = (point for point in self.points.values() if point.chunks > 1)
+        return min(several, key=lambda point: point.seconds.median, default=None)
+
+    @property
+    def surest(self) -> PipelinePoint | None:
+        """The pipeline of several chunks that is faster than the serial one by most for certain."""
+        told = [(point.speedup.low, point) for point in self.points.values() if point.chunks > 1 and point.speedup]
+        return max(told, key=lambda pair: pair[0])[1] if told else None
+
+    @property
+    def loses(self) -> bool:
+        """Whether every pipeline of several chunks is certainly slower than the serial one."""
+        found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
+        return bool(found) and all(speedup.high < 1 for speedup in found)
+
+    @property
+    def gains(self) -> Answer:
+        """Whether chunks beat the serial time by a factor that matters.
+
+        "yes" where the 95 % intervals of two pipelines (of one, if no more were measured) lie above that factor: of two
+        dozen uncertain ones, the fastest looks better than it is. "no" where no interval leaves room for the factor.
+        """
+        found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
+        if not found:
+            return "cannot tell"
+        if sum(speedup.low > MATTERS for speedup in found) >= min(2, len(found)):
+            return "yes"
+        return "no" if all(speedup.high < MATTERS for speedup in found) else "cannot tell"
+
+
+def pipeline_bound(alone: Iterable[Draws], chunks: int) -> Draws:
+    """Time of `chunks` equal chunks through stages that each take one at a time, given the stages' times for all data.
+
+    sum / n + (n - 1) / n * max: what `pipeline_seconds` says of stages that take as long for a chunk as its share of
+    the data, and that nothing slows.
+    """
+    return pipeline_seconds([stage / chunks for stage in alone], chunks)
+
+
+@once()
+def overlaps(run: Run) -> Sequence[Overlap]:
+    """By size, kind of memory and ratio; one without any pipeline that was measured does not appear."""
+    timed = timed_cases(run)
+    groups: dict[tuple[str, int, float], list[Case]] = {}
+    for case in run.cases:
+        if case.experiment == "overlap" and case.method == "pipeline" and case.work_ratio is not None:
+            groups.setdefault((case.host_memory, case.bytes, case.work_ratio), []).append(case)
+    found = [_overlap(key, cases, timed) for key, cases in groups.items()]
+    return sorted((each for each in found if each.points or each.failed), key=_place)
+
+
+def main_overlaps(found: Iterable[Overlap]) -> list[Overlap]:
+    """Those to conclude from first: of one size, and of each memory the ratio with the most pipelines.
+
+    The size is the one with the most kinds of memory, of several the largest; the ratio, of several, the one nearest
+    to 1, where overlap can gain most.
+    """
+    measured = [each for each in found if each.points]
+    kinds: dict[int, set[str]] = {}
+    for each in measured:
+        kinds.setdefault(each.bytes, set()).add(each.host_memory)
+    size = max(kinds, key=lambda size: (len(kinds[size]), size), default=0)
+    chosen: dict[str, Overlap] = {}
+    for each in sorted(measured, key=lambda each: (-len(each.points), abs(log(each.ratio)))):
+        if each.bytes == size:
+            chosen.setdefault(each.host_memory, each)
+    return sorted(chosen.values(), key=_place)
+
+
+def larger_overlaps(found: Iterable[Overlap], mains: Iterable[Overlap]) -> list[Overlap]:
+    """Those that differ from one of `mains` in their size alone, which not every kind of memory was measured with."""
+    sizes = {(main.host_memory, main.ratio): main.bytes for main in mains}
+    larger = [each for each in found if each.points and each.bytes > sizes.get((each.host_memory, each.ratio), inf)]
+    return sorted(larger, key=_place)
+
+
+def traced(run: Run) -> list[Case]:
+    """Pipelines of which the run holds a timeline, by size and kind of memory."""
+    cases = [case for case in run.cases if case.experiment == "overlap" and case.spans and _whole(case.spans)]
+    return sorted(cases, key=lambda case: (case.bytes, _rank(case.host_memory)))
+
+
+def _whole(spans: list[Span]) -> bool:
+    return all(span.end >= span.begin for span in spans)
+
+
+def _rank(kind: str) -> int:
+    order = ["pinned", *(kind for kind in MEMORY_KINDS if kind != "pinned")]
+    return order.index(kind) if kind in order else len(order)
+
+
+def _place(each: Overlap) -> tuple[int, int, float]:
+    return each.bytes, _rank(each.host_memory), each.ratio
+
+
+def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence[Timed]) -> Overlap:
+    memory, size, ratio = key
+    stages: dict[StageName, Timed | None] = {
+        "in": fastest_alone(timed, "in_alone", memory, size),
+        "work": fastest_alone(timed, "work_alone", "device", size, ratio),
+        "out": fastest_alone(timed, "out_alone", memory, size),
+    }
+    alone = {stage: each for stage, each in stages.items() if each}
+    of_case = {id(each.case): each for each in timed}
+    measured = [of_case[id(case)] for case in cases if id(case) in of_case]
+    serial = next((each for each in measured if _ways(each.case) == (1, 1)), None)
+    draws = [each.draws for each in alone.values()] if len(alone) == len(STAGES) else []
+    points = {_ways(each.case): _point(each, draws, serial) for each in measured}
+    return Overlap(
+        host_memory=memory,
+        bytes=size,
+        work=measured_work(timed, size, ratio),
+        alone={stage: each.seconds for stage, each in alone.items()},
+        points=dict(sorted(points.items())),
+        failed=frozenset(_ways(case) for case in cases if case.verified == "no"),
+        skipped={_ways(case): case.note for case in cases if case.skipped},
+    )
+
+
+def _ways(case: Case) -> tuple[int, int]:
+    return case.pieces or 1, case.streams or 1
+
+
+def _point(each: Timed, alone: list[Draws], serial: Timed | None) -> PipelinePoint:
+    chunks, streams = _ways(each.case)
+    bound = pipeline_bound(alone, chunks) if alone else None
+    return PipelinePoint(
+        chunks=chunks,
+        streams=streams,
+        seconds=each.seconds,
+        samples=len(each.case.samples("host_seconds")),
+        converged=each.converged,
+        bound=None if bound is None else interval_of(bound),
+        share=None if bound is None else interval_of(bound / each.draws),
+        speedup=None if serial is None else interval_of(serial.draws / each.draws),
+        draws=each.draws,
+        bound_draws=bound,
+    )

@@ -1,0 +1,47 @@
+"""What every case of the overlap experiment took, and each stage alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from isthmus.analysis.statistics.curve import is_resolved
+from isthmus.analysis.statistics.once import once
+from isthmus.analysis.statistics.resample import Draws, resampled_medians
+from isthmus.record import Case, Interval, Run, median_interval
+
+__all__ = ["Timed", "fastest_alone", "timed_cases"]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A case with its median time in seconds, and the draws of that median."""
+
+    case: Case
+    seconds: Interval
+    draws: Draws = field(repr=False, compare=False)
+    converged: bool
+
+
+@once()
+def timed_cases(run: Run) -> Sequence[Timed]:
+    """Every case of the experiment whose time is known and whose results were not wrong."""
+    target = run.settings.target_relative_half_width
+    cases = [case for case in run.cases if case.experiment == "overlap" and is_resolved(case) and case.verified != "no"]
+    draws = resampled_medians([case.samples("host_seconds") for case in cases], known_within=target)
+    found = []
+    for case, row in zip(cases, draws, strict=True):
+        seconds = median_interval(case.samples("host_seconds"))
+        found.append(Timed(case, seconds, row, seconds.relative_half_width <= target))
+    return found
+
+
+def fastest_alone(
+    timed: Iterable[Timed], method: str, host_memory: str, size: int, ratio: float | None = None
+) -> Timed | None:
+    """A stage alone: the fastest of the ways measured, since a bound must not be slower than any of them."""
+    wanted = method, host_memory, size, ratio
+    found = (
+        each
+        for each in timed
+        if (each.case.method, each.case.host_memory, each.case.bytes, each.case.work_ratio) == wanted
+    )
+    return min(found, key=lambda each: each.seconds.median, default=None)

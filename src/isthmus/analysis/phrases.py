@@ -1,0 +1,155 @@
+"""Words that conclusions share: names of memory kinds, shares of the link, and how a curve ends."""
+
+from isthmus.analysis.statistics.curve import Curve
+from isthmus.analysis.statistics.shape import largest, peak, plateau, trend
+from isthmus.language import can_say, say
+from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes, format_rate
+
+__all__ = [
+    "MEMORY_KINDS",
+    "about_bytes",
+    "describe_device",
+    "factor_digits",
+    "factor_words",
+    "link_rate",
+    "memory_label",
+    "memory_name",
+    "moved_memory_name",
+    "of_link",
+    "range_text",
+    "settles",
+    "spanned",
+    "times",
+    "way_name",
+]
+
+# In the order in which tables and charts show them: what everybody has first, what needs most care after, the device's
+# own last.
+MEMORY_KINDS = (
+    "malloc",
+    "pageable",
+    "pageable_huge",
+    "pinned",
+    "pinned_portable",
+    "write_combined",
+    "registered",
+    "registered_huge",
+    "touched_registered",
+    "touched_registered_huge",
+    "staging",
+    "staged",
+    "mapped",
+    "managed",
+    "managed_prefetch",
+    "device",
+    "device_pitched",
+    "device_array",
+    "device_pool",
+    "device_pool_cold",
+)
+
+
+def memory_name(kind: str) -> str:
+    """The kind in running text; one that this version does not know keeps its field name."""
+    key = f"memory.text_{kind}"
+    return say(key) if can_say(key) else kind.replace("_", " ")
+
+
+def memory_label(kind: str) -> str:
+    """The kind in a legend, a list or a cell of a table."""
+    key = f"memory.label_{kind}"
+    return say(key) if can_say(key) else kind.replace("_", " ")
+
+
+def moved_memory_name(kind: str) -> str:
+    """The kind in running text about bandwidth, with the way in which it moves where that is no plain copy."""
+    key = f"memory.moved_text_{kind}"
+    return say(key) if can_say(key) else memory_name(kind)
+
+
+def way_name(direction: str) -> str:
+    """``H2D``; for both ways at once it says that rates are sums."""
+    key = f"common.way_{direction}"
+    return say(key) if can_say(key) else direction
+
+
+def link_rate(run: Run, *, both: bool = False) -> float | None:
+    """Bytes per second that the wire could carry, twice that for both ways; None where no link is known or crossed."""
+    device = run.fingerprint.device
+    if device.link is None or device.shares_host_memory:
+        return None
+    rate = device.link.theoretical_bytes_per_second
+    return rate * (2 if both else 1) if rate else None
+
+
+def of_link(run: Run, rate: float, *, both: bool = False) -> str:
+    """`` (88 % of the link)``, or nothing where no link is known."""
+    limit = link_rate(run, both=both)
+    return say("common.of_link", percent=100 * rate / limit) if limit else ""
+
+
+def settles(run: Run, name: str, curve: Curve) -> str:
+    """How a curve with points ends, as a sentence without its end: ``Pinned memory settles at 55.3 GB/s H2D``."""
+    way, both = way_name(curve.direction), curve.direction == "both"
+    last = curve.points[-1]
+    settled = plateau(curve)
+    if settled:
+        rate, share = format_rate(settled.rate.median), of_link(run, settled.rate.median, both=both)
+        top = peak(curve)
+        if top.rate.low > settled.rate.high * 1.1:
+            highest, size = format_rate(top.rate.median), format_bytes(top.bytes)
+            return say("curve.settles_after_peak", name=name, rate=rate, way=way, share=share, peak=highest, size=size)
+        return say("curve.settles", name=name, rate=rate, way=way, share=share)
+    rate, size = f"{format_rate(last.rate.median)}{of_link(run, last.rate.median, both=both)}", format_bytes(last.bytes)
+    match trend(curve):
+        case "single":
+            return say("curve.single", name=name, rate=rate, way=way, size=size)
+        case "rising":
+            return say("curve.rising", name=name, rate=rate, way=way, size=size)
+        case _:
+            end = largest(curve)
+            rates = [point.rate.median for point in end]
+            span = range_text(min(rates), max(rates))
+            first = format_bytes(end[0].bytes)
+            return say("curve.unsettled", name=name, way=way, rates=span, first=first, last=size)
+
+
+def range_text(low: float, high: float) -> str:
+    """``3.20 GB/s to 11.4 GB/s``, or one rate where both read the same."""
+    return spanned(format_rate(low), format_rate(high))
+
+
+def spanned(first: str, last: str) -> str:
+    """``a to b``, or one of them where both read the same."""
+    return first if first == last else say("common.range", low=first, high=last)
+
+
+def times(low: float, high: float) -> str:
+    """A factor or a range of factors: ``1.4 to 7.2 times``; near 1 with a second decimal, because it matters there."""
+    first, last = factor_digits(low), factor_digits(high)
+    return say("common.times", factor=first) if first == last else say("common.times_range", low=first, high=last)
+
+
+def factor_words(factor: Interval) -> str:
+    """``21 times``, with its interval in brackets where that reads differently: ``21 times (19 to 23)``."""
+    middle, low, high = map(factor_digits, (factor.median, factor.low, factor.high))
+    if middle == low == high:
+        return say("common.times", factor=middle)
+    return say("common.times_within", factor=middle, low=low, high=high)
+
+
+def factor_digits(value: float) -> str:
+    """The digits of a factor: ``21``, ``2.5``, ``1.07``."""
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 1.5 else f"{value:.2f}"
+
+
+def about_bytes(count: float) -> str:
+    """A size that was interpolated, to two digits: ``190 KiB``."""
+    factor, unit = next(pair for pair in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (0, "B")) if count >= pair[0])
+    return f"{float(f'{count / (factor or 1):.2g}'):g} {unit}"
+
+
+def describe_device(run: Run) -> str:
+    """``NVIDIA H200 (cuda:0)``."""
+    device = run.fingerprint.device
+    return say("common.device", name=device.name or say("common.unnamed_device"), spec=device.spec)

@@ -1,0 +1,1 @@
+"""How well times of sizes that were not measured are predicted."""

@@ -1,0 +1,216 @@
+"""Whether a run can be believed: data that did not arrive, impossible rates, imprecise medians, an early end."""
+
+from collections import Counter
+from collections.abc import Iterator
+from statistics import median
+
+from isthmus.analysis.batching.model import batching_surfaces
+from isthmus.analysis.finding import Finding
+from isthmus.analysis.overlap.times import timed_cases
+from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
+from isthmus.analysis.pieces.words import method_words
+from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
+from isthmus.analysis.threads.model import thread_curves
+from isthmus.analysis.threads.words import threads_of
+from isthmus.language import in_brackets, say
+from isthmus.record import MIB, Case, Direction, Run, Settings, format_bytes, format_rate, median_interval
+
+__all__ = ["quality_findings"]
+
+
+def quality_findings(run: Run) -> list[Finding]:
+    """What speaks for and against trusting the run's figures."""
+    found = [
+        _not_verified(run),
+        _above_the_link(run),
+        _calls_failed(run),
+        _ended_early(run),
+        _nothing_measured(run),
+        _precision(run),
+        _few_samples(run),
+        _below_the_clock(run),
+    ]
+    return [finding for finding in found if finding]
+
+
+def _not_verified(run: Run) -> Finding | None:
+    failed = [case for case in run.cases if case.verified == "no" and not case.skipped]
+    if not failed:
+        return None
+    return Finding(
+        "error",
+        "verification",
+        say("quality.not_verified", count=len(failed), first=f"{_where(failed[0])}{in_brackets(failed[0].note)}"),
+        cause=say("quality.not_verified_cause"),
+        fix=say("quality.not_verified_fix"),
+    )
+
+
+def _above_the_link(run: Run) -> Finding | None:
+    above = [
+        (name, direction, point, limit)
+        for name, direction, point in _crossings(run)
+        if (limit := link_rate(run, both=direction == "both")) and point.rate.low > limit
+    ]
+    if not above:
+        return None
+    name, direction, most, limit = max(above, key=lambda each: each[2].rate.median)
+    return Finding(
+        "error",
+        "above_link",
+        say(
+            "quality.above_link",
+            count=len(above),
+            name=name,
+            way=way_name(direction),
+            rate=format_rate(most.rate.median),
+            size=format_bytes(most.bytes),
+            limit=format_rate(limit),
+        ),
+        cause=say("quality.above_link_cause"),
+        fix=say("quality.above_link_fix"),
+    )
+
+
+def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
+    """What moved over the link of the run's device, with the name of what moved."""
+    for curve in bandwidth_curves(run):
+        yield from ((moved_memory_name(curve.host_memory), curve.direction, point) for point in curve.points)
+    for threads in thread_curves(run):
+        memory = memory_name(threads.host_memory)
+        for count, point in threads.points.items():
+            many = threads_of(threads.direction, count)
+            yield say("quality.with_threads", memory=memory, threads=many), threads.direction, point
+    for surface in batching_surfaces(run):
+        memory = memory_name(surface.host_memory)
+        for cell in surface.cells.values():
+            for method, point in cell.points.items():
+                way = method_words(method, surface)
+                yield say("quality.in_pieces", memory=memory, pieces=cell.pieces, method=way), surface.direction, point
+    for each in timed_cases(run):
+        if each.case.direction:
+            name = say("quality.in_chunks", memory=memory_name(each.case.host_memory), chunks=each.case.pieces)
+            yield name, each.case.direction, case_point(each.case, run.settings.target_relative_half_width)
+
+
+def _calls_failed(run: Run) -> Finding | None:
+    """Cases that the device should have been able to run: the runner marks their notes, unlike those of other skips."""
+    failed = [case for case in run.cases if case.skipped and case.note.startswith("failed:")]
+    if not failed:
+        return None
+    why = failed[0].note.removeprefix("failed:").strip()
+    return Finding(
+        "warning",
+        "calls_failed",
+        say("quality.calls_failed", count=len(failed), first=f"{_where(failed[0])}{in_brackets(why)}"),
+        fix=say("quality.calls_failed_fix"),
+    )
+
+
+def _ended_early(run: Run) -> Finding | None:
+    if run.end and run.end.status == "complete":
+        return None
+    kept = say("quality.kept", count=len(run.cases)) if run.cases else say("quality.kept_nothing")
+    if run.end is None:
+        sentence = say("quality.cut_off", kept=kept)
+    else:
+        key = "quality.interrupted" if run.end.status == "interrupted" else "quality.failed"
+        sentence = say(key, message=in_brackets(run.end.message), kept=kept)
+    return Finding("warning", "ended_early", sentence, fix=say("quality.ended_early_fix"))
+
+
+def _nothing_measured(run: Run) -> Finding | None:
+    if any(case.series for case in run.cases):
+        return None
+    text = say("quality.all_skipped", count=len(run.cases)) if run.cases else say("quality.empty")
+    return Finding("warning", "empty", text)
+
+
+def _precision(run: Run) -> Finding | None:
+    target = run.settings.target_relative_half_width
+    large = [case for case in _decided(run) if case.bytes >= MIB]
+    if not large:
+        return None
+    wide = [case for case in large if median_interval(case.samples(case_metric(case))).relative_half_width > target]
+    if not wide:
+        return Finding("info", "precision", say("quality.precise", count=len(large), percent=100 * target))
+    most = Counter(case.host_memory for case in wide).most_common(3)
+    kinds = [say("quality.imprecise_kind", count=count, kind=memory_label(kind)) for kind, count in most]
+    transfers = all(case.experiment == "bandwidth" for case in wide)
+    return Finding(
+        "warning" if 20 * len(wide) > len(large) else "info",
+        "precision",
+        say(
+            "quality.imprecise",
+            wide=len(wide),
+            all=len(large),
+            percent=100 * target,
+            kinds=say("common.between_clauses").join(kinds),
+        ),
+        cause=say("quality.imprecise_transfers" if transfers else "quality.imprecise_calls"),
+        fix=say("quality.imprecise_fix"),
+    )
+
+
+def _decided(run: Run) -> list[Case]:
+    """Cases whose samples decide when they end.
+
+    The lanes of two directions at once end with the pair, and what a process does for the first time it does once.
+    """
+    return [
+        case
+        for case in run.cases
+        if case.method not in ("duplex", "open_device") and not case.method.startswith("first_") and is_resolved(case)
+    ]
+
+
+def _few_samples(run: Run) -> Finding | None:
+    decided = _decided(run)
+    # Phases of the same work are sampled together, and the longest of them decides.
+    longest: dict[tuple[str, str, int], float] = {}
+    for case in decided:
+        key = (case.experiment, case.host_memory, case.bytes)
+        longest[key] = max(longest.get(key, 0.0), median(case.samples(case_metric(case))))
+    few = [
+        count
+        for case in decided
+        if (count := len(case.samples(case_metric(case))))
+        < _least_samples(run.settings, longest[case.experiment, case.host_memory, case.bytes])
+    ]
+    if not few:
+        return None
+    return Finding(
+        "info",
+        "few_samples",
+        say("quality.few_samples", few=len(few), all=len(decided), least=min(few)),
+        fix=say("quality.few_samples_fix"),
+    )
+
+
+def _least_samples(settings: Settings, seconds: float) -> int:
+    is_long = settings.long_seconds > 0 and seconds >= settings.long_seconds
+    return settings.minimum_long_samples if is_long else settings.minimum_samples
+
+
+def _below_the_clock(run: Run) -> Finding | None:
+    measured = [case for case in run.cases if case.samples(case_metric(case))]
+    short = sum(not is_resolved(case) for case in measured)
+    if not short:
+        return None
+    return Finding("info", "below_clock", say("quality.below_clock", count=short))
+
+
+def _where(case: Case) -> str:
+    """What tells the case from others, as a list of names."""
+    ends = say("quality.from_to", source=case.target, target=case.peer) if case.peer else case.target
+    named = [
+        case.method.replace("_", " "),
+        (case.direction or "").replace("h2d", "H2D").replace("d2h", "D2H"),
+        format_bytes(case.bytes) if case.bytes else "",
+        memory_name(case.host_memory) if case.host_memory else "",
+        threads_of(case.direction or "", case.threads) if case.threads else "",
+        say("quality.devices_at_once", count=case.devices) if case.devices and case.devices > 1 else "",
+        ends,
+        "" if case.node is None else say("quality.node", node=case.node),
+    ]
+    return say("common.comma").join(filter(None, named))

@@ -1,0 +1,141 @@
+"""Skipped cases grouped by experiment and reason: one line for each, and not one for each size."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from isthmus.analysis.labels import DIRECTIONS, kind_rank
+from isthmus.analysis.phrases import spanned
+from isthmus.language import enumerated, say
+from isthmus.record import Case, Run, format_bytes
+
+__all__ = ["SkipGroup", "skip_groups", "skip_line"]
+
+# Sizes, threads, devices and directions tell cases apart and not reasons; an error's number, in parentheses, does.
+_OF_CASE = re.compile(r"(?<![\w.(-])\d[\d.,]*(?:\s?(?:bytes|B|[KMGT]i?B))?\b|\b(?:h2d|d2h|HtoD|DtoH)\b")
+_FEW_METHODS = 3
+
+
+@dataclass(frozen=True)
+class SkipGroup:
+    """The cases that one reason kept from being measured, in words.
+
+    `reason` is the run file's own, in English; `varies` where it is the first of several that differ in numbers alone.
+    """
+
+    reason: str
+    what: str
+    cases: str
+    varies: bool = False
+
+
+def skip_groups(run: Run) -> list[SkipGroup]:
+    """One group for each experiment and reason, the largest first; only numbers or directions make no other reason."""
+    by_reason: dict[tuple[str, str], list[Case]] = {}
+    for case in run.cases:
+        if case.skipped:
+            by_reason.setdefault((case.experiment, _OF_CASE.sub("#", case.note)), []).append(case)
+    return [
+        SkipGroup(
+            cases[0].note,
+            _what(run, cases),
+            say("common.cases", count=len(cases)),
+            len({case.note for case in cases}) > 1,
+        )
+        for cases in sorted(by_reason.values(), key=lambda cases: -len(cases))
+    ]
+
+
+def skip_line(group: SkipGroup) -> str:
+    """The group as one line of plain text."""
+    what = say("page.skip_group", what=group.what, cases=group.cases)
+    first = say("skips.first") if group.varies else ""
+    return " ".join(filter(None, (what, first, group.reason or say("skips.no_reason"))))
+
+
+def _what(run: Run, cases: list[Case]) -> str:
+    """``pageable_huge, managed: H2D, D2H; 2 MiB to 1 GiB``; of other experiments than bandwidth with their names.
+
+    Of those, what else tells the cases apart is said where it is not all that the run holds of that experiment.
+    """
+    experiment = cases[0].experiment
+    kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
+    ways = [_way(way) for way in DIRECTIONS if _has(cases, way)]
+    comma = say("common.comma")
+    if experiment == "bandwidth":
+        return _colon(comma.join(kinds), _parts([comma.join(ways), _span(cases)]))
+    others = [case for case in run.cases if case.experiment == experiment]
+    if places := _places(cases, others):
+        return _colon(experiment, enumerated([say(f"skips.place_{place}") for place in places]))
+    methods = _partial(cases, others, lambda case: case.method.replace("_", " "))
+    if len(methods) > _FEW_METHODS:
+        methods = [say("skips.methods", count=len(methods))]
+    own = run.fingerprint.device.spec
+    devices = _partial(cases, others, lambda case: case.devices)
+    details = [
+        comma.join([*methods, *ways]),
+        _span(cases),
+        _threads(_partial(cases, others, lambda case: case.threads)),
+        comma.join(say("skips.devices", count=count) for count in devices if count > 1),
+        comma.join(name for name in _partial(cases, others, lambda case: case.target) if name != own),
+        comma.join(say("quality.node", node=node) for node in _partial(cases, others, lambda case: case.node)),
+    ]
+    return _colon(comma.join([experiment, *kinds]), _parts(details))
+
+
+def _colon(subject: str, told: str) -> str:
+    return say("skips.told", subject=subject, told=told) if told else subject
+
+
+def _parts(details: Iterable[str]) -> str:
+    return say("common.between_clauses").join(filter(None, details))
+
+
+def _way(direction: str) -> str:
+    return direction.upper() if direction in ("h2d", "d2h") else say(f"skips.way_{direction}")
+
+
+def _places(cases: list[Case], others: list[Case]) -> list[str]:
+    """Parts of an experiment that concern places, where the cases are of these alone and no other was measured."""
+    parts = dict.fromkeys(_place(case) for case in cases)
+    measured = {_place(case) for case in others if not case.skipped}
+    return [] if "" in parts or parts.keys() & measured else list(parts)
+
+
+def _place(case: Case) -> str:
+    """What a case that tells of places is for; empty for one of a single device and no node."""
+    if case.method == "peer_copy":
+        return "peers"
+    if case.node is not None:
+        return "nodes"
+    return "" if case.devices is None else "devices"
+
+
+_Value = TypeVar("_Value", int, str)
+
+
+def _partial(cases: list[Case], others: list[Case], of: Callable[[Case], _Value | None]) -> list[_Value]:
+    """The values that the cases have of something, in order of appearance; none where `others` have no more."""
+    found = dict.fromkeys(of(case) for case in cases)
+    if found.keys() == {of(case) for case in others}:
+        return []
+    return [value for value in found if value is not None and value != ""]
+
+
+def _threads(counts: list[int]) -> str:
+    if not counts:
+        return ""
+    low, high = min(counts), max(counts)
+    return say("skips.threads", span=spanned(str(low), str(high)), count=high)
+
+
+def _span(cases: list[Case]) -> str:
+    sizes = sorted({case.bytes for case in cases if case.bytes})
+    if len(sizes) > 1:
+        return spanned(format_bytes(sizes[0]), format_bytes(sizes[-1]))
+    return format_bytes(sizes[0]) if sizes else ""
+
+
+def _has(cases: Iterable[Case], direction: str) -> bool:
+    return any(case.direction == direction for case in cases)

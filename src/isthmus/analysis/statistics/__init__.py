@@ -1,0 +1,1 @@
+"""Curves, intervals, thresholds, comparisons: what every analysis computes with."""

@@ -1,0 +1,133 @@
+"""Rate curves: the cases of one method, direction and memory kind of a run, as points with intervals."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from isthmus.analysis.statistics.once import once
+from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
+
+__all__ = ["ONE_WAY", "Curve", "Point", "bandwidth_curves", "case_metric", "case_point", "find", "is_resolved"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured size of a curve; `seconds` and `rate` (bytes per second) are medians with their 95 % intervals."""
+
+    bytes: int
+    bytes_moved: int
+    seconds: Interval
+    samples: tuple[float, ...]
+    verified: Verified
+    note: str
+    target_relative_half_width: float
+
+    @cached_property
+    def rate(self) -> Interval:
+        """Bytes moved over time; the ends of the interval swap, because the longer time is the lower rate."""
+        moved = self.bytes_moved
+        return Interval(moved / self.seconds.median, moved / self.seconds.high, moved / self.seconds.low)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the run knows this median as precisely as it set out to."""
+        return self.seconds.relative_half_width <= self.target_relative_half_width
+
+    @cached_property
+    def spread(self) -> float:
+        """95th over 5th percentile of the raw samples: 1.0 is perfectly steady."""
+        low, high = np.percentile(self.samples, [5, 95])
+        return float(high / low)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The points of one method, direction and memory kind, by size; `failed` are those whose data did not arrive.
+
+    Failed points are kept apart because no conclusion may rest on them. `alignment_bytes` is None unless the run
+    varied it.
+    """
+
+    method: str
+    direction: Direction
+    host_memory: str
+    alignment_bytes: int | None
+    metric: Metric
+    points: tuple[Point, ...]
+    failed: tuple[Point, ...] = ()
+
+    def at(self, size: int) -> Point | None:
+        """The point of exactly this many bytes."""
+        return next((point for point in self.points if point.bytes == size), None)
+
+
+ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
+
+# What the experiment calls one direction's device time while the other direction runs; it has no host time.
+_DUPLEX = "duplex"
+
+
+@once()
+def bandwidth_curves(run: Run) -> Sequence[Curve]:
+    """The curves of a run's bandwidth experiment, in the order in which their first cases were measured.
+
+    Skipped cases make no point, nor do cases too short for the clock; a curve without any point does not appear.
+    """
+    target = run.settings.target_relative_half_width
+    measured = [case for case in run.cases if case.experiment == "bandwidth" and is_resolved(case)]
+    aligned = len({case.alignment_bytes for case in measured}) > 1
+    groups: dict[tuple[str, Direction, str, int | None], list[Case]] = {}
+    for case in measured:
+        if case.direction is not None:
+            key = (case.method, case.direction, case.host_memory, case.alignment_bytes if aligned else None)
+            groups.setdefault(key, []).append(case)
+    curves = []
+    for (method, direction, memory, alignment), cases in groups.items():
+        points = [case_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]
+        curves.append(
+            Curve(
+                method=method,
+                direction=direction,
+                host_memory=memory,
+                alignment_bytes=alignment,
+                metric=case_metric(cases[0]),
+                points=tuple(point for point in points if point.verified != "no"),
+                failed=tuple(point for point in points if point.verified == "no"),
+            )
+        )
+    return curves
+
+
+def find(curves: Iterable[Curve], direction: Direction, memory: str, *, duplex: bool = False) -> Curve | None:
+    """The first curve of a direction and memory kind that has a point to conclude from."""
+    for curve in curves:
+        if curve.direction == direction and curve.host_memory == memory and (curve.method == _DUPLEX) == duplex:
+            return curve if curve.points else None
+    return None
+
+
+def case_metric(case: Case) -> Metric:
+    """The metric that says how long a bandwidth case took: completion on the host's clock wherever there is one."""
+    return "device_seconds" if case.method == _DUPLEX else "host_seconds"
+
+
+def is_resolved(case: Case) -> bool:
+    """Whether a case was measured and every sample is a time: a device clock can be too coarse for one byte."""
+    samples = case.samples(case_metric(case))
+    return not case.skipped and bool(samples) and min(samples) > 0
+
+
+def case_point(case: Case, target: float) -> Point:
+    """A case that `is_resolved` as a point; `target` is the relative half width that the run aimed at."""
+    samples = case.samples(case_metric(case))
+    return Point(
+        bytes=case.bytes,
+        bytes_moved=case.bytes_moved,
+        seconds=median_interval(samples),
+        samples=tuple(samples),
+        verified=case.verified,
+        note=case.note,
+        target_relative_half_width=target,
+    )

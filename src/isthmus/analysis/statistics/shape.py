@@ -1,0 +1,196 @@
+"""The shape of a rate curve: where it settles, where it reaches half of that, how steady it is."""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from isthmus.analysis.statistics.curve import Curve, Point
+from isthmus.record import KIB, MIB, Interval
+
+__all__ = [
+    "LARGE_BYTES",
+    "SMALL_BYTES",
+    "HalfSize",
+    "Plateau",
+    "Steadiness",
+    "half_size",
+    "largest",
+    "latency",
+    "peak",
+    "plateau",
+    "steadiness",
+    "trend",
+]
+
+# Up to here a copy is all latency, on every link of the last decade; from there on, steadiness is a matter of rate.
+SMALL_BYTES = 4 * KIB
+LARGE_BYTES = MIB
+
+_AGREEMENT = 0.05
+_TURN = 0.10
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Where a curve settles: its rate in bytes per second with an interval, from which size on, out of which sizes."""
+
+    rate: Interval
+    from_bytes: int
+    to_bytes: int
+
+
+def largest(curve: Curve) -> list[Point]:
+    """The points that decide how a curve ends: from a quarter of its largest size on, at least three if it has them."""
+    quarter = [point for point in curve.points if point.bytes * 4 >= curve.points[-1].bytes]
+    return quarter if len(quarter) >= 3 else list(curve.points[-3:])
+
+
+def plateau(curve: Curve) -> Plateau | None:
+    """The rate of the largest transfers; None when they do not agree on one, or when there are fewer than two.
+
+    Asked are the points of `largest`. They agree when all but one (of up to three: all; of twenty or more: all but a
+    tenth) lie within 5 % of their median, the largest among them. The plateau is the median of those that do, its
+    interval runs from the lowest to the highest end of their intervals, and it begins at the smallest of them, or as
+    far below as the sizes stay within the same 5 % one after the other.
+    """
+    asked = largest(curve)
+    if len(asked) < 2:
+        return None
+    center = float(np.median([point.rate.median for point in asked]))
+    agreeing = [point for point in asked if _agrees(point, center)]
+    outliers = 0 if len(asked) <= 3 else max(1, len(asked) // 10)
+    if len(agreeing) < 2 or asked[-1] not in agreeing or len(asked) - len(agreeing) > outliers:
+        return None
+    start = agreeing[0].bytes
+    if start == asked[0].bytes:
+        for point in reversed(curve.points[: -len(asked)]):
+            if not _agrees(point, center):
+                break
+            start = point.bytes
+    rate = Interval(
+        float(np.median([point.rate.median for point in agreeing])),
+        min(point.rate.low for point in agreeing),
+        max(point.rate.high for point in agreeing),
+    )
+    return Plateau(rate, start, asked[-1].bytes)
+
+
+def trend(curve: Curve) -> Literal["settled", "rising", "unsettled", "single"]:
+    """How a curve ends: on a plateau, still rising at its largest size, neither, or with too few sizes to say."""
+    asked = largest(curve)
+    if len(asked) < 2:
+        return "single"
+    if plateau(curve):
+        return "settled"
+    rates = [point.rate.median for point in asked]
+    return "rising" if all(a < b for a, b in pairwise(rates)) else "unsettled"
+
+
+def peak(curve: Curve) -> Point:
+    """The point of the highest rate. The curve must have points."""
+    return max(curve.points, key=lambda point: point.rate.median)
+
+
+@dataclass(frozen=True)
+class HalfSize:
+    """The size that moves at half of the plateau; `at_most` when the smallest size measured is faster than that."""
+
+    bytes: float
+    low_bytes: float
+    high_bytes: float
+    at_most: bool = False
+
+
+def half_size(curve: Curve) -> HalfSize | None:
+    """Where the curve first reaches half of its plateau, interpolated in logarithms; None without a plateau.
+
+    The ends use the ends of the intervals of the curve and of the plateau, whichever reaches half sooner or later.
+    """
+    settled = plateau(curve)
+    if settled is None:
+        return None
+    sizes = [point.bytes for point in curve.points]
+    median = _crossing(sizes, [point.rate.median for point in curve.points], settled.rate.median / 2)
+    low = _crossing(sizes, [point.rate.high for point in curve.points], settled.rate.low / 2)
+    high = _crossing(sizes, [point.rate.low for point in curve.points], settled.rate.high / 2)
+    return HalfSize(median, low, high, at_most=median <= sizes[0])
+
+
+def latency(curve: Curve) -> Interval | None:
+    """Time of one small transfer in seconds: the median over the sizes up to 4 KiB; None when there are none.
+
+    The interval runs from the lowest to the highest end of theirs.
+    """
+    small = [point.seconds for point in curve.points if point.bytes <= SMALL_BYTES]
+    if not small:
+        return None
+    median = float(np.median([seconds.median for seconds in small]))
+    return Interval(median, min(seconds.low for seconds in small), max(seconds.high for seconds in small))
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """How steady the transfers of 1 MiB and above are.
+
+    `spread` and `worst_spread` are the 95th over the 5th percentile of the samples of one size: the median and the
+    largest over the sizes. `drop` is the largest factor by which a larger size is slower than a smaller one; `turns`
+    counts how often the curve changes between rising and falling by more than a tenth.
+    """
+
+    spread: float
+    worst_spread: float
+    worst_bytes: int
+    drop: float
+    turns: int
+
+    @property
+    def erratic(self) -> bool:
+        """Whether one measurement would say little about the next."""
+        return self.spread >= 1.25 or (self.drop >= 1.25 and self.turns >= 2)
+
+
+def steadiness(curve: Curve) -> Steadiness | None:
+    """The steadiness of a curve's large transfers; None when it has none."""
+    large = [point for point in curve.points if point.bytes >= LARGE_BYTES]
+    if not large:
+        return None
+    rates = [point.rate.median for point in large]
+    worst = max(large, key=lambda point: point.spread)
+    drop = max(max(rates[: end + 1]) / rate for end, rate in enumerate(rates))
+    spread = float(np.median([point.spread for point in large]))
+    return Steadiness(spread, worst.spread, worst.bytes, drop, _turns(rates))
+
+
+def _agrees(point: Point, center: float) -> bool:
+    return abs(point.rate.median / center - 1) <= _AGREEMENT
+
+
+def _crossing(sizes: list[int], rates: list[float], level: float) -> float:
+    """First size at which the rates reach `level`; the smallest size if they begin above it, the largest if never."""
+    for index, rate in enumerate(rates):
+        if rate < level:
+            continue
+        if index == 0:
+            return sizes[0]
+        below = rates[index - 1]
+        share = math.log(level / below) / math.log(rate / below)
+        return float(sizes[index - 1] * (sizes[index] / sizes[index - 1]) ** share)
+    return sizes[-1]
+
+
+def _turns(rates: list[float]) -> int:
+    """Changes of direction by more than a tenth, seen from the last extreme, so that a slow drift is no turn."""
+    turns, direction = 0, 0
+    lowest = highest = rates[0]
+    for rate in rates[1:]:
+        lowest, highest = min(lowest, rate), max(highest, rate)
+        if direction >= 0 and rate < highest * (1 - _TURN):
+            turns += direction > 0
+            direction, lowest, highest = -1, rate, rate
+        elif direction <= 0 and rate > lowest * (1 + _TURN):
+            turns += direction < 0
+            direction, lowest, highest = 1, rate, rate
+    return turns

@@ -1,0 +1,167 @@
+"""From where on one of two ways wins: the last crossing of two curves, with an interval, or why there is none."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.analysis.statistics.resample import Draws
+
+__all__ = ["MOST_USES", "State", "Threshold", "size_threshold", "size_threshold_of_logs", "uses_threshold"]
+
+State = Literal["always", "never", "from", "up_to", "cannot_tell"]
+
+# No program uses one buffer more often: from there on "never" is an answer.
+MOST_USES = 1_000_000
+
+# A statement needs as many of the draws behind it.
+_CONFIDENCE = 0.95
+_ONE_SIDED = (1 + _CONFIDENCE) / 2
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Where a challenger beats an incumbent, in bytes or in uses.
+
+    - ``always``, ``never``: over the whole range.
+    - ``from``: at `value` and everything above, for good; `crossings` above 1 says that it had won before and lost.
+    - ``up_to``: at the lower end only, up to `value`, and no more above.
+    - ``cannot_tell``: the draws disagree about the kind of answer, or enclose it no better than half the range does.
+
+    The range is that of `first` to `last`. `low` and `high` enclose `value` with 95 % confidence: 0 stands for "below
+    the range" and infinity for "beyond it", so ``never`` with a finite `low`, for example, is what the medians say and
+    not what every draw says. `faster` and `slower` are the points of the range at which the challenger is certainly one
+    or the other.
+    """
+
+    state: State
+    first: float
+    last: float
+    value: float
+    low: float
+    high: float
+    crossings: int = 0
+    faster: tuple[float, ...] = ()
+    slower: tuple[float, ...] = ()
+
+    @property
+    def certain(self) -> bool:
+        """Whether every draw but a few gives the same kind of answer."""
+        match self.state:
+            case "from" | "up_to":
+                return self.low > 0 and math.isfinite(self.high)
+            case "always" | "never":
+                return self.low == self.high
+            case _:
+                return False
+
+
+def size_threshold(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
+    """Where the challenger's seconds fall below the incumbent's, interpolated in logarithms of size and time.
+
+    Both hold one row for each of the ascending sizes, of which there must be one at least.
+    """
+    return size_threshold_of_logs(sizes, np.log(incumbent), np.log(challenger))
+
+
+def size_threshold_of_logs(sizes: Sequence[int], incumbent: Draws, challenger: Draws) -> Threshold:
+    """The same given the logarithms of both ways' seconds, for those who compare each with many others."""
+    return _threshold(np.asarray(sizes, dtype=np.float64), incumbent - challenger, logarithmic=True)
+
+
+def uses_threshold(uses: Sequence[int], gain: Draws) -> Threshold:
+    """The least number of uses from which the challenger wins, or the most up to which it does.
+
+    `gain` is the incumbent's seconds less the challenger's, one row for each of the ascending numbers of uses, between
+    which it is affine; the last of them is the end of the range.
+    """
+    found = _threshold(np.asarray(uses, dtype=np.float64), gain, logarithmic=False)
+    if found.state not in {"from", "up_to"}:
+        return found
+    whole = _next_whole if found.state == "from" else _whole_before
+    return replace(found, value=whole(found.value), low=whole(found.low), high=whole(found.high))
+
+
+def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: bool) -> Threshold:
+    """The answer from gains (points by draws) that are positive where the challenger wins."""
+    wins, place = _last_crossing(np.log(points) if logarithmic else points, gain)
+    place = np.exp(place) if logarithmic else np.maximum(place, 0.0)
+    share = (gain[:, 1:] > 0).mean(axis=1)
+    faster = tuple(map(float, points[share >= _ONE_SIDED]))
+    slower = tuple(map(float, points[share <= 1 - _ONE_SIDED]))
+    # Draws that belong to neither kind of answer: the challenger loses what it had, or gains what it had not.
+    rises = _places(place, inside=wins)
+    falls = _places(place, inside=~wins)
+    kind, places = ("from", rises) if _known(rises) >= _known(falls) else ("up_to", falls)
+    valid = places[1:][~np.isnan(places[1:])]
+    ends = float(points[0]), float(points[-1])
+    nothing = Threshold("cannot_tell", *ends, math.nan, 0.0, math.inf, 0, faster, slower)
+    if len(valid) < _CONFIDENCE * (len(places) - 1):
+        return nothing
+    # Of the draws themselves and not between them, where one of two may be infinite.
+    ordered = np.sort(valid)
+    low, median, high = (ordered[round((len(valid) - 1) * share)] for share in (1 - _ONE_SIDED, 0.5, _ONE_SIDED))
+    value = median if np.isnan(places[0]) else places[0]
+    low, high = min(low, value), max(high, value)
+    if not _narrow(low, high, *ends):
+        return nothing
+    everywhere: dict[float, State] = {0.0: "always", math.inf: "never"}
+    if kind == "up_to":
+        everywhere = {0.0: "never", math.inf: "always"}
+    state: State = everywhere.get(float(value), "from" if kind == "from" else "up_to")
+    return Threshold(state, *ends, float(value), float(low), float(high), _turns(share), faster, slower)
+
+
+def _narrow(low: float, high: float, first: float, last: float) -> bool:
+    """Whether an interval is an answer: the whole of one end, or at most half of the range's logarithm."""
+    if low == high:
+        return True
+    if low <= 0.0 and math.isinf(high):
+        return False
+    return 2 * math.log(min(high, last) / max(low, first)) <= math.log(last / first)
+
+
+def _last_crossing(points: npt.NDArray[np.float64], gain: Draws) -> tuple[npt.NDArray[np.bool_], Draws]:
+    """For each draw whether the challenger wins at the end, and where that begins: minus infinity if everywhere."""
+    wins = gain > 0
+    other = wins != wins[-1]
+    # Index of the last point at which the one that wins at the end does not win.
+    last = len(points) - 1 - np.argmax(other[::-1], axis=0)
+    last = np.where(other.any(axis=0), last, 0)
+    column = np.arange(gain.shape[1])
+    before, after = gain[last, column], gain[np.minimum(last + 1, len(points) - 1), column]
+    span = points[np.minimum(last + 1, len(points) - 1)] - points[last]
+    share = np.divide(before, before - after, out=np.zeros_like(before), where=before != after)
+    return wins[-1], np.where(other.any(axis=0), points[last] + share * span, -np.inf)
+
+
+def _places(place: Draws, *, inside: npt.NDArray[np.bool_]) -> Draws:
+    """Crossings of the draws `inside` one kind of answer, 0 where they have none.
+
+    Of the others those without a crossing lie beyond the range, and the rest has no place (nan).
+    """
+    nowhere = place == 0.0
+    found: Draws = np.where(inside, place, np.where(nowhere, np.inf, np.nan))
+    return found
+
+
+def _known(places: Draws) -> int:
+    return int((~np.isnan(places[1:])).sum())
+
+
+def _turns(share: npt.NDArray[np.float64]) -> int:
+    """How often the lead certainly changes hands along the range."""
+    leads = [value >= _ONE_SIDED for value in share if value >= _ONE_SIDED or value <= 1 - _ONE_SIDED]
+    return sum(1 for _ in pairwise(groupby(leads)))
+
+
+def _next_whole(crossing: float) -> float:
+    return crossing if crossing in {0.0, math.inf} else math.floor(crossing) + 1.0
+
+
+def _whole_before(crossing: float) -> float:
+    return crossing if crossing in {0.0, math.inf} else max(math.ceil(crossing) - 1.0, 1.0)

@@ -1,0 +1,88 @@
+"""How a stencil's time goes with the number of ranks: curves from one rank to all, and what they say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from isthmus.analysis.statistics.contrast import ratio
+from isthmus.analysis.stencil.model import Stencil, StencilPoint, StencilWay, stencils
+from isthmus.record import Interval, Run
+
+__all__ = ["CutKind", "Scaling", "StencilCurve", "stencil_curves"]
+
+# Strong: the field stays; weak: the part of it that a rank has.
+Scaling = Literal["strong", "weak"]
+_SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
+CutKind = Literal["strips", "grid"]
+_CUT_KINDS: tuple[CutKind, ...] = ("strips", "grid")
+
+
+@dataclass(frozen=True)
+class StencilCurve:
+    """One field (strong), or one part (weak) of so many points a side, on ever more ranks, ascending."""
+
+    scaling: Scaling
+    kind: CutKind
+    side: int
+    halo: int
+    stencils: tuple[Stencil, ...]
+
+    @property
+    def last(self) -> Stencil:
+        """That on the most ranks."""
+        return self.stencils[-1]
+
+    @cached_property
+    def ranking(self) -> tuple[StencilPoint, ...]:
+        """The ways by what elapses on the most ranks, the fastest first."""
+        timed = [(point.elapsed.median, point) for point in self.last.points.values() if point.elapsed]
+        return tuple(point for _, point in sorted(timed, key=lambda pair: pair[0]))
+
+    @property
+    def ways(self) -> list[StencilWay]:
+        """All that are told of, those first that were measured on the most ranks."""
+        others = (way for each in self.stencils for way in each.ways)
+        return list(dict.fromkeys((*(point.way for point in self.ranking), *others)))
+
+    def efficiency(self, stencil: Stencil, way: StencilWay) -> Interval | None:
+        """What a rank gets done in a time, over what one rank alone does; None where one of them was not measured."""
+        alone, together = self.single(way), stencil.points.get(way)
+        if alone is None or together is None or not alone.elapsed or not together.elapsed or not together.elapsed.low:
+            return None
+        if stencil.ranks == 1:
+            return Interval(1, 1, 1)
+        found = ratio(alone.elapsed, together.elapsed)
+        return Interval(*(each / stencil.ranks for each in found)) if self.scaling == "strong" else found
+
+    def single(self, way: StencilWay) -> StencilPoint | None:
+        """One rank alone."""
+        first = self.stencils[0]
+        return first.points.get(way) if first.ranks == 1 else None
+
+
+def stencil_curves(run: Run) -> list[StencilCurve]:
+    """Those that the run was asked for."""
+    asked = run.settings.options.get("scaling", "").split(",")
+    return [
+        curve for scaling in _SCALINGS if scaling in asked for kind in _CUT_KINDS for curve in _of(run, scaling, kind)
+    ]
+
+
+def _of(run: Run, scaling: Scaling, kind: CutKind) -> Iterator[StencilCurve]:
+    groups: dict[tuple[int, int], dict[int, Stencil]] = {}
+    for each in stencils(run):
+        side = _side(each, scaling)
+        if side is not None and (each.ranks == 1 or (each.down > 1) == (kind == "grid")):
+            groups.setdefault((side, each.halo), {})[each.ranks] = each
+    for (side, halo), found in sorted(groups.items()):
+        if len(found) > 1:
+            yield StencilCurve(scaling, kind, side, halo, tuple(found[ranks] for ranks in sorted(found)))
+
+
+def _side(stencil: Stencil, scaling: Scaling) -> int | None:
+    """Of the square that stays; None where there is none."""
+    if scaling == "strong":
+        return stencil.side if stencil.is_square else None
+    part = stencil.side // stencil.down
+    return part if (stencil.side, stencil.columns) == (part * stencil.down, part * stencil.across) else None

@@ -1,0 +1,139 @@
+"""How a stencil scales: time of an iteration, parallel efficiency and exchange, way by way over the number of ranks."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from isthmus.analysis.labels import run_label
+from isthmus.analysis.stencil.model import STENCIL_METHODS, Stencil, StencilWay
+from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
+from isthmus.analysis.stencil.times import way_title
+from isthmus.analysis.stencil.words import setting_words
+from isthmus.document import chart
+from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.palette import Look, look, numbered_look
+from isthmus.document.section import Chart, LegendEntry, Part
+from isthmus.document.states import failed, missing, skipped
+from isthmus.language import say, sentences
+from isthmus.record import LEAST_SAMPLES, Run, format_seconds
+
+__all__ = ["scaling_part"]
+
+
+def scaling_part(runs: Sequence[Run]) -> Part | None:
+    """A table and a chart for each curve; None where no run was to have one."""
+    found = [
+        (_title(runs, index, curve), run, curve) for index, run in enumerate(runs) for curve in stencil_curves(run)
+    ]
+    if not found:
+        return None
+    ways = list(dict.fromkeys(way for _, _, curve in found for way in curve.ways))
+    looks = {way: _look(way) for way in ways}
+    charts = tuple(drawn for title, _, curve in found if (drawn := _chart(title, curve, looks)))
+    return Part(
+        say("stencil_report.scaling_title"),
+        sentences([say("stencil_report.scaling_note"), say("stencil_report.scaling_times_of")]),
+        charts,
+        tuple(LegendEntry(way_title(way), each) for way, each in looks.items()) if charts else (),
+        tuple(_grid(*each) for each in found),
+    )
+
+
+def _look(way: StencilWay) -> Look:
+    """The colour tells the memory, as everywhere; dash and shape how halos are packed."""
+    method, memory = way
+    packing = numbered_look(STENCIL_METHODS.index(method) if method in STENCIL_METHODS else len(STENCIL_METHODS))
+    return replace(look(memory), dash=packing.dash, shape=packing.shape)
+
+
+def _title(runs: Sequence[Run], index: int, curve: StencilCurve) -> str:
+    label = run_label(runs, index)
+    cut = say(f"stencil_report.scaling_{curve.kind}")
+    text = say(f"stencil_report.scaling_{curve.scaling}", side=curve.side, count=curve.halo, cut=cut)
+    return f"{label}: {text}" if label else text
+
+
+def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
+    """Ranks across, ways down, a group for each quantity."""
+    columns = []
+    for each in curve.stencils:
+        words = {"count": each.ranks, "down": each.down, "across": each.across}
+        columns.append(Column(say("stencil_report.ranks_heading", **words), say("stencil_report.ranks_name", **words)))
+    target = run.settings.target_relative_half_width
+    quantities: dict[str, Callable[[Stencil, StencilWay], Cell]] = {
+        "iteration": lambda each, way: _iteration(each, way, target),
+        "efficiency": lambda each, way: _efficiency(curve, each, way, target),
+        "exchange": _exchange,
+    }
+    groups = tuple(
+        Group(
+            say(f"stencil_report.quantity_{name}"),
+            tuple(
+                Row(way_title(way), tuple(_unmeasured(each, way) or cell(each, way) for each in curve.stencils))
+                for way in curve.ways
+            ),
+        )
+        for name, cell in quantities.items()
+    )
+    return Grid(title, tuple(columns), groups)
+
+
+def _unmeasured(stencil: Stencil, way: StencilWay) -> Cell | None:
+    if way in stencil.failed:
+        return failed(say("stencil_report.wrong"))
+    if way in stencil.skipped:
+        return skipped(stencil.skipped[way])
+    return None if way in stencil.points else missing()
+
+
+def _iteration(stencil: Stencil, way: StencilWay, target: float) -> Cell:
+    point = stencil.points[way]
+    if point.iteration is None:
+        return missing()
+    is_wide = point.samples < LEAST_SAMPLES or point.iteration.relative_half_width > target
+    return time_cell(point.iteration, wide=is_wide, detail=say("stencil_report.samples", count=point.samples))
+
+
+def _efficiency(curve: StencilCurve, stencil: Stencil, way: StencilWay, target: float) -> Cell:
+    found = curve.efficiency(stencil, way)
+    if found is None:
+        return missing()
+    if stencil.ranks == 1:
+        return Cell("100")
+    # Two times went into it; no width at all is that of one sample.
+    is_wide = found.low == found.high or found.relative_half_width > 2 * target
+    return interval_cell(found, scale=100, wide=is_wide)
+
+
+def _exchange(stencil: Stencil, way: StencilWay) -> Cell:
+    share = stencil.points[way].exchange_share
+    return missing() if share is None else Cell(f"{100 * share:.0f}")
+
+
+def _chart(title: str, curve: StencilCurve, looks: dict[StencilWay, Look]) -> Chart | None:
+    drawn = [Drawn(way_title(way), looks[way], rows) for way in curve.ways if (rows := tuple(_rows(curve, way)))]
+    if not drawn:
+        return None
+    counts = [each.ranks for each in curve.stencils]
+    most = max(row["high"] for each in drawn for row in each.rows)
+    spec = curves_chart(
+        drawn,
+        Axis(say("stencil_report.ranks_axis"), (min(counts), max(counts))),
+        Axis(say("stencil_report.efficiency_axis"), (0, 1.05 * max(most, 100)), scale="linear"),
+    )
+    return Chart(title, say("stencil_report.scaling_label", title=title), spec)
+
+
+def _rows(curve: StencilCurve, way: StencilWay) -> Iterator[chart.Row]:
+    for each in curve.stencils:
+        efficiency = curve.efficiency(each, way)
+        if efficiency is None:
+            continue
+        point = each.points[way]
+        told = {say("stencil_report.told_ranks"): setting_words(each)}
+        if point.iteration is not None:
+            told[say("stencil_report.told_iteration")] = format_seconds(point.iteration.median)
+        if point.exchange_share is not None:
+            told[say("stencil_report.told_exchange")] = f"{100 * point.exchange_share:.0f} %"
+        median, low, high = (100 * value for value in efficiency)
+        yield chart.row(way_title(way), each.ranks, median, low, high, **told)

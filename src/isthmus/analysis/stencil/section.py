@@ -1,0 +1,54 @@
+"""The section on stencils: every way with its phases, as bars and in figures, and the paper beside ours."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.labels import run_label
+from isthmus.analysis.stencil.bars import bars_part
+from isthmus.analysis.stencil.known import published_part
+from isthmus.analysis.stencil.model import Stencil, stencils
+from isthmus.analysis.stencil.scaling_charts import scaling_part
+from isthmus.analysis.stencil.times import times_part
+from isthmus.analysis.stencil.words import setting_words
+from isthmus.document.section import Section
+from isthmus.language import say
+from isthmus.record import Run
+
+__all__ = ["section"]
+
+
+def section(runs: Sequence[Run]) -> Section | None:
+    """What the runs hold of stencils; None where that is nothing but skips."""
+    found = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
+    if not found:
+        return None
+    parts = (times_part(found), bars_part(found), scaling_part(runs), published_part(found))
+    return Section(
+        "stencil",
+        say("stencil_report.title"),
+        say("stencil_report.intro"),
+        tuple(part for part in parts if part),
+        question=say("stencil_report.question"),
+        caveats=(
+            say("stencil_report.caveat_phases"),
+            say("stencil_report.caveat_mpi"),
+            say("stencil_report.caveat_paper"),
+        ),
+    )
+
+
+def _on_most_ranks(run: Run) -> list[Stencil]:
+    """What has a table of its own; the others are points of curves."""
+    everything = stencils(run)
+    most = max((each.ranks for each in everything), default=0)
+    return [each for each in everything if each.ranks == most]
+
+
+def _title(runs: Sequence[Run], index: int, stencil: Stencil) -> str:
+    label = run_label(runs, index)
+    setting = setting_words(stencil)
+    if stencil.is_square:
+        text = say("stencil_report.square_title", side=stencil.side, count=stencil.halo, setting=setting)
+    else:
+        field = {"rows": stencil.side, "columns": stencil.columns, "count": stencil.halo}
+        text = say("stencil_report.field_title", **field, setting=setting)
+    return f"{label}: {text}" if label else text

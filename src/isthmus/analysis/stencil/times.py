@@ -1,0 +1,73 @@
+"""The table of a stencil's ways: the total, its phases, MPI beside it, and managed over explicit memory."""
+
+from collections.abc import Sequence
+
+from isthmus.analysis.labels import kind_label
+from isthmus.analysis.stencil.model import STENCIL_PHASES, Stencil, StencilWay
+from isthmus.analysis.stencil.words import phase_words, way_label
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.section import Part
+from isthmus.document.states import failed, missing, skipped
+from isthmus.language import say
+from isthmus.record import Interval, Run
+
+__all__ = ["Found", "ratio_cell", "times_part", "way_title"]
+
+# What a stencil is called in headings, the run that it is of, and itself.
+Found = tuple[str, Run, Stencil]
+
+_MANAGED = "managed"
+
+
+def times_part(found: Sequence[Found]) -> Part:
+    """One table for each square, a row for each way and kind of memory."""
+    columns = [Column(say("stencil_report.total"), say("stencil_report.total"))]
+    columns += [Column(say(f"stencil_report.heading_{phase}"), phase_words(phase)) for phase in STENCIL_PHASES]
+    columns += [
+        Column("MPI", say("stencil_report.mpi")),
+        Column(say("stencil_report.managed_heading"), say("stencil_report.managed_name")),
+    ]
+    grids = [_grid(title, run, stencil, columns) for title, run, stencil in found]
+    return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=tuple(grids))
+
+
+def _grid(title: str, run: Run, stencil: Stencil, columns: Sequence[Column]) -> Grid:
+    rows: dict[str, list[Row]] = {}
+    for way in stencil.ways:
+        rows.setdefault(way_label(way[0]), []).append(Row(kind_label(way[1]), _cells(run, stencil, way)))
+    groups = tuple(Group(name, tuple(of_group)) for name, of_group in rows.items())
+    return Grid(title, tuple(columns), groups, say("stencil_report.memory"))
+
+
+def _cells(run: Run, stencil: Stencil, way: StencilWay) -> tuple[Cell, ...]:
+    others = (missing(),) * (len(STENCIL_PHASES) + 2)
+    if way in stencil.failed:
+        return (failed(say("stencil_report.wrong")), *others)
+    if way in stencil.skipped:
+        return (skipped(stencil.skipped[way]), *others)
+    point = stencil.points[way]
+    phases = [_phase(point.phases.get(phase)) for phase in STENCIL_PHASES]
+    quotient = stencil.managed_over_explicit(way[0]) if way[1] == _MANAGED else None
+    samples = say("stencil_report.samples", count=point.samples)
+    total = time_cell(point.seconds, wide=not point.converged, detail=samples)
+    return (total, *phases, _phase(point.mpi), ratio_cell(run, quotient))
+
+
+def way_title(way: StencilWay) -> str:
+    """A way as one bar or one side of a quotient: ``GPU packs, pinned``."""
+    return say("stencil_report.way", way=way_label(way[0]), memory=kind_label(way[1]))
+
+
+def _phase(seconds: Interval | None) -> Cell:
+    return time_cell(seconds) if seconds else missing()
+
+
+def ratio_cell(run: Run, value: Interval | None) -> Cell:
+    """A quotient of two totals."""
+    if value is None:
+        return missing()
+    # Two figures went into it, each known as well as the run aimed at; no width at all is that of one sample.
+    is_single = value.low == value.high
+    return interval_cell(
+        value, wide=is_single or value.relative_half_width > 2 * run.settings.target_relative_half_width
+    )

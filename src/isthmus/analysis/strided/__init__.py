@@ -1,0 +1,1 @@
+"""How sections of arrays, rows apart from one another, move best."""

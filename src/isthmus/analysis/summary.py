@@ -1,0 +1,101 @@
+"""The half screen that a report begins with: what a machine does, what to do about it, and what is wrong with it."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from isthmus.analysis.conclusions import Conclusions
+from isthmus.analysis.finding import Finding, Severity
+
+__all__ = ["Entry", "Summary", "first_sentence", "summarise"]
+
+# What most programs meet first comes first; the rest is in the sections.
+_IMPORTANCE = (
+    *("bandwidth", "breakeven", "batching", "overlap", "managed"),
+    *("allocation", "strided", "threads", "stencil", "openacc"),
+)
+# Of text at the width of a page, which is half a screen in all; wide characters fill two of its columns.
+_LINES_DOES = 6
+_LINES_ADVICE = 5
+_COLUMNS = 130
+_MOST_TROUBLES = 3
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One text of the summary and the experiment whose section has more; empty for run and machine as a whole."""
+
+    text: str
+    experiment: str
+    topic: str = ""
+    severity: Severity = "info"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The summary of one run; `nothing` says why there is no answer, `more` are further errors and warnings."""
+
+    device: str
+    complete: bool
+    reliable: bool
+    does: tuple[Entry, ...]
+    advice: tuple[Entry, ...]
+    troubles: tuple[Entry, ...]
+    more: tuple[Entry, ...]
+    nothing: str
+
+
+def summarise(found: Conclusions) -> Summary:
+    """The most important answers by their first sentences and what to do, as far as they fit, and all that is wrong.
+
+    Errors and warnings too by their first sentence, the gravest first.
+
+    A run with an error gets no answers here: they may be wrong, and its sections still have them.
+    """
+    rank = {name: index for index, name in enumerate(_IMPORTANCE)}
+    answers = [(each.experiment, each.takeaway) for each in found.experiments if each.takeaway]
+    answers.sort(key=lambda each: rank.get(each[0], len(rank)))
+    reliable = answers if found.reliable else []
+    troubles = _troubles(found)
+    return Summary(
+        device=found.device,
+        complete=found.complete,
+        reliable=found.reliable,
+        does=_fitting([Entry(first_sentence(each.does), name) for name, each in reliable], _LINES_DOES),
+        advice=_fitting([Entry(each.advice, name) for name, each in reliable], _LINES_ADVICE),
+        troubles=troubles[:_MOST_TROUBLES],
+        more=troubles[_MOST_TROUBLES:],
+        nothing=found.nothing,
+    )
+
+
+def first_sentence(text: str) -> str:
+    """The text up to the end of its first sentence; a full stop inside a figure or a name ends none."""
+    return re.split(r"(?<=\.)\s+(?=[^\W_])|(?<=。)", text, maxsplit=1)[0]
+
+
+def _troubles(found: Conclusions) -> tuple[Entry, ...]:
+    every = [(each.experiment, finding) for each in (*found.experiments, found.whole) for finding in each.findings]
+    grave = [(name, finding) for name, finding in every if finding.severity != "info"]
+    grave.sort(key=lambda each: each[1].severity != "error")
+    return tuple(_entry(name, finding) for name, finding in grave)
+
+
+def _entry(experiment: str, finding: Finding) -> Entry:
+    return Entry(first_sentence(finding.sentence), experiment, finding.topic, finding.severity)
+
+
+def _fitting(entries: Iterable[Entry], left: int) -> tuple[Entry, ...]:
+    """The first entry and whichever others fit the lines that are left, in their order."""
+    chosen: list[Entry] = []
+    for entry in entries:
+        lines = -(-_width(entry.text) // _COLUMNS)
+        if entry.text and (lines <= left or not chosen):
+            chosen.append(entry)
+            left -= lines
+    return tuple(chosen)
+
+
+def _width(text: Sequence[str]) -> int:
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)

@@ -1,0 +1,171 @@
+"""What the machine around the device does to the figures: link, limits, page sizes, NUMA, confidential mode."""
+
+from isthmus.analysis.finding import Finding
+from isthmus.analysis.phrases import link_rate
+from isthmus.language import in_brackets, say
+from isthmus.record import Link, Run, format_bytes, format_rate
+
+__all__ = ["surroundings_findings"]
+
+_HUGE_KINDS = {"pageable_huge", "registered_huge", "touched_registered_huge"}
+_LOCKED_KINDS = {
+    "pinned",
+    "pinned_portable",
+    "write_combined",
+    "registered",
+    "registered_huge",
+    "touched_registered",
+    "touched_registered_huge",
+    "staging",
+    "mapped",
+}
+_OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supported", "off"}
+
+
+def surroundings_findings(run: Run) -> list[Finding]:
+    """What the fingerprint and the placement say that explains the figures or should be changed."""
+    found = [
+        _trained_down(run),
+        _no_link(run),
+        _numa(run),
+        _stray_pages(run),
+        _confidential(run),
+        _locked_memory(run),
+        _huge_pages_off(run),
+    ]
+    return [finding for finding in found if finding]
+
+
+def _trained_down(run: Run) -> Finding | None:
+    link = run.fingerprint.device.link
+    if link is None or run.fingerprint.device.shares_host_memory:
+        return None
+    loaded = link.generation_under_load is not None or link.width_under_load is not None
+    generation = link.generation_under_load or link.generation
+    width = link.width_under_load or link.width
+    if not _below(generation, link.max_generation) and not _below(width, link.max_width):
+        return None
+    rate, possible = link_rate(run), _maximum(link).theoretical_bytes_per_second
+    cost = ""
+    if rate and possible:
+        cost = say("surroundings.trained_down_cost", now=format_rate(rate), best=format_rate(possible))
+    told = {
+        "now": _link_name(generation, width),
+        "best": _link_name(link.max_generation, link.max_width),
+        "cost": in_brackets(cost),
+    }
+    if not loaded:
+        return Finding("info", "link_trained_down", say("surroundings.trained_down_idle", **told))
+    return Finding(
+        "warning",
+        "link_trained_down",
+        say("surroundings.trained_down", **told),
+        cause=say("surroundings.trained_down_cause"),
+        fix=say("surroundings.trained_down_fix"),
+    )
+
+
+def _no_link(run: Run) -> Finding | None:
+    device = run.fingerprint.device
+    if link_rate(run) or not run.cases:
+        return None
+    shares = device.shares_host_memory
+    return Finding("info", "no_link", say("surroundings.shares_memory" if shares else "surroundings.link_unread"))
+
+
+def _numa(run: Run) -> Finding | None:
+    nodes = [node for node in run.fingerprint.host.numa_nodes if node.cpus]
+    if len(nodes) < 2:
+        return None
+    placement = run.end.placement if run.end else None
+    near = run.fingerprint.device.numa_node
+    if placement is None:
+        return Finding("info", "numa", say("surroundings.numa_unknown", count=len(nodes)))
+    fix = say("surroundings.numa_fix", node="N" if near is None else near)
+    bound = placement.bound_node
+    if bound is None:
+        note = in_brackets(placement.note)
+        sentence = say("surroundings.numa_unbound", count=len(nodes), note=note)
+        return Finding("warning", "numa", sentence, cause=say("surroundings.numa_unbound_cause"), fix=fix)
+    if near is None or bound == near:
+        return None
+    sentence = say("surroundings.numa_wrong", bound=bound, near=near)
+    return Finding("warning", "numa", sentence, cause=say("surroundings.numa_wrong_cause"), fix=fix)
+
+
+def _stray_pages(run: Run) -> Finding | None:
+    placement = run.end.placement if run.end else None
+    if placement is None or placement.bound_node is None:
+        return None
+    node = str(placement.bound_node)
+    stray = {
+        kind: 1 - share[node] if node in share else 1.0
+        for kind, share in placement.pages.items()
+        if share and share.get(node, 0.0) < 0.95
+    }
+    if not stray:
+        return None
+    kinds = [say("surroundings.stray_kind", kind=kind, percent=100 * share) for kind, share in stray.items()]
+    return Finding(
+        "warning",
+        "stray_pages",
+        say("surroundings.stray_pages", node=node, kinds=say("common.comma").join(kinds)),
+        cause=say("surroundings.stray_pages_cause"),
+        fix=say("surroundings.stray_pages_fix"),
+    )
+
+
+def _confidential(run: Run) -> Finding | None:
+    device, host = run.fingerprint.device, run.fingerprint.host
+    modes = [say("surroundings.confidential_host", value=host.confidential)] if host.confidential else []
+    modes += [
+        say("surroundings.confidential_device", value=value)
+        for name, value in device.conditions.items()
+        if "confidential" in name.lower() and value.strip().lower() not in _OFF
+    ]
+    if not modes:
+        return None
+    sentence = say("surroundings.confidential", modes=say("common.comma").join(modes))
+    return Finding("warning", "confidential", sentence, cause=say("surroundings.confidential_cause"))
+
+
+def _locked_memory(run: Run) -> Finding | None:
+    limit = run.fingerprint.host.limits.locked_memory_bytes
+    if limit is None:
+        return None
+    skipped = [case for case in run.cases if case.skipped and case.host_memory in _LOCKED_KINDS and case.bytes > limit]
+    if not skipped:
+        return None
+    kinds = say("common.comma").join(sorted({case.host_memory for case in skipped}))
+    return Finding(
+        "warning",
+        "locked_memory",
+        say("surroundings.locked_memory", limit=format_bytes(limit), count=len(skipped), kinds=kinds),
+        cause=say("surroundings.locked_memory_cause"),
+        fix=say("surroundings.locked_memory_fix"),
+    )
+
+
+def _huge_pages_off(run: Run) -> Finding | None:
+    off = run.fingerprint.host.memory.transparent_huge_pages == "never"
+    if not off or not any(case.skipped and case.host_memory in _HUGE_KINDS for case in run.cases):
+        return None
+    return Finding(
+        "warning",
+        "huge_pages_off",
+        say("surroundings.huge_pages_off"),
+        cause=say("surroundings.huge_pages_off_cause"),
+        fix=say("surroundings.huge_pages_off_fix"),
+    )
+
+
+def _below(value: int | None, maximum: int | None) -> bool:
+    return value is not None and maximum is not None and value < maximum
+
+
+def _maximum(link: Link) -> Link:
+    return Link(generation=link.max_generation, width=link.max_width)
+
+
+def _link_name(generation: int | None, width: int | None) -> str:
+    return say("surroundings.link", generation=generation or "?", width=width or "?")

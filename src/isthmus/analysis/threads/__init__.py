@@ -1,0 +1,1 @@
+"""Many host threads that copy slices of one buffer."""

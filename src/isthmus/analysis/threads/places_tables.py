@@ -1,0 +1,156 @@
+"""Several devices alone and at once, copies from device to device, and NUMA nodes against devices, as tables."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from isthmus.analysis.labels import DIRECTIONS, kind_label, run_title
+from isthmus.analysis.threads.labels import BLANK, direction_word
+from isthmus.analysis.threads.places import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
+from isthmus.analysis.threads.rates import point_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.document.section import Part
+from isthmus.document.states import missing
+from isthmus.language import say
+from isthmus.record import Interval, Run, format_bytes
+
+__all__ = ["place_parts"]
+
+
+def place_parts(runs: Sequence[Run]) -> list[Part]:
+    """The parts that any of the runs has rows for; each run's devices and nodes are its own, so are its tables."""
+    devices: list[Grid] = []
+    peers: list[Grid] = []
+    nodes: list[Grid] = []
+    for index, run in enumerate(runs):
+        of_run = f": {run_title(runs, index)}" if len(runs) > 1 else ""
+        groups = device_groups(run)
+        counts = sorted({group.devices for group in groups})
+        devices += [_device_grid([group for group in groups if group.devices == count], of_run) for count in counts]
+        peers += _peer_grids(run, of_run)
+        rates = node_rates(run)
+        nodes += [_node_grid(rates, of_run)] if rates else []
+    parts = [
+        Part(say("threads_report.devices"), say("threads_report.devices_note"), grids=tuple(devices)),
+        Part(say("threads_report.peers"), say("threads_report.peers_note"), grids=tuple(peers)),
+        Part(say("threads_report.nodes"), say("threads_report.nodes_note"), grids=tuple(nodes)),
+    ]
+    return [part for part in parts if part.grids]
+
+
+def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
+    """Devices down, each direction's rates alone and together across; a group for each kind of memory and size."""
+    ways = [way for way in DIRECTIONS if any(group.setting.direction == way for group in groups)]
+    columns = [
+        Column(f"{direction_word(way)}\n{heading}", f"{direction_word(way)} {heading}")
+        for way in ways
+        for heading in (say("threads_report.alone"), say("threads_report.at_once"), say("threads_report.slower"))
+    ]
+    settings = dict.fromkeys(_undirected(group.setting) for group in groups)
+    made = []
+    for setting in settings:
+        found: dict[str, Together] = {
+            group.setting.direction: group for group in groups if _undirected(group.setting) == setting
+        }
+        by_way = [found.get(way) for way in ways]
+        names = sorted({name for group in by_way if group for name in (*group.alone, *group.together)})
+        rows = [Row(name, tuple(cell for group in by_way for cell in _device_cells(group, name))) for name in names]
+        rows.append(Row(say("threads_report.all"), tuple(cell for group in by_way for cell in _sum_cells(group))))
+        made.append(Group(_setting_words(setting, list(settings)), tuple(rows)))
+    title = say("threads_report.devices_grid", count=groups[0].devices) + of_run
+    return Grid(title, tuple(columns), tuple(made), corner=say("threads_report.corner_device"))
+
+
+def _device_cells(group: Together | None, device: str) -> tuple[Cell, Cell, Cell]:
+    if group is None:
+        return missing(), missing(), missing()
+    factor = group.slowdown(device)
+    return point_cell(group.alone.get(device)), point_cell(group.together.get(device)), _factor_cell(factor)
+
+
+def _sum_cells(group: Together | None) -> tuple[Cell, Cell, Cell]:
+    if group is None:
+        return missing(), missing(), missing()
+    alone = sum(point.rate.median for point in group.alone.values())
+    complete = len(group.alone) == group.devices
+    share = group.share
+    return (
+        interval_cell(Interval(alone, alone, alone), scale=1e-9) if complete else missing(),
+        point_cell(group.all),
+        _factor_cell(Interval(1 / share.median, 1 / share.high, 1 / share.low)) if share else missing(),
+    )
+
+
+def _factor_cell(factor: Interval | None) -> Cell:
+    if factor is None:
+        return missing()
+    return Cell(
+        f"{factor.median:.2f}", detail=say("common.times_range", low=f"{factor.low:.3f}", high=f"{factor.high:.3f}")
+    )
+
+
+def _undirected(setting: TransferSetting) -> TransferSetting:
+    """All of a setting but its direction, which the columns of a table have."""
+    return replace(setting, direction="h2d")
+
+
+def _setting_words(setting: TransferSetting, others: Sequence[TransferSetting]) -> str:
+    """Kind and size, and what else tells it from the others."""
+    words = [kind_label(setting.host_memory), format_bytes(setting.bytes)]
+    if len({other.threads for other in others}) > 1:
+        words.append(say("overlap.threads", count=setting.threads))
+    if len({other.streams for other in others}) > 1:
+        words.append(say("overlap.streams", count=setting.streams))
+    if len({other.pieces for other in others}) > 1:
+        pieces = setting.pieces
+        words.append(say("overlap.chunks", count=pieces) if pieces else say("threads_report.slicing_slices"))
+    return say("common.comma").join([*words, "GB/s"])
+
+
+def _peer_grids(run: Run, of_run: str) -> list[Grid]:
+    """One matrix for each size."""
+    rates = peer_rates(run)
+    grids = []
+    for size in sorted({rate.bytes for rate in rates}):
+        found = {(rate.source, rate.destination): rate.point for rate in rates if rate.bytes == size}
+        sources = sorted({source for source, _ in found})
+        destinations = sorted({destination for _, destination in found})
+        rows = [Row(source, tuple(point_cell(found.get((source, to))) for to in destinations)) for source in sources]
+        columns = tuple(
+            Column(say("threads_report.heading_to", device=to), say("threads_report.column_to", device=to))
+            for to in destinations
+        )
+        title = say("threads_report.peers_grid", size=format_bytes(size)) + of_run
+        grids.append(Grid(title, columns, (Group("GB/s", tuple(rows)),), corner=say("threads_report.corner_from")))
+    return grids
+
+
+def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
+    """Nodes down, devices and directions across; a group for each kind of memory and size."""
+    devices = sorted({rate.device for rate in rates})
+    ways = [way for way in DIRECTIONS if any(rate.setting.direction == way for rate in rates)]
+    across = [(device, way) for device in devices for way in ways]
+    settings = dict.fromkeys(_undirected(rate.setting) for rate in rates)
+    groups = []
+    for setting in settings:
+        found: dict[tuple[str, str], NodeRates] = {
+            (rate.device, rate.setting.direction): rate for rate in rates if _undirected(rate.setting) == setting
+        }
+        nodes = sorted({node for rate in found.values() for node in rate.nodes})
+        ordered = [found.get(each) for each in across]
+        rows = [
+            Row(str(node), tuple(point_cell(rate.nodes.get(node)) if rate else missing() for rate in ordered))
+            for node in nodes
+        ]
+        rows.append(Row(say("threads_report.slower"), tuple(_worst(rate) for rate in ordered)))
+        groups.append(Group(_setting_words(setting, list(settings)), tuple(rows)))
+    columns = tuple(
+        Column(f"{device}\n{direction_word(way)}", f"{device} {direction_word(way)}") for device, way in across
+    )
+    title, corner = say("threads_report.nodes_grid") + of_run, say("threads_report.corner_node")
+    return Grid(title, columns, tuple(groups), corner=corner)
+
+
+def _worst(rate: NodeRates | None) -> Cell:
+    if rate is None:
+        return BLANK
+    return _factor_cell(max((rate.loss(node) for node in rate.nodes), key=lambda loss: loss.median))

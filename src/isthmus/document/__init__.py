@@ -1,0 +1,1 @@
+"""Plain data that renderers show: sections, tables, charts."""

@@ -1,0 +1,129 @@
+"""Charts of curves, timelines and maps as plain data: what to draw, for whichever format draws."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from isthmus.document.palette import Look
+
+__all__ = [
+    "Axis",
+    "Drawn",
+    "Row",
+    "Spec",
+    "Stacks",
+    "Tiles",
+    "Timeline",
+    "bar",
+    "curves_chart",
+    "layer",
+    "points_chart",
+]
+__all__ += ["row", "tile"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: its title, its range (that of the data where None), its scale and how its ticks are written."""
+
+    title: str
+    domain: tuple[float, float] | None = None
+    scale: Literal["log", "linear"] = "log"
+    labels: Literal["number", "bytes", "seconds"] = "number"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One curve to draw: rows made by `row`, in order of x; those in `failed` are crosses that no line joins."""
+
+    name: str
+    look: Look
+    rows: tuple[Row, ...]
+    failed: tuple[Row, ...] = ()
+
+
+def row(name: str, x: float, y: float, low: float, high: float, **told: str) -> Row:
+    """One point of the curve `name` with the ends of its interval; `told` is what pointing at it shows, in order."""
+    return {"kind": name, "x": x, "y": _rounded(y), "low": _rounded(low), "high": _rounded(high), **told}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One chart: what `curves_chart` or, with `joined` false, `points_chart` describes."""
+
+    curves: tuple[Drawn, ...]
+    x: Axis
+    y: Axis
+    rules: tuple[tuple[float, str], ...] = ()
+    verticals: tuple[tuple[float, str], ...] = ()
+    joined: bool = True
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Lanes from top to bottom with bars, made by `bar`, over a common time; a lane is drawn in its own colour."""
+
+    lanes: tuple[Drawn, ...]
+    x: Axis
+
+
+def bar(lane: str, begin: float, end: float, **told: str) -> Row:
+    """What occupies the lane of this name from `begin` to `end`; `told` is what pointing at it shows, in order."""
+    return {"kind": lane, "x": _rounded(begin), "x2": _rounded(end), **told}
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """Bars from top to bottom, each of layers, made by `layer`, one after the other; a kind of layer has one colour."""
+
+    kinds: tuple[Drawn, ...]
+    bars: tuple[str, ...]
+    x: Axis
+
+
+def layer(kind: str, of_bar: str, begin: float, end: float, **told: str) -> Row:
+    """What the bar of this name consists of from `begin` to `end`; `told` is what pointing at it shows, in order."""
+    return {"kind": kind, "y": of_bar, "x": _rounded(begin), "x2": _rounded(end), **told}
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A map: at most one tile, made by `tile`, for each of the `across` and the `down` values, which are words."""
+
+    kinds: tuple[Drawn, ...]
+    across: tuple[str, ...]
+    down: tuple[str, ...]
+    x_title: str
+    y_title: str
+
+
+def tile(kind: str, across: str, down: str, text: str, **told: str) -> Row:
+    """A tile in the colour of its kind with a short text; `told` is what pointing at it shows, in order."""
+    return {"kind": kind, "x": across, "y": down, "text": text, **told}
+
+
+def curves_chart(
+    curves: Sequence[Drawn],
+    x: Axis,
+    y: Axis,
+    *,
+    rules: Sequence[tuple[float, str]] = (),
+    verticals: Sequence[tuple[float, str]] = (),
+) -> Spec:
+    """A line, an interval band and points for each curve.
+
+    `rules` are horizontal lines at a y, `verticals` vertical ones at an x, each with its text. The curves must have at
+    least one row between them, and positive values where an axis is logarithmic.
+    """
+    return Spec(tuple(curves), x, y, tuple(rules), tuple(verticals))
+
+
+def points_chart(clouds: Sequence[Drawn], x: Axis, y: Axis) -> Spec:
+    """Small points alone, for many of them; their rows need x and y and what pointing at them shows."""
+    return Spec(tuple(clouds), x, y, joined=False)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.5g}")

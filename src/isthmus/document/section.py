@@ -1,0 +1,85 @@
+"""The part of a report that one experiment fills, as plain data: every format draws the same charts and tables."""
+
+import re
+from dataclasses import dataclass
+
+from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
+from isthmus.document.grid import Grid
+from isthmus.document.palette import Look
+
+__all__ = ["Chart", "LegendEntry", "Part", "Section", "chart_name"]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart with the words that name it; `label` says to those who cannot see it where its figures are.
+
+    `name` is what the command line calls it, made by `chart_name`; it is the same in every language.
+    """
+
+    title: str
+    label: str
+    spec: Spec | Stacks | Timeline | Tiles
+    name: str = ""
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it needs less height than curves do."""
+        return isinstance(self.spec, Timeline)
+
+
+def chart_name(*parts: str) -> str:
+    """``bandwidth-rate-h2d`` of what tells a chart from all others: experiment, quantity, case, letter of the run."""
+    words = "-".join(part for part in parts if part)
+    return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """A curve's name beside the line and the point that it is drawn with."""
+
+    name: str
+    look: Look
+
+
+@dataclass(frozen=True)
+class Part:
+    """Charts or tables that belong together under one heading.
+
+    `note` says in plain text how to read them. Charts and their legend appear on the page alone, tables in every
+    format but CSV, which has the samples; those of a part that is `page_only` are too many for a terminal, and those of
+    one that is `text_only` draw with letters what the page shows as charts.
+    """
+
+    title: str
+    note: str = ""
+    charts: tuple[Chart, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    page_only: bool = False
+    text_only: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """All that a report shows of one experiment; `name` is the page's anchor, `intro` says what was measured.
+
+    `question` is what the experiment answers, in one sentence; `caveats` are what its figures cannot say.
+    """
+
+    name: str
+    title: str
+    intro: str
+    parts: tuple[Part, ...]
+    question: str = ""
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def has_charts(self) -> bool:
+        """Whether a page needs the drawing script for it."""
+        return any(part.charts for part in self.parts)
+
+    @property
+    def has_grids(self) -> bool:
+        """Whether a format without charts has anything to show of it."""
+        return any(part.grids and not part.page_only for part in self.parts)

@@ -1,0 +1,1 @@
+"""Measures what memory costs to get and to give back."""

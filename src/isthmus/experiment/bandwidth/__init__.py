@@ -1,0 +1,1 @@
+"""Measures how fast each kind of host memory moves."""

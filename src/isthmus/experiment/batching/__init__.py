@@ -1,0 +1,1 @@
+"""Measures many small pieces, moved one by one and together."""

@@ -1,0 +1,1 @@
+"""Measures whole uses: set-up, transfers there and back, and release."""

@@ -1,0 +1,1 @@
+"""Measures the tables by which the transfer library chooses."""

@@ -1,0 +1,220 @@
+"""Finds, for buffers of each size in pageable memory, whether and how threads move them faster than the driver does."""
+
+import random
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from isthmus import _native
+from isthmus.errors import CallFailed
+from isthmus.experiment.engine.pieces import Extent, Packing, PieceSubject, Place, Side
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.record import KIB, MIB, Case, Direction, format_bytes
+
+__all__ = [
+    "DRIVER",
+    "GAIN",
+    "RING_BYTES",
+    "BufferTimer",
+    "Choice",
+    "Times",
+    "Way",
+    "choose",
+    "stores_of",
+    "thread_counts",
+]
+
+# What a lane of a session has: half of the usual budget, of which a chunk has at most a third.
+RING_BYTES = 32 * MIB
+_CHUNKS = tuple(16 * KIB << i for i in range(10))
+# A method takes the place of a simpler one only where it is so much faster; of ways of one method that are as good as
+# equal, the one with the fewest threads is taken.
+GAIN = 1.03
+_AS_GOOD = 1.01
+# Samples are taken in so many rounds, in which all ways that are not far behind the best take turns, of a few
+# milliseconds each.
+_ROUNDS = 3
+_FAR = 1.3
+_VISIT = Quota(1, 2, 8, 0.004)
+# Larger ones begin with what was best for the next smaller ones.
+_COARSE_BYTES = 16 * MIB
+# What the CPU copies is emptied out of its caches before: programs seldom copy what they have just made, and then more
+# threads pay. Of larger ones little is left there, and emptying them takes longer than moving them.
+_MOST_EVICTED_BYTES = 64 * MIB
+# Ways that take more than so many times the driver's time are not worth to be improved.
+_HOPELESS = 2.0
+
+
+class Way(NamedTuple):
+    """So many threads, chunks of so many bytes, and how they are stored; without threads the driver's own copy."""
+
+    threads: int = 0
+    chunk_bytes: int = 0
+    stores: str = ""
+
+
+DRIVER = Way()
+
+
+class Choice(NamedTuple):
+    """What moves buffers from so many bytes on, what it took, and the driver."""
+
+    direction: Direction
+    bytes: int
+    way: Way
+    seconds: float
+    driver_seconds: float
+
+
+# Seconds that each of some ways takes for so many bytes.
+Times = Callable[[int, Sequence[Way]], dict[Way, float]]
+
+
+def thread_counts(processors: int) -> list[int]:
+    """Numbers of threads to try, ascending: all but one of the processors at most, since the caller's is busy too."""
+    most = max(1, processors - 1)
+    return [count for count in (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32) if count <= most]
+
+
+def stores_of(direction: Direction) -> tuple[str, ...]:
+    """How threads may store what they pack, ordinary stores last. Only what a device reads is worth to be demoted."""
+    demoted = direction == "h2d" and _native.can_demote()
+    return ("streaming", "demoted", "ordinary") if demoted else ("streaming", "ordinary")
+
+
+def choose(
+    direction: Direction,
+    sizes: Sequence[int],
+    threads: Sequence[int],
+    stores: Sequence[str],
+    steps: int,
+    times: Times,
+) -> list[Choice]:
+    """The choice for each of the ascending sizes, and for twice a size where threads begin to be faster after it.
+
+    So many steps go from the best way to the best of its neighbours. Nothing begins with the last of `stores`.
+    """
+
+    def best_from(size: int, first: Sequence[Way], steps: int) -> Choice:
+        return _choose_one(direction, size, first, steps, lambda way: _neighbours(way, size, threads, stores), times)
+
+    choices: list[Choice] = []
+    for size in sizes:
+        last = choices[-1] if choices else None
+        if last is not None and size > _COARSE_BYTES and last.way != DRIVER:
+            first = [last.way]
+        else:
+            first = _coarse(size, threads, stores[:-1])
+        choice = best_from(size, first, steps)
+        if last is not None and last.way == DRIVER != choice.way and 2 * last.bytes < size:
+            choices.append(best_from(2 * last.bytes, [_fitting(choice.way, 2 * last.bytes)], 1))
+        choices.append(choice)
+    return choices
+
+
+def _choose_one(
+    direction: Direction,
+    size: int,
+    first: Sequence[Way],
+    steps: int,
+    neighbours: Callable[[Way], list[Way]],
+    times: Times,
+) -> Choice:
+    seconds = times(size, [DRIVER, *first])
+    for _ in range(steps):
+        best = _best(seconds)
+        near = [way for way in neighbours(best) if way not in seconds]
+        if not near or seconds[best] > _HOPELESS * seconds[DRIVER]:
+            break
+        seconds |= times(size, [best, *near])
+    best = _best(seconds)
+    way = best if seconds[best] * GAIN < seconds[DRIVER] else DRIVER
+    return Choice(direction, size, way, seconds[way], seconds[DRIVER])
+
+
+def _best(seconds: dict[Way, float]) -> Way:
+    """Of the ways with threads."""
+    staged = [way for way in seconds if way != DRIVER]
+    least = min(seconds[way] for way in staged)
+    return min((way for way in staged if seconds[way] <= _AS_GOOD * least), key=lambda way: (way.threads, seconds[way]))
+
+
+def _coarse(size: int, threads: Sequence[int], stores: Sequence[str]) -> list[Way]:
+    """Every second number of threads, with the chunk that keeps a few of them under way."""
+    some = {*threads[1::2], threads[-1]}
+    return [_fitting(Way(count, size // 8, each), size) for count in sorted(some) for each in stores]
+
+
+def _fitting(way: Way, size: int) -> Way:
+    """With a chunk that there is, and that is no larger than the half of all."""
+    fitting = [chunk for chunk in _CHUNKS if chunk <= max(way.chunk_bytes, _CHUNKS[0]) and 2 * chunk <= size]
+    return way._replace(chunk_bytes=max(fitting, default=_CHUNKS[0]))
+
+
+def _neighbours(way: Way, size: int, threads: Sequence[int], stores: Sequence[str]) -> list[Way]:
+    at = threads.index(way.threads)
+    found = [way._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
+    found += [way._replace(chunk_bytes=bytes_) for bytes_ in (way.chunk_bytes // 2, way.chunk_bytes * 2)]
+    found += [way._replace(stores=each) for each in stores if each != way.stores]
+    return [near for near in found if near.chunk_bytes in _CHUNKS and 2 * near.chunk_bytes <= size]
+
+
+class BufferTimer:
+    """Times copies of one direction through one ring, all ways in turn, and checks what arrives."""
+
+    def __init__(
+        self,
+        device: _native.Device,
+        direction: Direction,
+        most_bytes: int,
+        staging: _native.Staging,
+        seed: int,
+        memory: str = "pageable",
+    ) -> None:
+        """Allocate and fill. Raises an IsthmusError when the device or the machine lacks the memory."""
+        to_device = direction == "h2d"
+        self._direction = direction
+        self._staging = staging
+        self._random = random.Random(seed)
+        self._reference = device.allocate("pageable", most_bytes)
+        self._reference.fill_pattern(0, most_bytes, seed)
+        self._memory = memory
+        kinds = (memory, "device") if to_device else ("device", memory)
+        self._source = self._reference if kinds[0] == "pageable" else device.allocate(kinds[0], most_bytes)
+        if self._source is not self._reference:
+            self._source.fill_pattern(0, most_bytes, seed)
+        self._destination = device.allocate(kinds[1], most_bytes)
+
+    def times(self, size: int, ways: Sequence[Way]) -> dict[Way, float]:
+        """Medians. Raises CallFailed where something else arrives than was sent."""
+        subjects = {way: self._subject(size, way) for way in ways}
+        collected = {way: Collected(subject.template) for way, subject in subjects.items()}
+        taking_part = list(ways)
+        for _ in range(_ROUNDS):
+            for way in self._random.sample(taking_part, len(taking_part)):
+                subjects[way].visit(_VISIT, collected[way])
+                if collected[way].wrong:
+                    raise CallFailed(f"{format_bytes(size)} {self._direction}, {way}: {collected[way].wrong}")
+            seconds = {way: median(found.samples["host_seconds"]) for way, found in collected.items()}
+            taking_part = [way for way in taking_part if seconds[way] <= _FAR * min(seconds.values())]
+        return seconds
+
+    def _subject(self, size: int, way: Way) -> PieceSubject:
+        template = Case(
+            experiment="calibrate",
+            method="copies" if way == DRIVER else "pack_threads",
+            host_memory=self._memory,
+            bytes=size,
+            direction=self._direction,
+        )
+        place = Place(0, size)
+        return PieceSubject(
+            template,
+            Side(self._destination, place),
+            Side(self._source, place),
+            Extent(size, 1),
+            self._reference,
+            self._staging,
+            Packing(way.threads, way.chunk_bytes, way.stores, from_caches=size > _MOST_EVICTED_BYTES),
+        )

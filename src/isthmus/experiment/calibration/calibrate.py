@@ -1,0 +1,149 @@
+"""Measures which way is fastest for which copy on this machine, for the transfer library to choose by.
+
+Threads that fill a ring of page-locked memory while the device drains it move pageable buffers several times as fast as
+the driver's own copy from some size on, and which method is best for many pieces depends on their size, number and
+layout; both differ from machine to machine. The table that comes of it is text, which native/transfer/ reads.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+from isthmus import __version__, _native
+from isthmus.experiment.calibration.buffers import (
+    DRIVER,
+    RING_BYTES,
+    BufferTimer,
+    Choice,
+    choose,
+    stores_of,
+    thread_counts,
+)
+from isthmus.experiment.calibration.pieces import PieceChoice, PieceTimer, cells, settings
+from isthmus.experiment.engine.pieces import mapped_stands_in, staging_threads
+from isthmus.machine.devices import OpenDevice
+from isthmus.record import KIB, MIB, Direction
+
+__all__ = ["Calibration", "TransferTable", "calibrate", "table_in_use", "table_path", "table_text"]
+
+TransferTable = _native.TransferTable
+
+_SIZES = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB)
+# Where device memory is host memory, larger buffers only show the same again.
+_SHARED_SIZES = _SIZES[:-1]
+_QUICK_SIZES = (256 * KIB, 4 * MIB, 64 * MIB)
+# Of one page: what a call takes at least.
+_LATENCY_BYTES = 4 * KIB
+# Of page-locked memory, where nothing is to be chosen; what is larger takes time in proportion.
+_DIRECT_SIZES = (4 * KIB, MIB, 16 * MIB)
+_DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
+# What pieces are packed by is what was best for buffers of about their size.
+_PACKED_BYTES = 16 * MIB
+_APART = {(True, False): "host", (False, True): "device", (True, True): "both"}
+
+
+class Calibration(NamedTuple):
+    """The table, and the choices that it is made of."""
+
+    table: TransferTable
+    buffers: list[Choice]
+    direct: list[Choice]
+    pieces: list[PieceChoice]
+
+
+def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[int, int], None]) -> Calibration:
+    """Measure the device's table. `progress` is told how many steps of how many have ended.
+
+    Raises CallFailed for a copy that fails or moves wrong data, and OutOfMemory where buffers do not fit.
+    """
+    native = device.native
+    sizes = _QUICK_SIZES if quick else _SHARED_SIZES if device.description.shares_host_memory else _SIZES
+    kinds = ("pageable",) if mapped_stands_in(native) else ("pageable", "pinned")
+    grid = [(setting, cell) for setting in settings(kinds, quick) for cell in cells(setting, quick)]
+    ended, total = 0, len(_DIRECTIONS) + len(grid)
+    threads = thread_counts(len(os.sched_getaffinity(0)))
+    most_pieces = max(cell.pieces for _, cell in grid)
+    staging = _native.create_staging(native, RING_BYTES, max(threads[-1], staging_threads()), most_pieces)
+    buffers: list[Choice] = []
+    for direction in _DIRECTIONS:
+        timer = BufferTimer(native, direction, sizes[-1], staging, seed)
+        latency = timer.times(_LATENCY_BYTES, [DRIVER])[DRIVER]
+        buffers.append(Choice(direction, 0, DRIVER, latency, latency))
+        buffers += choose(direction, sizes, threads, stores_of(direction), 1 if quick else 2, timer.times)
+        ended += 1
+        progress(ended, total)
+    direct: list[Choice] = []
+    if "pinned" in kinds:
+        for direction in _DIRECTIONS:
+            timer = BufferTimer(native, direction, _DIRECT_SIZES[-1], staging, seed, "pinned")
+            times = [(size, timer.times(size, [DRIVER])[DRIVER]) for size in _DIRECT_SIZES]
+            direct += [Choice(direction, size, DRIVER, seconds, seconds) for size, seconds in times]
+    pieces: list[PieceChoice] = []
+    piece_timer = PieceTimer(native, kinds, staging, {way: _threads(buffers, way) for way in _DIRECTIONS}, seed)
+    for setting, cell in grid:
+        choice = piece_timer.choose(setting, cell)
+        if choice is not None:
+            pieces.append(choice)
+        ended += 1
+        progress(ended, total)
+    return Calibration(
+        _native.parse_transfer_table(table_text(_origin(device), buffers, direct, pieces)), buffers, direct, pieces
+    )
+
+
+def table_path(device: OpenDevice) -> Path | None:
+    """Where sessions look for the device's table; None without a home, and for what a host pretends to be."""
+    path = _native.transfer_table_path(device.native)
+    return Path(path) if path and not device.model else None
+
+
+def table_in_use(device: OpenDevice) -> TransferTable:
+    """What a session that is opened now chooses by."""
+    return _native.machine_transfer_table(device.native)
+
+
+def table_text(origin: str, buffers: Sequence[Choice], direct: Sequence[Choice], pieces: Sequence[PieceChoice]) -> str:
+    """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending."""
+    lines = ["isthmus transfer table 1", f"origin {' '.join(origin.split())}"]
+    for choice in buffers:
+        method = "driver"
+        if choice.way != DRIVER:
+            threads, chunk_bytes, stores = choice.way
+            method = f"staged threads={threads} chunk={chunk_bytes} stores={stores}"
+        lines.append(
+            f"buffer direction={choice.direction} from={choice.bytes} method={method} seconds={choice.seconds:.4g}"
+        )
+    lines += [f"direct direction={each.direction} bytes={each.bytes} seconds={each.seconds:.4g}" for each in direct]
+    lines += map(_piece_line, pieces)
+    return "\n".join([*lines, "end", ""])
+
+
+def _piece_line(choice: PieceChoice) -> str:
+    setting, cell = choice.setting, choice.cell
+    apart = _APART[setting.host_layout != "contiguous", setting.device_layout != "contiguous"]
+    threads = f" threads={choice.threads}" if choice.method in {"pack_threads", "pack_kernel"} else ""
+    return (
+        f"pieces direction={setting.direction} memory={setting.memory} apart={apart}"
+        f" layout={'scattered' if 'scattered' in setting.layouts else 'regular'} width={cell.piece_bytes}"
+        f" count={cell.pieces} method={choice.method}{threads} seconds={choice.seconds:.4g}"
+    )
+
+
+def _threads(buffers: Sequence[Choice], direction: Direction) -> int:
+    """How many pack: as many as were best for buffers that threads moved, of the size nearest to those of pieces."""
+    staged = [choice for choice in buffers if choice.direction == direction and choice.way != DRIVER]
+    if not staged:
+        return staging_threads()
+    return min(staged, key=lambda choice: abs(choice.bytes - _PACKED_BYTES)).way.threads
+
+
+def _origin(device: OpenDevice) -> str:
+    found = device.description
+    driver = f", driver {found.driver_version}" if found.driver_version else ""
+    pretends = f", which pretends {device.model}" if device.model else ""
+    return (
+        f"{found.name}{driver}{pretends}, {len(os.sched_getaffinity(0))} processors; isthmus {__version__} on "
+        f"{datetime.now(timezone.utc):%Y-%m-%d}"
+    )

@@ -1,0 +1,138 @@
+"""Finds, for pieces of some shapes, the method that moves them fastest in one call."""
+
+import random
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from isthmus import _native
+from isthmus.errors import CallFailed, Unsupported
+from isthmus.experiment.batching.grid import Cell, Setting
+from isthmus.experiment.batching.places import PieceBuffers
+from isthmus.experiment.calibration.buffers import GAIN
+from isthmus.experiment.engine.pieces import Packing, PieceSubject
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.record import KIB, MIB, Case, Direction
+
+__all__ = ["METHODS", "PieceChoice", "PieceTimer", "cells", "settings", "simplest"]
+
+# What one call may use, the simplest first: nothing that pays only when pieces are copied again and again, nothing that
+# waits for each, and nothing that writes between them.
+METHODS = ("copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel")
+# These take a microsecond for a piece, or more: hopeless, and slow to find out, with more pieces.
+_CALL_A_PIECE = ("copies", "batch")
+_MOST_CALLS = 1024
+_WIDTHS = (8, 256, 4 * KIB, 64 * KIB)
+# Besides the most that there may be.
+_COUNTS = (32, KIB)
+_MOST_COUNT = 32 * KIB
+# Of all pieces: where every method has something to do, and in layouts that differ from there on one side. Checks of
+# what arrives take most of the time.
+_MAIN = ("scattered", "scattered")
+_MAIN_BYTES = 16 * MIB
+_OTHER_BYTES = 4 * MIB
+# All methods take turns once, and those that are not far behind the best then twice more.
+_ROUNDS = 2
+_FAR = 1.3
+_VISIT = Quota(1, 2, 8, 0.0006)
+
+
+class PieceChoice(NamedTuple):
+    """The method for pieces of one shape, the threads that it has, and what it took."""
+
+    setting: Setting
+    cell: Cell
+    method: str
+    threads: int
+    seconds: float
+
+
+def settings(kinds: Sequence[str], quick: bool) -> list[Setting]:
+    """Every way, memory and layout in which pieces lie apart."""
+    pairs = [_MAIN, ("strided", "contiguous"), ("contiguous", "strided")]
+    if not quick:
+        pairs += [("scattered", "contiguous"), ("contiguous", "scattered"), ("strided", "strided")]
+    ways: tuple[Direction, ...] = ("h2d", "d2h")
+    return [Setting(way, kind, *pair) for pair in pairs for kind in kinds for way in ways]  # type: ignore[arg-type]
+
+
+def cells(setting: Setting, quick: bool) -> list[Cell]:
+    """Widths times numbers, coarse: what lies between is nearest to one of them."""
+    most_bytes = _MAIN_BYTES if setting.layouts == _MAIN and not quick else _OTHER_BYTES
+    found = []
+    for width in _WIDTHS:
+        most = min(_MOST_COUNT, most_bytes // width)
+        counts = {*_COUNTS[: 1 if quick else 2], most}
+        found += [Cell(width, count) for count in sorted(counts) if count <= most]
+    return found
+
+
+def simplest(seconds: Mapping[str, float]) -> str:
+    """The simplest of the methods that no other beats by more than the gain."""
+    least = min(seconds.values())
+    return next(method for method in METHODS if method in seconds and seconds[method] <= GAIN * least)
+
+
+class PieceTimer:
+    """Times the methods that a device has for the pieces of a cell, all in turn, and checks what arrives."""
+
+    def __init__(
+        self,
+        device: _native.Device,
+        kinds: Sequence[str],
+        staging: _native.Staging,
+        threads: Mapping[Direction, int],
+        seed: int,
+    ) -> None:
+        """Allocate and fill; `threads` are as many as pack. Raises an IsthmusError where memory is lacking."""
+        self._buffers = PieceBuffers(device, kinds, _MAIN_BYTES, seed)
+        self._staging = staging
+        self._threads = threads
+        self._random = random.Random(seed)
+
+    def choose(self, setting: Setting, cell: Cell) -> PieceChoice | None:
+        """The best method; None where there is none. Raises CallFailed where something else arrives than was sent."""
+        subjects = {method: self._subject(setting, cell, method) for method in METHODS if self._pays(method, cell)}
+        collected = {method: Collected(subject.template) for method, subject in subjects.items()}
+        self._visit(subjects, collected)
+        for _ in range(_ROUNDS):
+            seconds = _medians(collected)
+            near = [method for method in seconds if seconds[method] <= _FAR * min(seconds.values())]
+            if len(near) > 1:
+                self._visit({method: subjects[method] for method in near}, collected)
+        if not collected:
+            return None
+        seconds = _medians(collected)
+        method = simplest(seconds)
+        return PieceChoice(setting, cell, method, self._threads[setting.direction], seconds[method])
+
+    def _visit(self, subjects: Mapping[str, PieceSubject], collected: dict[str, Collected]) -> None:
+        """All in turn; those that cannot be are no longer among what is collected."""
+        for method in self._random.sample(list(subjects), len(subjects)):
+            try:
+                subjects[method].visit(_VISIT, collected[method])
+            except Unsupported:
+                del collected[method]
+                continue
+            if collected[method].wrong:
+                raise CallFailed(f"{subjects[method].template.bytes} bytes by {method}: {collected[method].wrong}")
+
+    @staticmethod
+    def _pays(method: str, cell: Cell) -> bool:
+        return method not in _CALL_A_PIECE or cell.pieces <= _MOST_CALLS
+
+    def _subject(self, setting: Setting, cell: Cell, method: str) -> PieceSubject:
+        template = Case(
+            experiment="calibrate",
+            method=method,
+            host_memory=setting.memory,
+            bytes=cell.bytes,
+            direction=setting.direction,
+        )
+        packing = Packing(threads=self._threads[setting.direction])
+        return self._buffers.subject(template, setting, cell, self._staging, packing)
+
+
+def _medians(collected: Mapping[str, Collected]) -> dict[str, float]:
+    return {method: median(found.samples["host_seconds"]) for method, found in collected.items()}

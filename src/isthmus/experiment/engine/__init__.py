@@ -1,0 +1,1 @@
+"""The runner's parts: cases, rounds, sampling, buffers, saving."""

@@ -1,0 +1,1 @@
+"""Measures many devices under a launcher, in step."""

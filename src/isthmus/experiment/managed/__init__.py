@@ -1,0 +1,1 @@
+"""Measures managed memory, and the unit in which pages migrate."""

@@ -1,0 +1,186 @@
+"""Samples of `managed`: an array goes to the device by one way, is added to, and is added up by the CPU."""
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from isthmus import _native
+from isthmus.errors import IsthmusError
+from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.buffers import page_shares
+from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
+from isthmus.experiment.engine.reasons import reason_of
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.managed.points import DOUBLE_BYTES, Point
+from isthmus.machine.devices import OpenDevice
+from isthmus.record import Case
+
+__all__ = ["ArraySubject", "Buffers", "allocate", "template"]
+
+# What the device adds to each double that it touches.
+_ADDED = 1.0
+_MOST_THREADS = 8
+_ADVICE = {"read_mostly": "read_mostly", "prefer_device": "prefer_device", "accessed_by": "accessed_by_device"}
+
+
+class Buffers(NamedTuple):
+    """The array in each kind of memory, and the device's own; `refused` has the reasons of kinds that cannot be had.
+
+    `warm` has the kinds that were used once: drivers make ready at the first use what they keep.
+    """
+
+    native: _native.Device
+    arrays: Mapping[str, _native.Buffer]
+    on_device: _native.Buffer
+    refused: Mapping[str, str]
+    stream: _native.Stream
+    pool: ThreadPoolExecutor
+    threads: int
+    warm: set[str]
+
+    def placement(self) -> dict[str, dict[str, float]]:
+        """Share of each kind's pages on each NUMA node; managed pages have no place of their own."""
+        return page_shares([buffer for kind, buffer in self.arrays.items() if kind != "managed"])
+
+
+def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
+    """An array in memory of each kind.
+
+    Raises the errors of `isthmus.errors` where the device's own cannot be had.
+    """
+    native = device.native
+    on_device = native.allocate("device", size)
+    arrays: dict[str, _native.Buffer] = {}
+    refused: dict[str, str] = {}
+    for kind in kinds:
+        try:
+            arrays[kind] = native.allocate(kind, size)
+        except IsthmusError as error:
+            refused[kind] = reason_of(error)
+    threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    return Buffers(
+        native, arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set()
+    )
+
+
+def template(point: Point) -> Case:
+    """The case of a point without results."""
+    return Case(
+        experiment="managed",
+        method=point.method,
+        host_memory=point.memory,
+        bytes=point.bytes,
+        fraction=None if point.percent is None else point.percent / 100,
+        stride_bytes=point.stride_bytes,
+    )
+
+
+class ArraySubject:
+    """One way to move the array and one pattern of what the device touches of it."""
+
+    def __init__(self, point: Point, buffers: Buffers) -> None:
+        self.template = template(point)
+        self._point = point
+        self._buffers = buffers
+        self._expected = initial_sum(point.bytes // DOUBLE_BYTES) + point.touched * _ADDED
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples of both phases; the sum over the array is checked every time."""
+        memory, warm = self._point.memory, self._buffers.warm
+        advised = self._point.method in _ADVICE
+        if advised:
+            # An array of its own: drivers keep mappings that advice has made, and pages then move as they never would.
+            array, is_cold = self._buffers.native.allocate(memory, self._point.bytes), True
+        else:
+            array, is_cold = self._buffers.arrays[memory], memory not in warm
+        for _ in range(max(quota.warmups, int(is_cold))):
+            self._sample(array)
+        if not advised:
+            warm.add(memory)
+        collected.begin()
+        begin = time.monotonic()
+        for taken in range(quota.most):
+            if taken >= quota.least and time.monotonic() - begin >= quota.seconds:
+                break
+            into, out, total = self._sample(array)
+            collected.samples.setdefault("host_seconds", []).append(into + out)
+            collected.samples.setdefault("in_seconds", []).append(into)
+            collected.samples.setdefault("out_seconds", []).append(out)
+            collected.verified = True
+            if total != self._expected:
+                collected.wrong = f"wrong data: the array adds up to {total:.0f} in place of {self._expected:.0f}"
+                break
+
+    def _sample(self, array: _native.Buffer) -> tuple[float, float, float]:
+        """Seconds of copy in and computing, of copy out and adding up, and the sum.
+
+        The array is all on the host when the clock starts. Giving advice counts, as a program must give it too; it is
+        taken back afterwards, so that the next sample starts as this one did.
+        """
+        stream, advice = self._buffers.stream, _ADVICE.get(self._point.method)
+        array.begin_host_access()
+        initialise(doubles(array), self._buffers.pool, self._buffers.threads)
+        begin = time.perf_counter()
+        array.end_host_access()
+        if advice:
+            array.advise(advice)
+        try:
+            self._move_in(array)
+            worked_on = self._buffers.on_device if self._point.method.startswith("explicit") else array
+            stream.add_doubles(worked_on, 0, self._point.touched, self._point.step_bytes, _ADDED)
+            stream.synchronize()
+            middle = time.perf_counter()
+            self._move_out(array)
+            stream.synchronize()
+            array.begin_host_access()
+            total = float(np.sum(doubles(array)))
+            end = time.perf_counter()
+            array.end_host_access()
+        finally:
+            if advice:
+                array.advise(advice, False)
+        return middle - begin, end - middle, total
+
+    def _move_in(self, array: _native.Buffer) -> None:
+        match self._point.method:
+            case "explicit_whole":
+                self._buffers.stream.copy(self._buffers.on_device, 0, array, 0, self._point.bytes)
+            case "explicit_touched":
+                self._copy_touched(self._buffers.on_device, array)
+            case "prefetch_whole":
+                self._buffers.stream.prefetch(array, 0, self._point.bytes, "device")
+            case "prefetch_touched":
+                self._prefetch_touched(array, "device")
+
+    def _move_out(self, array: _native.Buffer) -> None:
+        match self._point.method:
+            case "explicit_whole":
+                self._buffers.stream.copy(array, 0, self._buffers.on_device, 0, self._point.bytes)
+            case "explicit_touched":
+                self._copy_touched(array, self._buffers.on_device)
+            case "prefetch_whole":
+                self._buffers.stream.prefetch(array, 0, self._point.bytes, "host")
+            case "prefetch_touched":
+                self._prefetch_touched(array, "host")
+
+    def _copy_touched(self, to: _native.Buffer, from_: _native.Buffer) -> None:
+        """The leading part as it is; single doubles as a column of a 2-D array whose rows are a stride long."""
+        count, step = self._point.touched, self._point.step_bytes
+        if step == DOUBLE_BYTES:
+            self._buffers.stream.copy(to, 0, from_, 0, count * DOUBLE_BYTES)
+        else:
+            self._buffers.stream.copy_section(to, 0, step, from_, 0, step, DOUBLE_BYTES, count)
+
+    def _prefetch_touched(self, array: _native.Buffer, side: str) -> None:
+        """The leading part at once; of single doubles the page of each, as far as the array goes."""
+        count, step = self._point.touched, self._point.step_bytes
+        if step == DOUBLE_BYTES:
+            self._buffers.stream.prefetch(array, 0, count * DOUBLE_BYTES, side)
+        else:
+            page = min(PAGE_BYTES, self._point.bytes - (count - 1) * step)
+            self._buffers.stream.prefetch(array, 0, page, side, count, step)

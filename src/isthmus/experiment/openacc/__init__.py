@@ -1,0 +1,1 @@
+"""Builds and measures programs with data directives."""

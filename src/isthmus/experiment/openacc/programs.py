@@ -1,0 +1,125 @@
+"""Runs OpenACC programs on a device and takes the figures that they print into the record."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from isthmus.errors import CallFailed
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.openacc.points import ITERATIONS, Point, template
+from isthmus.record import Metric
+
+__all__ = ["Figures", "ProgramSubject", "device_environment", "limit_seconds", "run_program"]
+
+_FELL_BACK = 3
+_WRONG = 1
+# Beyond what a program needs to start, at rates that no machine of use is slower than.
+_START_SECONDS = 60.0
+_SLOWEST_RATE = 100e6
+_METRICS: Sequence[Metric] = ("in_seconds", "out_seconds", "compute_seconds", "pack_seconds", "copy_seconds")
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program prints: seconds of every pass, whether its results were right, what it ran on and was built by."""
+
+    right: bool
+    device: str
+    compiler: str
+    host_seconds: list[float] = []
+    in_seconds: list[float] = []
+    out_seconds: list[float] = []
+    compute_seconds: list[float] = []
+    pack_seconds: list[float] = []
+    copy_seconds: list[float] = []
+    unpack_seconds: list[float] = []
+    sum: float | None = None
+    expected: float | None = None
+
+    @property
+    def series(self) -> dict[Metric, list[float]]:
+        """By metric; the time of a pass is that of its phases where the program gives no other.
+
+        A phase of no time at all is none: managed memory has no copies of its own.
+        """
+        passes = zip(self.in_seconds, self.out_seconds, strict=True)
+        found: dict[Metric, list[float]] = {
+            "host_seconds": self.host_seconds or [into + out for into, out in passes],
+            "unpack_seconds": self.unpack_seconds,
+        }
+        found |= {metric: getattr(self, metric) for metric in _METRICS}
+        return {metric: samples for metric, samples in found.items() if any(samples)}
+
+
+def device_environment(index: int, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment in which a program finds this device of the driver alone, and OpenACC no other's choice."""
+    visible = [name.strip() for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    kept = {name: value for name, value in environment.items() if not name.startswith("ACC_")}
+    return kept | {"CUDA_VISIBLE_DEVICES": visible[index] if index < len(visible) else str(index)}
+
+
+def limit_seconds(point: Point, repeats: int) -> float:
+    """After how long a program must hang: far more than any machine needs."""
+    passes = (repeats + 1) * (2 * ITERATIONS if point.program == "stencil" else 2)
+    return _START_SECONDS + passes * point.bytes / _SLOWEST_RATE
+
+
+def run_program(program: Path, words: Sequence[str], environment: Mapping[str, str], limit: float) -> Figures:
+    """The figures of one run. Raises CallFailed when it falls back to the host, crashes, hangs or prints no figures."""
+    name = program.name
+    try:
+        ended = subprocess.run(
+            [str(program), *words], env=dict(environment), capture_output=True, text=True, check=False, timeout=limit
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CallFailed(f"the OpenACC program {name} had not ended after {limit:.0f} s") from error
+    except OSError as error:
+        raise CallFailed(f"the OpenACC program {name} cannot be started: {error.strerror}") from error
+    lines = ended.stdout.strip().splitlines()
+    last = next(iter(ended.stderr.strip().splitlines()[-1:]), "it said nothing")
+    if ended.returncode == _FELL_BACK:
+        raise CallFailed(
+            f"the OpenACC program {name} found no device to run on, and its figures would mean nothing: {last}"
+        )
+    if ended.returncode < 0:
+        cause = signal.strsignal(-ended.returncode) or f"signal {-ended.returncode}"
+        raise CallFailed(f"the OpenACC program {name} crashed ({cause}): {last}")
+    if ended.returncode not in (0, _WRONG) or not lines:
+        raise CallFailed(f"the OpenACC program {name} failed with exit code {ended.returncode}: {last}")
+    try:
+        figures = msgspec.json.decode(lines[-1], type=Figures)
+        if not figures.series.get("host_seconds"):
+            raise CallFailed(f"the OpenACC program {name} printed no times: {lines[-1]}")
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise CallFailed(f"the OpenACC program {name} printed what are no figures: {error}") from error
+    return figures
+
+
+class ProgramSubject:
+    """One case of a program; every visit is a process of its own."""
+
+    def __init__(self, point: Point, program: Path, environment: Mapping[str, str]) -> None:
+        self.template = template(point)
+        self._point = point
+        self._program = program
+        self._environment = environment
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples. The program warms up by itself, and checks its results after every pass."""
+        repeats = self._point.samples_a_visit(quota.least)
+        words = [*self._point.words, "--repeats", str(repeats)]
+        collected.begin()
+        figures = run_program(self._program, words, self._environment, limit_seconds(self._point, repeats))
+        collected.template = msgspec.structs.replace(self.template, compiler=figures.compiler)
+        for metric, samples in figures.series.items():
+            collected.samples.setdefault(metric, []).extend(samples)
+        collected.verified = True
+        if not figures.right:
+            told = (
+                "" if figures.sum is None else f": its sum is {figures.sum:.0f}, expected {figures.expected or 0:.0f}"
+            )
+            collected.wrong = f"wrong data: the program's results are not what the CPU computes{told}"

@@ -1,0 +1,1 @@
+"""Measures copies that run while kernels compute."""

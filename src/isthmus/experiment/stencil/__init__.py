@@ -1,0 +1,1 @@
+"""Measures a two-dimensional stencil over ranks."""

@@ -1,0 +1,113 @@
+"""Rank 0 tells every rank, itself included, which step of the stencil comes next; the others follow to the end."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from isthmus.errors import IsthmusError
+from isthmus.experiment.fleet.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken
+from isthmus.experiment.stencil.points import Point
+from isthmus.experiment.stencil.rank import Room, StencilRank
+from isthmus.experiment.stencil.sums import WORD, Checksum
+from isthmus.experiment.stencil.tile import ITERATIONS, Cut
+from isthmus.machine.devices import OpenDevice
+from isthmus.record import Metric
+
+__all__ = ["Phases", "Team", "end", "follow"]
+
+T = TypeVar("T")
+Phases = dict[Metric, float]
+Step = Literal["room", "divide", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]
+
+
+class _Told(NamedTuple):
+    step: Step
+    arguments: tuple[Any, ...] = ()
+    # How many take it, from rank 0 on.
+    ranks: int = 0
+
+
+class Team:
+    """All ranks, as rank 0 sees them; every method is a step of all of them, or of the first ones, at once."""
+
+    def __init__(self, device: OpenDevice) -> None:
+        self._ranks = device.ranks
+        self._own = StencilRank(device, device.ranks)
+
+    @property
+    def count(self) -> int:
+        """Of the ranks."""
+        return self._ranks.count
+
+    @property
+    def local_count(self) -> int:
+        """Of those on rank 0's host."""
+        return self._ranks.local_count
+
+    def rooms(self) -> list[Room]:
+        """Where each rank computes."""
+        return self._all("room", self._own.room)
+
+    def release(self) -> None:
+        """Every rank gives its memory back."""
+        self._all("release", self._own.release)
+
+    def divide(self, counts: Sequence[int]) -> None:
+        """Make teams of the first so many ranks."""
+        self._all("divide", lambda: self._own.divide(counts), counts)
+
+    def reference(self, cut: Cut, most_bytes: int) -> int:
+        """The sum of a field's points, computed without exchanges, in so much device memory of each rank."""
+        self.release()
+        return sum(self._all("reference", lambda: self._own.reference(cut, most_bytes), cut, most_bytes)) & WORD
+
+    def prepare(self, points: Sequence[Point]) -> dict[Point, str]:
+        """Allocate for points of one cut; the reasons of those that one of its ranks has no memory for."""
+        count = points[0].cut.ranks
+        self.release()  # On those ranks, too, that have no part in it.
+        answers = self._all("prepare", lambda: self._own.prepare(points), points, count=count)
+        refused = {point: reason for answer in reversed(answers) for point, reason in answer.items()}
+        dropped = list(refused)
+        self._all("drop", lambda: self._own.drop(dropped), dropped, count=count)
+        return refused
+
+    def sample(self, point: Point, poisoned: bool) -> list[Phases]:
+        """Seconds of each phase on each rank that has a part of the field."""
+        return self._all("sample", lambda: self._own.sample(point, poisoned), point, poisoned, count=point.cut.ranks)
+
+    def checksum(self, point: Point) -> Checksum:
+        """Over all points of the field, and all halos, after the last sample."""
+        parts = self._all("checksum", lambda: self._own.checksum(point), point, count=point.cut.ranks)
+        return Checksum(sum(each.points for each in parts) & WORD, sum(each.halos for each in parts) & WORD)
+
+    def _all(self, step: Step, own: Callable[[], T], *arguments: object, count: int | None = None) -> list[T]:
+        """A step of the first `count` ranks, or of all; the others wait for the next."""
+        count = count or self.count
+        try:
+            self._ranks.tell(_Told(step, arguments, count))
+            answers = self._own.team(count).gather(own())
+        except IsthmusError as error:
+            if self.count == 1:
+                raise
+            # The others wait for this rank, in the middle of a step: there is no way on from here.
+            raise RanksBroken(str(error)) from error
+        assert answers is not None
+        return answers
+
+
+def follow(device: OpenDevice) -> int:
+    """Take every step that rank 0 tells; gives the exit code that it ends with."""
+    ranks = device.ranks
+    own = StencilRank(device, ranks)
+    patience = None
+    while (told := ranks.listen(patience)).step != "end":
+        is_in = ranks.rank < told.ranks
+        if is_in:
+            own.team(told.ranks).gather(getattr(own, told.step)(*told.arguments))
+        # The step that the others take meanwhile has so many iterations, each of which may take as long.
+        patience = None if is_in else ITERATIONS * STEP_PATIENCE_SECONDS
+    return int(told.arguments[0])
+
+
+def end(ranks: Ranks, code: int) -> None:
+    """Rank 0 lets the others end."""
+    ranks.tell(_Told("end", (code,)))

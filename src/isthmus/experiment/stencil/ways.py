@@ -1,0 +1,311 @@
+"""Ways to exchange the halos of one rank's array: who packs them, and how they come to the host and back."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from isthmus import _native
+from isthmus.experiment.engine.doubles import Doubles, doubles
+from isthmus.experiment.fleet.ranks import Ranks
+from isthmus.experiment.stencil.tile import DOUBLE, Section, Tile
+from isthmus.record import Metric
+
+__all__ = ["CpuColumns", "CpuWhole", "GpuPack", "GpuPackMapped", "ManagedColumns", "ManagedPack", "ManagedWhole"]
+__all__ += ["Stopwatch", "Way", "Workplace"]
+
+
+class Stopwatch:
+    """Seconds of each phase; whatever was started must have ended at the end of a lap."""
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._began = clock()
+        self.seconds: dict[Metric, float] = {}
+
+    def lap(self, phase: Metric) -> None:
+        """Add the time since the last lap to a phase."""
+        now = self._clock()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._began
+        self._began = now
+
+
+class Way(Protocol):
+    """One way; its buffers live as long as it does."""
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Send the edges of `array` to the neighbours, and fill its halos with theirs."""
+
+    def poison(self) -> None:
+        """Overwrite where the neighbours' points arrive with what is no result."""
+
+
+class Workplace:
+    """What all ways of a rank share: the device's stream, the shape of the array and the neighbours.
+
+    The parts that go out and come in lie one after the other in the order of the tile's borders.
+    """
+
+    def __init__(self, device: _native.Device, stream: _native.Stream, ranks: Ranks, tile: Tile) -> None:
+        self.device = device
+        self.stream = stream
+        self.tile = tile
+        self.edges = [border.edge for border in tile.borders]
+        self.halos = [border.halo for border in tile.borders]
+        self._ranks = ranks
+        self._neighbours = [border.neighbour for border in tile.borders]
+        self._pitch, self._bytes = tile.pitch_bytes, tile.border_bytes
+        self._shape = tile.height, tile.width
+
+    def allocate_parts(self, kind: str) -> _native.Buffer:
+        """Memory for one part on each side."""
+        return self.device.allocate(kind, self._bytes)
+
+    def parts(self) -> list[Doubles]:
+        """The same of ordinary memory."""
+        return self._split(np.empty(self._bytes // DOUBLE))
+
+    def as_parts(self, buffer: _native.Buffer) -> list[Doubles]:
+        """The parts in a buffer that the host may access now."""
+        return self._split(doubles(buffer))
+
+    def send(self, outgoing: Sequence[Doubles], incoming: Sequence[Doubles]) -> None:
+        """Exchange parts with the neighbours."""
+        self._ranks.exchange(outgoing, incoming, self._neighbours)
+
+    def pack_on_host(self, array: _native.Buffer, to: Sequence[Doubles]) -> None:
+        """Copy the edges of an array that the host may access now."""
+        grid = self._grid(array)
+        for part, edge in zip(to, self.edges, strict=True):
+            part[:] = _within(grid, edge)
+
+    def unpack_on_host(self, array: _native.Buffer, parts: Sequence[Doubles]) -> None:
+        """Fill the halos of an array that the host may access now."""
+        grid = self._grid(array)
+        for part, halo in zip(parts, self.halos, strict=True):
+            _within(grid, halo)[:] = part
+
+    def pack_on_device(self, array: _native.Buffer, to: _native.Buffer) -> None:
+        """Copy the edges by a kernel, and wait for it."""
+        place = 0
+        for edge in self.edges:
+            offset, width = self._offset(edge), edge.columns * DOUBLE
+            self.stream.copy_section_by_kernel(to, place, width, array, offset, self._pitch, width, edge.rows)
+            place += edge.points * DOUBLE
+        self.stream.synchronize()
+
+    def unpack_on_device(self, array: _native.Buffer, parts: _native.Buffer) -> None:
+        """Fill the halos by a kernel, and wait for it."""
+        place = 0
+        for halo in self.halos:
+            offset, width = self._offset(halo), halo.columns * DOUBLE
+            self.stream.copy_section_by_kernel(array, offset, self._pitch, parts, place, width, width, halo.rows)
+            place += halo.points * DOUBLE
+        self.stream.synchronize()
+
+    def copy(self, to: _native.Buffer, from_: _native.Buffer) -> None:
+        """Copy as much as both hold, and wait for it."""
+        self.stream.copy(to, 0, from_, 0, min(to.bytes, from_.bytes))
+        self.stream.synchronize()
+
+    def copy_sections(self, to: _native.Buffer, from_: _native.Buffer, sections: Sequence[Section]) -> None:
+        """Copy each to its own place in an array of the same shape, and wait for it."""
+        for section in sections:
+            offset, width = self._offset(section), section.columns * DOUBLE
+            self.stream.copy_section(to, offset, self._pitch, from_, offset, self._pitch, width, section.rows)
+        self.stream.synchronize()
+
+    def _offset(self, section: Section) -> int:
+        return section.row * self._pitch + section.column * DOUBLE
+
+    def _grid(self, array: _native.Buffer) -> Doubles:
+        rows, columns = self._shape
+        return doubles(array)[: rows * columns].reshape(rows, columns)
+
+    def _split(self, values: Doubles) -> list[Doubles]:
+        found: list[Doubles] = []
+        place = 0
+        for edge in self.edges:
+            found.append(values[place : place + edge.points].reshape(edge.rows, edge.columns))
+            place += edge.points
+        return found
+
+
+def _within(grid: Doubles, section: Section) -> Doubles:
+    return grid[section.row : section.row + section.rows, section.column : section.column + section.columns]
+
+
+class _HostWay:
+    """Columns are packed by the host's processor, in an array that it may access in between."""
+
+    def __init__(self, at: Workplace) -> None:
+        self._at = at
+        self._outgoing, self._incoming = at.parts(), at.parts()
+
+    def poison(self) -> None:
+        for part in self._incoming:
+            part.fill(np.nan)
+
+    def _exchange_on_host(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        array.begin_host_access()
+        self._at.pack_on_host(array, self._outgoing)
+        watch.lap("pack_seconds")
+        self._at.send(self._outgoing, self._incoming)
+        watch.lap("mpi_seconds")
+        self._at.unpack_on_host(array, self._incoming)
+        array.end_host_access()
+        watch.lap("unpack_seconds")
+
+
+class CpuWhole(_HostWay):
+    """The whole array goes to the host, is packed and unpacked there, and goes back: what the paper does by hand."""
+
+    def __init__(self, at: Workplace, mirror: _native.Buffer) -> None:
+        super().__init__(at)
+        self._mirror = mirror
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Copy there, pack, send, unpack, copy back."""
+        self._at.copy(self._mirror, array)
+        watch.lap("copy_seconds")
+        self._exchange_on_host(self._mirror, watch)
+        self._at.copy(array, self._mirror)
+        watch.lap("copy_seconds")
+
+
+class CpuColumns(_HostWay):
+    """As `CpuWhole`, but the driver's 2-D copy moves alone what is needed, each to its own place."""
+
+    def __init__(self, at: Workplace, mirror: _native.Buffer) -> None:
+        super().__init__(at)
+        self._mirror = mirror
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Copy columns there, pack, send, unpack, copy columns back."""
+        self._at.copy_sections(self._mirror, array, self._at.edges)
+        watch.lap("copy_seconds")
+        self._exchange_on_host(self._mirror, watch)
+        self._at.copy_sections(array, self._mirror, self._at.halos)
+        watch.lap("copy_seconds")
+
+
+class ManagedWhole(_HostWay):
+    """As `CpuWhole` in managed memory: all of it is prefetched to the host and back."""
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Prefetch, pack, send, unpack, prefetch back."""
+        self._prefetch(array, "host")
+        watch.lap("copy_seconds")
+        self._exchange_on_host(array, watch)
+        self._prefetch(array, "device")
+        watch.lap("copy_seconds")
+
+    def _prefetch(self, array: _native.Buffer, side: str) -> None:
+        self._at.stream.prefetch(array, 0, self._at.tile.bytes, side)
+        self._at.stream.synchronize()
+
+
+class ManagedColumns(_HostWay):
+    """The processor touches the columns in managed memory, whose pages follow: the paper's automatic way.
+
+    What the pages cost is part of packing and unpacking, and of the computing that comes next.
+    """
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Pack, send, unpack."""
+        self._exchange_on_host(array, watch)
+
+
+class GpuPack:
+    """A kernel packs columns into device memory, and copies bring those to the host and back."""
+
+    def __init__(self, at: Workplace, kind: str) -> None:
+        self._at = at
+        self._packed, self._received = at.allocate_parts("device"), at.allocate_parts("device")
+        self._outgoing, self._incoming = at.allocate_parts(kind), at.allocate_parts(kind)
+
+    def poison(self) -> None:
+        """Not a number everywhere."""
+        self._incoming.set_bytes(0, self._incoming.bytes, 0xFF)
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Pack, copy, send, copy, unpack."""
+        at = self._at
+        at.pack_on_device(array, self._packed)
+        watch.lap("pack_seconds")
+        at.copy(self._outgoing, self._packed)
+        _send(at, self._outgoing, self._incoming, watch)
+        at.copy(self._received, self._incoming)
+        watch.lap("copy_seconds")
+        at.unpack_on_device(array, self._received)
+        watch.lap("unpack_seconds")
+
+
+class GpuPackMapped:
+    """A kernel packs columns into mapped host memory, and another takes the neighbours' from there."""
+
+    def __init__(self, at: Workplace) -> None:
+        self._at = at
+        self._outgoing, self._incoming = at.allocate_parts("mapped"), at.allocate_parts("mapped")
+
+    def poison(self) -> None:
+        """Not a number everywhere."""
+        self._incoming.set_bytes(0, self._incoming.bytes, 0xFF)
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Pack, send, unpack."""
+        self._at.pack_on_device(array, self._outgoing)
+        watch.lap("pack_seconds")
+        _send(self._at, self._outgoing, self._incoming, watch)
+        self._at.unpack_on_device(array, self._incoming)
+        watch.lap("unpack_seconds")
+
+
+class ManagedPack:
+    """As the paper: a kernel packs into managed memory, which the processor copies to ordinary memory for MPI."""
+
+    def __init__(self, at: Workplace) -> None:
+        self._at = at
+        self._packed, self._received = at.allocate_parts("managed"), at.allocate_parts("managed")
+        self._outgoing, self._incoming = at.parts(), at.parts()
+
+    def poison(self) -> None:
+        """Not a number everywhere."""
+        for part in self._incoming:
+            part.fill(np.nan)
+
+    def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
+        """Pack, copy by the processor, send, copy by the processor, unpack."""
+        at = self._at
+        at.pack_on_device(array, self._packed)
+        watch.lap("pack_seconds")
+        self._packed.begin_host_access()
+        _copy_parts(self._outgoing, at.as_parts(self._packed))
+        self._packed.end_host_access()
+        watch.lap("copy_seconds")
+        at.send(self._outgoing, self._incoming)
+        watch.lap("mpi_seconds")
+        self._received.begin_host_access()
+        _copy_parts(at.as_parts(self._received), self._incoming)
+        self._received.end_host_access()
+        watch.lap("copy_seconds")
+        at.unpack_on_device(array, self._received)
+        watch.lap("unpack_seconds")
+
+
+def _copy_parts(to: Sequence[Doubles], from_: Sequence[Doubles]) -> None:
+    for part, other in zip(to, from_, strict=True):
+        part[:] = other
+
+
+def _send(at: Workplace, outgoing: _native.Buffer, incoming: _native.Buffer, watch: Stopwatch) -> None:
+    """Exchange what lies in host memory of the driver's; making it accessible counts as copying."""
+    outgoing.begin_host_access()
+    incoming.begin_host_access()
+    watch.lap("copy_seconds")
+    at.send(at.as_parts(outgoing), at.as_parts(incoming))
+    watch.lap("mpi_seconds")
+    outgoing.end_host_access()
+    incoming.end_host_access()
+    watch.lap("copy_seconds")

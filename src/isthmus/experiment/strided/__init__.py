@@ -1,0 +1,1 @@
+"""Measures sections of arrays, rows apart from one another."""

@@ -1,0 +1,1 @@
+"""Measures many host threads that copy slices of one buffer."""

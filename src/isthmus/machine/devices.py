@@ -1,0 +1,215 @@
+"""The devices of this machine: what is here, what is missing, and opening one by the name the user gives."""
+
+import difflib
+import os
+import shutil
+from collections.abc import Iterable
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from isthmus import _native
+from isthmus.errors import DeviceAbsent, UsageError
+from isthmus.experiment.fleet.ranks import ALONE, Ranks
+from isthmus.machine.binding import bind_near
+from isthmus.machine.default_device import default_device
+from isthmus.machine.pci import pci_link, pci_numa_node
+from isthmus.record import Backend, Device, Link, Placement
+
+__all__ = [
+    "OpenDevice",
+    "choose_device",
+    "name_in_turn",
+    "names_in_turn",
+    "neighbours",
+    "open_device",
+    "open_native",
+    "open_neighbour",
+    "probe",
+]
+
+_INSTALL = {
+    "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
+    "opencl": "pip install 'isthmus[cpu]' measures the CPU through PoCL; a GPU needs its vendor's OpenCL driver",
+}
+_POCL = "Portable Computing Language"
+
+
+class OpenDevice(NamedTuple):
+    """A device that is open, its description, and where threads and memory were bound before it was opened.
+
+    `model` is what the host backend pretends, as the user words it. `allowed_cpus` are the processors that this process
+    could use before it was bound, and `ranks` are the processes that measure together.
+    """
+
+    native: _native.Device
+    description: Device
+    placement: Placement = Placement()
+    model: str = ""
+    allowed_cpus: frozenset[int] = frozenset()
+    ranks: Ranks = ALONE
+
+
+def probe() -> list[Backend]:
+    """Every backend with its devices, or with what was looked for, why it is absent and what to install."""
+    return [_backend(found) for found in _native.list_devices(_pocl_drivers())]
+
+
+def choose_device(spec: str | None) -> Device:
+    """The device that ``cuda``, ``cuda:1``, ``opencl:0`` or ``host`` names; None: the best. Opens nothing.
+
+    Raises UsageError for a name that makes no sense and DeviceAbsent for a device that is not here.
+    """
+    backends = {backend.name: backend for backend in probe()}
+    if spec is None:
+        device = default_device(backends.values())
+        if device is None:
+            raise DeviceAbsent("no device at all")
+        return device
+    name, _, rest = spec.partition(":")
+    name = name.lower()
+    if name not in backends:
+        near = difflib.get_close_matches(name, backends, n=1)
+        hint = f"did you mean {near[0]}?" if near else "there are " + ", ".join(backends)
+        raise UsageError(f"no backend {name!r}; {hint}")
+    if name == "host":
+        return backends[name].devices[0]
+    if rest and not rest.isdecimal():
+        raise UsageError(f"not a device: {spec!r}; expected {name}:NUMBER, such as {name}:0")
+    return _device(backends[name], int(rest or 0))
+
+
+def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
+    """Open the device that `choose_device` gives; a host may be told what to pretend: ``host:rate=25GB/s,...``.
+
+    With `bind`, this thread and all that it starts, those of the driver too, are bound near the device first. Raises
+    what `choose_device` does.
+    """
+    device = choose_device(spec)
+    return _open(device, (spec or "").partition(":")[2] if device.backend == "host" else "", bind)
+
+
+def names_in_turn(spec: str | None) -> list[str]:
+    """What `open_device` is told on the first rank of a machine, on its second, and so on; then they begin anew.
+
+    Those are the devices of the best kind, or of a backend that is named alone; a device that is named is that of all
+    ranks. Raises what `choose_device` does.
+    """
+    if spec is not None and (":" in spec or spec.lower() == "host"):
+        return [spec]
+    return [device.spec for device in neighbours(choose_device(spec), probe())]
+
+
+def name_in_turn(spec: str | None, local_rank: int) -> str:
+    """What `open_device` is told on the rank of this number on its machine, as `names_in_turn` has it."""
+    names = names_in_turn(spec)
+    return names[local_rank % len(names)]
+
+
+def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:
+    """The devices that can work at the same time as this one, itself included, in the order of their numbers.
+
+    Those are the other devices of its backend, but for what shares the host's memory beside what has its own, and for
+    the same hardware that a second driver offers.
+    """
+    found = [device]
+    for other in (other for backend in backends if backend.name == device.backend for other in backend.devices):
+        known = any(
+            other.index == one.index or (other.pci_address == one.pci_address and other.pci_address) for one in found
+        )
+        if not known and other.shares_host_memory == device.shares_host_memory:
+            found.append(other)
+    return sorted(found, key=lambda one: one.index)
+
+
+def _device(backend: Backend, index: int) -> Device:
+    if not backend.devices:
+        looked_for = ", ".join(backend.looked_for)
+        raise DeviceAbsent(
+            f"no {backend.name} device here; looked for {looked_for}: {backend.absent_because}; {backend.install}"
+        )
+    for device in backend.devices:
+        if device.index == index:
+            return device
+    known = ", ".join(device.spec for device in backend.devices)
+    why = f"; {backend.absent_because}" if backend.absent_because else ""
+    raise DeviceAbsent(f"no device {backend.name}:{index} here; found {known}{why}")
+
+
+def _open(device: Device, model: str, bind: bool) -> OpenDevice:
+    allowed_cpus = frozenset(os.sched_getaffinity(0))
+    placement = bind_near(device) if bind else Placement()
+    native = open_native(device.backend, device.index, model)
+    return OpenDevice(native, _describe(native.info), placement, model, allowed_cpus)
+
+
+def open_native(backend: str, index: int, model: str = "") -> _native.Device:
+    """Open a device that `probe` has found; `model` is what the host backend pretends."""
+    return _native.open_device(backend, index, model, _pocl_drivers())
+
+
+def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
+    """Open another device of the same backend, or give the one that is open where it is the same."""
+    return device.native if other.spec == device.description.spec else open_native(other.backend, other.index)
+
+
+def _backend(found: "_native.BackendDict") -> Backend:
+    devices = [_describe(info) for info in found["devices"]]
+    absent_because = found["absent_because"]
+    install = "" if devices else _INSTALL.get(found["name"], "")
+    for device in filter(_is_pocl, list(devices)):
+        if reason := _why_no_pocl(device):
+            devices.remove(device)
+            absent_because, install = reason
+    return Backend(
+        name=found["name"],
+        devices=devices,
+        library=found["library"],
+        looked_for=found["looked_for"],
+        # With devices: why some of them cannot be used.
+        absent_because=absent_because,
+        install=install,
+    )
+
+
+def _describe(info: dict[str, Any]) -> Device:
+    fields = {name: value for name, value in info.items() if name != "link"}
+    address = info["pci_address"]
+    return Device(**fields, link=_link(info["link"], address), numa_node=pci_numa_node(address) if address else None)
+
+
+def _link(reading: "_native.LinkDict", address: str) -> Link | None:
+    """What the vendor's library reads, else what the kernel knows of the slot."""
+    if reading["generation"] is not None and reading["width"] is not None:
+        return Link(**reading, source="NVML")
+    return pci_link(address) if address else None
+
+
+def _is_pocl(device: Device) -> bool:
+    return device.conditions.get("platform", "").startswith(_POCL)
+
+
+def _why_no_pocl(device: Device) -> tuple[str, str] | None:
+    """Why PoCL can compile no kernel here, and what to do; None where it can."""
+    if shutil.which("ld") is None:
+        # It aborts the whole process where there is none.
+        return (
+            "PoCL is installed, but it links kernels with `ld`, which is not on PATH",
+            "install binutils (apt-get install binutils), which any C compiler brings too",
+        )
+    if device.api_version.endswith("-generic") and "x86_64" in device.api_version:
+        # So it names the processor that it compiles for; its compiler then refuses that name.
+        version = device.driver_version
+        return (
+            f"PoCL {version} is installed, but its compiler is older than this CPU and does not know it",
+            "another OpenCL driver may know it, such as Intel's (intel-opencl-rt and intel-cmplr-lib-rt of pip)",
+        )
+    return None
+
+
+def _pocl_drivers() -> list[str]:
+    """Paths of PoCL's library in its Python package; empty where that is not installed."""
+    try:
+        files = metadata.files("pocl-binary-distribution") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [str(file.locate()) for file in files if file.name.startswith("libpocl")]

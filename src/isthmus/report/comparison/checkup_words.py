@@ -1,0 +1,116 @@
+"""What a check against a reference says in sentences: whether the run looks right, and the likely causes where not."""
+
+import math
+
+from isthmus.analysis.phrases import describe_device, spanned
+from isthmus.compare import Checkup, FigureResult
+from isthmus.language import enumerated, say
+from isthmus.record import format_rate, format_seconds
+from isthmus.report.comparison.labels import group_name, ratio_text, way_memory_name
+from isthmus.report.comparison.words import cause_sentence
+
+__all__ = [
+    "check_causes",
+    "check_left_out",
+    "check_runs",
+    "check_verdict",
+    "expected_text",
+    "figure_name",
+    "value_text",
+]
+
+_MOST_NAMES = 3
+# What matters most first: pinned rates say whether the link is right.
+_ORDER = {"rate": 0, "latency": 1, "time": 2}
+
+
+def check_runs(checkup: Checkup) -> list[str]:
+    """The reference and the run."""
+    reference, run = checkup.reference, checkup.run
+    return [
+        say(
+            "compare.check_reference",
+            name=reference.name,
+            device=describe_device(reference.run),
+            count=reference.runs,
+        ),
+        say("compare.check_run", run=run.run, device=describe_device(run), created=run.created),
+    ]
+
+
+def check_verdict(checkup: Checkup) -> list[str]:
+    """Whether it looks about right, and what does not."""
+    counts, total = checkup.counts, len(checkup.figures)
+    slow = sorted((each for each in checkup.figures if each.position == "slow"), key=_importance)
+    if checkup.right:
+        found = [say("compare.check_right", right=counts["right"], count=total)]
+    else:
+        found = [say("compare.check_wrong", slow=counts["slow"], count=total)]
+    if slow:
+        names = enumerated([_told(each) for each in slow[:_MOST_NAMES]])
+        key = "compare.check_few_slow" if checkup.right else "compare.check_such_as"
+        found.append(say(key, count=len(slow), names=names))
+    if counts["fast"]:
+        found.append(say("compare.check_fast", count=counts["fast"]))
+    if checkup.other_device:
+        base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
+        found.append(say("compare.check_other_device", base=base, new=new))
+    if checkup.busy_host:
+        found.append(say("compare.busy_host"))
+    return found
+
+
+def check_causes(checkup: Checkup) -> list[str]:
+    """What differs from the machines of the reference, the best explanation first."""
+    return [cause_sentence(cause, "compare.explains_figures", "compare.check_cause") for cause in checkup.causes] or [
+        say("compare.check_no_cause")
+    ]
+
+
+def check_left_out(checkup: Checkup) -> list[str]:
+    """Figures of the reference that this run says nothing of."""
+    return [say("compare.check_unmeasured", count=checkup.unmeasured)] if checkup.unmeasured else []
+
+
+def figure_name(figure: FigureResult) -> str:
+    """``copy H2D pinned, rate``, or the group whose times it stands for."""
+    expected = figure.expected
+    if expected.quantity == "time":
+        return group_name(expected.key)
+    key = "compare.quantity_rate" if expected.quantity == "rate" else "compare.quantity_latency"
+    return say(key, name=way_memory_name(expected.key))
+
+
+def value_text(figure: FigureResult) -> str:
+    """The value with its unit; a ratio has none."""
+    return _with_unit(figure, figure.value)
+
+
+def expected_text(figure: FigureResult) -> str:
+    """The range with its unit."""
+    return spanned(_with_unit(figure, figure.expected.low), _with_unit(figure, figure.expected.high))
+
+
+def _with_unit(figure: FigureResult, value: float) -> str:
+    match figure.expected.quantity:
+        case "rate":
+            return format_rate(value)
+        case "latency":
+            return format_seconds(value)
+        case _:
+            return ratio_text(value)
+
+
+def _told(figure: FigureResult) -> str:
+    name, value, expected = figure_name(figure), value_text(figure), expected_text(figure)
+    return say("compare.check_figure", name=name, value=value, range=expected)
+
+
+def _importance(figure: FigureResult) -> tuple[int, bool, bool, float]:
+    expected = figure.expected
+    return (
+        _ORDER[expected.quantity],
+        expected.host_memory != "pinned",
+        expected.method != "copy" or expected.direction == "both",
+        -abs(math.log(figure.value / expected.typical)),
+    )

@@ -1,0 +1,133 @@
+"""The tables of a comparison: experiments as a whole, groups, the largest differences, and every case."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from isthmus.compare import CaseResult, Comparison, GroupResult, Verdict, WholeResult
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.language import say, sentences
+from isthmus.record import format_seconds
+from isthmus.report.comparison.labels import (
+    case_name,
+    detectable_text,
+    group_name,
+    interval_text,
+    ratio_text,
+    size_name,
+    verdict_name,
+)
+
+__all__ = ["NotedTable", "full_tables", "short_tables"]
+
+# Of groups and of cases, in the formats that one reads from top to bottom.
+_MOST_ROWS = 12
+# Of all cases: a page of more would be slow to open. Those that are the same go first.
+_MOST_CASES = 3000
+_STATES: dict[Verdict, Literal["ok", "wide", "failed"]] = {
+    "slower": "failed",
+    "faster": "ok",
+    "same": "ok",
+    "cannot_tell": "wide",
+}
+
+
+class NotedTable(NamedTuple):
+    """A table and what it shows in a sentence or two."""
+
+    grid: Grid
+    note: str
+
+
+def short_tables(comparison: Comparison) -> list[NotedTable]:
+    """Experiments as a whole, then the groups and the cases that are slower or faster and differ most."""
+    found = []
+    if comparison.judgement.wholes:
+        found.append(NotedTable(_wholes(comparison), say("compare.wholes_note")))
+    groups = [group for group in comparison.judgement.groups if group.verdict in ("slower", "faster")]
+    if groups:
+        groups.sort(key=_group_order)
+        found.append(NotedTable(_groups(groups[:_MOST_ROWS]), _noted("compare.groups_note", len(groups))))
+    cases = [case for case in comparison.judgement.cases if case.verdict in ("slower", "faster")]
+    if cases:
+        cases.sort(key=lambda case: -case.least_change)
+        largest = _cases("compare.largest", cases[:_MOST_ROWS])
+        found.append(NotedTable(largest, _noted("compare.largest_note", len(cases))))
+    return found
+
+
+def full_tables(comparison: Comparison) -> list[Grid]:
+    """Every group by how much it differs, and every case in the order of the base run.
+
+    Of more than _MOST_CASES cases those that are the same are left out, which the title then says.
+    """
+    cases = comparison.judgement.cases
+    if not cases:
+        return []
+    groups = _groups(sorted(comparison.judgement.groups, key=_group_order))
+    if len(cases) <= _MOST_CASES:
+        return [groups, _cases("compare.all_cases", cases)]
+    return [groups, _cases("compare.all_but_same", [case for case in cases if case.verdict != "same"])]
+
+
+def _noted(note: str, rows: int) -> str:
+    hidden = rows - _MOST_ROWS
+    return sentences([say(note), say("compare.more", count=hidden) if hidden > 0 else ""])
+
+
+def _wholes(comparison: Comparison) -> Grid:
+    rows = [
+        Row(
+            say("common.comma").join([whole.experiment, size_name(whole.size)]),
+            (Cell(str(whole.groups)), *_judged(whole)),
+        )
+        for whole in comparison.judgement.wholes
+    ]
+    return _grid("compare.wholes", "compare.column_group", ["compare.column_groups"], rows)
+
+
+def _group_order(group: GroupResult) -> tuple[int, float]:
+    rank = ("slower", "faster", "cannot_tell", "same").index(group.verdict)
+    return rank, -abs(math.log(group.ratio.median))
+
+
+def _groups(chosen: Sequence[GroupResult]) -> Grid:
+    rows = [Row(group_name(group.key), (Cell(str(group.cases)), *_judged(group))) for group in chosen]
+    return _grid("compare.groups", "compare.column_group", ["compare.column_cases"], rows)
+
+
+def _cases(title: str, chosen: Sequence[CaseResult]) -> Grid:
+    rows = [
+        Row(
+            case_name(case.pair.base),
+            (
+                Cell(format_seconds(case.base_seconds.median)),
+                Cell(format_seconds(case.new_seconds.median)),
+                *_judged(case),
+            ),
+        )
+        for case in chosen
+    ]
+    return _grid(title, "compare.column_case", ["compare.column_base", "compare.column_new"], rows)
+
+
+def _judged(result: CaseResult | GroupResult | WholeResult) -> tuple[Cell, Cell, Cell, Cell]:
+    """Ratio, interval, what would have shown and verdict, which every table ends with."""
+    return (
+        Cell(ratio_text(result.ratio.median)),
+        Cell(interval_text(result.ratio)),
+        Cell(detectable_text(result.detectable)),
+        Cell(verdict_name(result.verdict), state=_STATES[result.verdict]),
+    )
+
+
+def _grid(title: str, corner: str, first: list[str], rows: list[Row]) -> Grid:
+    names = [
+        *first,
+        "compare.column_ratio",
+        "compare.column_interval",
+        "compare.column_detectable",
+        "compare.column_verdict",
+    ]
+    columns = tuple(Column(say(name), say(name)) for name in names)
+    return Grid(say(title), columns, (Group("", tuple(rows)),), corner=say(corner))

@@ -1,0 +1,161 @@
+"""What a comparison says in sentences: its verdict, what was left out, likely causes, and whether gates hold."""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from isthmus.analysis.phrases import describe_device
+from isthmus.compare import Cause, Comparison, Verdict
+from isthmus.language import enumerated, say, sentences
+from isthmus.record import Case, Run
+from isthmus.report.comparison.labels import case_name, change_text, detectable_text, ratio_text
+
+__all__ = ["cause_sentence", "cause_sentences", "gate_sentences", "left_out", "runs", "verdict_sentences"]
+
+_MOST_NAMES = 3
+
+
+def runs(comparison: Comparison) -> list[str]:
+    """Which two runs these are."""
+    return [
+        say("compare.run_base", run=comparison.base.run, **_measured(comparison.base)),
+        say("compare.run_new", run=comparison.new.run, **_measured(comparison.new)),
+    ]
+
+
+def verdict_sentences(comparison: Comparison) -> list[str]:
+    """The answer first, what it rests on after."""
+    found = []
+    if comparison.pairing.broken:
+        cases = [pair.new for pair in comparison.pairing.broken]
+        found.append(say("compare.broken", count=len(cases), names=_names(cases)))
+    found.append(_answer(comparison))
+    if comparison.other_device:
+        base, new = describe_device(comparison.base), describe_device(comparison.new)
+        found.append(say("compare.other_device", base=base, new=new))
+    if comparison.busy_host:
+        found.append(say("compare.busy_host"))
+    return found
+
+
+def left_out(comparison: Comparison) -> list[str]:
+    """Cases that were not compared, and runs that did not end as they should."""
+    pairing = comparison.pairing
+    found = []
+    for run in (comparison.base, comparison.new):
+        status = run.end.status if run.end else "interrupted"
+        if status != "complete":
+            found.append(say("compare.interrupted", run=run.run, status=status))
+    if pairing.now_skipped:
+        cases = [pair.new for pair in pairing.now_skipped]
+        reason = say("compare.skip_reason", reason=cases[0].note) if cases[0].note else ""
+        found.append(sentences([say("compare.now_skipped", count=len(cases), names=_names(cases)), reason]))
+    for key, count in (
+        ("compare.wrong", len(pairing.wrong)),
+        ("compare.now_measured", len(pairing.now_measured)),
+        ("compare.untimed", len(pairing.untimed)),
+    ):
+        if count:
+            found.append(say(key, count=count))
+    if pairing.only_base:
+        found.append(say("compare.only_base", count=len(pairing.only_base), names=_names(pairing.only_base)))
+    if pairing.only_new:
+        found.append(say("compare.only_new", count=len(pairing.only_new), names=_names(pairing.only_new)))
+    return found
+
+
+def cause_sentences(comparison: Comparison) -> list[str]:
+    """What differs between the machines, the best explanation first; that nothing does where that is so."""
+    if not comparison.causes:
+        return [say("compare.causes_none")]
+    skips = bool(comparison.pairing.now_skipped)
+    return [
+        cause_sentence(
+            cause,
+            "compare.explains_skips" if skips and cause.difference.topic == "locked_memory" else "compare.explains",
+        )
+        for cause in comparison.causes
+    ]
+
+
+def cause_sentence(cause: Cause, explains: str = "compare.explains", differs: str = "compare.cause") -> str:
+    """A fact that differs, how much it can explain, and how it acts; the first two in the words of these keys."""
+    found = cause.difference
+    fact = say(
+        differs,
+        name=say(f"compare_causes.name_{found.topic}"),
+        base=found.base or say("compare.unknown"),
+        new=found.new or say("compare.unknown"),
+    )
+    why = say(f"compare_causes.why_{found.topic}")
+    if not cause.of:
+        return sentences([fact, why])
+    if not cause.explains:
+        return sentences([fact, say("compare.explains_nothing")])
+    return sentences([fact, say(explains, explains=cause.explains, of=cause.of), why])
+
+
+def gate_sentences(comparison: Comparison) -> list[str]:
+    """Each gate, the cases that fail it, and how many it cannot guard."""
+    found = []
+    total = len(comparison.judgement.cases)
+    for result in comparison.gates:
+        if result.holds and result.blind == total:
+            found.append(say("compare.gate_guards_nothing", gate=result.gate))
+            continue
+        if result.holds:
+            answer = say("compare.gate_holds", gate=result.gate)
+        else:
+            names = enumerated([change_text(case) for case in result.named[:_MOST_NAMES]])
+            answer = say("compare.gate_fails", gate=result.gate, count=len(result.named), names=names)
+        unseen = say("compare.gate_blind", count=total, alone=result.blind_alone, blind=result.blind)
+        found.append(sentences([answer, unseen if result.blind_alone else ""]))
+    return found
+
+
+def _answer(comparison: Comparison) -> str:
+    counts, total = comparison.counts, len(comparison.judgement.cases)
+    if not total:
+        return say("compare.none_timed")
+    answers = []
+    if counts["slower"]:
+        answers.append(say("compare.slower", count=counts["slower"], factor=_typical(comparison, "slower")))
+    if counts["faster"]:
+        answers.append(say("compare.faster", count=counts["faster"], factor=_typical(comparison, "faster")))
+    if not answers:
+        answers.append(say("compare.unclear" if 2 * counts["cannot_tell"] > total else "compare.all_same"))
+    rest = say(
+        "compare.of_all",
+        count=total,
+        same=counts["same"],
+        cannot_tell=counts["cannot_tell"],
+    )
+    return sentences([*answers, rest, _precision(comparison)])
+
+
+def _precision(comparison: Comparison) -> str:
+    """How large a difference those that are the same could have shown; nothing where nothing is the same."""
+    shares = [case.detectable for case in comparison.judgement.cases if case.verdict == "same"]
+    known = [share for share in shares if math.isfinite(share)]
+    if not known:
+        return ""
+    blind = len(shares) - len(known)
+    return sentences(
+        [
+            say("compare.precision", typical=detectable_text(median(known)), worst=detectable_text(max(known))),
+            say("compare.precision_none", count=blind) if blind else "",
+        ]
+    )
+
+
+def _typical(comparison: Comparison, verdict: Verdict) -> str:
+    ratios = [case.ratio.median for case in comparison.judgement.cases if case.verdict == verdict]
+    return ratio_text(median(ratios))
+
+
+def _measured(run: Run) -> dict[str, str]:
+    return {"device": describe_device(run), "created": run.created}
+
+
+def _names(cases: Sequence[Case]) -> str:
+    return enumerated([case_name(case) for case in cases[:_MOST_NAMES]])

@@ -1,0 +1,211 @@
+"""What a report of a fleet says in sentences: the answer, causes, and what is beside what is expected."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from isthmus.compare import Difference
+from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name
+from isthmus.language import can_say, enumerated, say, sentences
+from isthmus.report.comparison.labels import group_name
+
+__all__ = [
+    "beside_reference",
+    "cause_name",
+    "cause_why",
+    "contention",
+    "device_name",
+    "devices_text",
+    "evidence",
+    "facts_text",
+    "named",
+    "odd_names",
+    "percent",
+    "short_list",
+    "suspect_hosts",
+    "verdict",
+    "warnings",
+]
+
+_MOST_NAMES = 5
+_Item = TypeVar("_Item")
+
+
+def percent(share: float) -> str:
+    """A share with as many digits as anyone needs."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def device_name(survey: Survey, place: int) -> str:
+    """``node7 cuda:3``; with the address where a host has several of that name, as ranks do that see one each."""
+    device = survey.gathered.devices[place]
+    twins = sum(survey.gathered.devices[other].spec == device.spec for other in survey.hosts[device.machine])
+    address = f" {device.pci_address}" if twins > 1 and device.pci_address else ""
+    return f"{device.machine} {device.spec}{address}"
+
+
+def short_list(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+    """The first names, and how many more there are."""
+    if len(names) <= most:
+        return enumerated(names)
+    return say("fleet.and_more", names=say("common.comma").join(names[:most]), count=len(names) - most)
+
+
+def named(found: Sequence[_Item], name: Callable[[_Item], str]) -> str:
+    """As `short_list`; only those that it shows are named, since there may be very many."""
+    return short_list([name(each) for each in found[:_MOST_NAMES]] + [""] * max(0, len(found) - _MOST_NAMES))
+
+
+def facts_text(found: Sequence[Difference]) -> str:
+    """What differs from most."""
+    return enumerated(
+        [
+            say(
+                "fleet.fact",
+                name=say(f"compare_causes.name_{fact.topic}"),
+                value=fact.new or say("fleet.none"),
+                usual=fact.base or say("fleet.none"),
+            )
+            for fact in found
+        ]
+    )
+
+
+def devices_text(count: int) -> str:
+    """``8 devices``."""
+    return say("fleet.devices", count=count)
+
+
+def suspect_hosts(survey: Survey) -> str:
+    """The suspects in the brackets of Slurm, without names that its tools would not take."""
+    return host_list(host for host in survey.suspects if is_host_name(host))
+
+
+def verdict(survey: Survey) -> str:
+    """The answer in one sentence."""
+    total = len(survey.gathered.devices)
+    judged = total - survey.unjudged
+    if not judged and any(each.checkup for each in survey.groups):
+        return say("fleet.verdict_by_reference", count=total, least=LEAST_ALIKE)
+    if not judged:
+        return say("fleet.verdict_unjudged", count=total, least=LEAST_ALIKE)
+    if not survey.outliers:
+        return say("fleet.verdict_none", count=judged)
+    worst = survey.outliers[0]
+    return say(
+        "fleet.verdict",
+        count=len(survey.outliers),
+        judged=devices_text(judged),
+        hosts=_hosts(len({survey.gathered.devices[outlier.device].host for outlier in survey.outliers})),
+        worst=device_name(survey, worst.device),
+        lost=percent(worst.lost),
+    )
+
+
+def warnings(survey: Survey) -> list[str]:
+    """What else must be known before anything is read."""
+    found = []
+    if wrong := survey.wrong:
+        names = named(wrong, lambda place: device_name(survey, place))
+        found.append(say("fleet.wrong", count=len(wrong), names=names))
+    if unmeasured := len(survey.gathered.missing) + len(survey.lacking):
+        found.append(say("fleet.not_measured", count=unmeasured))
+    if survey.unjudged and survey.unjudged < len(survey.gathered.devices):
+        found.append(say("fleet.some_unjudged", count=survey.unjudged, least=LEAST_ALIKE))
+    return found
+
+
+def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
+    """What a reference says of the typical device of each group, and whether that is a warning."""
+    if not survey.reference:
+        return []
+    found = []
+    for judged in survey.groups:
+        if (expected := survey.reference.run.fingerprint.device.name) != judged.group.device:
+            text = say(
+                "fleet.reference_other", name=survey.reference.name, expected=expected, device=judged.group.device
+            )
+            found.append((text, True))
+        found.append((_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right))
+    if below := survey.below:
+        names = named(below, lambda each: _below(survey, each))
+        found.append((say("fleet.below", count=len(below), name=survey.reference.name, names=names), True))
+    return found
+
+
+def contention(judged: Judged, margin: float) -> str:
+    """What devices lose to the others of their host; empty where none was measured together with others."""
+    found = judged.contentions
+    if not found:
+        return ""
+    losing = [each for each in found if each.lost > margin]
+    if not losing:
+        return say("fleet.contention_none", count=len(found), margin=percent(margin))
+    # The first of each class loses most.
+    by_link, by_others = (next((each for each in losing if each.by_link is is_it), None) for is_it in (True, False))
+    worst = [
+        say(f"fleet.contention_{name}", lost=percent(each.lost), kind=group_name(each.kind))
+        for name, each in (("link", by_link), ("others", by_others))
+        if each
+    ]
+    lost = say("fleet.contention", count=len(losing), total=len(found), margin=percent(margin), worst=enumerated(worst))
+    if not any(each.by_link for each in found):
+        return lost  # Nobody knows of the links.
+    return sentences([lost, say("fleet.contention_why_link" if by_link else "fleet.contention_why_others")])
+
+
+def cause_name(cause: str) -> str:
+    """A likely cause as a heading."""
+    key = f"fleet.name_{cause}"
+    return say(key) if can_say(key) else say(f"compare_causes.name_{cause}")
+
+
+def cause_why(cause: str) -> str:
+    """How a likely cause slows transfers, and what to do about it."""
+    key = f"fleet.why_{cause}"
+    return say(key) if can_say(key) else say(f"compare_causes.why_{cause}")
+
+
+def evidence(survey: Survey, outlier: Outlier) -> str:
+    """What speaks for the likely cause of one device, and what else it has that most have not."""
+    found = _evidence(survey, outlier)
+    return say("fleet.also", evidence=found, facts=facts_text(outlier.others)) if outlier.others else found
+
+
+def odd_names(survey: Survey) -> str:
+    """That some suspects are not in the list for a cluster's tools; empty where all are."""
+    # Quoted, since such a name may hold anything.
+    odd = [repr(host) for host in survey.suspects if not is_host_name(host)]
+    return say("fleet.odd_names", count=len(odd), names=short_list(odd)) if odd else ""
+
+
+def _evidence(survey: Survey, outlier: Outlier) -> str:
+    if outlier.neighbours:
+        specs = [survey.gathered.devices[place].spec for place in outlier.neighbours]
+        return say("fleet.evidence_neighbours", names=short_list(specs))
+    if outlier.causes:
+        return facts_text([outlier.causes[0].difference])
+    if outlier.pattern == "neighbours":
+        return say("fleet.evidence_together")
+    names = short_list(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), 2)
+    return say(f"fleet.evidence_{outlier.pattern}", names=names)
+
+
+def _beside_reference(survey: Survey, judged: Judged) -> str:
+    assert survey.reference
+    name, device = survey.reference.name, judged.group.device
+    if judged.checkup is None:
+        return say("fleet.reference_none", name=name, device=device)
+    slow = [figure for figure in judged.checkup.figures if figure.position == "slow"]
+    if judged.checkup.right:
+        return say("fleet.reference_right", name=name, device=device)
+    names = short_list([group_name(figure.expected.key) for figure in slow], 3)
+    return say("fleet.reference_slow", count=len(slow), name=name, device=device, names=names)
+
+
+def _below(survey: Survey, each: BelowReference) -> str:
+    name = device_name(survey, each.device)
+    return say("fleet.below_one", device=name, lost=percent(each.lost), kind=group_name(each.kind))
+
+
+def _hosts(count: int) -> str:
+    return say("fleet.hosts", count=count)

@@ -1,0 +1,211 @@
+"""What the picture of a trace consists of: lanes over a common time, of bounded size however long the trace is.
+
+A lane holds its longest records one by one; where they are many, also of every equal part of the time the share in
+which any record was under way.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from isthmus.document.palette import Look, look, numbered_look
+from isthmus.language import clauses, say
+from isthmus.report.trace.kinds import CopyKind, copy_kinds, groups
+from isthmus.report.trace.names import kernel_name
+from isthmus.report.trace.totals import devices_of
+from isthmus.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Trace, union
+
+__all__ = ["MOST_SINGLE", "Lane", "Lanes", "lanes_of"]
+
+# In all lanes together.
+MOST_SINGLE = 20_000
+# From so many on, short ones drawn as wide as can be seen would fill a lane that is mostly idle.
+_CROWDED = 500
+_MOST_LANES = 64
+_PARTS = 2000
+_LONGEST_TEXT = 200
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One line of the picture, with records by when they began; times in nanoseconds from the first record."""
+
+    name: str
+    look: Look
+    records: int
+    start_ns: list[int]
+    lasted_ns: list[int]
+    # Indices into `Lanes.texts`: what is known of each.
+    told: list[int]
+    # Empty where nothing moves.
+    bytes: list[int]
+    # Of each of equal parts of the time what share is busy, from 0 to 255; empty of a few records.
+    busy: list[int]
+
+
+@dataclass
+class Lanes:
+    """All lanes of a trace, and how many more there was no room for."""
+
+    span_ns: int
+    left_out: int = 0
+    lanes: list[Lane] = field(default_factory=list)
+    texts: dict[str, int] = field(default_factory=dict)
+
+    def packed(self) -> dict[str, Any]:
+        """What the page's script draws."""
+        lanes = [
+            {
+                "name": lane.name,
+                "colour": lane.look.variable,
+                "records": lane.records,
+                "start": lane.start_ns,
+                "lasted": lane.lasted_ns,
+                "told": lane.told,
+                "bytes": lane.bytes,
+                "busy": lane.busy,
+            }
+            for lane in self.lanes
+        ]
+        return {"span": self.span_ns, "texts": list(self.texts), "lanes": lanes}
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Records that are to share a lane; `tell` says what is known of the one at a place."""
+
+    name: str
+    look: Look
+    start_ns: Integers
+    end_ns: Integers
+    tell: Callable[[int], str]
+    bytes: Integers | None = None
+
+
+def lanes_of(trace: Trace) -> Lanes:
+    """The lanes in their order: of each device copies, kernels and when it was idle, then calls by thread."""
+    begin, end = trace.span_ns
+    sources = [*_devices(trace), *_threads(trace)]
+    found = Lanes(end - begin, left_out=max(len(sources) - _MOST_LANES, 0))
+    sources = sources[:_MOST_LANES]
+    for source, most in zip(sources, _shared([source.start_ns.size for source in sources]), strict=True):
+        found.lanes.append(_lane(found, source, most, begin))
+    return found
+
+
+def _devices(trace: Trace) -> Iterator[_Source]:
+    for device in devices_of(trace):
+        number = say("trace_report.device_unknown") if device == UNKNOWN else str(device)
+        name = partial(_lane_name, number)
+
+        copies = trace.copies.taken(trace.copies.device == device)
+        kernels, memsets = (table.taken(table.device == device) for table in (trace.kernels, trace.memsets))
+        for kind in copy_kinds(copies):
+            chosen = copies.taken(kind.rows)
+            tell = _copy_words(trace, chosen)
+            yield _Source(name(kind.name), _look(kind), chosen.start_ns, chosen.end_ns, tell, chosen.bytes)
+        if len(kernels):
+            tell = _interval_words(trace, kernels)
+            title = say("trace_report.kernels")
+            yield _Source(name(title), numbered_look(2), kernels.start_ns, kernels.end_ns, tell)
+        if len(memsets):
+            tell = _interval_words(trace, memsets)
+            title = say("trace_report.memset")
+            yield _Source(name(title), numbered_look(3), memsets.start_ns, memsets.end_ns, tell, memsets.bytes)
+        starts, ends = (
+            np.concatenate([getattr(table, side) for table in (copies, kernels, memsets)])
+            for side in ("start_ns", "end_ns")
+        )
+        gaps = union(starts, ends).gaps(*trace.span_ns)
+        yield _Source(name(say("trace_report.idle")), numbered_look(5), gaps.start_ns, gaps.end_ns, lambda _: "")
+
+
+def _threads(trace: Trace) -> Iterator[_Source]:
+    """Those that spent most time in calls first."""
+    calls = trace.calls
+    threads: list[Integers] = []
+    for of_process in groups(calls.process):
+        threads += [of_process[rows] for rows in groups(calls.thread[of_process])]
+    for rows in sorted(threads, key=lambda rows: -int(calls.lasted_ns[rows].sum())):
+        chosen = calls.taken(rows)
+        process, thread = int(chosen.process[0]), int(chosen.thread[0])
+        pid = trace.processes[process].pid if 0 <= process < len(trace.processes) else ""
+        name = say("trace_report.lane_thread", pid=pid, thread="" if thread == UNKNOWN else thread)
+        yield _Source(name, numbered_look(6), chosen.start_ns, chosen.end_ns, _call_words(trace, chosen))
+
+
+def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
+    lasted = (source.end_ns - source.start_ns).clip(0)
+    records = lasted.size
+    places = np.arange(records)
+    busy: list[int] = []
+    if records > most:
+        places = np.sort(np.argpartition(-lasted, most)[:most])
+    if records > min(most, _CROWDED):
+        edges = begin + np.arange(_PARTS + 1) * lanes.span_ns // _PARTS
+        covered = np.diff(union(source.start_ns, source.end_ns).before(edges))
+        # Rounded up, so that what is there at all can be seen.
+        busy = np.ceil(255 * covered / np.maximum(np.diff(edges), 1)).astype(int).tolist()
+    moved = [] if source.bytes is None else source.bytes[places].tolist()
+    told = [lanes.texts.setdefault(source.tell(place)[:_LONGEST_TEXT], len(lanes.texts)) for place in places.tolist()]
+    start = (source.start_ns[places] - begin).tolist()
+    return Lane(source.name, source.look, records, start, lasted[places].tolist(), told, moved, busy)
+
+
+def _shared(sizes: Sequence[int]) -> list[int]:
+    """How many of each may be there singly, so that all are MOST_SINGLE at most and small ones are there whole."""
+    shares = [0] * len(sizes)
+    left = MOST_SINGLE
+    for done, place in enumerate(sorted(range(len(sizes)), key=lambda place: sizes[place])):
+        shares[place] = min(sizes[place], left // (len(sizes) - done))
+        left -= shares[place]
+    return shares
+
+
+def _lane_name(device: str, name: str) -> str:
+    return say("trace_report.lane_device", device=device, name=name)
+
+
+def _look(kind: CopyKind) -> Look:
+    return look(kind.memory or "device")
+
+
+def _copy_words(trace: Trace, copies: Copies) -> Callable[[int], str]:
+    """Call, stream and the innermost line of the program."""
+
+    def tell(row: int) -> str:
+        call = int(copies.call[row])
+        known = 0 <= call < len(trace.calls)
+        name = _name(trace, int(trace.calls.name[call])) if known else ""
+        site = int(trace.calls.site[call]) if known else UNKNOWN
+        line = trace.sites[site][0] if 0 <= site < len(trace.sites) and trace.sites[site] else ""
+        return clauses([name, _stream(int(copies.stream[row])), line])
+
+    return tell
+
+
+def _interval_words(trace: Trace, intervals: Intervals) -> Callable[[int], str]:
+    """The kernel's name, and its stream."""
+
+    def tell(row: int) -> str:
+        return clauses([kernel_name(_name(trace, int(intervals.name[row]))), _stream(int(intervals.stream[row]))])
+
+    return tell
+
+
+def _call_words(trace: Trace, calls: Calls) -> Callable[[int], str]:
+    def tell(row: int) -> str:
+        return _name(trace, int(calls.name[row]))
+
+    return tell
+
+
+def _name(trace: Trace, number: int) -> str:
+    return trace.names[number] if 0 <= number < len(trace.names) else ""
+
+
+def _stream(number: int) -> str:
+    return "" if number == UNKNOWN else say("trace_report.stream", stream=number)

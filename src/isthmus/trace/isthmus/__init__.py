@@ -1,0 +1,1 @@
+"""Reads the trace files that Isthmus records."""

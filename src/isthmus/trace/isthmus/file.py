@@ -1,0 +1,235 @@
+"""Reads the files of `isthmus trace`."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus.errors import TraceFileError
+from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
+from isthmus.trace.isthmus.blocks import RECORDS, Block, Kind, blocks, texts
+from isthmus.trace.isthmus.called import untold_copies
+from isthmus.trace.isthmus.records import (
+    MEMORY,
+    Indices,
+    Records,
+    blocking,
+    given_back,
+    in_order,
+    migrated,
+    sound,
+    timed_copies,
+    waits,
+)
+from isthmus.trace.joins import looked_up, places_of
+from isthmus.trace.texts import call_name
+from isthmus.trace.trace import Knowledge, Process, Site, Trace
+from isthmus.trace.untimed import Waits
+
+__all__ = ["read_isthmus"]
+
+_VERSION = "1"
+_MOST_PROCESSES = 100_000
+# As the recorder's flags say what it recorded beyond what it always does.
+_FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
+_ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
+# Of what a process did.
+_SAYS_NOTHING = ("process", "text", "device", "note")
+# CUPTI's counters of faults, in the order of the model's.
+_CPU_FAULTS = 3
+_FAULTS = {_CPU_FAULTS + place: place for place in range(len(FAULTS))}
+
+
+def read_isthmus(path: Path) -> Trace:
+    """The trace in a file of `isthmus trace`, also of a program that was killed or still runs.
+
+    Raises TraceFileError for a file that is unreadable, of a newer format or none of these. Blocks and records that
+    cannot be right are left out; `Trace.notes` tells of it.
+    """
+    notes: list[str] = []
+    file = _File(path, notes)
+    calls = sound(file.records("call"), notes, "calls")
+    call_process, call_correlation = calls["process"], calls["correlation"]
+
+    def called(records: Records) -> Integers:
+        return places_of(records["process"], records["correlation"], call_process, call_correlation)
+
+    operands = file.records("operands")
+    names = Indices(file.text)
+    kernels, memsets = (
+        sound(file.records(kind), notes, words) for kind, words in (("kernel", "kernels"), ("memset", "fills"))
+    )
+    call_names = names.of(call_process, calls["name"], call_name)
+    kernel_names = names.of(kernels["process"], kernels["name"])
+    waiting, awaited = waits(call_names, names)
+    timed = timed_copies(sound(file.records("copy"), notes, "copies"), operands)
+    ended = np.array([process["ended_ns"] > 0 for process in file.processes] or [True])
+    waited = Waits(*(calls[name][waiting] for name in Waits._fields))
+    got = sound(file.records("allocation"), notes, "allocations")
+    allocations = Allocations(
+        start_ns=got["start_ns"],
+        end_ns=got["end_ns"],
+        process=got["process"],
+        call=called(got),
+        address=got["address"],
+        bytes=given_back(got),
+        kind=looked_up(got["memory"], MEMORY),
+        release=got["release"],
+    )
+    untold = untold_copies(timed, kernels, operands, calls, waited, allocations, ended, notes)
+    found = in_order([timed, untold, migrated(sound(file.records("migration"), notes, "migrations"))])
+    called_for = called(found)
+    del found["correlation"]
+    faults = sound(file.records("fault"), notes, "faults")
+    sites = Indices(file.text)
+    call_sites = sites.of(call_process, calls["site"])
+    return Trace(
+        path=path,
+        maker="isthmus",
+        version=_VERSION,
+        processes=tuple(file.process(index) for index in range(file.shown)),
+        devices=file.devices(),
+        names=names.all,
+        copies=Copies(**found, call=called_for),
+        calls=Calls(
+            start_ns=calls["start_ns"],
+            end_ns=calls["end_ns"],
+            process=call_process,
+            thread=calls["thread"],
+            name=call_names,
+            site=call_sites,
+            blocking=blocking(calls, operands),
+        ),
+        kernels=_intervals(kernels, called(kernels), kernel_names),
+        memsets=_intervals(memsets, called(memsets), np.full(memsets["start_ns"].size, UNKNOWN)),
+        synchronizations=Intervals.filled(
+            start_ns=calls["start_ns"][waiting],
+            end_ns=calls["end_ns"][waiting],
+            process=call_process[waiting],
+            call=waiting,
+            name=awaited,
+            bytes=np.zeros(waiting.size, np.int64),
+        ),
+        knows=file.knowledge() - ({"addresses"} if operands["process"].size == 0 < timed["process"].size else set()),
+        allocations=allocations,
+        faults=Faults(
+            start_ns=faults["start_ns"],
+            end_ns=faults["end_ns"],
+            process=faults["process"],
+            kind=looked_up(faults["counter"], _FAULTS),
+            device=np.where(faults["counter"] == _CPU_FAULTS, UNKNOWN, faults["device"]),
+            address=faults["address"],
+            count=faults["count"],
+        ),
+        sites=tuple(_frames(site) for site in sites.all),
+        notes=(*notes, *file.remarks()),
+    )
+
+
+def _intervals(records: Records, call: Integers, name: Integers) -> Intervals:
+    return Intervals(
+        start_ns=records["start_ns"],
+        end_ns=records["end_ns"],
+        process=records["process"],
+        call=call,
+        device=records["device"],
+        stream=records["stream"],
+        name=name,
+        bytes=records.get("bytes", np.zeros_like(records["start_ns"])),
+    )
+
+
+def _frames(site: str) -> Site:
+    return tuple(site.split("\n"))
+
+
+def _silent(found: Sequence[Block]) -> set[int]:
+    """Those without any records, where others have their process id.
+
+    In one process each recorder writes a part, and a driver's OpenCL loads that of CUDA, too, which tells of nothing.
+    Parts that both tell something stay apart: what the process became by an exec, and devices and streams of CUDA and
+    OpenCL, which are numbered each in its own way.
+    """
+    telling = {block.process for block in found if block.kind not in _SAYS_NOTHING}
+    pids = {block.pid for block in found if block.process in telling}
+    return {block.process for block in found if block.process not in telling and block.pid in pids}
+
+
+class _File:
+    """All blocks of a file by their kinds, with the processes that wrote them."""
+
+    def __init__(self, path: Path, notes: list[str]) -> None:
+        self._found: dict[Kind, list[tuple[int, Any]]] = defaultdict(list)
+        self._pids: list[int] = []
+        self.text: dict[tuple[int, int], str] = {}
+        self.processes: list[Any] = []
+        found = list(blocks(path, notes))
+        silent = _silent(found)
+        places: dict[int, int] = {}
+        for block in sorted(found, key=lambda block: block.process in silent):
+            place = places.setdefault(block.process, len(places))
+            if place == len(self.processes):
+                if place == _MOST_PROCESSES:
+                    raise TraceFileError(f"{path}: more than {_MOST_PROCESSES} processes are no trace of one program")
+                self._pids.append(block.pid)
+                self.processes.append(np.zeros((), RECORDS[1][1]))
+                self.processes[place]["rank"] = UNKNOWN
+            if block.kind == "text":
+                self.text.update(((place, index), text) for index, text in texts(block))
+            elif block.kind == "process":
+                self.processes[place] = block.records[0]
+            elif block.kind != "device" or block.process not in silent:
+                self._found[block.kind].append((place, block.records))
+
+        # The silent ones come last, and only remarks tell of them.
+        self.shown = len(places) - len(silent)
+
+    def records(self, kind: Kind) -> Records:
+        """All records of one kind as columns, with ``process``; numbers that no 63 bits hold are UNKNOWN."""
+        found = self._found[kind]
+        fields = next(fields for name, fields in RECORDS.values() if name == kind)
+        columns: Records = {}
+        for name in fields.names or ():
+            parts = [records[name].astype(np.int64) for _, records in found]
+            columns[name] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        sizes = [np.full(records.size, place, np.int64) for place, records in found]
+        columns["process"] = np.concatenate(sizes) if sizes else np.zeros(0, np.int64)
+        return columns
+
+    def process(self, place: int) -> Process:
+        record = self.processes[place]
+        rank = int(record["rank"])
+        return Process(self._pids[place], self.text.get((place, int(record["name"])), ""), rank if rank >= 0 else None)
+
+    def devices(self) -> dict[int, str]:
+        columns = self.records("device")
+        rows = zip(columns["process"].tolist(), columns["index"].tolist(), columns["name"].tolist(), strict=True)
+        return {index: self.text.get((process, name), "") for process, index, name in rows}
+
+    def knowledge(self) -> frozenset[Knowledge]:
+        known: set[Knowledge] = set(_ALWAYS)
+        for flag, words in _FLAGS.items():
+            if self.shown and all(int(process["flags"]) & flag for process in self.processes[: self.shown]):
+                known.update(words)
+        return frozenset(known)
+
+    def remarks(self) -> Iterator[str]:
+        """What the recorder noticed, each once, and whose trace is not whole."""
+        if (self.records("operands")["content"] != 0).any():
+            yield "What was copied was hashed, between the calls: that time is in the program's, and it took longer."
+        columns = self.records("note")
+        said = zip(columns["process"].tolist(), columns["text"].tolist(), strict=True)
+        yield from dict.fromkeys(self.text.get((process, text), "") for process, text in said if text)
+        for place, process in enumerate(self.processes):
+            pid = self._pids[place]
+            if process["disk_full"]:
+                yield f"Process {pid}: the disk was full; {int(process['dropped'])} records or more are missing."
+            elif process["dropped"]:
+                yield f"Process {pid}: {int(process['dropped'])} records were lost."
+            if not process["ended_ns"]:
+                yield (
+                    f"Process {pid} was killed, ended without its exit handlers, or still runs: "
+                    "what devices did in its last 0.1 s may be missing."
+                )

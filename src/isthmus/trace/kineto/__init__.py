@@ -1,0 +1,1 @@
+"""Reads the JSON traces of torch's profiler."""

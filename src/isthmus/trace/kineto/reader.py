@@ -1,0 +1,111 @@
+"""Reads the JSON files of the torch profiler (Kineto), plain or compressed by gzip."""
+
+from pathlib import Path
+
+import numpy as np
+
+from isthmus.errors import TraceFileError
+from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
+from isthmus.trace.joins import looked_up
+from isthmus.trace.kineto.items import EXPECTED, Items
+from isthmus.trace.kineto.records import MOST_RECORDS, Records, Table
+from isthmus.trace.trace import Knowledge, Process, Trace
+
+__all__ = ["read_kineto"]
+
+Columns = dict[str, Integers]
+
+
+def read_kineto(path: Path) -> Trace:
+    """The trace in a file of the torch profiler.
+
+    Such a file says nothing of pages of managed memory, and often nothing of waits: then a trace does not know of them,
+    which does not mean that there were none. Raises TraceFileError for a file that is unreadable or holds no list of
+    events. Of one that is cut off or damaged, what stands before that is taken; single records that cannot be right are
+    left out. `Trace.notes` tells of both.
+    """
+    items = Items(path)
+    records = Records()
+    for item in items:
+        if len(records) >= MOST_RECORDS:
+            items.notes.append(f"Only the first {MOST_RECORDS} records were read: record a shorter time.")
+            break
+        records.add(item)
+
+    version = items.header.get("schemaVersion")
+    if not len(records) and not items.notes and version is None:
+        raise TraceFileError(f"{path}: events of another program: none is of a profiler of torch; {EXPECTED}")
+    calls = records.calls.sorted_columns()
+    pids = tuple(records.host_pids)
+    calls["process"] = looked_up(calls.pop("pid"), {pid: place for place, pid in enumerate(pids)})
+    copies = _joined(records.copies, calls, pids)
+    return Trace(
+        path=path,
+        maker="kineto",
+        version=str(version) if isinstance(version, int) else "",
+        processes=_processes(records),
+        devices=records.devices,
+        names=tuple(records.names),
+        copies=Copies.filled(**copies, migration=np.zeros_like(copies["start_ns"])),
+        calls=Calls.filled(**{name: column for name, column in calls.items() if name != "correlation"}),
+        kernels=_intervals(records.kernels, calls, pids),
+        memsets=_intervals(records.memsets, calls, pids),
+        synchronizations=_intervals(records.waits, calls, pids),
+        knows=_knowledge(records),
+        notes=(*items.notes, *_notes(records, whole=not items.notes)),
+    )
+
+
+def _processes(records: Records) -> tuple[Process, ...]:
+    pids = tuple(records.host_pids)
+    # The file of a rank is of one process; where somebody merged several, the rank is of one of them.
+    rank = records.rank if len(pids) == 1 else None
+    return tuple(Process(pid, records.process_names.get(pid, ""), rank) for pid in pids)
+
+
+def _joined(table: Table, calls: Columns, pids: tuple[int, ...]) -> Columns:
+    """The columns of what a device did, with the call that asked for it and its process instead of the correlation."""
+    columns = table.sorted_columns()
+    call = _calls_of(columns.pop("correlation"), calls)
+    # Devices do not name the process, but most files are of one.
+    alone = 0 if len(pids) == 1 else UNKNOWN
+    process = np.full_like(call, alone)
+    process[call != UNKNOWN] = calls["process"][call[call != UNKNOWN]]
+    return {**columns, "call": call, "process": process}
+
+
+def _calls_of(correlation: Integers, calls: Columns) -> Integers:
+    """The call of each correlation: the first of those that have it, the outermost."""
+    distinct, first, inverse = np.unique(calls["correlation"], return_index=True, return_inverse=True)
+    # Two processes of a merged file may count alike; then nobody knows whose copy it is. 0 is no correlation.
+    usable = distinct > 0
+    usable[inverse[calls["process"] != calls["process"][first][inverse]]] = False
+    distinct, first = distinct[usable], first[usable]
+    if not distinct.size:
+        return np.full_like(correlation, UNKNOWN)
+    place = np.minimum(np.searchsorted(distinct, correlation), distinct.size - 1)
+    return np.where(distinct[place] == correlation, first[place], UNKNOWN)
+
+
+def _intervals(table: Table, calls: Columns, pids: tuple[int, ...]) -> Intervals:
+    return Intervals(**_joined(table, calls, pids))
+
+
+def _knowledge(records: Records) -> frozenset[Knowledge]:
+    recorded: dict[Knowledge, Table] = {
+        "calls": records.calls,
+        "kernels": records.kernels,
+        "synchronizations": records.waits,
+    }
+    return frozenset(knowledge for knowledge, table in recorded.items() if len(table))
+
+
+def _notes(records: Records, *, whole: bool) -> list[str]:
+    notes = []
+    if records.without_time:
+        notes.append(f"Left out {records.without_time} records, whose times are missing or cannot be.")
+    if records.without_bytes:
+        notes.append(f"Left out {records.without_bytes} copies or fills, whose sizes are missing or cannot be.")
+    if whole and not len(records):
+        notes.append("Nothing of CUDA was recorded; profile with activities=[ProfilerActivity.CUDA].")
+    return notes

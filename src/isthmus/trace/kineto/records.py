@@ -1,0 +1,219 @@
+"""Collects what the torch profiler recorded of CUDA, in columns of 64 bits each."""
+
+import re
+from array import array
+from collections.abc import Mapping
+from decimal import Decimal
+
+import numpy as np
+
+from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
+from isthmus.trace.kineto.items import Item, shown
+from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER
+from isthmus.trace.texts import call_name
+
+__all__ = ["CALLS", "COPIES", "INTERVALS", "MOST_RECORDS", "Records", "Table"]
+
+_WHEN = ("start_ns", "end_ns")
+_WHERE = ("device", "stream", "correlation")
+COPIES = (*_WHEN, *_WHERE, "bytes", "direction", "source", "destination")
+CALLS = (*_WHEN, "pid", "thread", "correlation", "name")
+INTERVALS = (*_WHEN, *_WHERE, "bytes", "name")
+# At most 72 bytes each; a gzip file of any size can unpack to more than memory holds.
+MOST_RECORDS = 20_000_000
+# Of what is kept as Python objects.
+_MOST_NAMES = 10_000
+_MOST_PROCESSES = 1000
+_MOST_DEVICES = 1000
+# Times count from 1970 or later.
+_MOST_US = MOST_NS // 1000
+_LAST_US = 100 * _MOST_US
+
+_COPY_NAME = re.compile(r"Memcpy (\w+) \(([\w ]+) -> ([\w ]+)\)")
+_DIRECTION = {
+    **dict.fromkeys(("HtoD", "HtoA"), direction_index("h2d")),
+    **dict.fromkeys(("DtoH", "AtoH"), direction_index("d2h")),
+    **dict.fromkeys(("DtoD", "DtoA", "AtoD", "AtoA"), direction_index("d2d")),
+    "PtoP": direction_index("peer"),
+    "HtoH": direction_index("h2h"),
+}
+_MEMORY = {
+    "Pageable": memory_index("pageable"),
+    "Pinned": memory_index("pinned"),
+    **dict.fromkeys(("Device", "Device Static", "Array"), memory_index("device")),
+    **dict.fromkeys(("Managed", "Managed Static"), memory_index("managed")),
+}
+_WAITED_FOR = {
+    "Event Sync": "event",
+    "Stream Wait Event": "stream wait",
+    "Stream Sync": "stream",
+    "Context Sync": "device",
+}
+
+
+class Table:
+    """Records of one kind, as they come."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self._columns = columns
+        self._values = array("q")
+
+    def __len__(self) -> int:
+        return len(self._values) // len(self._columns)
+
+    def add(self, *values: int) -> None:
+        """One record, a value a column; the first is when it began."""
+        self._values.extend(values)
+
+    def sorted_columns(self) -> dict[str, Integers]:
+        """The columns by their names, by when the records began."""
+        rows = np.frombuffer(self._values, np.int64).reshape(len(self), len(self._columns))
+        order = np.argsort(rows[:, 0], kind="stable")
+        return {name: rows[order, index] for index, name in enumerate(self._columns)}
+
+
+class Records:
+    """Everything of one file that concerns CUDA."""
+
+    def __init__(self) -> None:
+        self.copies = Table(COPIES)
+        self.calls = Table(CALLS)
+        self.kernels = Table(INTERVALS)
+        self.memsets = Table(INTERVALS)
+        self.waits = Table(INTERVALS)
+        self.names: dict[str, int] = {}
+        self.process_names: dict[int, str] = {}
+        # Those that are labelled as processes, where others are devices.
+        self.host_pids: dict[int, None] = {}
+        self.devices: dict[int, str] = {}
+        self.rank: int | None = None
+        self.without_time = self.without_bytes = 0
+        # Both as they are called since 2021, and before.
+        self._adders = {
+            **dict.fromkeys(("gpu_memcpy", "memcpy"), self._add_copy),
+            **dict.fromkeys(("gpu_memset", "memset"), self._add_memset),
+            **dict.fromkeys(("cuda_runtime", "cuda_driver", "runtime", "driver"), self._add_call),
+            "kernel": self._add_kernel,
+            "cuda_sync": self._add_wait,
+        }
+
+    def __len__(self) -> int:
+        return sum(map(len, (self.copies, self.calls, self.kernels, self.memsets, self.waits)))
+
+    def add(self, item: Item) -> None:
+        """Keeps what concerns CUDA of an item."""
+        fields = item.fields
+        if item.section == "deviceProperties":
+            if len(self.devices) < _MOST_DEVICES and (number := _number(fields.get("id"))) != UNKNOWN:
+                self.devices[number] = _text(fields.get("name"))
+        elif item.section == "distributedInfo":
+            rank = _number(fields.get("rank"))
+            self.rank = None if rank == UNKNOWN else rank
+        elif fields.get("ph") == "M":
+            self._add_label(item)
+        elif fields.get("ph") == "X" and isinstance(category := fields.get("cat"), str):
+            adder = self._adders.get(category.lower())
+            if adder is not None:
+                if (when := _when(item)) is None:
+                    self.without_time += 1
+                else:
+                    adder(item, *when)
+
+    def _add_label(self, item: Item) -> None:
+        pid = _number(item.fields.get("pid"))
+        if pid == UNKNOWN or max(len(self.process_names), len(self.host_pids)) >= _MOST_PROCESSES:
+            return
+        if item.fields.get("name") == "process_name":
+            self.process_names[pid] = _text(item.arguments.get("name"))
+        elif item.fields.get("name") == "process_labels" and item.arguments.get("labels") == "CPU":
+            self.host_pids[pid] = None
+
+    def _add_copy(self, item: Item, start_ns: int, end_ns: int) -> None:
+        # Nothing can be said of a copy of unknown size; the first versions recorded none.
+        if (count := _bytes(item)) == UNKNOWN:
+            self.without_bytes += 1
+            return
+        match = _COPY_NAME.fullmatch(_text(item.fields.get("name")))
+        operation, source, destination = match.groups() if match else ("", "", "")
+        direction = _DIRECTION.get(operation, UNKNOWN)
+        begin, end = (_number(item.arguments.get(key)) for key in ("fromDevice", "toDevice"))
+        if operation == "DtoD" and begin != end and UNKNOWN not in {begin, end}:
+            direction = direction_index("peer")
+        kinds = (_MEMORY.get(source, UNKNOWN), _MEMORY.get(destination, UNKNOWN))
+        self.copies.add(start_ns, end_ns, *_where(item), count, direction, *kinds)
+
+    def _add_memset(self, item: Item, start_ns: int, end_ns: int) -> None:
+        if (count := _bytes(item)) == UNKNOWN:
+            self.without_bytes += 1
+            return
+        self.memsets.add(start_ns, end_ns, *_where(item), count, self._name(_text(item.fields.get("name"))))
+
+    def _add_kernel(self, item: Item, start_ns: int, end_ns: int) -> None:
+        self.kernels.add(start_ns, end_ns, *_where(item), 0, self._name(_text(item.fields.get("name"))))
+
+    def _add_wait(self, item: Item, start_ns: int, end_ns: int) -> None:
+        name = _WAITED_FOR.get(_text(item.fields.get("name")), "unknown")
+        self.waits.add(start_ns, end_ns, *_where(item), 0, self._name(name))
+
+    def _add_call(self, item: Item, start_ns: int, end_ns: int) -> None:
+        pid, thread = (_number(item.fields.get(key)) for key in ("pid", "tid"))
+        if pid != UNKNOWN and len(self.host_pids) < _MOST_PROCESSES:
+            self.host_pids[pid] = None
+        name = self._name(call_name(_text(item.fields.get("name"))))
+        self.calls.add(start_ns, end_ns, pid, thread, _number(item.arguments.get("correlation")), name)
+
+    def _name(self, name: str) -> int:
+        if len(self.names) >= _MOST_NAMES and name not in self.names:
+            name = "others"
+        return self.names.setdefault(name, len(self.names))
+
+
+def _when(item: Item) -> tuple[int, int] | None:
+    """From when to when, in nanoseconds; None where that is missing or cannot be."""
+    start, duration = item.fields.get("ts"), item.fields.get("dur")
+    # Both in microseconds, with fractions since 2024. Bounds come first: no power of ten is too high for a Decimal.
+    if not isinstance(start, int | Decimal) or not 0 <= start <= _LAST_US:
+        return None
+    if not isinstance(duration, int | Decimal) or not 0 <= duration <= _MOST_US:
+        return None
+    # CUPTI gives both as 0 where it did not get to know them.
+    if start == duration == 0:
+        return None
+    start_ns, duration_ns = round(start * 1000), round(duration * 1000)
+    if isinstance(duration, int):
+        duration_ns = _duration_from_rate(item.arguments, duration_ns)
+    return start_ns, start_ns + duration_ns
+
+
+def _duration_from_rate(arguments: Mapping[str, object], duration_ns: int) -> int:
+    """What was cut to whole microseconds, but went uncut into the rate that stands beside it."""
+    count, rate = arguments.get("bytes"), arguments.get("memory bandwidth (GB/s)")
+    if not isinstance(count, int) or not isinstance(rate, int | Decimal):
+        return duration_ns
+    if not 0 < count < MOST_BYTES or not Decimal("1e-9") < rate < 10**9:
+        return duration_ns
+    exact_ns = round(count / Decimal(rate))
+    return exact_ns if abs(exact_ns - duration_ns) <= 1000 else duration_ns
+
+
+def _where(item: Item) -> tuple[int, int, int]:
+    """Device, stream and correlation."""
+    arguments = item.arguments
+    # Copies between devices name three; the process of what a device does is the device.
+    device = next((arguments[key] for key in ("device", "inDevice") if key in arguments), item.fields.get("pid"))
+    stream = _number(arguments.get("stream"))
+    return _number(device), UNKNOWN if stream == NO_NUMBER else stream, _number(arguments.get("correlation"))
+
+
+def _bytes(item: Item) -> int:
+    count = _number(item.arguments.get("bytes"))
+    return count if count <= MOST_BYTES else UNKNOWN
+
+
+def _number(value: object) -> int:
+    """A number that identifies or counts something; UNKNOWN for anything else."""
+    return value if isinstance(value, int) and 0 <= value < 1 << 63 else UNKNOWN
+
+
+def _text(value: object) -> str:
+    return shown(value) if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""Reads the SQLite exports of Nsight Systems."""

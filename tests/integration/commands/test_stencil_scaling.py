@@ -1,0 +1,118 @@
+"""`isthmus measure stencil` on ever more ranks of one mpirun, in strips and in a grid, compared with one rank."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.record import Case, Run, read_run
+
+ISTHMUS = (sys.executable, "-m", "isthmus")
+QUICK = ("measure", "stencil", "--device", "host", "--quick", "--time", "0.2", "-o", "a.json")
+# What stays wrong for good: the way's own halos in place of the neighbours'.
+STALE = """
+from isthmus.experiment.stencil.ways import Workplace
+
+whole = Workplace.send
+
+
+def send(self, outgoing, incoming):
+    whole(self, outgoing, incoming)
+    if len(incoming) == 4:
+        incoming[2][:] = outgoing[3]
+
+
+Workplace.send = send
+"""
+Ended = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def measured(path: Path) -> Run:
+    found = read_run(path)
+    assert found.end
+    assert found.end.status == "complete"
+    return found
+
+
+def fields(cases: list[Case]) -> set[tuple[int | None, str, int, int]]:
+    """Ranks, cut, rows and columns of all cases."""
+    return {(case.ranks, case.cut, case.rows or 0, case.bytes // 8 // (case.rows or 1)) for case in cases}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "counts", "grids"),
+    [
+        (2, (1, 2), {2: (2, 1)}),
+        (3, (1, 2, 3), {2: (2, 1), 3: (3, 1)}),
+        (4, (1, 2, 4), {2: (2, 1), 4: (2, 2)}),
+        (6, (1, 2, 4, 6), {2: (2, 1), 4: (2, 2), 6: (3, 2)}),
+    ],
+)
+def test_one_launch_measures_the_curves_of_all_cuts(
+    run: Ended, mpirun: str, tmp_path: Path, ranks: int, counts: tuple[int, ...], grids: dict[int, tuple[int, int]]
+) -> None:
+    """No count above 1 divides the side, so that parts are uneven; each case is compared with what one computes."""
+    both = ("--cut", "strips,grid", "--scaling", "strong,weak", "--memory", "pageable,managed", "--side", "25")
+    done = run(mpirun, "-n", str(ranks), *ISTHMUS, *QUICK, *both)
+    assert done.returncode == 0, done.stderr
+    cases = measured(tmp_path / "a.json").cases
+    expected = {(1, "", 25, 25)}
+    for count in counts[1:]:
+        down, across = grids[count]
+        name = f"{down}x{across}"
+        expected |= {(count, "", 25, 25), (count, "", 25, 25 * count)}
+        expected |= {(count, name, 25, 25), (count, name, 25 * down, 25 * across)}
+    assert fields(cases) == expected
+    taken = [case for case in cases if not case.skipped]
+    assert {case.verified for case in taken} == {"yes"}
+    assert len(taken) == 6 * len(expected), "every way that host memory knows"
+    for case in taken:
+        rest = zip(case.samples("host_seconds"), case.samples("mpi_seconds"), strict=True)
+        for elapsed, (total, mpi) in zip(case.samples("elapsed_seconds"), rest, strict=True):
+            assert max(total, mpi) <= elapsed <= (total + mpi) * (1 + 1e-9)
+    for title in ("Strong scaling of a square of 25 points", "Weak scaling with a square of 25 points for each rank"):
+        for cut in ("in strips", "in a grid"):
+            assert f"{title} with halos of 1 column, {cut}" in done.stdout or f"{title} and halos" in done.stdout
+
+
+def test_all_ranks_alone_are_measured_in_a_grid_without_a_curve(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    done = run(mpirun, "-n", "4", *ISTHMUS, *QUICK, "--side", "25", "--cut", "grid", "--halo", "1,3")
+    assert done.returncode == 0, done.stderr
+    cases = measured(tmp_path / "a.json").cases
+    assert fields(cases) == {(4, "2x2", 25, 25)}
+    assert {case.halo for case in cases} == {1, 3}
+    assert {case.verified for case in cases if not case.skipped} == {"yes"}
+    assert "Scaling with the number of ranks" not in done.stdout
+
+
+def test_rows_that_come_from_the_wrong_neighbour_are_wrong_data(run: Ended, mpirun: str, tmp_path: Path) -> None:
+    (tmp_path / "stale").mkdir()
+    (tmp_path / "stale" / "sitecustomize.py").write_text(STALE)
+    path = os.pathsep.join([str(tmp_path / "stale"), *sys.path])
+    words = ("--side", "25", "--cut", "strips,grid", "--memory", "pageable")
+    done = run(mpirun, "-n", "4", *ISTHMUS, *QUICK, *words, PYTHONPATH=path)
+    assert done.returncode == 1
+    assert "cases moved wrong data" in done.stderr
+    cases = measured(tmp_path / "a.json").cases
+    assert {(case.cut, case.verified) for case in cases} == {("", "yes"), ("2x2", "no")}
+    assert all("wrong data: after 20 iterations" in case.note for case in cases if case.cut)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("measure", "stencil", "--scaling", "weak"), "--scaling needs several ranks, and this process is alone"),
+        (("measure", "bandwidth", "--cut", "grid"), "--cut and --scaling concern stencil alone"),
+        (("measure", "openacc", "--scaling", "strong"), "--cut and --scaling concern stencil alone"),
+    ],
+)
+def test_one_process_alone_makes_no_curve(run: Ended, words: tuple[str, ...], message: str) -> None:
+    done = run(*ISTHMUS, *words, "--device", "host")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,182 @@
+"""`isthmus measure threads` as a user runs it: what it records, and what threads that fail, lack or hang cost."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.record import Run, read_run
+
+HERE = Path(__file__).parent
+HANGS_SECONDS = 120
+QUICK = ("measure", "threads", "--quick", "--sizes", "256KiB", "--time", "0.3", "-o", "a.json")
+
+Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    cache = tmp_path_factory.mktemp("cache")
+    return os.environ | {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.fixture
+def isthmus(tmp_path: Path, environment: dict[str, str]) -> Isthmus:
+    """Runs a quick measurement with these words and variables; gives how it ended, and the run."""
+
+    def run(*words: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], Run]:
+        done = subprocess.run(
+            [sys.executable, "-m", "isthmus", *QUICK, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment | variables,
+            timeout=HANGS_SECONDS,
+        )
+        return done, read_run(tmp_path / "a.json")
+
+    return run
+
+
+@pytest.mark.parametrize("device", ["host", "host:rate=20GB/s,latency=5us", "opencl:0"])
+def test_a_run_measures_threads_streams_chunks_and_creation(
+    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+) -> None:
+    skip_without(device)
+    done, run = isthmus("--device", device)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert run.end
+    assert run.end.status == "complete"
+    measured = [case for case in run.cases if not case.skipped]
+    assert {case.verified for case in measured} == {"yes"}
+    assert {case.method for case in measured} == {"workers", "spawn"}
+    assert {case.direction for case in measured} == {"h2d", "d2h", "both"}
+    assert {case.host_memory for case in measured} == {"pageable", "pinned"}
+    assert {case.threads for case in measured} == {1, 4, 16}
+    assert {(case.threads, case.streams) for case in measured} >= {(4, 1), (4, 4)}
+    assert any(case.pieces for case in measured)
+    # One device, and as a rule one node: what they would show is not left out in silence.
+    assert {case.note for case in run.cases if case.skipped} >= {"needs two devices of one backend; there is one"}
+
+
+def test_threads_that_fail_fail_the_run_and_are_named(isthmus: Isthmus) -> None:
+    done, run = isthmus("--device", "host:fault=copy:fail@400", "--memory", "pinned")
+    assert done.returncode == 1
+    failed = [case for case in run.cases if case.note.startswith("failed:")]
+    assert failed
+    for case in failed:
+        expected = rf"failed: (h2d|d2h), 262144 bytes, thread \d+ of {case.threads}: copy failed for"
+        assert re.match(expected, case.note), case.note
+
+
+def test_a_limit_on_threads_costs_the_cases_beyond_it(tmp_path: Path, environment: dict[str, str]) -> None:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs g++ to build the limit")
+    limit = tmp_path / "few_threads.so"
+    options = ["-std=c++20", "-shared", "-fPIC", "-o", str(limit), str(HERE / "few_threads.cpp"), "-ldl"]
+    subprocess.run([compiler, *options], check=True)
+    # Without the command line, whose page has threads of its own. Enough for sixteen streams of the host backend, each
+    # of which has a thread, and not for sixteen more.
+    code = """
+from pathlib import Path
+from isthmus.experiment import threads
+from isthmus.machine.devices import open_device
+from isthmus.experiment.measure import measure
+from isthmus.experiment.engine.options import Options
+
+options = Options("quick", sizes=[1 << 18], memory=["pinned"], directions=["h2d"], budget_seconds=0.3)
+measure(open_device("host"), options, [threads], Path("a.json"), [], lambda *_: None, lambda: None)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=environment | {"LD_PRELOAD": str(limit), "FEW_THREADS": "30", "OPENBLAS_NUM_THREADS": "1"},
+        timeout=HANGS_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr
+    run = read_run(tmp_path / "a.json")
+    many = [case for case in run.cases if case.threads == 16]
+    assert {case.method for case in many} > {"spawn"}
+    for case in many:
+        if case.verified == "yes" and (case.method == "spawn" or case.streams == 1):
+            # The first of spawned threads had ended before the last were made; one stream has one thread, so that
+            # sixteen more are within the limit once those of sixteen streams have gone.
+            continue
+        assert case.skipped
+        assert case.note.startswith("only ")
+        assert "of 16 threads could be started: the limit on threads is reached (ulimit -u, or pids.max" in case.note
+    others = [case for case in run.cases if case.threads != 16 and not case.note.startswith("needs two")]
+    assert {case.verified for case in others} == {"yes"}
+
+
+def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path, environment: dict[str, str]) -> None:
+    growing = tmp_path / "a.json"
+    words = ("measure", "threads", "--device", "host", "--sizes", "1MiB", "--time", "600", "-o", "a.json")
+    with subprocess.Popen(
+        [sys.executable, "-m", "isthmus", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no other threads here
+    ) as process:
+        try:
+            give_up = time.monotonic() + HANGS_SECONDS
+            # It is empty for a moment.
+            while process.poll() is None and not (
+                growing.exists() and growing.stat().st_size and any(read_run(growing).cases)
+            ):
+                assert time.monotonic() < give_up, "no case has ended"
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate(timeout=HANGS_SECONDS)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    run = read_run(growing)
+    assert run.end
+    assert run.end.status == "interrupted"
+    assert all(case.series or case.note for case in run.cases)
+
+
+def test_a_process_ends_while_a_thread_is_stuck_in_the_driver(environment: dict[str, str]) -> None:
+    code = """
+from isthmus import _native
+from isthmus.errors import CallFailed
+from isthmus.machine.devices import open_device
+
+device = open_device("host:fault=copy:hang").native
+memory, on_device = device.allocate("pinned", 4096), device.allocate("device", 4096)
+transfer = _native.create_concurrent([("h2d", memory, on_device, 1, None)], 4096, 2, True, 0, False)
+try:
+    transfer.run(0, 1, 1, 0, 0.05)
+except CallFailed as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=HANGS_SECONDS,
+    )
+    message = "1 of 2 threads had not ended after 0.05 s and were left behind: h2d, 4096 bytes, 2 threads\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, message, "")

@@ -1,0 +1,83 @@
+"""The contract suite's tests of order and of borrowed memory, on the fake CUDA driver: also where there is no GPU."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# Giving memory back waits for all streams, and keeps other threads waiting meanwhile.
+STRICT = {"FAKE_CUDA_STRICT": "1"}
+
+
+@pytest.mark.parametrize(
+    ("suite", "environment"), [("borrowed", {}), ("copy", {}), ("lifetime", {}), ("streams", {}), ("threads", STRICT)]
+)
+def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
+    compiled: Callable[..., Path], suite: str, environment: dict[str, str]
+) -> None:
+    repository = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            f"tests/contract/test_{suite}.py",
+            "-k",
+            "cuda:0",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+        ],
+        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
+        cwd=repository,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+def test_a_call_waits_for_room_in_the_queue_of_a_held_stream(compiled: Callable[..., Path]) -> None:
+    program = """
+    import time
+    from concurrent.futures import ThreadPoolExecutor
+    from isthmus import _native
+    from isthmus.machine.devices import open_device
+
+    device = open_device("cuda:0").native
+    stream, event = _native.Stream(device), _native.Event(device)
+    given = 0
+
+    def give():
+        global given
+        while given < 2000:
+            stream.record(event)
+            given += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        latch = stream.close_latch()
+        giving = pool.submit(give)
+        while given < 1018:  # and the latch is two
+            time.sleep(0.001)
+        time.sleep(0.1)  # in which it would go on if nothing kept it
+        taken = given
+        latch.open()
+        giving.result()
+    stream.synchronize()
+    assert (taken, given, event.has_passed()) == (1018, 2000, True)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr

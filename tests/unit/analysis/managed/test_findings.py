@@ -1,0 +1,218 @@
+"""What the managed experiment says: thresholds, all of the array, prefetching, advice, the fastest way, the verdict."""
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.analysis.conclusions import findings, verdict
+from isthmus.analysis.finding import Finding, Takeaway
+from isthmus.analysis.managed.findings import managed_findings, managed_verdict
+from isthmus.record import GIB, KIB, MIB, Run
+
+
+@pytest.fixture(scope="module")
+def full(synthetic: ModuleType, synthetic_managed: ModuleType) -> Run:
+    return synthetic.run(synthetic_managed.cases())  # type: ignore[no-any-return]
+
+
+def found(run: Run, topic: str) -> Finding:
+    [finding] = [each for each in managed_findings(run) if each.topic == topic]
+    return finding
+
+
+def taken(run: Run) -> Takeaway:
+    told = managed_verdict(run)
+    assert isinstance(told, Takeaway)
+    return told
+
+
+def topics(run: Run) -> list[str]:
+    return [each.topic for each in managed_findings(run)]
+
+
+def test_nothing_measured_says_nothing(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    skips = synthetic_managed.skips(("managed", "managed"), "no managed memory")
+    for run in (synthetic.run([]), synthetic.run(skips)):
+        assert managed_findings(run) == []
+        assert managed_verdict(run) is None
+
+
+def test_the_share_is_said_beside_the_papers(full: Run) -> None:
+    share = found(full, "managed_percent")
+    assert share.sentence.startswith(
+        "Of an array of 1 GiB, managed memory on demand beats copying all of a pageable array up to 3"
+    )
+    assert "copying all of a pinned array up to 7" in share.sentence
+    assert "On the paper's V100 it did up to about 60 % touched. It beats" in share.sentence
+    assert "leave the movement to managed memory below that share alone; above it copy" in share.fix
+
+
+def test_the_stride_is_said_beside_the_papers(full: Run) -> None:
+    stride = found(full, "managed_stride")
+    assert "from strides of" in stride.sentence
+    assert "On the paper's V100 it did from strides of about 128 KiB on. It beats" in stride.sentence
+    assert "managed memory from that stride on alone; at denser strides copy explicitly" in stride.fix
+
+
+def test_against_pinned_memory_alone_the_paper_is_no_measure(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    truths = {key: truth for key, truth in synthetic_managed.H200.items() if key != ("explicit_whole", "pageable")}
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "V100" not in found(run, "managed_percent").sentence
+    assert "copy from pinned memory" in found(run, "managed_percent").fix
+    assert "managed_whole" not in topics(run)
+    assert "managed_touch" not in topics(run)
+    assert taken(run).does.startswith("With all of it touched, ")
+
+
+def test_a_share_from_which_on_demand_wins_turns_the_advice_around(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = lambda share: (0.5 * (1.1 - share), 0.1)
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "managed memory above that share alone; below it copy" in found(run, "managed_percent").fix
+
+
+def test_where_faults_never_win_they_are_advised_against(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = lambda share: (1.0 + share, 1.0)
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "nowhere from 1 % to 100 %" in found(run, "managed_percent").sentence
+    assert found(run, "managed_percent").fix.startswith("Do not leave the movement of such an array to page faults")
+
+
+def test_a_threshold_that_may_lie_anywhere_is_no_advice(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = dict(synthetic_managed.H200)
+    # Hardly slower with all of it touched, so that it may win everywhere.
+    truths["managed", "managed"] = lambda share: (0.15 * share, 0.170)
+    share = found(synthetic.run(synthetic_managed.cases(truths, noise=0.05)), "managed_percent")
+    assert "up to" in share.sentence
+    assert " or more)" in share.sentence
+    assert not share.fix
+
+
+def test_all_of_it_is_compared_and_the_phases_say_why(full: Run) -> None:
+    whole = found(full, "managed_whole")
+    assert "on demand takes 2.08 times" in whole.sentence
+    assert whole.sentence.endswith("it took 1.45 times as long.")
+    assert "Copies take 135 ms in and 170 ms out, on demand 134 ms in and 500 ms out" in whole.cause
+
+
+def test_strides_are_compared_and_touches_explain_them(full: Run, synthetic_managed: ModuleType) -> None:
+    touch = found(full, "managed_touch")
+    for stride in ("4 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"):
+        assert f"at {stride}" in touch.sentence
+    assert "while 0.098 % as many doubles are touched at the last." in touch.cause
+    assert "Each further double between strides of 4 MiB and 1 MiB adds" in touch.cause
+
+
+def test_a_sentence_has_no_more_strides_than_it_bears(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    many = [4 * KIB << step for step in range(11)]
+    touch = found(synthetic.run(synthetic_managed.cases(strides=many)), "managed_touch")
+    told = touch.sentence.partition(" On the paper's")[0]
+    assert told.count(" at ") == 5
+    assert " at 4 KiB" in told
+    assert " at 4 MiB" in told
+
+
+def test_prefetching_is_advised_where_it_gains(full: Run, synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    prefetch = found(full, "managed_prefetch")
+    assert "takes 22.0 ms in and 168 ms out in place of 134 ms in and 500 ms out" in prefetch.sentence
+    assert "3.3" in prefetch.fix
+    truths = dict(synthetic_managed.H200)
+    truths["prefetch_whole", "managed"] = lambda _: (0.2, 0.5)
+    assert not found(synthetic.run(synthetic_managed.cases(truths)), "managed_prefetch").fix
+
+
+def test_advice_is_compared_with_none(full: Run, synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    advice = found(full, "managed_advice")
+    assert "managed memory advised as read-mostly takes 1.04 times" in advice.sentence
+    assert advice.fix.startswith("Advice alone is no way")
+    truths = synthetic_managed.H200 | {("accessed_by", "managed"): lambda share: (0.04 * share, 0.1)}
+    helped = found(synthetic.run(synthetic_managed.cases(truths)), "managed_advice")
+    assert helped.fix == "Of the advice, take accessed by with 100 % touched."
+
+
+def test_advice_is_given_on_the_largest_part_alone(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    """What gains where little is touched says nothing about all of it."""
+    cases = [
+        *synthetic_managed.cases(synthetic_managed.H200 | {("prefer_device", "managed"): lambda share: (0.2, 0.5)}),
+        synthetic_managed.case(("accessed_by", "managed"), 1e-4, 1e-3, fraction=0.01),
+    ]
+    advice = found(synthetic.run(cases), "managed_advice")
+    assert "managed memory mapped for the device takes 0.01 times" in advice.sentence
+    assert advice.fix.startswith("Advice alone is no way")
+
+
+def test_the_fastest_way_is_named_at_both_ends(full: Run) -> None:
+    fastest = found(full, "managed_fastest")
+    assert fastest.sentence.startswith("With 1 % touched, the fastest of the ways measured there is ")
+    assert "With 100 % touched, the fastest of the ways measured there is copying all of a pinned array: 140 ms" in (
+        fastest.sentence
+    )
+    assert "Mapped pinned memory is not certainly slower." in fastest.sentence
+    assert "copying all of a pinned array with 100 % touched" in fastest.fix
+
+
+def test_only_where_most_ways_were_measured_one_is_the_fastest(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    key = ("explicit_touched", "pageable")
+    few = [synthetic_managed.case(each, 1e-4, 0.01, stride=16 * MIB) for each in (key, ("managed", "managed"))]
+    run = synthetic.run([*synthetic_managed.cases(percents=[10, 50]), *few])
+    sentence = found(run, "managed_fastest").sentence
+    assert sentence.startswith("With 10 % touched, the fastest of the ways measured there is ")
+    assert "one double every 4 MiB touched" in sentence
+    # Four ways are some choice, but fewer than elsewhere.
+    assert "every 16 MiB" not in sentence
+
+
+def test_few_ways_are_no_choice(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = {key: truth for key, truth in synthetic_managed.H200.items() if key[0] in {"explicit_whole", "managed"}}
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "managed_fastest" not in topics(run)
+    assert "fastest" not in taken(run).does
+
+
+def test_pages_that_stay_are_said_and_explain_no_touch(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    run = synthetic.run([*synthetic_managed.cases(), synthetic_managed.stays("they are the host's")])
+    assert "do not move on demand here (they are the host's)" in found(run, "managed_stays").sentence
+    assert found(run, "managed_touch").cause == ""
+
+
+def test_conclusions_rest_on_the_largest_array(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    run = synthetic.run([*synthetic_managed.cases(size=64 * MIB), *synthetic_managed.cases(size=GIB)])
+    assert "Of an array of 1 GiB" in found(run, "managed_percent").sentence
+
+
+def test_the_verdict_names_thresholds_and_the_fastest(
+    full: Run, synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    text = taken(full).does
+    assert text.startswith("Managed memory on demand beats copying all of a pageable array up to 3")
+    assert " and from strides of " in text
+    assert text.endswith(" With all of it touched, copying all of a pinned array is among the fastest.")
+    truths = synthetic_managed.H200 | {("mapped", "mapped"): lambda share: (0.01 * share, 0.02)}
+    assert taken(synthetic.run(synthetic_managed.cases(truths))).does.endswith(
+        " With all of it touched, mapped pinned memory is the fastest."
+    )
+    assert text in verdict([full])
+    assert {each.topic for each in findings(full)} >= set(topics(full))
+
+
+def test_the_verdict_advises_by_the_threshold_or_else_to_prefetch(
+    full: Run, synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    assert taken(full).advice == found(full, "managed_percent").fix
+    truths = {key: truth for key, truth in synthetic_managed.H200.items() if key[0] != "explicit_whole"}
+    run = synthetic.run(synthetic_managed.cases(truths))
+    assert "managed_percent" not in topics(run)
+    assert taken(run).advice.startswith("Prefetch arrays in managed memory")
+
+
+def test_wrong_sums_are_no_ground_for_conclusions(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    run = synthetic.run(synthetic_managed.cases(verified="no"))
+    assert managed_findings(run) == []
+    assert "do not rely on this run" in verdict([run])

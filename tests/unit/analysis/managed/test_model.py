@@ -1,0 +1,247 @@
+"""Ways to move an array: points of both patterns, thresholds against copies of the whole, the paper's figures."""
+
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.analysis.managed.comparison import paper_figures
+from isthmus.analysis.managed.model import ManagedWay, Movement, movements, why_no_migration
+from isthmus.analysis.managed.published import moved_whole, phases_told, touch_cost
+from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking, overtakings
+from isthmus.analysis.managed.words import managed_answer, managed_way_name
+from isthmus.record import GIB, KIB, MIB, Case, Run
+
+WITHIN = 0.02
+PAGEABLE, PINNED = WHOLE_COPIES
+
+
+@pytest.fixture(scope="module")
+def full(synthetic: ModuleType, synthetic_managed: ModuleType) -> Run:
+    return synthetic.run(synthetic_managed.cases())  # type: ignore[no-any-return]
+
+
+def patterns(run: Run) -> tuple[Movement, Movement]:
+    percents, strides = movements(run)
+    assert (percents.pattern, strides.pattern) == ("percent", "stride")
+    return percents, strides
+
+
+def test_points_hold_both_phases(full: Run) -> None:
+    percents, strides = patterns(full)
+    assert percents.places == [1, 10, 25, 50, 100]
+    assert strides.places == [4 * KIB, 64 * KIB, 256 * KIB, MIB, 4 * MIB]
+    point = percents.curves[ON_DEMAND][50]
+    assert point.into.median == pytest.approx(0.0675, rel=0.01)
+    assert point.out.median == pytest.approx(0.3, rel=0.01)
+    assert point.seconds.median == pytest.approx(0.3675, rel=0.01)
+
+
+def test_a_copy_of_the_whole_array_stands_for_every_part_touched(full: Run) -> None:
+    percents, _ = patterns(full)
+    assert percents.at(PAGEABLE, 1) is percents.at(PAGEABLE, 100) is percents.curves[PAGEABLE][100]
+    assert percents.at(ON_DEMAND, 30) is None
+    assert percents.at(ManagedWay("system", "pageable"), 100) is None
+
+
+def test_wrong_skipped_and_foreign_cases_make_no_point(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    key = ("managed", "managed")
+    whole = synthetic_managed.case(key, 0.1, 0.2, fraction=1.0)
+    cases = [
+        whole,
+        synthetic_managed.case(key, 0.1, 0.2, fraction=0.5, verified="no"),
+        *synthetic_managed.skips(key, "no room", percents=[10]),
+        msgspec.structs.replace(whole, fraction=None),
+        msgspec.structs.replace(whole, method="new_way"),
+        msgspec.structs.replace(whole, fraction=0.25, series=whole.series[:1]),
+    ]
+    [percents] = movements(synthetic.run(cases))
+    assert list(percents.curves) == [ON_DEMAND]
+    assert list(percents.curves[ON_DEMAND]) == [100]
+    assert percents.failed == {ON_DEMAND: (50,)}
+    assert percents.skipped == {ON_DEMAND: {10: "no room"}}
+
+
+def test_skips_alone_are_nothing(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    assert not movements(synthetic.run(synthetic_managed.skips(("managed", "managed"), "none")))
+    assert not paper_figures(synthetic.run(synthetic_managed.skips(("managed", "managed"), "none")))
+
+
+def test_the_largest_array_comes_first(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    cases = [*synthetic_managed.cases(size=64 * MIB), *synthetic_managed.cases(size=GIB)]
+    found = movements(synthetic.run(cases))
+    assert [(each.bytes, each.pattern) for each in found] == [
+        (GIB, "percent"),
+        (GIB, "stride"),
+        (64 * MIB, "percent"),
+        (64 * MIB, "stride"),
+    ]
+
+
+def test_the_share_is_found_up_to_which_on_demand_wins(full: Run) -> None:
+    """0.101 + 0.533 f falls below 0.305 up to 38 %, and below 0.14 up to 7.3 %."""
+    percents, _ = patterns(full)
+    for incumbent, crossing in ((PAGEABLE, 38.3), (PINNED, 7.3)):
+        found = overtaking(percents, ON_DEMAND, incumbent, WITHIN)
+        assert found
+        assert found.threshold.state == "up_to"
+        assert found.threshold.certain
+        assert found.threshold.value == pytest.approx(crossing, abs=1)
+        assert found.threshold.low - 1 <= crossing <= found.threshold.high + 1
+
+
+def test_the_stride_is_found_from_which_on_demand_wins(full: Run) -> None:
+    _, strides = patterns(full)
+    found = overtaking(strides, ON_DEMAND, PAGEABLE, WITHIN)
+    assert found
+    assert found.threshold.state == "from"
+    assert found.threshold.value == pytest.approx(256 * KIB / 0.383, rel=0.25)
+
+
+def test_every_way_but_the_incumbents_is_compared(full: Run) -> None:
+    percents, _ = patterns(full)
+    found = overtakings(percents, WITHIN)
+    assert {each.incumbent for each in found} == set(WHOLE_COPIES)
+    assert {each.way.method for each in found} == {
+        "explicit_touched",
+        "managed",
+        "prefetch_whole",
+        "prefetch_touched",
+        "read_mostly",
+        "mapped",
+    }
+    [mapped] = [each for each in found if each.way.method == "mapped" and each.incumbent == PAGEABLE]
+    assert mapped.threshold.state == "always"
+
+
+def test_one_point_or_no_incumbent_tells_no_threshold(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = synthetic_managed.H200
+    only = {("managed", "managed"): truths["managed", "managed"]}
+    [alone] = movements(synthetic.run(synthetic_managed.cases(only, strides=[])))
+    assert overtaking(alone, ON_DEMAND, PAGEABLE, WITHIN) is None
+    [single] = movements(synthetic.run(synthetic_managed.cases(percents=[100], strides=[])))
+    assert overtaking(single, ON_DEMAND, PAGEABLE, WITHIN) is None
+
+
+@pytest.mark.parametrize(
+    ("factor", "state", "words"),
+    [
+        (0.1, "always", "everywhere from 1 % to 100 %"),
+        (20.0, "never", "nowhere from 1 % to 100 %"),
+    ],
+)
+def test_out_of_range_is_an_answer(
+    synthetic: ModuleType, synthetic_managed: ModuleType, factor: float, state: str, words: str
+) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = lambda share: (factor * 0.13 * (1 + share), factor * 0.1)
+    percents, _ = patterns(synthetic.run(synthetic_managed.cases(truths)))
+    found = overtaking(percents, ON_DEMAND, PAGEABLE, WITHIN)
+    assert found
+    assert (found.threshold.state, managed_answer("percent", found.threshold)) == (state, words)
+
+
+def test_noise_leaves_the_answer_open(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = truths["explicit_whole", "pageable"]
+    percents, _ = patterns(synthetic.run(synthetic_managed.cases(truths, noise=0.3)))
+    found = overtaking(percents, ON_DEMAND, PAGEABLE, WITHIN)
+    assert found
+    assert not found.threshold.certain
+
+
+def test_answers_name_shares_and_strides(full: Run) -> None:
+    percents, strides = patterns(full)
+    share, stride = (overtaking(each, ON_DEMAND, PAGEABLE, WITHIN) for each in (percents, strides))
+    assert share
+    assert stride
+    assert managed_answer("percent", share.threshold).startswith("up to 3")
+    assert " % touched" in managed_answer("percent", share.threshold)
+    assert managed_answer("stride", stride.threshold).startswith("from strides of ")
+
+
+def test_all_of_the_array_is_compared_with_a_copy(full: Run) -> None:
+    percents, strides = patterns(full)
+    whole = moved_whole(percents)
+    assert whole
+    assert whole.ratio.median == pytest.approx(0.634 / 0.305, rel=0.01)
+    assert moved_whole(strides) is None
+
+
+@pytest.mark.parametrize(
+    ("into", "out", "words"),
+    [
+        (0.135, 0.17, "6.32 GB/s."),
+        (0.435, 0.37, "The phase in makes 60 % of the difference."),
+        (0.035, 0.97, "The phases differ in opposite directions, the phase out more."),
+    ],
+)
+def test_the_phase_that_makes_the_difference_is_named(
+    synthetic: ModuleType, synthetic_managed: ModuleType, into: float, out: float, words: str
+) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = lambda _: (into, out)
+    percents, _ = patterns(synthetic.run(synthetic_managed.cases(truths, noise=0)))
+    whole = moved_whole(percents)
+    assert whole
+    assert phases_told(whole).endswith(words)
+
+
+def test_a_touch_is_what_the_phase_in_gains_between_sparse_strides(full: Run) -> None:
+    """From 4 MiB to 1 MiB 768 doubles more take 0.133 (1/4 - 1/16) seconds more."""
+    _, strides = patterns(full)
+    cost = touch_cost(strides)
+    assert cost
+    assert (cost.dense, cost.sparse) == (MIB, 4 * MIB)
+    assert cost.seconds == pytest.approx(0.133 * (1 / 4 - 1 / 16) / 768, rel=0.03)
+
+
+def test_a_flat_phase_in_tells_no_cost_of_a_touch(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
+    truths = dict(synthetic_managed.H200)
+    truths["managed", "managed"] = lambda _: (0.1, 0.2)
+    _, strides = patterns(synthetic.run(synthetic_managed.cases(truths)))
+    assert touch_cost(strides) is None
+
+
+def test_the_papers_figures_stand_beside_the_runs(full: Run) -> None:
+    share, stride, *others = paper_figures(full)
+    assert (share.published, stride.published) == ("up to 60 % touched", "from strides of 128 KiB on")
+    assert share.why.startswith("On demand takes 106 ms with 1 % touched and 63")
+    assert ", copying all 305 ms." in stride.why
+    figures = {each.name: each for each in others}
+    assert figures["managed / explicit, all touched"].published == "1.45 times"
+    assert figures["managed / explicit, all touched"].here.startswith("2.0")
+    assert "The phase out makes 100 % of the difference." in figures["managed / explicit, all touched"].why
+    assert figures["explicit, all of 8 GiB or 1 GiB"].published == "4.23 GB/s, 2.03 s"
+    assert figures["managed / explicit, every 4 KiB"].published == "1.28 times, 2.60 s to 2.03 s"
+    assert "Each further double between strides of" in figures["managed / explicit, every 4 KiB"].why
+
+
+def test_the_stride_of_the_papers_threshold_is_compared_where_it_was_measured(
+    synthetic: ModuleType, synthetic_managed: ModuleType
+) -> None:
+    cases: list[Case] = synthetic_managed.cases(strides=[4 * KIB, 128 * KIB, 4 * MIB])
+    figures = {each.name: each.published for each in paper_figures(synthetic.run(cases))}
+    assert figures["managed / explicit, every 128 KiB"] == "0.81 times, 1.65 s to 2.03 s"
+    # Where it is the densest of all, too, but no array moved whole there.
+    densest: list[Case] = synthetic_managed.cases(strides=[128 * KIB, 4 * MIB])
+    names = [each.name for each in paper_figures(synthetic.run(densest))]
+    assert [name for name in names if "every" in name] == ["managed / explicit, every 128 KiB"]
+    sparse: list[Case] = synthetic_managed.cases(strides=[256 * KIB, 4 * MIB])
+    assert not [each for each in paper_figures(synthetic.run(sparse)) if "every" in each.name]
+
+
+def test_why_pages_stay_is_read_from_the_run(synthetic: ModuleType, synthetic_managed: ModuleType, full: Run) -> None:
+    assert why_no_migration(full) == ""
+    run = synthetic.run([*full.cases, synthetic_managed.stays("pages stay")])
+    assert why_no_migration(run) == "pages stay"
+    assert not any("Each further double" in each.why for each in paper_figures(run))
+
+
+@pytest.mark.parametrize("way", [PAGEABLE, ON_DEMAND, ManagedWay("explicit_touched", "pinned")])
+def test_ways_have_names(way: ManagedWay) -> None:
+    assert managed_way_name(way) in {
+        "copying all of a pageable array",
+        "managed memory on demand",
+        "copying what is touched of a pinned array",
+    }

@@ -1,0 +1,150 @@
+"""OpenACC programs: which cases belong together, how they compare, and what is concluded."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from isthmus.analysis.conclusions import findings, verdict
+from isthmus.analysis.finding import Finding
+from isthmus.analysis.openacc.model import openacc_works, whole_arrays
+from isthmus.record import GIB, KIB, Case, Run
+
+
+@pytest.fixture
+def run(synthetic: ModuleType, synthetic_openacc: ModuleType) -> Run:
+    made: Run = synthetic.run(synthetic_openacc.everything())
+    return made
+
+
+def concluded(synthetic: ModuleType, cases: list[Case]) -> dict[str, Finding]:
+    return {finding.topic: finding for finding in findings(synthetic.run(cases))}
+
+
+def test_ways_of_the_same_work_belong_together(run: Run) -> None:
+    works = openacc_works(run)
+    assert [(work.program, work.pack, work.fraction, work.stride_bytes) for work in works] == [
+        ("contiguous", "", 0.1, None),
+        ("contiguous", "", 1.0, None),
+        ("stencil", "cpu", None, None),
+        ("stencil", "gpu", None, None),
+        ("stride", "", None, 4 * KIB),
+    ]
+    assert list(works[1].ways) == ["explicit", "automatic", "native"]
+    assert list(works[4].ways) == ["explicit", "automatic"]
+    assert works[0].compiler == "g++ 12.2.0"
+    assert set(works[2].ways["explicit"].phases) == {
+        "compute_seconds",
+        "pack_seconds",
+        "copy_seconds",
+        "unpack_seconds",
+    }
+
+
+def test_ratios_are_of_times_in_all(run: Run) -> None:
+    (whole,) = whole_arrays(openacc_works(run))
+    times = whole.ratio("automatic")
+    assert times is not None
+    assert times.median == pytest.approx(0.46 / 0.314, rel=0.01)
+    assert times.low <= times.median <= times.high
+    assert whole.ratio("both") is None
+
+
+def test_wrong_and_skipped_cases_are_left_out(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    truths = synthetic_openacc.WHOLE
+    wrong = synthetic_openacc.array("contiguous", {"automatic": truths["automatic"]}, fraction=1.0, verified="no")
+    right = synthetic_openacc.array("contiguous", {"explicit": truths["explicit"]}, fraction=1.0)
+    skipped = synthetic_openacc.skip("contiguous_both", "a reason", fraction=1.0)
+    (work,) = openacc_works(synthetic.run([*wrong, *right, skipped]))
+    assert list(work.ways) == ["explicit"]
+
+
+def test_a_name_of_a_later_version_breaks_nothing(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    cases = [synthetic_openacc.case(name, {"in_seconds": 1.0}) for name in ("mystery", "stencil_dma_explicit")]
+    assert len(openacc_works(synthetic.run(cases))) == 2
+    assert "openacc_native" not in concluded(synthetic, cases)
+
+
+def test_directives_as_fast_as_native_calls(run: Run) -> None:
+    found = {finding.topic: finding for finding in findings(run)}["openacc_native"]
+    assert found.severity == "info"
+    assert "(g++ 12.2.0) takes 1.03 times as long as native calls to copy 1 GiB of pageable memory" in found.sentence
+    assert found.sentence.endswith("(314 ms, 304 ms). That is within 15 %.")
+
+
+def test_directives_slower_than_native_calls(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.27, 0.17)}
+    found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_native"]
+    assert found.severity == "warning"
+    assert "more than the 15 %" in found.sentence
+    assert found.cause.startswith("Copy in with compute takes 270 ms in place of 134 ms")
+    assert "sum" not in found.cause
+
+
+def test_directives_faster_than_native_calls(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.06, 0.06)}
+    found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_native"]
+    assert found.severity == "info"
+    assert found.sentence.endswith("faster.")
+
+
+def test_what_cannot_be_told_is_said(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    truths = synthetic_openacc.WHOLE | {"explicit": synthetic_openacc.Truth(0.17, 0.18)}
+    cases = synthetic_openacc.array("contiguous", truths, fraction=1.0, noise=0.1)
+    found = concluded(synthetic, cases)["openacc_native"]
+    assert found.sentence.endswith("not known well enough here to tell whether it is within 15 %.")
+    assert " to " in found.sentence
+
+
+def test_without_both_the_compiler_that_shows_it_is_named(run: Run) -> None:
+    found = {finding.topic: finding for finding in findings(run)}["openacc_managed"]
+    assert "1.46 times as long as directives for all of 1 GiB (1.45 on a V100" in found.sentence
+    assert "needs nvc++ (g++ 12.2.0 has no such mode)" in found.sentence
+    assert found.cause == ""
+
+
+@pytest.mark.parametrize(
+    ("both", "cause"),
+    [("automatic", "ignores data directives"), ("explicit", "directives are not without effect")],
+)
+def test_whether_directives_count_in_managed_mode(
+    synthetic: ModuleType, synthetic_openacc: ModuleType, both: str, cause: str
+) -> None:
+    truths = synthetic_openacc.WHOLE | {"both": synthetic_openacc.WHOLE[both]}
+    found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_managed"]
+    assert "With directives and managed mode both, it takes 1" in found.sentence
+    assert "(1.44 in the paper)" in found.sentence
+    assert cause in found.cause
+    assert "(0.99 in the paper)" in found.cause
+
+
+def test_parts_and_stencils_beside_directives(run: Run) -> None:
+    found = {finding.topic: finding for finding in findings(run)}
+    parts = found["openacc_parts"]
+    assert "as long: 0.414 for 10 % of 1 GiB and 1.59 for a double every 4 KiB of 1 GiB." in parts.sentence
+    assert "only the pages that are touched" in parts.cause
+    stencils = found["openacc_stencil"].sentence
+    assert "for a stencil of side 4096 packed by the CPU" in stencils
+    assert "packed by the device" in stencils
+    assert "1.87 (side 30720) and 0.782 (side 61440)" in stencils
+
+
+def test_the_verdict_says_where_managed_memory_is_faster(run: Run, synthetic: ModuleType) -> None:
+    text = verdict([run])
+    assert "OpenACC programs that leave data movement to managed memory are faster with 10 % of 1 GiB" in text
+    assert "slower with 100 % of 1 GiB" in text
+    assert "Leave the former to managed memory and move the latter by data directives." in text
+
+
+def test_a_verdict_without_a_difference(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    truths = dict.fromkeys(("explicit", "automatic"), synthetic_openacc.WHOLE["explicit"])
+    cases = synthetic_openacc.array("contiguous", truths, fraction=1.0)
+    assert "take about as long with managed memory" in verdict([synthetic.run(cases)])
+
+
+def test_nothing_is_said_of_one_way_alone(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+    truths = {"explicit": synthetic_openacc.WHOLE["explicit"]}
+    cases = synthetic_openacc.array("contiguous", truths, fraction=1.0, size=GIB)
+    assert not any(topic.startswith("openacc") for topic in concluded(synthetic, cases))
+    assert "leaves nothing to conclude" in verdict([synthetic.run(cases)])

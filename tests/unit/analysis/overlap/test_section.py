@@ -1,0 +1,196 @@
+"""The section on overlap: tables hold what was measured and say what was not, timelines show who worked when."""
+
+import io
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.analysis.overlap.section import section
+from isthmus.document.chart import Spec, Timeline
+from isthmus.document.grid import Cell, Grid
+from isthmus.document.section import Part, Section
+from isthmus.record import Run, Span
+from isthmus.report import html, markdown, terminal
+from isthmus.report.drawing import draw
+
+
+@pytest.fixture(scope="module")
+def full(synthetic: ModuleType, synthetic_overlap: ModuleType) -> Run:
+    return synthetic.run(synthetic_overlap.h200_cases())  # type: ignore[no-any-return]
+
+
+def made(*runs: Run) -> Section:
+    found = section(runs)
+    assert found
+    return found
+
+
+def part(found: Section, title: str) -> Part:
+    return next(each for each in found.parts if each.title == title)
+
+
+def cell(grid: Grid, group: str, row: str, column: str) -> Cell:
+    (index,) = [index for index, each in enumerate(grid.columns) if f"{each.name} {each.run}".strip() == column]
+    (rows,) = [each.rows for each in grid.groups if each.title == group]
+    (found,) = [each for each in rows if each.heading == row]
+    return found.cells[index]
+
+
+def test_a_run_without_overlap_has_no_section(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    assert section([synthetic.h200()]) is None
+    assert section([synthetic.run(synthetic_overlap.skips("pinned", "no"))]) is None
+
+
+def test_the_best_of_each_memory_and_work_is_named(full: Run) -> None:
+    [grid] = part(made(full), "Best chunks and streams").grids
+    assert [group.title for group in grid.groups] == ["pageable", "pinned", "staged pageable"]
+    best = cell(grid, "pinned", "1 x", "best")
+    assert (best.text, best.detail) == ("32 on 2", "32 chunks on 2 streams")
+    assert cell(grid, "staged pageable", "1 x", "best").detail.endswith("threads")
+    assert cell(grid, "pinned", "1 x", "speed-up").text == "2.51"
+    assert cell(grid, "pinned", "1 x", "work alone").text == "1.20 ms"
+
+
+def test_shares_stand_by_chunks_and_streams(full: Run, synthetic_overlap: ModuleType) -> None:
+    [grid] = part(made(full), "Share of the bound, by chunks and streams").grids
+    truth = synthetic_overlap.PINNED
+    for chunks, streams, name in ((1, 1, "1 stream"), (8, 1, "1 stream"), (64, 4, "4 streams")):
+        found = cell(grid, "pinned, work 1 x, %", str(chunks), name)
+        assert float(found.text) == pytest.approx(100 * truth.bound(chunks) / truth.seconds(chunks, streams), rel=0.03)
+    assert cell(grid, "pinned, work 1 x, %", "1", "8 streams").state == "missing"
+
+
+def test_other_work_is_on_the_page_alone(full: Run) -> None:
+    found = part(made(full), "Share of the bound, by chunks and streams: other work")
+    assert found.page_only
+    assert {group.title for grid in found.grids for group in grid.groups} == {
+        f"{kind}, work {ratio} x, %" for kind in ("pageable", "pinned", "staged pageable") for ratio in ("0.3", "3")
+    }
+
+
+def test_skipped_and_wrong_pipelines_are_marked(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1, 2, 4))
+    wrong = [
+        msgspec.structs.replace(case, verified="no") if (case.pieces, case.streams) == (4, 4) else case
+        for case in cases
+    ]
+    run = synthetic.run([*wrong, *synthetic_overlap.skips("pinned", "no room", chunks=(8,))])
+    [grid] = part(made(run), "Share of the bound, by chunks and streams").grids
+    assert cell(grid, "pinned, work 1 x, %", "4", "4 streams").state == "failed"
+    skipped = cell(grid, "pinned, work 1 x, %", "8", "1 stream")
+    assert (skipped.state, skipped.detail) == ("skipped", "no room")
+
+
+def test_exchanges_stand_beside_the_drivers_word(full: Run) -> None:
+    [grid] = part(made(full), "Both ways at once").grids
+    group = "64 MiB each way"
+    assert cell(grid, group, "pinned", "one by one").text == "2.40 ms"
+    assert cell(grid, group, "pinned", "copy engines, as the driver says").text == "3"
+    assert float(cell(grid, group, "pinned", "hidden, %").text) > 80
+    assert float(cell(grid, group, "pageable", "hidden, %").text) < 10
+
+
+def test_curves_carry_the_bound(full: Run) -> None:
+    speedup = part(made(full), "Speed-up against chunks")
+    assert [entry.name for entry in speedup.legend] == ["1 stream", "2 streams", "4 streams", "8 streams", "bound"]
+    spec = next(chart.spec for chart in speedup.charts if chart.title.startswith("pinned"))
+    assert isinstance(spec, Spec)
+    curves = {curve.name: curve.rows for curve in spec.curves}
+    # All at once, many chunks of three equal stages are three times as fast.
+    assert curves["bound"][-1]["y"] == pytest.approx(3 * 64 / 66, rel=0.02)
+    assert all(row["y"] == pytest.approx(1.0, rel=0.05) for row in curves["1 stream"])
+    shares = part(made(full), "Share of the bound against chunks")
+    assert all(isinstance(chart.spec, Spec) and chart.spec.rules == ((100.0, "bound"),) for chart in shares.charts)
+    assert [entry.name for entry in shares.legend] == ["work 0.3 x", "work 1 x", "work 3 x"]
+
+
+def test_two_runs_stand_side_by_side(full: Run, synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    other = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth()), name="other")
+    found = made(full, other)
+    [grid] = part(found, "Share of the bound, by chunks and streams").grids
+    assert cell(grid, "pinned, work 1 x, %", "8", "2 streams A").text != ""
+    assert float(cell(grid, "pinned, work 1 x, %", "8", "2 streams B").text) == pytest.approx(100, rel=0.02)
+    assert cell(grid, "pageable, work 1 x, %", "8", "2 streams B").state == "missing"
+    [best] = part(found, "Best chunks and streams").grids
+    assert {row.heading for group in best.groups for row in group.rows} >= {"1 x A", "1 x B"}
+
+
+def test_a_timeline_in_letters_shows_which_chunk_is_where(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    run = synthetic.run([synthetic_overlap.traced(chunks=4)])
+    found = made(run)
+    picture, letters = found.parts
+    assert (picture.title, letters.title) == ("Timelines", "Timelines")
+    assert letters.text_only
+    [grid] = letters.grids
+    rows = {row.heading: row.cells for row in grid.groups[0].rows}
+    # Six equal turns, ten letters each: the next stage begins as the first chunk leaves the one before.
+    assert rows["copy in"][0].text == "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10 + "." * 20
+    assert rows["copy out"][0].text == "." * 20 + "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10
+    assert rows["work"][1].text == "67"
+    [chart] = picture.charts
+    assert isinstance(chart.spec, Timeline)
+    assert chart.is_low
+    assert [len(lane.rows) for lane in chart.spec.lanes] == [4, 4, 4]
+
+
+def test_bars_of_work_that_overlap_are_counted_once(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    case = synthetic_overlap.traced(chunks=4)
+    # Every kernel begins with the first one and shares the device with those before it; none is left of a length of 0.
+    work = [msgspec.structs.replace(span, begin=1e-4) for span in case.spans if span.stage == "work"]
+    work += [Span(stage="work", chunk=4, begin=2e-4, end=2e-4)]
+    others = [span for span in case.spans if span.stage != "work"]
+    parts = made(synthetic.run([msgspec.structs.replace(case, spans=[*others, *reversed(work)])])).parts
+    letters, busy = next(row.cells for row in parts[1].grids[0].groups[0].rows if row.heading == "work")
+    assert letters.text == "." * 10 + "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10 + "." * 10
+    assert busy.text == "67"
+    bars = draw(parts[0].charts[0].spec)
+    assert bars["mark"]["opacity"] < 1
+    assert "may overlap" in parts[0].note
+
+
+def test_the_work_is_labelled_by_what_it_took(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    def run(factor: float, name: str = "run") -> Run:
+        cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(work=factor * 1.2e-3), ratio=10.0)
+        return synthetic.run(cases, name=name)  # type: ignore[no-any-return]
+
+    alone = made(run(7.2))
+    assert cell(part(alone, "Best chunks and streams").grids[0], "pinned", "7.2 x", "best")
+    title = "Share of the bound, by chunks and streams"
+    assert [group.title for group in part(alone, title).grids[0].groups] == ["pinned, work 7.2 x, %"]
+    assert "multiple of that of the slower copy of pinned memory alone" in alone.intro
+
+    # Side by side the case has a name of its own, and each run's own multiple is in the table of the best.
+    both = made(run(7.2), run(13, "other"))
+    assert [group.title for group in part(both, title).grids[0].groups] == ["pinned, work meant 10 x, %"]
+    headings = {row.heading for group in part(both, "Best chunks and streams").grids[0].groups for row in group.rows}
+    assert headings == {"7.2 x A", "13 x B"}
+
+
+def test_without_pinned_memory_the_other_kind_is_named(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    found = made(synthetic.run(synthetic_overlap.cases("pageable", synthetic_overlap.Truth())))
+    assert "the slower copy of pageable memory" in found.intro
+    assert "pinned" not in found.intro
+
+
+def test_a_timeline_is_drawn_as_bars(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+    [chart] = made(synthetic.run([synthetic_overlap.traced(chunks=2, seconds=1e-3)])).parts[0].charts
+    drawn = draw(chart.spec)
+    assert drawn["mark"]["type"] == "bar"
+    assert drawn["encoding"]["y"]["sort"] == ["copy in", "work", "copy out"]
+    assert drawn["encoding"]["x"]["scale"]["domain"] == [0, 4e-3]
+    bars = drawn["datasets"]["bars"]
+    assert (bars[1]["kind"], bars[1]["x"], bars[1]["x2"], bars[1]["chunk"]) == ("copy in", 1e-3, 2e-3, "1")
+
+
+def test_letters_are_for_text_and_pictures_for_the_page(full: Run) -> None:
+    page, text, words = io.StringIO(), io.StringIO(), io.StringIO()
+    html.write([full], page)
+    terminal.write([full], text, width=100)
+    markdown.write([full], words)
+    assert "000000000011111" not in page.getvalue()
+    assert page.getvalue().count(">Timelines</h3>") == 1
+    assert 'class="chart low"' in page.getvalue()
+    assert "000000000011111" in text.getvalue()
+    assert "000000000011111" in words.getvalue()
+    assert max(map(len, text.getvalue().splitlines())) <= 100

@@ -1,0 +1,135 @@
+"""What the stencil experiment concludes, on runs whose truth is known."""
+
+import re
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.analysis.conclusions import findings, verdict
+from isthmus.analysis.finding import Finding, Takeaway
+from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
+from isthmus.analysis.stencil.model import stencils
+from isthmus.analysis.stencil.published import PUBLISHED_PAIRS
+from isthmus.record import Run
+
+
+@pytest.fixture(scope="module")
+def paper(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
+    return synthetic.run(synthetic_stencil.cases())  # type: ignore[no-any-return]
+
+
+def by_topic(run: Run) -> dict[str, Finding]:
+    found = stencil_findings(run)
+    topics = [finding.topic for finding in found]
+    assert len(topics) == len(set(topics))
+    return dict(zip(topics, found, strict=True))
+
+
+def test_a_run_without_a_stencil_says_nothing(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    skipped = synthetic.run([synthetic_stencil.skip(64, ("gpu_pack", "managed"), "no")])
+    for run in (synthetic.h200(), skipped):
+        assert stencil_findings(run) == []
+        assert stencil_verdict(run) is None
+
+
+def test_ratios_are_those_of_the_medians_with_what_their_intervals_leave(paper: Run) -> None:
+    for stencil in stencils(paper):
+        for pair in PUBLISHED_PAIRS:
+            ours = pair.ours(stencil)
+            assert ours
+            assert ours.median == pytest.approx(pair.ratios[stencil.side], rel=0.01)
+            assert ours.low < pair.ratios[stencil.side] < ours.high
+
+
+def test_managed_memory_is_compared_with_the_best_explicit_kind(paper: Run) -> None:
+    small = stencils(paper)[0]
+    assert small.managed_over_explicit("cpu_columns") is None, "no explicit kind of this way was measured"
+    packed = small.managed_over_explicit("gpu_pack")
+    assert packed
+    assert packed.median == pytest.approx(1.03, rel=0.01)
+
+
+def test_shares_are_those_of_the_phases(paper: Run) -> None:
+    point = stencils(paper)[0].points["cpu_whole", "pageable"]
+    assert point.share("copy_seconds") == pytest.approx(0.88, abs=0.01)
+    assert point.seconds.median == pytest.approx(10.0, rel=0.01)
+    assert point.mpi
+    assert point.mpi.median == pytest.approx(0.02, rel=0.01)
+
+
+def test_the_crossover_between_sides_is_told(paper: Run) -> None:
+    finding = by_topic(paper)["stencil_paper_cpu_columns"]
+    assert "Managed memory overtakes between 30720 and 61440 points." in finding.sentence
+    assert "in the paper 1.87 at 30720 and 0.782 at 61440 (2 ranks, a V100 each)" in finding.sentence
+    assert "At 61440 points the kernels alone take 12.0 s on managed memory" in finding.cause
+    packed = by_topic(paper)["stencil_paper_gpu_pack"].sentence
+    assert "Managed memory is slower on every square that was measured." in packed
+
+
+def test_the_fastest_way_is_told_with_its_phases(paper: Run) -> None:
+    sentence = by_topic(paper)["stencil_fastest_61440"].sentence
+    assert sentence.startswith("On a square of 61440 points with halos of 1 column, 2 ranks with 2 devices, packing on")
+    assert sentence.endswith("By phases: 100 % computing. MPI takes 40.0 ms beside it.")
+
+
+def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
+    synthetic: ModuleType, synthetic_stencil: ModuleType
+) -> None:
+    ways = {("gpu_pack", "pinned"): (1.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (2.0, 0.1, 0.1, 0.1, 0.0)}
+    run = synthetic.run([synthetic_stencil.case(64, way, phases) for way, phases in ways.items()])
+    found = by_topic(run)["stencil_managed"]
+    assert re.search(r": 1\.\d+( to 1\.\d+)? \(GPU packs\)\.$", found.sentence)
+    assert found.fix == ("Move halos by hand: packing on the device and copying through pinned memory is fastest here.")
+
+
+def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
+    run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
+    assert by_topic(run)["stencil_managed"].fix.startswith("Managed memory may stay: packing on the device")
+    verdict_of_run = stencil_verdict(run)
+    assert isinstance(verdict_of_run, Takeaway)
+    assert "one rank alone" in verdict_of_run.does
+    assert verdict_of_run.advice.startswith("Arrays may stay in managed memory")
+    assert "MPI" not in by_topic(run)["stencil_fastest_64"].sentence, "one rank alone sends nothing"
+
+
+def test_wider_halos_are_compared_on_one_side(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    made = [
+        synthetic_stencil.case(64, ("gpu_pack", "pinned"), (1.0, 0.1 * halo, 0.1, 0.1, 0.0), halo=halo)
+        for halo in (1, 2, 4)
+    ]
+    sentence = by_topic(synthetic.run(made))["stencil_halo"].sentence
+    assert sentence.startswith("Widening halos from 1 to 4 columns on a square of 64 points")
+    assert "from 1.30 s to 1.60 s (packing" in sentence
+
+
+def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    right, wrong = ("gpu_pack", "pinned"), ("gpu_pack_mapped", "mapped")
+    phases = (1.0, 0.1, 0.1, 0.1, 0.0)
+    made = [synthetic_stencil.case(64, right, phases), synthetic_stencil.case(64, wrong, phases, verified="no")]
+    run = synthetic.run(made)
+    [stencil] = stencils(run)
+    assert stencil.failed == {wrong}
+    assert set(stencil.points) == {right}
+    assert "do not rely on this run" in verdict([run])
+
+
+def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
+    topics = [finding.topic for finding in findings(paper)]
+    assert "stencil_paper_cpu_columns" in topics
+    assert "On a square of 61440 points with halos of 1 column" in verdict([paper])
+
+
+def test_a_single_sample_is_said_to_be_one(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    phases = (1.0, 0.1, 0.1, 0.1, 0.0)
+    ways = ("gpu_pack", "pageable"), ("gpu_pack", "managed")
+    cases = [synthetic_stencil.case(64, way, phases) for way in ways]
+    for count, told in ((1, "rest on a single sample."), (3, "rest on as few as 3 samples.")):
+        few = [
+            msgspec.structs.replace(
+                case, series=[msgspec.structs.replace(each, samples=each.samples[:count]) for each in case.series]
+            )
+            for case in cases
+        ]
+        assert told in by_topic(synthetic.run(few))["stencil_paper_gpu_pack"].sentence

@@ -1,0 +1,120 @@
+"""The section on stencils: what was measured and what was not, the paper's figures beside ours, bars of phases."""
+
+import io
+from types import ModuleType
+
+import pytest
+
+from isthmus.analysis.stencil.section import section
+from isthmus.document.chart import Stacks
+from isthmus.document.grid import Cell, Grid
+from isthmus.document.section import Part, Section
+from isthmus.record import Run
+from isthmus.report import html, markdown, terminal
+from isthmus.report.drawing import draw
+
+
+@pytest.fixture(scope="module")
+def paper(synthetic: ModuleType, synthetic_stencil: ModuleType) -> Run:
+    return synthetic.run(synthetic_stencil.cases())  # type: ignore[no-any-return]
+
+
+def made(*runs: Run) -> Section:
+    found = section(runs)
+    assert found
+    return found
+
+
+def part(found: Section, title: str) -> Part:
+    return next(each for each in found.parts if each.title == title)
+
+
+def cell(grid: Grid, group: str, row: str, column: str) -> Cell:
+    (index,) = [index for index, each in enumerate(grid.columns) if each.name == column]
+    (rows,) = [each.rows for each in grid.groups if each.title == group]
+    (found,) = [each for each in rows if each.heading == row]
+    return found.cells[index]
+
+
+def test_a_run_without_a_stencil_has_no_section(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    assert section([synthetic.h200()]) is None
+    assert section([synthetic.run([synthetic_stencil.skip(64, ("gpu_pack", "managed"), "no")])]) is None
+
+
+def test_every_way_stands_with_its_phases(paper: Run) -> None:
+    small, large = part(made(paper), "Time of all iterations").grids
+    assert small.title == "Square of 30720 points with halos of 1 column, 2 ranks with 2 devices"
+    total = cell(large, "CPU packs, whole array", "pageable", "total")
+    assert float(total.text) == pytest.approx(40, rel=0.01)
+    assert total.unit == "s"
+    assert cell(large, "CPU packs, whole array", "pageable", "copies").unit == "s"
+    assert cell(large, "CPU packs, columns", "managed", "copies").state == "missing"
+    mpi = cell(large, "GPU packs", "pageable", "MPI, not in the total")
+    assert float(mpi.text) == pytest.approx(40, rel=0.01)
+    assert mpi.unit == "ms"
+    ratio = cell(small, "GPU packs", "managed", "managed/explicit")
+    assert float(ratio.text) == pytest.approx(1.03, rel=0.01)
+
+
+def test_what_was_not_measured_is_said(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    phases = (1.0, 0.1, 0.1, 0.1, 0.1)
+    run = synthetic.run(
+        [
+            synthetic_stencil.case(64, ("gpu_pack", "pinned"), phases),
+            synthetic_stencil.case(64, ("gpu_pack", "pageable"), phases, verified="no"),
+            synthetic_stencil.skip(64, ("cpu_whole", "managed"), "no pages move here"),
+        ]
+    )
+    [grid] = part(made(run), "Time of all iterations").grids
+    assert cell(grid, "GPU packs", "pageable", "total").state == "failed"
+    skipped = cell(grid, "CPU packs, whole array", "managed", "total")
+    assert (skipped.state, skipped.detail) == ("skipped", "no pages move here")
+    assert not any(each.title == "Beside the paper" for each in made(run).parts), "neither comparison was measured"
+
+
+def test_the_paper_s_figures_stand_beside_ours(paper: Run) -> None:
+    found = part(made(paper), "Beside the paper")
+    [grid] = found.grids
+    theirs, *ours = grid.groups
+    assert [each.text for row in theirs.rows for each in row.cells] == ["1.87", "1.03", "0.782", "1.04"]
+    for group, expected in zip(ours, (1.87, 0.782), strict=True):
+        assert float(group.rows[0].cells[0].text) == pytest.approx(expected, rel=0.01)
+    assert "--side 30720,61440" not in found.note, "both of the paper's sides were measured"
+    assert "2 ranks with 2 devices" in found.note
+
+
+def test_what_differs_from_the_paper_is_said(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
+    phases = (1.0, 0.1, 0.1, 0.1, 0.1)
+    ways = ("cpu_columns", "managed"), ("cpu_whole", "pageable")
+    run = synthetic.run([synthetic_stencil.case(3072, way, phases) for way in ways])
+    found = part(made(run), "Beside the paper")
+    assert "2 ranks on one device" in found.note
+    assert "sides of 3072 points, so that columns lie closer together (--side 30720,61440" in found.note
+    assert [each.rows[0].cells[1].state for each in found.grids[0].groups[1:]] == ["missing"]
+
+
+def test_bars_are_made_of_the_phases_in_turn(paper: Run) -> None:
+    found = part(made(paper), "What the time goes into")
+    assert [entry.name for entry in found.legend] == ["computing", "packing", "copies", "unpacking"]
+    spec = found.charts[1].spec
+    assert isinstance(spec, Stacks)
+    assert spec.bars[0] == "GPU packs, mapped, mapped"
+    whole = [row for kind in spec.kinds for row in kind.rows if row["y"] == "CPU packs, whole array, pageable"]
+    assert [row["kind"] for row in whole] == ["computing", "packing", "copies", "unpacking"]
+    assert [row["x"] for row in whole[1:]] == [row["x2"] for row in whole[:-1]]
+    assert whole[-1]["x2"] == pytest.approx(40, rel=0.01)
+    drawn = draw(spec)
+    assert drawn["encoding"]["y"]["sort"] == list(spec.bars)
+    assert drawn["encoding"]["x"]["scale"]["domain"][0] == 0
+    assert len(drawn["datasets"]["layers"]) == sum(len(kind.rows) for kind in spec.kinds)
+
+
+def test_every_format_shows_the_section(paper: Run) -> None:
+    for write, expected in (
+        (html.write, "What the time goes into"),
+        (markdown.write, "Managed over explicit memory, as the paper compares them"),
+        (terminal.write, "A: Square of 61440 points with halos of 1 column"),
+    ):
+        out = io.StringIO()
+        write([paper, paper], out)
+        assert expected in " ".join(out.getvalue().split())

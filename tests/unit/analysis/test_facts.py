@@ -1,0 +1,37 @@
+"""The fingerprint in words: what is known, and nothing about what is not."""
+
+from types import ModuleType
+
+from isthmus.analysis.facts import Fact, facts
+from isthmus.record import GIB, Host, Link, Memory
+
+
+def values(found: list[Fact]) -> dict[str, str]:
+    return {fact.name: fact.value for fact in found}
+
+
+def test_a_full_fingerprint(synthetic: ModuleType) -> None:
+    known = values(facts(synthetic.h200()))
+    assert known["Link, under load"] == "PCIe generation 5 x16"
+    assert known["Theoretical rate"].startswith("63.0 GB/s each way")
+    assert known["Last-level cache"] == "105 MiB"
+    assert known["Transparent huge pages"] == "madvise of 2 MiB, defrag madvise"
+    assert known["Threads and memory"] == "bound to NUMA node 0, CPUs 0-15"
+    assert known["Device memory"] == "131 GiB"
+
+
+def test_what_is_unknown_is_left_out(synthetic: ModuleType) -> None:
+    known = values(facts(synthetic.run([], device=synthetic.cpu_device(), end=None)))
+    assert not {"Theoretical rate", "Link, idle", "NUMA", "Duration", "Threads and memory"} & known.keys()
+    assert known["Shares the host's memory"] == "yes"
+    assert all(known.values())
+
+
+def test_a_link_of_unknown_width_claims_no_rate(synthetic: ModuleType) -> None:
+    run = synthetic.run(
+        [], device=synthetic.gpu(link=Link(generation=4)), host=Host(memory=Memory(total_bytes=3 * GIB))
+    )
+    known = values(facts(run))
+    assert known["Link, idle"] == "PCIe generation 4 x?"
+    assert "Theoretical rate" not in known
+    assert known["Host memory"] == "3 GiB"

@@ -1,0 +1,365 @@
+"""Conclusions about threads: each appears when the data support it, with their numbers, and not otherwise."""
+
+import re
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.analysis.conclusions import findings, verdict
+from isthmus.analysis.finding import Finding
+from isthmus.record import GIB, MIB, Cpu, Host, Run
+
+
+def by_topic(run: Run) -> dict[str, Finding]:
+    found = findings(run)
+    assert len({finding.topic for finding in found}) == len(found)
+    return {finding.topic: finding for finding in found}
+
+
+@pytest.fixture(scope="module")
+def full(synthetic: ModuleType, synthetic_threads: ModuleType) -> Run:
+    return synthetic.run(synthetic_threads.h200_cases())  # type: ignore[no-any-return]
+
+
+def test_a_full_run_has_every_finding_of_one_device_and_none_of_several(full: Run) -> None:
+    topics = {topic for topic in by_topic(full) if topic.startswith("threads_")}
+    assert topics == {
+        f"threads_{end}" for end in ("pageable", "pinned", "streams", "chunks", "both_ways", "spawn", "published")
+    }
+
+
+def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: Run) -> None:
+    finding = by_topic(full)["threads_pageable"]
+    assert re.search(
+        r"gain nothing with pageable memory of 64 MiB: 1 to 32 threads move 6\.\d+ GB/s to", finding.sentence
+    )
+    assert "(11 % of the link)" in finding.sentence
+    assert "of the link both ways)" in finding.sentence
+    assert finding.sentence.endswith("At 1 GiB the answers are the same.")
+    assert re.search(r"one thread moves 5[45]\.\d GB/s to 5[45]\.\d GB/s of pinned memory", finding.cause)
+    assert "pin or register" in finding.fix
+
+
+def test_pinned_memory_that_fills_the_link_needs_one_thread(full: Run) -> None:
+    finding = by_topic(full)["threads_pinned"]
+    assert "gain nothing with pinned memory" in finding.sentence
+    assert finding.cause == "One thread already fills the link."
+    assert "one thread" in finding.fix
+
+
+def test_no_link_no_cause(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    run = synthetic.run(synthetic_threads.h200_cases(), device=synthetic.cpu_device())
+    for topic in ("threads_pageable", "threads_pinned"):
+        finding = by_topic(run)[topic]
+        assert finding.cause == ""
+        assert "of the link" not in finding.sentence
+
+
+def test_a_gain_names_threads_way_and_factor(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    ways = synthetic_threads
+    slow = {("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0)}
+    fast = {("h2d", "pageable"): lambda threads: min(9.0 * threads, 36.0)}
+    found = by_topic(synthetic.run([*ways.cases(slow), *ways.cases(fast, [ways.OWN], counts=ways.COUNTS[1:])]))
+    gain = found["threads_pageable"]
+    assert re.search(
+        r"4 threads with a stream each move 3[56]\.\d GB/s H2D \(57 % of the link\), 5\.1 times", gain.sentence
+    )
+    assert gain.fix == "Copy with 4 threads with a stream each H2D."
+    streams = found["threads_streams"]
+    assert re.search(r"gives 1\.2[89] (to 1\.\d\d )?times the rate with pageable memory H2D", streams.sentence)
+    assert streams.fix == "Give each thread a stream of its own."
+
+
+def test_sizes_with_other_answers_are_told_apart(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    flat = synthetic_threads.cases({("h2d", "pageable"): lambda threads: 7.0}, sizes=[64 * MIB])
+    rising = synthetic_threads.cases({("h2d", "pageable"): lambda threads: 7.0 + threads}, sizes=[GIB])
+    sentence = by_topic(synthetic.run([*flat, *rising]))["threads_pageable"].sentence
+    assert "gain nothing with pageable memory of 64 MiB" in sentence
+    assert "More threads gain with pageable memory of 1 GiB: 32 threads, the most measured, move" in sentence
+
+
+def test_doubt_is_said_with_what_it_leaves_room_for(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    run = synthetic.run(synthetic_threads.cases({("h2d", "pageable"): lambda threads: 6.5}, noise=0.2))
+    finding = by_topic(run)["threads_pageable"]
+    assert "this run cannot tell" in finding.sentence
+    assert re.search(r"up to 1\.\d\d? times the rate of one within the intervals", finding.sentence)
+    assert "--full" in finding.fix
+    assert "this run cannot tell" in verdict([run])
+
+
+def test_a_small_bound_is_the_answer(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    pageable = {("d2h", "pageable"): lambda threads: 14.0 if threads < 8 else 10.0}
+    pinned = {("d2h", "pinned"): lambda threads: 55.0}
+    cases = [*synthetic_threads.cases(pageable, noise=0.06), *synthetic_threads.cases(pinned)]
+    run = synthetic.run(cases)
+    finding = by_topic(run)["threads_pageable"]
+    assert re.match(r"More threads bring at most 1\.\d\d? times the rate of one with pageable", finding.sentence)
+    assert re.search(r"8 threads and more are 1\.\d\d? to 1\.\d\d? times slower D2H", finding.sentence)
+    assert "The link is not what limits" in finding.cause
+    assert finding.fix.startswith("Use one thread. To be faster, pin or register")
+    assert re.search(
+        r"Pageable memory gains little, if anything, from threads: at most 1\.\d\d? times the rate of one",
+        verdict([run]),
+    )
+
+
+@pytest.mark.parametrize(("allowed", "crowded"), [(8, True), (64, False)])
+def test_slower_threads_are_blamed_on_the_cpus_only_where_those_are_fewer(
+    synthetic: ModuleType, synthetic_threads: ModuleType, allowed: int, crowded: bool
+) -> None:
+    cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0 if threads < 16 else 40.0})
+    finding = by_topic(synthetic.run(cases, host=Host(cpu=Cpu(allowed=allowed))))["threads_pinned"]
+    assert re.search(r"16 threads and more are 1\.3\d times slower|to 1\.3\d times slower H2D", finding.sentence)
+    assert ("take turns" in finding.cause) == crowded
+
+
+def test_chunks_that_lose_at_many_threads_only(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    ways = synthetic_threads
+    slices = ways.cases({("h2d", "pinned"): lambda threads: 50.0})
+    chunks = ways.cases({("h2d", "pinned"): lambda threads: 50.0 if threads < 16 else 25.0}, [ways.CHUNKS])
+    finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
+    assert re.search(r"gives 0\.(50|49 to 0\.50|50 to 0\.51|49) times the rate with pinned memory", finding.sentence)
+    assert finding.sentence.startswith("Taking chunks of 1 MiB from a common counter")
+    assert finding.cause == ""
+    assert finding.fix == "Give each thread one slice rather than chunks of 1 MiB."
+
+
+def test_the_wait_after_each_chunk_is_the_cause_where_one_thread_shows_it(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    ways = synthetic_threads
+    slices = ways.cases({("h2d", "pinned"): lambda threads: 53.0})
+    chunks = ways.cases({("h2d", "pinned"): lambda threads: 36.0 if threads == 1 else 46.0}, [ways.CHUNKS])
+    finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
+    assert "waits for its chunk to arrive before it takes the next" in finding.cause
+    assert re.search(
+        r"one thread moves 3[56]\.\d GB/s of pinned memory H2D in chunks and 5[23]\.\d GB/s in one", finding.cause
+    )
+
+
+def test_both_ways_of_pageable_memory_share_the_host_where_pinned_memory_does_not(full: Run) -> None:
+    finding = by_topic(full)["threads_both_ways"]
+    assert finding.severity == "info"
+    assert re.search(r"Pinned memory of 64 MiB moves 9[89]\.\d GB/s both ways at once in sum", finding.sentence)
+    assert "on the host's side" in finding.cause
+    assert "pageable memory" in finding.fix
+    assert "pinned" not in finding.fix
+
+
+def test_pinned_memory_that_takes_turns_is_a_warning(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    rates = {(way, "pinned"): lambda threads: 50.0 for way in ("h2d", "d2h", "both")}
+    cases = synthetic_threads.cases(rates)
+    finding = by_topic(synthetic.run(cases, device=synthetic.gpu(copy_engines=1)))["threads_both_ways"]
+    assert finding.severity == "warning"
+    assert "single copy engine" in finding.cause
+
+
+def test_spawning_tells_cost_share_other_sizes_and_the_line(full: Run) -> None:
+    finding = by_topic(full)["threads_spawn"]
+    assert re.search(
+        r"joining 16 threads for each transfer.* adds 4[12]\d us \(4\d\d us to 4\d\d us\)", finding.sentence
+    )
+    assert re.search(
+        r"3[45] % of what it takes with persistent ones and (4\.\d % with 32|1\.\d % with 8) threads at 1 GiB",
+        finding.sentence,
+    )
+    assert re.search(r"all 36 transfers gives 2[45]\.\d us \(.*\) for each thread", finding.sentence)
+    assert re.search(r"falls below 5 % from 4[34]0 MiB on", finding.fix)
+
+
+def test_a_copy_shorter_than_its_threads_has_no_share(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    ways = synthetic_threads
+    cases = ways.cases({("h2d", "pinned"): lambda threads: 20.0}, (ways.SHARED, ways.SPAWN), [MIB // 16])
+    run = synthetic.run(cases)
+    finding = by_topic(run)["threads_spawn"]
+    assert re.search(
+        r"adds 4[12]\d us \(4\d\d us to 4\d\d us\) to a transfer of 64 KiB H2D, pinned memory\. ", finding.sentence
+    )
+    assert finding.fix == "Keep the threads and wake them for each transfer."
+    assert re.search(r"creating 16 threads for one costs 4[12]\d us\.$", verdict([run]))
+
+
+def test_spawning_that_costs_nothing_says_so(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    ways = synthetic_threads
+    rates = {("h2d", "pinned"): lambda threads: 55.0}
+    free = ways.Costs(fixed=0.0, per_thread=0.0)
+    run = synthetic.run(ways.cases(rates, (ways.SHARED, ways.SPAWN), costs=free, noise=0.02))
+    finding = by_topic(run)["threads_spawn"]
+    assert "adds nothing certain" in finding.sentence
+    assert finding.fix == ""
+    assert "Creating" not in verdict([run])
+
+
+def devices(synthetic: ModuleType, synthetic_threads: ModuleType, together: float) -> Finding:
+    placed = synthetic_threads.placed
+    alone = [placed(55.0, devices=1, target=f"cuda:{index}", seed=index) for index in range(2)]
+    both = [placed(together, devices=2, target=f"cuda:{index}", seed=index + 2) for index in range(2)]
+    return by_topic(synthetic.run([*alone, *both, placed(2 * together, devices=2)]))["threads_devices_pinned"]
+
+
+def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    finding = devices(synthetic, synthetic_threads, 33.0)
+    assert finding.severity == "warning"
+    assert "2 devices at once, with pinned memory of 64 MiB each, move 6" in finding.sentence
+    assert "GB/s H2D (60 % of what they move alone)" in finding.sentence
+    assert re.search(r"alone\): each device is 1\.7 times slower than alone\.$", finding.sentence)
+    assert "cannot tell which" in finding.cause
+
+
+def test_devices_that_do_not_are_none(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    finding = devices(synthetic, synthetic_threads, 54.9)
+    assert (finding.severity, finding.cause, finding.fix) == ("info", "", "")
+    assert "no device is slowed" in finding.sentence
+
+
+def test_devices_that_slow_pageable_copies_alone_share_the_host(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    cases = []
+    for memory, together in (("pageable", 4.0), ("pinned", 10.0)):
+        for index in range(2):
+            place = {"target": f"cuda:{index}", "memory": memory}
+            cases.append(synthetic_threads.placed(10.0, devices=1, seed=index, **place))
+            cases.append(synthetic_threads.placed(together, devices=2, seed=index + 2, **place))
+    found = by_topic(synthetic.run(cases))
+    finding = found["threads_devices_pageable"]
+    assert finding.severity == "warning"
+    assert "pinned memory is not slowed:" in finding.cause
+    assert "Pin or register" in finding.fix
+    assert found["threads_devices_pinned"].severity == "info"
+
+
+@pytest.mark.parametrize(("one_way", "limit"), [(50.0, "both directions together"), (25.0, "cannot tell which")])
+def test_devices_that_slow_each_other_both_ways_alone_share_the_host_and_no_switch(
+    synthetic: ModuleType, synthetic_threads: ModuleType, one_way: float, limit: str
+) -> None:
+    cases = []
+    for way, alone, together in (("h2d", 50.0, 50.0), ("d2h", 50.0, one_way), ("both", 96.0, 72.0)):
+        for index in range(2):
+            place = {"target": f"cuda:{index}", "direction": way}
+            cases.append(synthetic_threads.placed(alone, devices=1, seed=index, **place))
+            cases.append(synthetic_threads.placed(together, devices=2, seed=index + 2, **place))
+        cases.append(synthetic_threads.placed(2 * together, devices=2, direction=way, seed=7))
+    finding = by_topic(synthetic.run(cases))["threads_devices_pinned"]
+    assert limit in finding.cause
+    if one_way == 50.0:
+        assert re.search(r"each, move 14[34] GB/s both ways \(7[45].*each device is 1\.33 times", finding.sentence)
+        assert re.search(r"certain and matters: (99|100).* H2D \(.*\) and (99|100).* D2H", finding.sentence)
+        assert re.search(r"Plan with 14[34] GB/s for both directions of all", finding.fix)
+    else:
+        assert re.search(r"each, move .* D2H \(.*\) and 14\d GB/s both ways \(", finding.sentence)
+        assert "lspci" in finding.fix
+
+
+def test_peers_name_the_slowest_pair_and_a_link_of_their_own(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    rates = {("cuda:0", "cuda:1"): 394.0, ("cuda:1", "cuda:0"): 200.0}
+    cases = [
+        synthetic_threads.placed(rate, method="peer_copy", direction="peer", target=source, peer=to)
+        for (source, to), rate in rates.items()
+    ]
+    finding = by_topic(synthetic.run(cases))["threads_peers"]
+    assert re.search(r"move (199|200) GB/s to 39\d GB/s \(2 pairs\)", finding.sentence)
+    assert "cuda:1 to cuda:0 is the slowest pair, 2.0 times slower than cuda:0 to cuda:1" in finding.sentence
+    assert "63.0 GB/s" in finding.cause
+
+
+@pytest.mark.parametrize(
+    ("named", "severity", "words"),
+    [
+        (0, "info", "NUMA node 0, which the system names for it;"),
+        (1, "warning", "NUMA node 0, although the system names node 1 for it;"),
+        (None, "info", "NUMA node 0;"),
+    ],
+)
+def test_the_best_node_is_held_against_the_one_that_the_system_names(
+    synthetic: ModuleType, synthetic_threads: ModuleType, named: int | None, severity: str, words: str
+) -> None:
+    cases = [synthetic_threads.placed(rate, node=node) for node, rate in enumerate((55.0, 41.0))]
+    finding = by_topic(synthetic.run(cases, device=synthetic.gpu(numa_node=named)))["threads_nodes"]
+    assert finding.severity == severity
+    assert words in finding.sentence
+    assert "1.34 times slower" in finding.sentence
+    assert "numactl" in finding.fix
+
+
+def test_nodes_without_a_certain_difference(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    cases = [synthetic_threads.placed(55.0, node=node, seed=node) for node in range(2)]
+    finding = by_topic(synthetic.run(cases))["threads_nodes"]
+    assert "makes no difference" in finding.sentence
+    assert finding.fix == ""
+
+
+def test_the_verdict_has_rates_share_and_what_creating_threads_costs(full: Run) -> None:
+    (text,) = verdict([full]).split("\n")
+    assert re.match(r"NVIDIA H200 \(cuda:0\): Pageable memory gains nothing from threads \(6\.\d+ GB/s to", text)
+    assert re.search(r"Pinned memory reaches 5[45]\.\d GB/s H2D and 5[45]\.\d GB/s D2H, 8[78] %", text)
+    assert re.search(r"creating 16 threads for one costs 4\d\d us, 3[45] % of a copy of 64 MiB", text)
+
+
+@pytest.mark.parametrize("counts", [[1], [16]])
+def test_one_number_of_threads_allows_no_verdict_on_gains(
+    synthetic: ModuleType, synthetic_threads: ModuleType, counts: list[int]
+) -> None:
+    run = synthetic.run(synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0}, counts=counts))
+    assert "nothing can be said about what threads gain" in verdict([run])
+
+
+def test_a_run_of_devices_alone_has_their_finding_as_verdict(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    assert "2 devices at once, with pinned memory of 64 MiB each, move 110 GB/s" in verdict(
+        [synthetic.run([synthetic_threads.placed(110.0, devices=2)])]
+    )
+
+
+def test_wrong_data_of_a_thread_is_an_error_that_names_it(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0})
+    cases[4] = msgspec.structs.replace(cases[4], verified="no", note="first mismatch at byte 17")
+    finding = by_topic(synthetic.run(cases))["verification"]
+    assert "workers, H2D, 64 MiB, pinned memory, 16 threads (first mismatch at byte 17)" in finding.sentence
+
+
+def test_a_worker_that_failed_is_named_with_its_place(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0})
+    failed = synthetic_threads.skips("failed: worker 3: cuMemcpyHtoDAsync gave 719", ["both"], target="cuda:1", node=1)
+    finding = by_topic(synthetic.run([*cases, *failed[3:4]]))["calls_failed"]
+    assert "workers, both, 64 MiB, pinned memory, 8 + 8 threads, cuda:1, NUMA node 1 (worker 3:" in finding.sentence
+
+
+def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+    cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0 + 5 * (threads == 32)}, noise=1e-3)
+    assert "above_link" not in by_topic(synthetic.run(cases))
+    elided = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0 + 25 * (threads == 32)}, noise=1e-3)
+    finding = by_topic(synthetic.run(elided))["above_link"]
+    assert finding.sentence.startswith("1 case moved data faster than the link can: pinned memory with 32 threads, H2D")
+
+
+def test_one_number_of_threads_tells_nothing_of_streams_and_chunks(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    ways = synthetic_threads
+    cases = ways.cases({("h2d", "pinned"): lambda threads: 50.0}, [ways.OWN], counts=[1, 4, 16])
+    for way in (ways.SHARED, ways.OWN_CHUNKS):
+        cases += ways.cases({("h2d", "pinned"): lambda threads: 25.0}, [way], counts=[4])
+    found = by_topic(synthetic.run(cases))
+    for topic in ("threads_streams", "threads_chunks"):
+        assert "was tried with 4 threads alone, too little to tell" in found[topic].sentence
+        assert "--quick" in found[topic].fix
+
+
+def test_a_kind_that_gains_one_way_only_says_both_in_the_verdict(
+    synthetic: ModuleType, synthetic_threads: ModuleType
+) -> None:
+    rates = {
+        ("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0),
+        ("d2h", "pageable"): lambda threads: 14.0,
+    }
+    text = verdict([synthetic.run(synthetic_threads.cases(rates))])
+    assert re.search(
+        r"Pageable memory gains from threads, up to 4 threads \(.* H2D\)\. "
+        r"Elsewhere pageable memory gains nothing \(.* D2H",
+        text,
+    )

@@ -1,0 +1,123 @@
+"""The allocation experiment on the host backend: its cases, its first calls, and memory that runs out on the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from isthmus.errors import CallFailed
+from isthmus.experiment.allocation.cases import MEMORY_KINDS, plan
+from isthmus.experiment.allocation.first_calls import FIRST_BYTES, measure_first_calls
+from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.record import GIB, KIB, MIB, Case
+
+QUOTA = Quota(warmups=1, least=3, most=3, seconds=0)
+
+
+def steady(device: OpenDevice, options: Options, memory_bytes: int = GIB) -> list[Case]:
+    """The cases of one visit to every subject, and those that were skipped; without the first calls."""
+    planned = plan(device, options, memory_bytes)
+    cases = list(planned.skipped)
+    for batch in planned.batches[1:]:
+        for subject in batch.prepare().subjects:
+            collected = Collected(subject.template)
+            try:
+                subject.visit(QUOTA, collected)
+            except CallFailed as error:
+                collected.failed = str(error)
+            cases += collected.cases(Rules(least_samples=3))
+    return cases
+
+
+def test_every_kind_is_got_and_given_back() -> None:
+    cases = steady(open_device("host"), Options(sizes=[64 * KIB]))
+    for kind in MEMORY_KINDS:
+        methods = {case.method for case in cases if case.host_memory == kind and case.series}
+        assert {"allocate", "free"} <= methods
+    assert {case.direction for case in cases} == {None}
+    assert {len(case.samples("host_seconds")) for case in cases} == {3}
+
+
+def test_small_blocks_are_also_got_beside_another_one() -> None:
+    cases = steady(open_device("host"), Options(sizes=[64 * KIB, 16 * MIB], memory=["pinned", "malloc"]))
+    beside = {(case.host_memory, case.method, case.bytes) for case in cases if case.method.startswith("beside_")}
+    assert beside == {("pinned", f"beside_{phase}", 64 * KIB) for phase in ("allocate", "touch", "free")}
+
+
+def test_the_limit_on_locked_memory_skips_what_exceeds_it_and_the_sweep_goes_on() -> None:
+    device = open_device("host:locked=8MiB")
+    options = Options(sizes=[MIB, 16 * MIB, 4 * MIB], memory=["pinned", "registered", "touched_registered", "pageable"])
+    for _ in range(2):  # Once more: what failed must not have taken any of the limit.
+        cases = steady(device, options)
+        skipped = {(case.host_memory, case.bytes) for case in cases if case.skipped}
+        assert skipped == {(kind, 16 * MIB) for kind in ("pinned", "registered", "touched_registered")}
+        notes = [case.note for case in cases if case.skipped]
+        assert all("16777216 bytes of" in note and "limit leaves 8388608 bytes to be locked" in note for note in notes)
+        assert {case.bytes for case in cases if case.series and case.host_memory == "pageable"} == set(options.sizes)
+
+
+def test_where_there_is_room_for_one_block_and_not_for_many_one_is_measured() -> None:
+    device = open_device("host:memory=1MiB")
+    before = device.native.free_bytes()
+    cases = steady(device, Options(sizes=[64 * KIB, 768 * KIB], memory=["device"]))
+    assert not any(case.skipped for case in cases)
+    assert device.native.free_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "kind", "skipped"),
+    [(MIB, "pinned", True), (MIB, "device", True), (2 * MIB, "pinned", False)],
+)
+def test_what_exceeds_the_memory_of_the_run_is_left_out(memory_bytes: int, kind: str, skipped: bool) -> None:
+    planned = plan(open_device("host"), Options(sizes=[2 * MIB], memory=[kind]), memory_bytes)
+    assert any(case.bytes == 2 * MIB for case in planned.skipped) == skipped
+
+
+def test_what_only_differs_by_a_flag_is_measured_at_the_largest_size_when_it_is_asked_for() -> None:
+    device = open_device("host")
+    skipped = plan(device, Options(memory=["pinned", "mapped"]), 1 << 40).skipped
+    assert {(case.host_memory, case.bytes) for case in skipped} == {("mapped", GIB)}
+    for options in (Options(mode="full", memory=["mapped"]), Options(sizes=[GIB], memory=["mapped"])):
+        assert not plan(device, options, 1 << 40).skipped
+
+
+def test_managed_memory_stays_within_half_of_the_device() -> None:
+    planned = plan(open_device("host:memory=3MiB"), Options(sizes=[MIB, 2 * MIB], memory=["managed"]), GIB)
+    assert {case.bytes for case in planned.skipped} == {2 * MIB}
+    assert "half of the free device memory" in planned.skipped[0].note
+
+
+def test_first_calls_are_made_in_a_process_of_their_own() -> None:
+    seconds, calls = measure_first_calls(open_device("host"), ["malloc", "pinned"])
+    assert seconds > 0
+    assert list(calls) == ["malloc", "pinned"]
+    for phases in calls.values():
+        assert isinstance(phases, dict)
+        assert set(phases) == {"allocate", "touch", "free"}
+
+
+def test_a_first_call_that_fails_says_so_and_the_others_are_made() -> None:
+    device = open_device("host:locked=4KiB")
+    _, calls = measure_first_calls(device, ["pinned", "pageable"])
+    assert "bytes to be locked" in str(calls["pinned"])
+    assert isinstance(calls["pageable"], dict)
+
+
+def test_a_process_that_cannot_open_the_device_is_a_failure_with_its_words() -> None:
+    device = open_device("host")._replace(model="rate=fast")
+    with pytest.raises(CallFailed, match="cannot read 'rate=fast'"):
+        measure_first_calls(device, ["malloc"])
+    [first] = plan(device, Options(sizes=[4096], memory=["malloc"]), GIB).batches[0].prepare().ended
+    assert first[0].skipped
+    assert first[0].note.startswith("failed: ")
+
+
+def test_first_calls_are_rows_of_one_sample() -> None:
+    planned = plan(open_device("host"), Options(sizes=[4096], memory=["pinned"]), GIB)
+    opening, *others = [case for cases in planned.batches[0].prepare().ended for case in cases]
+    assert (opening.method, opening.bytes, opening.host_memory) == ("open_device", 0, "")
+    assert [case.method for case in others] == ["first_allocate", "first_touch", "first_free"]
+    assert {case.bytes for case in others} == {FIRST_BYTES}
+    assert {len(case.samples("host_seconds")) for case in (opening, *others)} == {1}

@@ -1,0 +1,99 @@
+"""The break-even experiment on the host backend: its cases, what comes out of a visit, and what is left out and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from isthmus.experiment.breakeven.cases import MEMORY_KINDS, plan
+from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.machine.devices import open_device
+from isthmus.record import GIB, KIB, MIB, Case
+
+QUOTA = Quota(warmups=1, least=3, most=3, seconds=0)
+
+
+def visited(spec: str, options: Options) -> list[list[Case]]:
+    [batch] = plan(open_device(spec), options, GIB).batches
+    cases = []
+    for subject in batch.prepare().subjects:
+        collected = Collected(subject.template)
+        subject.visit(QUOTA, collected)
+        if subject.template.direction is None:
+            cases.append(collected.cases(Rules(least_samples=3)))
+    return cases
+
+
+def test_every_way_is_measured_in_every_case() -> None:
+    planned = plan(open_device("host"), Options(sizes=[4 * KIB, MIB]), GIB)
+    points = {(case.host_memory, case.method, case.bytes) for case in planned.skipped}
+    # And single copies of the four kinds that the ways copy from and to.
+    assert planned.total == len(MEMORY_KINDS) * 4 * 2 + 4 * 2 * 2
+    assert points == {
+        ("managed_prefetch", method, size)
+        for method in ("round_trip", "round_trip_in_place", "reduction", "reduction_in_place")
+        for size in (4 * KIB, MIB)
+    }
+
+
+def test_pageable_memory_is_always_measured_for_comparison() -> None:
+    planned = plan(open_device("host"), Options(sizes=[4 * KIB], memory=["pinned"]), GIB)
+    prepared = planned.batches[0].prepare()
+    trips = [subject.template for subject in prepared.subjects if subject.template.direction is None]
+    assert {case.host_memory for case in trips} == {"pageable", "pinned"}
+
+
+def test_a_visit_gives_totals_by_uses_and_the_time_of_a_further_use() -> None:
+    for cases in visited("host", Options(sizes=[4 * KIB], memory=["pageable"])):
+        method = cases[0].method
+        assert [(case.method, case.uses) for case in cases] == [
+            (method, 1),
+            (method, 2),
+            (method, 5),
+            (method, 10),
+            (f"further_{method}", None),
+        ]
+        assert {case.verified for case in cases} == {"yes"}
+        assert [len(case.samples("host_seconds")) for case in cases] == [3, 3, 3, 3, 27]
+
+
+@pytest.mark.parametrize(
+    ("fault", "work", "message"),
+    [
+        ("add:partial", "round_trip", "32-bit words did not come back as computed"),
+        ("sum:partial", "reduction", "sums are wrong"),
+    ],
+)
+def test_wrong_data_are_noted(fault: str, work: str, message: str) -> None:
+    cases = [case for case, *_ in visited(f"host:fault={fault}", Options(sizes=[4 * KIB], memory=["pageable"]))]
+    wrong = [case for case in cases if case.verified == "no"]
+    assert [case.method for case in wrong] == [work, f"{work}_in_place"]
+    assert all(message in case.note for case in wrong)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "memory_bytes", "message"),
+    [
+        ("host", Options(sizes=[6], memory=["pageable"]), GIB, "no multiple of 4 bytes"),
+        ("host", Options(sizes=[MIB], memory=["pageable"]), MIB, "exceed the 1 MiB of host memory"),
+        ("host:memory=2MiB", Options(sizes=[MIB], memory=["managed"]), GIB, "half of the free device memory"),
+    ],
+)
+def test_what_cannot_be_measured_is_skipped_with_the_reason(
+    spec: str, options: Options, memory_bytes: int, message: str
+) -> None:
+    planned = plan(open_device(spec), options, memory_bytes)
+    skipped = [case for case in planned.skipped if case.host_memory == options.memory[0]]
+    assert len(skipped) == 4
+    assert all(message in case.note for case in skipped)
+
+
+def test_buffers_that_cannot_be_had_skip_everything_with_the_reason() -> None:
+    [batch] = plan(
+        open_device("host:fault=allocate:out_of_memory"), Options(sizes=[MIB], memory=["pageable"]), GIB
+    ).batches
+    prepared = batch.prepare()
+    assert not prepared.subjects
+    assert len(prepared.ended) == 4
+    assert all("fault injected" in case.note for cases in prepared.ended for case in cases)

@@ -1,0 +1,253 @@
+"""The managed experiment on the host backend: its points and bounds, what visits yield, what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import numpy as np
+import pytest
+
+from isthmus import _native
+from isthmus.errors import OutOfMemory
+from isthmus.experiment.engine.doubles import initial_sum, initialise
+from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.managed import subjects as managed_subjects
+from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, plan
+from isthmus.experiment.managed.points import WAYS, Point, points_of
+from isthmus.experiment.managed.sweeps import SWEEPS
+from isthmus.machine.devices import OpenDevice, open_device, probe
+from isthmus.record import GIB, KIB, MIB, Case
+
+QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
+MODES: Sequence[ModeName] = ("quick", "default", "full")
+QUICK = Options("quick", sizes=[2 * MIB])
+
+
+class Native:
+    """The host's device, with refusals and figures of another one."""
+
+    def __init__(self, **answers: object) -> None:
+        self._native = open_device("host").native
+        self._answers = answers
+
+    def __getattr__(self, name: str) -> object:
+        if name in self._answers:
+            return lambda *_: self._answers[name]
+        return getattr(self._native, name)
+
+
+def device_with(*, shares: bool = True, **answers: object) -> OpenDevice:
+    host = open_device("host")
+    description = msgspec.structs.replace(host.description, shares_host_memory=shares)
+    return host._replace(native=Native(**answers), description=description)  # type: ignore[arg-type]
+
+
+def visited(device: OpenDevice, options: Options) -> list[Case]:
+    """The cases of the first batch after a visit each."""
+    prepared = plan(device, options, GIB).batches[0].prepare()
+    cases = [case for group in prepared.ended for case in group]
+    for subject in prepared.subjects:
+        collected = Collected(subject.template)
+        subject.visit(QUOTA, collected)
+        cases += collected.cases(Rules(least_samples=2))
+    return cases
+
+
+def refusals(device: OpenDevice, options: Options = QUICK, memory_bytes: int = GIB) -> dict[str, set[str]]:
+    """By reason the ways that it keeps from being measured; how pages move has tests of its own."""
+    found: dict[str, set[str]] = {}
+    for case in plan(device, options, memory_bytes).skipped:
+        assert case.skipped
+        if not case.method.startswith("counted_"):
+            found.setdefault(case.note, set()).add(case.method)
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 3343, 3344, 1 << 17, (1 << 20) + 5])
+def test_the_initial_sum_is_that_of_the_array(count: int) -> None:
+    array = np.zeros(count)
+    with ThreadPoolExecutor(3) as pool:
+        initialise(array, pool, 3)
+    assert (array == np.arange(count) % 3343).all()
+    assert initial_sum(count) == array.sum()
+
+
+def test_doubles_that_are_touched_are_counted() -> None:
+    assert Point("managed", "managed", MIB, 100, None).touched == MIB // 8
+    assert Point("managed", "managed", MIB, 1, None).touched == MIB // 8 // 100
+    assert Point("managed", "managed", MIB, None, 4 * KIB).touched == 256
+    # The last stretch is cut short, but has its first double.
+    assert Point("managed", "managed", MIB, None, 396 * KIB).touched == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_way_is_measured_and_no_point_twice(mode: ModeName) -> None:
+    points = list(points_of(MIB, SWEEPS[mode], MEMORY_KINDS))
+    assert len(points) == len(set(points))
+    assert {(point.method, point.memory) for point in points} == {
+        (method, memory) for method, memories in WAYS.items() for memory in memories
+    }
+    both = {point.method for point in points if point.percent} & {
+        point.method for point in points if point.stride_bytes
+    }
+    assert both >= WAYS.keys() - {"prefetch_whole", "read_mostly", "prefer_device"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_compared_with_on_demand_has_all_of_the_array(mode: ModeName) -> None:
+    """Table 5.1 needs it of every way that does not copy what is touched alone, but for one that would take minutes."""
+    whole = {point.method for point in points_of(MIB, SWEEPS[mode], MEMORY_KINDS) if point.percent == 100}
+    assert whole >= WAYS.keys() - {"explicit_touched", "prefetch_touched", "read_mostly"}
+
+
+def test_ways_that_move_what_is_touched_are_compared_at_one_stride_by_default() -> None:
+    strides = [set(SWEEPS["default"][method].strides) for method in ("explicit_touched", "managed", "mapped", "system")]
+    assert set.intersection(*strides) == {256 * KIB}
+
+
+def test_the_full_mode_has_the_strides_of_the_paper() -> None:
+    strides = SWEEPS["full"]["managed"].strides
+    assert {4 * KIB, 120 * KIB, 124 * KIB, 128 * KIB, 396 * KIB, 4 * MIB} <= set(strides)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_device_that_shares_the_hosts_memory_gets_less_to_do(mode: ModeName) -> None:
+    skipped = plan(open_device("host"), Options(mode), 0).skipped
+    assert max(case.bytes for case in skipped) < max(EFFORTS[mode].sizes)
+
+
+def test_visits_time_both_phases_and_check_every_sum() -> None:
+    cases = visited(open_device("host"), QUICK)
+    assert {case.method for case in cases} >= {"explicit_whole", "explicit_touched", "managed", "mapped", "system"}
+    for case in cases:
+        assert case.verified == "yes", case.note
+        assert (case.fraction is None) != (case.stride_bytes is None)
+        total, into, out = (case.samples(metric) for metric in ("host_seconds", "in_seconds", "out_seconds"))
+        assert len(total) == 2
+        assert total == [one + other for one, other in zip(into, out, strict=True)]
+
+
+@pytest.mark.skipif(
+    not any(found.name == "opencl" and found.devices for found in probe()),
+    reason="no OpenCL device: pip install 'isthmus[cpu]' brings one",
+)
+def test_opencl_moves_the_array_too() -> None:
+    cases = visited(open_device("opencl:0"), QUICK)
+    assert {case.method for case in cases} >= {"explicit_whole", "explicit_touched", "mapped"}
+    assert all(case.verified == "yes" for case in cases)
+
+
+def test_a_wrong_sum_ends_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(managed_subjects, "initial_sum", lambda count: initial_sum(count) + 1)
+    cases = visited(open_device("host"), QUICK._replace(memory=["managed"]))
+    assert cases
+    for case in cases:
+        assert case.verified == "no"
+        assert len(case.samples("host_seconds")) == 1
+        assert "wrong data: the array adds up to " in case.note
+
+
+def test_ways_that_the_device_lacks_are_left_out_with_its_reasons() -> None:
+    device = device_with(
+        why_no_prefetch="no prefetch", why_no_advice="no advice", why_no_reach="no reach", why_no_migration=None
+    )
+    assert refusals(device) == {
+        "no prefetch": {"prefetch_whole", "prefetch_touched"},
+        "no advice": {"read_mostly", "prefer_device", "accessed_by"},
+        "no reach": {"mapped", "system"},
+    }
+
+
+def test_without_doubles_or_managed_memory_there_is_less_to_measure() -> None:
+    everything = refusals(device_with(why_no_doubles="no doubles", why_no_migration=None))
+    assert everything == {"no doubles": set(WAYS)}
+    chosen = QUICK._replace(memory=["managed"])
+    assert list(refusals(device_with(why_not="no managed memory"), chosen)) == ["no managed memory"]
+
+
+def test_pages_that_never_move_are_said_once() -> None:
+    device = device_with(why_no_migration="pages stay", why_no_prefetch=None, why_no_advice=None)
+    assert refusals(device)["pages stay"] == {"migration"}
+    assert "pages stay" not in refusals(device, QUICK._replace(memory=["pageable"]))
+
+
+def test_an_array_is_at_most_half_of_the_free_device_memory() -> None:
+    device = device_with(free_bytes=5 * MIB)
+    pageable = QUICK._replace(memory=["pageable"])
+    assert not refusals(device, pageable)
+    found = refusals(device, pageable._replace(sizes=[4 * MIB]))
+    assert list(found) == ["an array of 4 MiB exceeds half of the free device memory (2 MiB)"]
+
+
+def test_an_array_is_at_most_half_of_the_hosts_memory_for_the_run() -> None:
+    pageable = QUICK._replace(memory=["pageable"])
+    found = refusals(device_with(shares=False), pageable, 4 * MIB - 1)
+    assert [reason for reason in found if "host memory that this run may take" in reason]
+    assert not refusals(device_with(shares=False), pageable, 4 * MIB)
+
+
+def test_advice_needs_an_array_of_its_own_within_the_budget() -> None:
+    managed = QUICK._replace(memory=["managed", "pageable"])
+    for why, copies in ((None, 3), ("no advice", 2)):
+        device = device_with(shares=False, why_no_advice=why, why_no_migration="pages stay")
+        over = "host memory that this run may take"
+        assert not [reason for reason in refusals(device, managed, copies * 2 * MIB) if over in reason]
+        assert [reason for reason in refusals(device, managed, copies * 2 * MIB - 1) if over in reason]
+
+
+def test_what_advice_warmed_is_thrown_away_for_others_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice works on memory of its own, so that it makes nothing ready for the array that others share."""
+    points = [Point(method, "managed", MIB, 100, None) for method in ("read_mostly", "managed")]
+    buffers = managed_subjects.allocate(open_device("host"), MIB, ["managed"])
+    taken: list[str] = []
+
+    def sample(self: managed_subjects.ArraySubject, array: _native.Buffer) -> tuple[float, float, float]:
+        taken.append(self.template.method)
+        return 1.0, 1.0, self._expected
+
+    monkeypatch.setattr(managed_subjects.ArraySubject, "_sample", sample)
+    for point in (*points, points[1]):
+        subject = managed_subjects.ArraySubject(point, buffers)
+        subject.visit(QUOTA, Collected(subject.template))
+    assert taken == ["read_mostly"] * 3 + ["managed"] * 3 + ["managed"] * 2
+
+
+def test_odd_sizes_and_arrays_of_one_stride_are_left_out() -> None:
+    found = refusals(open_device("host"), QUICK._replace(sizes=[MIB + 1], memory=["pageable"]))
+    assert list(found) == [f"{MIB + 1} bytes are not a whole number of 8-byte doubles"]
+    found = refusals(open_device("host"), QUICK._replace(sizes=[256 * KIB], memory=["pageable"]))
+    assert list(found) == ["a stride of 256 KiB leaves the device fewer than two doubles of 256 KiB"]
+    assert not refusals(open_device("host"), QUICK._replace(sizes=[256 * KIB + 8], memory=["pageable"]))
+
+
+def test_memory_that_cannot_be_had_ends_its_cases_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = device_with()
+    allocate = open_device("host").native.allocate
+
+    def refuse(kind: str, size: int) -> object:
+        if kind == "pinned":
+            raise OutOfMemory("no more locked memory")
+        return allocate(kind, size)
+
+    monkeypatch.setattr(device.native, "allocate", refuse, raising=False)
+    stream = _native.Stream(open_device("host").native)
+    monkeypatch.setattr(_native, "Stream", lambda _: stream)
+    cases = visited(device, QUICK._replace(memory=["pinned", "pageable"]))
+    assert {case.note for case in cases if case.host_memory == "pinned"} == {"no more locked memory"}
+    assert all(case.verified == "yes" for case in cases if case.host_memory == "pageable")
+
+
+def test_without_the_devices_own_memory_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = device_with()
+
+    def refuse(kind: str, size: int) -> object:
+        raise OutOfMemory(f"no {size} bytes of {kind} memory")
+
+    monkeypatch.setattr(device.native, "allocate", refuse, raising=False)
+    cases = visited(device, QUICK._replace(memory=["pinned"]))
+    assert cases
+    assert {case.note for case in cases} == {f"no {2 * MIB} bytes of device memory"}

@@ -1,0 +1,240 @@
+"""The openacc experiment: its cases, why some are left out, and the native way beside the programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+import pytest
+
+from isthmus import _native
+from isthmus.errors import UsageError
+from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.rounds import Clock, Quota, run_rounds
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.measure import choose_experiments
+from isthmus.experiment.openacc import cases as openacc
+from isthmus.experiment.openacc.build import PROGRAMS
+from isthmus.experiment.openacc.cases import plan, prepare
+from isthmus.experiment.openacc.compilers import Compiler
+from isthmus.experiment.openacc.native import NativeArray, NativeSubject
+from isthmus.experiment.openacc.points import WAYS, Point, points
+from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.record import GIB, KIB, MIB, Case
+
+FOREVER = Clock(float("inf"), float("inf"))
+PLENTY = 1 << 40
+GCC = Compiler("/usr/bin/g++", "g++ 12.2.0", {"": ()})
+NVCPP = Compiler("/opt/nvc++", "nvc++ 24.5", {"": (), "_managed": ()})
+
+
+class Gpu:
+    """What plans ask of a CUDA device."""
+
+    def __init__(self, free: int = 140 * 10**9, managed: str | None = None, migration: str | None = None) -> None:
+        self._free, self._managed, self._migration = free, managed, migration
+
+    def free_bytes(self) -> int:
+        return self._free
+
+    def why_not(self, kind: str) -> str | None:
+        return self._managed if kind == "managed" else None
+
+    def why_no_migration(self) -> str | None:
+        return self._migration
+
+
+@pytest.fixture(scope="module")
+def host() -> OpenDevice:
+    return open_device("host")
+
+
+def gpu(host: OpenDevice, **told: Any) -> OpenDevice:
+    description = msgspec.structs.replace(host.description, backend="cuda", index=1, shares_host_memory=False)
+    return host._replace(native=cast(_native.Device, Gpu(**told)), description=description)
+
+
+@pytest.fixture
+def compilers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compiler], None]:
+    """Makes this the compiler of the machine."""
+    return lambda compiler: monkeypatch.setattr(openacc, "find_compiler", lambda: compiler)
+
+
+def possible(device: OpenDevice, options: Options = Options(), memory: int = PLENTY) -> tuple[list[Point], list[Case]]:  # noqa: B008
+    planned = plan(device, options, memory)
+    chosen = [point for batch in planned.batches for point in batch.prepare.args[0]]  # type: ignore[attr-defined]
+    assert sum(batch.subjects for batch in planned.batches) == len(chosen)
+    return chosen, list(planned.skipped)
+
+
+@pytest.mark.parametrize("mode", ["quick", "default", "full"])
+def test_every_program_has_every_way(mode: ModeName) -> None:
+    found = list(points(Options(mode=mode)))
+    assert len(set(found)) == len(found)
+    for program in PROGRAMS:
+        assert {point.way for point in found if point.program == program} == set(WAYS)
+    fractions = {point.fraction for point in found if point.program == "contiguous"}
+    assert 1.0 in fractions
+    assert {(point.fraction, point.way) for point in found if point.program == "native"} == {(1.0, "explicit")}
+    assert 128 * KIB in {point.stride_bytes for point in found}
+    assert {point.pack for point in found if point.program == "stencil"} == {"cpu", "gpu"}
+
+
+def test_default_and_full_arrays_are_those_of_the_paper() -> None:
+    assert {point.bytes for point in points(Options()) if point.program == "contiguous"} == {GIB}
+    full = list(points(Options(mode="full")))
+    assert {point.bytes for point in full if point.program == "contiguous"} == {8 * GIB}
+    assert 30720 in {point.side for point in full}
+
+
+def test_sizes_sides_and_halos_are_the_users(host: OpenDevice) -> None:
+    found = list(points(Options(sizes=[MIB + 3], sides=[64, 128], halos=[1, 2], memory=["managed"])))
+    assert {point.bytes for point in found if point.program != "stencil"} == {MIB}
+    assert {(point.side, point.halo) for point in found if point.side} == {(64, 1), (64, 2), (128, 1), (128, 2)}
+    assert {point.way for point in found} == {"automatic", "both"}
+
+
+def test_devices_without_cuda_are_skipped_whole(host: OpenDevice) -> None:
+    chosen, skipped = possible(host)
+    assert chosen == []
+    assert {case.note for case in skipped} == {"OpenACC programs run on NVIDIA's devices through CUDA; host is none"}
+
+
+def test_gcc_shows_all_but_both(host: OpenDevice, compilers: Callable[[Compiler], None]) -> None:
+    compilers(GCC)
+    chosen, skipped = possible(gpu(host))
+    assert {point.way for point in chosen} == {"explicit", "automatic"}
+    assert {case.method.rpartition("_")[2] for case in skipped} == {"both"}
+    assert all("nvc++ -gpu=managed (NVIDIA HPC SDK) shows" in case.note for case in skipped)
+
+
+def test_nvcpp_shows_all(host: OpenDevice, compilers: Callable[[Compiler], None]) -> None:
+    compilers(NVCPP)
+    chosen, skipped = possible(gpu(host))
+    assert skipped == []
+    assert {point.way for point in chosen} == set(WAYS)
+
+
+def test_without_a_compiler_only_the_native_way_is_left(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for variable in ("NVHPC", "NVHPC_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
+    chosen, skipped = possible(gpu(host))
+    assert {point.program for point in chosen} == {"native"}
+    assert all("gcc-offload-nvptx" in case.note and "--binaries" in case.note for case in skipped)
+
+
+@pytest.mark.parametrize("told", [{"managed": "no managed memory"}, {"migration": "no managed memory"}])
+def test_devices_without_managed_memory(
+    host: OpenDevice, compilers: Callable[[Compiler], None], told: dict[str, str]
+) -> None:
+    compilers(NVCPP)
+    chosen, skipped = possible(gpu(host, **told))
+    assert {point.way for point in chosen} == {"explicit"}
+    assert {case.note for case in skipped} == {"no managed memory"}
+
+
+def test_arrays_beyond_memory_are_left_out(host: OpenDevice, compilers: Callable[[Compiler], None]) -> None:
+    compilers(NVCPP)
+    options = Options(sizes=[GIB], sides=[KIB])
+    chosen, skipped = possible(gpu(host, free=GIB), options)
+    assert {point.program for point in chosen} == {"stencil"}
+    assert {case.note for case in skipped} == {"exceeds half of the free device memory (512 MiB)"}
+    chosen, skipped = possible(gpu(host), options, memory=GIB)
+    assert {point.program for point in chosen} == {"stencil"}
+    assert all("exceed the 1 GiB of host memory" in case.note for case in skipped)
+
+
+@pytest.mark.parametrize(("side", "halo"), [(65, 1), (64, 20)])
+def test_sides_that_cannot_be_halved(
+    host: OpenDevice, compilers: Callable[[Compiler], None], side: int, halo: int
+) -> None:
+    compilers(NVCPP)
+    chosen, skipped = possible(gpu(host), Options(sides=[side], halos=[halo]))
+    assert not any(point.program == "stencil" for point in chosen)
+    assert {case.note for case in skipped} == {
+        f"a side of {side} cannot be cut into two halves with halos of {halo} columns"
+    }
+
+
+def test_a_compiler_that_fails_fails_its_programs_and_not_the_run(
+    host: OpenDevice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    chosen = [Point("native", "explicit", KIB, fraction=1.0), Point("contiguous", "explicit", KIB, fraction=1.0)]
+    prepared = prepare(chosen, host, GCC._replace(path="/bin/false", flags={"": ()}))
+    assert len(prepared.subjects) == 1
+    ((case,),) = prepared.ended
+    assert case.method == "contiguous_explicit"
+    assert case.note.startswith("failed: g++ 12.2.0 (/bin/false) did not build contiguous")
+
+
+@pytest.mark.parametrize("spec", ["host", "opencl:0"])
+@pytest.mark.parametrize("size", [8, 3343 * 8, MIB + 8])
+def test_the_native_way_adds_copies_and_sums(spec: str, size: int, skip_without: Callable[[str], None]) -> None:
+    skip_without(spec)
+    device = open_device(spec).native
+    if (reason := device.why_no_doubles()) is not None:
+        pytest.skip(reason)
+    array = NativeArray(device, size)
+    start = array.expected
+    # Once over a sixteenth warms up.
+    assert start == sum(i % 3343 for i in range(size // 8)) + size // 8 // 16
+    subject = NativeSubject(Point("native", "explicit", size, fraction=0.5), lambda _: array)
+    collected = Collected(subject.template)
+    subject.visit(Quota(1, 3, 1000, 1.0), collected)
+    (case,) = collected.cases(Rules())
+    assert (case.method, case.verified, case.note[:4]) == ("native_explicit", "yes", "only")
+    assert {series.metric: len(series.samples) for series in case.series} == {
+        "host_seconds": 3,
+        "in_seconds": 3,
+        "out_seconds": 3,
+    }
+    touched = size // 16
+    array.host.begin_host_access()
+    values = array.host.host_array().view(np.float64).copy()
+    array.host.end_host_access()
+    assert values.sum() == start + 4 * touched
+    if touched:
+        assert values[touched - 1] - values[touched] == 4 - 1  # Three passes and a warm-up; before, one less than it.
+
+
+def test_wrong_sums_of_the_native_way_are_wrong_data(host: OpenDevice) -> None:
+    array = NativeArray(host.native, MIB)
+    array.expected += 1
+    subject = NativeSubject(Point("native", "explicit", MIB, fraction=1.0), lambda _: array)
+    collected = Collected(subject.template)
+    subject.visit(Quota(0, 2, 1000, 1.0), collected)
+    (case,) = collected.cases(Rules())
+    assert case.verified == "no"
+    assert "the sum is" in case.note
+
+
+def test_programs_built_before_are_measured_with_the_native_way(host: OpenDevice, tmp_path: Path) -> None:
+    line = '{"right": true, "device": "a GPU", "compiler": "g++ 12.2.0", "in_seconds": [0.1], "out_seconds": [0.3]}'
+    for name in PROGRAMS:
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\necho '{line}'\n")
+        path.chmod(0o755)
+    options = Options(mode="quick", sizes=[MIB], sides=[64], binaries=str(tmp_path))
+    chosen, skipped = possible(gpu(host), options)
+    assert {case.method.rpartition("_")[2] for case in skipped} == {"both"}
+    prepared = prepare(chosen, host, tmp_path)
+    assert not prepared.ended
+    found: list[Case] = []
+    rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
+    run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
+    assert {case.method for case in found} == {point.method for point in chosen}
+    assert {case.verified for case in found} == {"yes"}
+    assert {case.compiler for case in found if not case.method.startswith("native")} == {"g++ 12.2.0"}
+
+
+def test_binaries_need_openacc_and_programs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--binaries concerns openacc alone"):
+        choose_experiments(["bandwidth"], Options(binaries=str(tmp_path)))
+    with pytest.raises(UsageError, match="no program contiguous there"):
+        choose_experiments(["openacc"], Options(binaries=str(tmp_path)))

@@ -1,0 +1,240 @@
+"""The overlap experiment on the host backend: its grid and bounds, what visits yield, what is left out and why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.experiment.engine.pieces import staging_threads
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.overlap import cases as overlap
+from isthmus.experiment.overlap.cases import EFFORTS, MEMORY_KINDS, plan
+from isthmus.experiment.overlap.points import Point, Sweep, Ways, points_of
+from isthmus.experiment.overlap.work import Work
+from isthmus.machine.devices import open_device
+from isthmus.record import GIB, KIB, MIB, Case
+
+QUOTA = Quota(warmups=0, least=2, most=2, seconds=0)
+SIZE = 64 * KIB
+WAYS = Ways((1, 2, 8), (1, 2, 4), (1, 8), 4)
+SWEEP = Sweep((1, 3), dict.fromkeys(MEMORY_KINDS, WAYS))
+
+
+def pipelines(points: Sequence[Point], memory: str, ratio: float) -> set[tuple[int, int]]:
+    return {
+        (point.chunks, point.streams)
+        for point in points
+        if (point.method, point.memory, point.ratio) == ("pipeline", memory, ratio)
+    }
+
+
+@pytest.fixture
+def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device with work of every ratio, whatever this machine's processor is busy with."""
+    monkeypatch.setattr(
+        overlap,
+        "calibrate",
+        lambda _seconds_of, _copy, ratios: [Work(ratio, round(10 * ratio), ratio) for ratio in ratios],
+    )
+
+
+def visited(spec: str, options: Options, *, only: str = "") -> list[Case]:
+    """The cases of the first batch after a visit each, then those of the timelines."""
+    pipes, traces = plan(open_device(spec), options, GIB).batches
+    prepared = pipes.prepare()
+    cases = [case for group in prepared.ended for case in group]
+    for subject in prepared.subjects:
+        if only in subject.template.method:
+            collected = Collected(subject.template)
+            subject.visit(QUOTA, collected)
+            cases += collected.cases(Rules(least_samples=2))
+    return cases + [case for group in traces.prepare().ended for case in group]
+
+
+def test_there_are_never_more_streams_than_chunks() -> None:
+    points = points_of(SIZE, SWEEP, MEMORY_KINDS, 8)
+    assert pipelines(points, "pinned", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2), (8, 4)}
+    assert pipelines(points, "pinned", 3) == {(1, 1), (8, 4)}
+
+
+def test_staged_memory_has_no_more_streams_than_threads() -> None:
+    points = points_of(SIZE, SWEEP, ["staged"], 2)
+    assert pipelines(points, "staged", 1) == {(1, 1), (2, 1), (2, 2), (8, 1), (8, 2)}
+    assert {(point.chunks, point.streams) for point in points if point.method == "in_alone"} == {(1, 1), (8, 2)}
+
+
+def test_every_pipeline_has_a_serial_time_and_its_stages_alone() -> None:
+    points = points_of(SIZE, SWEEP, MEMORY_KINDS, 8)
+    assert len(points) == len(set(points))
+    for memory in MEMORY_KINDS:
+        assert all((1, 1) in pipelines(points, memory, ratio) for ratio in SWEEP.ratios)
+        alone = {point.method for point in points if point.memory == memory and point.ratio is None}
+        assert alone == {"in_alone", "out_alone", "both_ways"}
+    assert {point.ratio for point in points if point.method == "work_alone"} == set(SWEEP.ratios)
+
+
+@pytest.mark.parametrize("mode", ["quick", "default", "full"])
+def test_a_device_that_shares_the_hosts_memory_gets_less_to_do(mode: ModeName) -> None:
+    skipped = plan(open_device("host"), Options(mode), 0).skipped
+    assert max(case.bytes for case in skipped) < max(EFFORTS[mode].sizes)
+
+
+def test_large_sizes_are_for_memory_that_the_processor_does_not_copy() -> None:
+    host = open_device("host")
+    gpu = host._replace(description=msgspec.structs.replace(host.description, shares_host_memory=False))
+
+    def sizes(options: Options) -> dict[str, set[int]]:
+        planned = plan(gpu, options, 1024 * GIB)
+        chosen = options.chosen(MEMORY_KINDS, options.memory)
+        wanted = [
+            p
+            for s in EFFORTS["default"].sizes
+            for p in points_of(s, overlap._SWEEPS["default"], chosen, staging_threads())
+        ]
+        measured = sum(batch.subjects for batch in planned.batches[::2])
+        assert measured + len(planned.skipped) == len(wanted)
+        found: dict[str, set[int]] = {}
+        for case in planned.skipped:
+            found.setdefault(case.host_memory, set()).add(case.bytes)
+            assert "too slowly; --full and --sizes measure it" in case.note or case.host_memory == "device"
+        return found
+
+    large = {256 * MIB}
+    assert sizes(Options()) == {"pageable": large, "staged": large}
+    assert sizes(Options(memory=["pageable"])) == {"pageable": large, "device": large}
+    assert not plan(gpu, Options(sizes=[256 * MIB]), 1024 * GIB).skipped
+
+
+def test_a_timeline_of_each_memory_follows_every_size() -> None:
+    batches = plan(open_device("host"), Options(sizes=[SIZE, 2 * SIZE]), GIB).batches
+    assert [batch.subjects for batch in batches[1::2]] == [len(MEMORY_KINDS)] * 2
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_visit_measures_and_checks_and_the_best_pipelines_are_traced() -> None:
+    cases = visited("host", Options("quick", sizes=[SIZE]))
+    assert not [case for case in cases if case.skipped]
+    by_method = {
+        method: [case for case in cases if case.method == method] for method in {case.method for case in cases}
+    }
+    assert set(by_method) == {"pipeline", "in_alone", "work_alone", "out_alone", "both_ways", "traced"}
+    assert {case.verified for case in by_method["pipeline"]} == {"yes"}
+    assert {case.direction for case in by_method["pipeline"]} == {None}
+    assert {case.direction for case in by_method["in_alone"]} == {"h2d"}
+    assert {case.direction for case in by_method["both_ways"]} == {"both"}
+    assert {case.host_memory for case in by_method["work_alone"]} == {"device"}
+    for case in by_method["traced"]:
+        pairs = {(span.stage, span.chunk) for span in case.spans}
+        assert pairs == {(stage, chunk) for stage in ("in", "work", "out") for chunk in range(case.pieces or 0)}
+        assert min(span.begin for span in case.spans) == 0
+        assert len(case.samples("device_seconds")) > 1
+        assert not case.samples("host_seconds")
+    assert {case.host_memory for case in by_method["traced"]} == set(MEMORY_KINDS)
+
+
+@pytest.mark.usefixtures("reachable")
+def test_the_traced_pipeline_is_the_fastest_of_several_chunks_of_the_main_work() -> None:
+    cases = visited("host", Options("quick", sizes=[SIZE], memory=["pinned"]))
+    main = [case for case in cases if case.method == "pipeline" and case.work_ratio == 1 and case.pieces != 1]
+    fastest = min(
+        main, key=lambda case: sorted(case.samples("host_seconds"))[0] + sorted(case.samples("host_seconds"))[1]
+    )
+    [traced] = [case for case in cases if case.method == "traced"]
+    assert (traced.pieces, traced.streams, traced.work_ratio) == (fastest.pieces, fastest.streams, 1)
+
+
+def test_work_that_is_out_of_reach_changes_places_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "even one round of the work takes 2.4 times as long as a copy"
+    monkeypatch.setattr(
+        overlap,
+        "calibrate",
+        lambda _seconds_of, _copy, ratios: [Work(ratio, 1, 2.4, reason if ratio < 2 else "") for ratio in ratios],
+    )
+    batch, _ = plan(open_device("host"), Options("quick", sizes=[SIZE], memory=["pinned"]), GIB).batches
+    prepared = batch.prepare()
+    measured = [subject.template for subject in prepared.subjects if subject.template.method == "pipeline"]
+    skipped = [case for group in prepared.ended for case in group if case.method == "pipeline"]
+    assert len(prepared.subjects) + len(prepared.ended) == batch.subjects
+    assert {case.note for case in skipped} == {reason}
+    count = {ratio: sum(case.work_ratio == ratio for case in [*measured, *skipped]) for ratio in (0.3, 1, 3, 10)}
+    assert count[3] > count[1] == count[0.3] == count[10]
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("memory", MEMORY_KINDS)
+def test_wrong_results_are_noted_and_not_traced(memory: str) -> None:
+    cases = visited("host:fault=work:partial", Options("quick", sizes=[SIZE], memory=[memory]), only="pipeline")
+    checked = [case for case in cases if case.method == "pipeline"]
+    assert {case.verified for case in checked} == {"no"}
+    assert all("32-bit words did not come back as computed" in case.note for case in checked)
+    [traced] = [case for case in cases if case.method == "traced"]
+    assert traced.note == "no pipeline of several chunks of this memory was measured, so there is none to trace"
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "memory_bytes", "message"),
+    [
+        ("host", Options(sizes=[6]), GIB, "6 bytes do not divide into whole 4-byte words for one chunk"),
+        ("host", Options(sizes=[MIB]), 2 * MIB, "exceed the 2 MiB of host memory"),
+    ],
+)
+def test_what_cannot_be_planned_is_skipped_with_the_reason(
+    spec: str, options: Options, memory_bytes: int, message: str
+) -> None:
+    planned = plan(open_device(spec), options, memory_bytes)
+    assert not planned.batches
+    assert len(planned.skipped) == planned.total > 0
+    assert any(message in case.note for case in planned.skipped)
+
+
+def test_chunks_that_do_not_fit_leave_out_no_others() -> None:
+    planned = plan(open_device("host"), Options(sizes=[4 * 16]), GIB)
+    assert {case.pieces for case in planned.skipped} == {32, 64}
+    assert all("for 32 chunks" in case.note or "for 64 chunks" in case.note for case in planned.skipped)
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize(
+    ("spec", "lost", "message"),
+    [
+        # Source and results can be locked, staging memory beside them cannot.
+        (f"host:locked={3 * SIZE - 1}", {"staged"}, "to be locked"),
+        (f"host:locked={SIZE}", {"pinned", "staged"}, "to be locked"),
+        ("host:fault=allocate:out_of_memory", {*MEMORY_KINDS, "device"}, "fault injected"),
+    ],
+)
+def test_memory_that_cannot_be_had_costs_its_own_cases(spec: str, lost: set[str], message: str) -> None:
+    options = Options("quick", sizes=[SIZE])
+    batch, traces = plan(open_device(spec), options, GIB).batches
+    prepared = batch.prepare()
+    ended = [case for group in prepared.ended for case in group]
+    assert {case.host_memory for case in ended} == lost
+    assert all(message in case.note for case in ended)
+    assert len(prepared.subjects) + len(ended) == batch.subjects
+    assert len(traces.prepare().ended) == len(MEMORY_KINDS)
+
+
+@pytest.mark.usefixtures("reachable")
+def test_the_places_of_the_memory_are_handed_over() -> None:
+    batch, _ = plan(open_device("host"), Options("quick", sizes=[SIZE]), GIB).batches
+    placement = batch.prepare().placement
+    assert set(placement) == {"pinned", "pageable"}
+    assert all(sum(shares.values()) == pytest.approx(1) for shares in placement.values())
+
+
+def test_nothing_is_measured_where_no_memory_can_be_locked() -> None:
+    options = Options("quick", sizes=[SIZE], memory=["pinned"])
+    [cases] = [visited("host:locked=0B", options)]
+    assert cases
+    assert all(case.skipped for case in cases)
+
+
+def test_staging_has_as_many_threads_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    planned = plan(open_device("host"), Options(sizes=[SIZE], memory=["staged"]), 0)
+    assert max(case.streams or 0 for case in planned.skipped if case.host_memory == "staged") == 3

@@ -1,0 +1,91 @@
+"""NUMA nodes against devices, on a machine that pretends to have several."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Collection
+
+import pytest
+
+from isthmus.experiment.engine.blocks import Point
+from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.rounds import Clock, run_rounds
+from isthmus.experiment.engine.sampling import Rules
+from isthmus.experiment.threads import nodes as threads_nodes
+from isthmus.experiment.threads.nodes import plan_nodes
+from isthmus.machine import binding
+from isthmus.machine.binding import NodeBinding
+from isthmus.machine.devices import open_device
+from isthmus.record import GIB, KIB, Case, NumaNode
+
+FOREVER = Clock(float("inf"), float("inf"))
+POINTS = [Point("pinned", "h2d", 64 * KIB), Point("pinned", "d2h", 64 * KIB)]
+HERE = os.sched_getaffinity(0)
+
+Machine = Callable[..., list[Case]]
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """All cases of a machine with these processors on its nodes; threads run on the real node all the same."""
+
+    def measure(cpus: dict[int, set[int]], memory_bytes: int = GIB, spec: str = "host") -> list[Case]:
+        monkeypatch.setattr(binding, "cpus_of_node", lambda node: cpus[node])
+
+        def binding_to(node: int, allowed: Collection[int]) -> NodeBinding:
+            usable = binding.binding_to(node, allowed)
+            return (0, usable[1]) if usable[1] else usable
+
+        monkeypatch.setattr(threads_nodes, "binding_to", binding_to)
+        device = open_device(spec)
+        nodes = [NumaNode(id=node, cpus="some" if of_node else "") for node, of_node in cpus.items()]
+        planned = plan_nodes(device, [device.description], nodes, POINTS, Options(), memory_bytes)
+        found = list(planned.skipped)
+        for batch in planned.batches:
+            prepared = batch.prepare()
+            assert batch.subjects == len(prepared.subjects) + len(prepared.ended)
+            found += [case for cases in prepared.ended for case in cases]
+            rules = Rules(least_samples=2, visit_samples=2, most_samples=2, long_seconds=float("inf"))
+            run_rounds(prepared.subjects, rules, FOREVER, found.extend, random.Random(1))
+        return found
+
+    return measure
+
+
+def test_every_node_with_processors_is_measured_both_ways(measured: Machine) -> None:
+    cases = measured({0: HERE, 1: HERE, 2: set()})
+    assert len(cases) == 4
+    assert {(case.node, case.direction) for case in cases} == {(node, way) for node in (0, 1) for way in ("h2d", "d2h")}
+    for case in cases:
+        assert (case.verified, case.target, case.threads, case.host_memory) == ("yes", "host", 1, "pinned")
+        assert len(case.samples("host_seconds")) == 2
+    # The run's own thread stays where it was.
+    assert os.sched_getaffinity(0) == HERE
+
+
+@pytest.mark.parametrize("cpus", [{0: HERE}, {}, {0: HERE, 1: set()}])
+def test_one_node_is_a_recorded_skip(measured: Machine, cpus: dict[int, set[int]]) -> None:
+    [case] = measured(cpus)
+    assert (case.skipped, case.node, case.note) == (True, 0, "needs two NUMA nodes with processors; there is one")
+
+
+def test_a_node_whose_processors_are_not_allowed_is_skipped_with_the_reason(measured: Machine) -> None:
+    cases = measured({0: HERE, 1: {100_000}})
+    skipped = [case for case in cases if case.skipped]
+    assert {(case.node, case.note) for case in cases if case.node == 1} == {
+        (1, "no processor of NUMA node 1 is allowed to this process")
+    }
+    assert len(skipped) == 2
+
+
+def test_a_budget_that_is_too_small_is_named(measured: Machine) -> None:
+    cases = measured({0: HERE, 1: HERE}, memory_bytes=64 * KIB)
+    assert len(cases) == 4
+    assert all(case.skipped and "--memory-budget allows more" in case.note for case in cases)
+
+
+def test_device_memory_that_is_too_small_is_named(measured: Machine) -> None:
+    cases = measured({0: HERE, 1: HERE}, spec="host:memory=4KiB")
+    assert len(cases) == 4
+    assert all("bytes of device memory" in case.note for case in cases)

@@ -1,0 +1,92 @@
+"""PCI links and NUMA nodes of devices on made-up machines."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from isthmus.machine.pci import normalise_pci_address, pci_link, pci_numa_node
+from isthmus.record import Link
+
+Tree = Callable[[dict[str, str]], Path]
+_DEVICE = "sys/bus/pci/devices/0000:3b:00.0"
+
+
+def _files(now: str, width: str, most: str = "32.0 GT/s PCIe", widest: str = "16") -> dict[str, str]:
+    return {
+        f"{_DEVICE}/current_link_speed": f"{now}\n",
+        f"{_DEVICE}/current_link_width": f"{width}\n",
+        f"{_DEVICE}/max_link_speed": f"{most}\n",
+        f"{_DEVICE}/max_link_width": f"{widest}\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("reported", "address"),
+    [
+        ("00000000:3B:00.0", "0000:3b:00.0"),
+        ("0000:3b:00.0", "0000:3b:00.0"),
+        ("3B:00.1", "0000:3b:00.1"),
+        ("00010000:E1:00.0", "10000:e1:00.0"),
+        (" 0000:3B:00.0\n", "0000:3b:00.0"),
+        ("", None),
+        ("../../../etc", None),
+        ("0000:3b:00.8", None),
+    ],
+)
+def test_addresses_take_the_kernels_form(reported: str, address: str | None) -> None:
+    assert normalise_pci_address(reported) == address
+
+
+@pytest.mark.parametrize("address", ["00000000:3B:00.0", "0000:3b:00.0"])
+def test_a_link_that_trained_down(tree: Tree, address: str) -> None:
+    root = tree(_files("2.5 GT/s PCIe", "8"))
+    expected = Link(generation=1, width=8, max_generation=5, max_width=16, source="sysfs")
+    assert pci_link(address, root) == expected
+
+
+@pytest.mark.parametrize(
+    ("speed", "generation"),
+    [
+        ("2.5 GT/s PCIe", 1),
+        ("5.0 GT/s PCIe", 2),
+        ("8 GT/s", 3),
+        ("16.0 GT/s PCIe", 4),
+        ("64.0 GT/s PCIe", 6),
+        ("128.0 GT/s PCIe", 7),
+        ("Unknown", None),
+        ("7.0 GT/s PCIe", None),
+        ("", None),
+    ],
+)
+def test_speeds_name_generations(tree: Tree, speed: str, generation: int | None) -> None:
+    link = pci_link("0000:3b:00.0", tree(_files(speed, "16")))
+    assert link is not None
+    assert link.generation == generation
+
+
+@pytest.mark.parametrize("width", ["0", "255", "", "x16"])
+def test_widths_that_no_link_has_are_unknown(tree: Tree, width: str) -> None:
+    link = pci_link("0000:3b:00.0", tree(_files("32.0 GT/s PCIe", width)))
+    assert link is not None
+    assert link.width is None
+    assert link.max_width == 16
+
+
+def test_a_link_of_which_nothing_is_known_is_none(tree: Tree) -> None:
+    root = tree(_files("Unknown", "255", "Unknown", "0"))
+    assert pci_link("0000:3b:00.0", root) is None
+    assert pci_link("0000:99:00.0", root) is None
+    assert pci_link("nonsense", root) is None
+
+
+def test_an_unreadable_device_is_none(tree: Tree, unreadable: Callable[[Path], None]) -> None:
+    root = tree(_files("32.0 GT/s PCIe", "16") | {f"{_DEVICE}/numa_node": "1\n"})
+    unreadable(root)
+    assert pci_link("0000:3b:00.0", root) is None
+    assert pci_numa_node("0000:3b:00.0", root) is None
+
+
+@pytest.mark.parametrize(("text", "node"), [("1\n", 1), ("0\n", 0), ("-1\n", None), ("", None), ("one", None)])
+def test_the_kernels_minus_one_is_no_node(tree: Tree, text: str, node: int | None) -> None:
+    assert pci_numa_node("00000000:3B:00.0", tree({f"{_DEVICE}/numa_node": text})) == node

@@ -1,0 +1,210 @@
+"""Comparisons and checks in every format and language."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from isthmus.compare import Checkup, Comparison, check, compare, made_reference, parse_gate
+from isthmus.errors import UsageError
+from isthmus.language import LANGUAGES, Language, speaking
+from isthmus.record import Case, Run, Series
+from isthmus.report import COMPARISON_FORMATS, write_comparison
+
+KINDS = {"pinned": 55e9, "pageable": 12e9}
+
+
+def times(case: Case, factor: float) -> Case:
+    series = [Series(metric=each.metric, samples=[factor * time for time in each.samples]) for each in case.series]
+    return msgspec.structs.replace(case, series=series)
+
+
+@pytest.fixture(scope="module")
+def base(synthetic: ModuleType) -> Run:
+    truths = {
+        ("copy", way, kind): synthetic.Truth(8e-6, rate) for kind, rate in KINDS.items() for way in ("h2d", "d2h")
+    }
+    made: Run = synthetic.run(synthetic.cases(truths), name="base")
+    return made
+
+
+@pytest.fixture(scope="module")
+def comparison(base: Run) -> Comparison:
+    """Pageable memory 20 % slower, a case with wrong data, one that is skipped, one that is new; another driver."""
+    cases = [times(case, 1.2) if case.host_memory == "pageable" else case for case in base.cases]
+    cases[0] = msgspec.structs.replace(cases[0], verified="no")
+    cases[1] = msgspec.structs.replace(cases[1], series=[], skipped=True, note="<b>no room</b>")
+    cases.append(msgspec.structs.replace(cases[2], bytes=3000))
+    device = msgspec.structs.replace(base.fingerprint.device, driver_version="590 <&>")
+    fingerprint = msgspec.structs.replace(base.fingerprint, device=device)
+    new = msgspec.structs.replace(base, run="new", cases=cases, fingerprint=fingerprint)
+    return compare(base, new, gates=[parse_gate("slower:5%"), parse_gate("faster:5%")])
+
+
+@pytest.fixture(scope="module")
+def checkup(base: Run) -> Checkup:
+    slow = [times(case, 1.5) if case.host_memory == "pinned" else case for case in base.cases]
+    return check(made_reference("machine", [base, base, base]), msgspec.structs.replace(base, run="new", cases=slow))
+
+
+def written(shown: Comparison | Checkup, form: str, language: Language = "en") -> str:
+    out = io.StringIO()
+    with speaking(language):
+        write_comparison(shown, form, out)
+    return out.getvalue()
+
+
+def texts_in(found: Any) -> Iterator[str]:
+    if isinstance(found, dict):
+        for value in found.values():
+            yield from texts_in(value)
+    elif isinstance(found, list):
+        for value in found:
+            yield from texts_in(value)
+    elif isinstance(found, str):
+        yield found
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("form", COMPARISON_FORMATS)
+def test_every_format_speaks_every_language(
+    comparison: Comparison, checkup: Checkup, form: str, language: Language
+) -> None:
+    for shown in (comparison, checkup):
+        text = written(shown, form, language)
+        assert "{" not in re.sub(r"<style>.*?</style>|<script.*?</script>", "", text, flags=re.S) or form == "json"
+        assert bool(re.search("[ぁ-ん]", text)) == (language == "ja")
+        assert bool(re.search("[一-鿿]", text)) == (language != "en")
+
+
+def test_the_verdict_comes_first_on_a_page_and_last_in_a_terminal(comparison: Comparison) -> None:
+    sentence = "62 cases are slower: half of them take 1.200 times as long or longer."
+    terminal = written(comparison, "terminal").splitlines()
+    assert sentence in " ".join(terminal[-9:])
+    markdown = written(comparison, "markdown").splitlines()
+    assert "wrong data" in markdown[2]
+    assert sentence in markdown[4]
+
+
+def test_all_that_is_to_be_said_is_said(comparison: Comparison) -> None:
+    text = " ".join(written(comparison, "terminal").split())
+    for part in (
+        "1 case gave wrong data in the new run and right data in the base: bandwidth copy H2D pinned 1 B.",
+        "122 cases were compared: 60 are the same as far as they are steady, 0 cannot be told. Of "
+        "those that are the same, half would have shown a change of 3.0 % together with the cases like them, and the "
+        "least steady one a change of 3.0 %.",
+        "Driver: 580.159 in the base, 590 <&> in the new run. It can explain 62 of the 62 cases in groups that "
+        "changed.",
+        "1 case was measured in the base and skipped in the new run: bandwidth copy D2H pinned 1 B. "
+        "The reason given there: <b>no room</b>",
+        "1 case is in the new run only: bandwidth copy H2D pageable 3000 B.",
+        "slower:5% fails: 62 cases",
+        "faster:5% holds. What it does not guard: of 122 cases, 60 could not have shown so little alone, 0 not even "
+        "together with the cases like them.",
+    ):
+        assert part in text, part
+
+
+def test_what_runs_say_is_no_markup(comparison: Comparison) -> None:
+    assert "<b>no room" not in written(comparison, "html")
+    assert "&lt;b&gt;no room" in written(comparison, "html")
+    assert "\\<b\\>no room" in written(comparison, "markdown")
+
+
+def test_json_is_the_same_in_every_language_but_for_sentences(comparison: Comparison) -> None:
+    documents = [json.loads(written(comparison, "json", language)) for language in LANGUAGES]
+    for document in documents:
+        assert document.pop("verdict")
+        assert document["left_out"].pop("sentences")
+    assert documents[0] == documents[1] == documents[2]
+    assert all(text.isascii() for text in texts_in(documents[0]))
+
+
+def test_json_holds_every_case_with_its_parameters(comparison: Comparison) -> None:
+    document = json.loads(written(comparison, "json"))
+    assert document["failed"] is True
+    assert document["counts"] == {"slower": 62, "faster": 0, "same": 60, "cannot_tell": 0}
+    assert len(document["cases"]) == 122
+    first = document["cases"][0]
+    assert (first["host_memory"], first["bytes"], first["verdict"]) == ("pageable", 1, "slower")
+    assert first["ratio"]["median"] == pytest.approx(1.2)
+    assert first["ratio"]["low"] < 1.2 < first["ratio"]["high"]
+    assert [gate["holds"] for gate in document["gates"]] == [False, True]
+    assert document["left_out"]["now_skipped"] == [
+        {
+            "experiment": "bandwidth",
+            "method": "copy",
+            "host_memory": "pinned",
+            "bytes": 1,
+            "direction": "d2h",
+            "note": "<b>no room</b>",
+        }
+    ]
+
+
+def test_the_page_holds_every_case_folded_and_draws_each_experiment(comparison: Comparison) -> None:
+    page = written(comparison, "html")
+    assert page.lstrip().startswith("<!doctype html>")
+    assert page.count("<details>") == 2
+    folded = page.split("<details>")[2]
+    assert folded.count("<th scope=row>") == 122
+    found = re.search(r'id="drawings"[^>]*>(.*?)</script>', page)
+    assert found
+    (chart,) = json.loads(gzip.decompress(base64.b64decode(found[1])))["charts"]
+    assert len(chart["datasets"]["points"]["rows"]) == 122
+
+
+def test_the_page_of_many_cases_leaves_out_those_that_are_the_same(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("isthmus.report.comparison.tables._MOST_CASES", 100)
+    page = written(comparison, "html")
+    assert page.split("<details>")[2].count("<th scope=row>") == 62
+    assert "All cases but those that are the same (62)" in page
+
+
+def test_a_check_names_the_figures_that_matter_most(checkup: Checkup) -> None:
+    text = " ".join(written(checkup, "terminal").split())
+    assert "It does not look right: 4 of 8 figures are slower than on such machines." in text
+    assert re.search(r"important of them: copy \w+ pinned, rate 36\.\d GB/s, expected 53\.\d GB/s to 56\.\d GB/s", text)
+    document = json.loads(written(checkup, "json"))
+    assert (document["right"], document["counts"]) == (False, {"slow": 4, "right": 4, "fast": 0})
+    assert "<details>" not in written(checkup, "html")
+
+
+def test_what_is_slow_in_a_run_that_looks_right_is_told_apart(checkup: Checkup) -> None:
+    right = [each for each in checkup.figures if each.position == "right"]
+    slow = next(each for each in checkup.figures if each.position == "slow" and each.expected.quantity == "latency")
+    text = " ".join(written(replace(checkup, figures=(slow, *right * 10)), "terminal").split())
+    assert "It looks about right: 40 of 41 figures" in text
+    assert "1 figure is slower than on such machines: copy " in text
+
+
+def test_a_gate_that_could_see_nothing_is_not_said_to_hold(comparison: Comparison) -> None:
+    total = len(comparison.judgement.cases)
+    blind = [replace(gate, named=(), blind_alone=total, blind=total) for gate in comparison.gates]
+    text = " ".join(written(replace(comparison, gates=tuple(blind)), "terminal").split())
+    assert "slower:5% does not fail, but guards nothing here" in text
+    assert "slower:5% holds" not in text
+
+
+def test_the_same_run_is_as_fast_as_before(base: Run) -> None:
+    text = " ".join(written(compare(base, base), "terminal").split())
+    assert "As fast as before. 124 cases were compared: 124 are the same as far as they are steady" in text
+    assert "The fingerprints of both runs say the same." in text
+    assert "Groups of cases" not in text
+
+
+def test_an_unknown_format_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(UsageError, match="no such format: 'csv'"):
+        written(comparison, "csv")

@@ -1,0 +1,198 @@
+"""Reports of a trace: figures, names, every format, texts that are hostile, and traces with nothing in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from isthmus.language import LANGUAGES, Language, speaking
+from isthmus.report import TRACE_FORMATS, write_trace
+from isthmus.report.trace.names import kernel_name
+from isthmus.report.trace.records import COPY_COLUMNS
+from isthmus.report.trace.rows import activity_rows, call_rows
+from isthmus.report.trace.totals import moved, shares
+from isthmus.trace import Copies, Intervals, Process, Trace
+from tests.made_traces import KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
+
+HOSTILE = "</script><script>alert(1)</script>\x1b[31m"
+
+
+def written(trace: Trace, format_name: str, **more: object) -> str:
+    out = io.StringIO()
+    write_trace(trace, format_name, out, **more)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def test_rows_have_nvprofs_figures() -> None:
+    rows = {row.name: row for row in activity_rows(made_trace())}
+    pageable = rows["copy H2D pageable"]
+    assert (pageable.calls, pageable.bytes, pageable.total_ns) == (2, 200_000_000, 20 * MS)
+    assert (pageable.least_ns, pageable.most_ns, pageable.mean_ns) == (10 * MS, 10 * MS, 10 * MS)
+    assert pageable.bytes_per_second == pytest.approx(10e9)
+    guessed = made_trace()
+    guessed.copies.estimated[0] = 1
+    guessed.copies.end_ns[0] = guessed.copies.start_ns[0] + 1
+    row = next(row for row in activity_rows(guessed) if row.name == "copy H2D pageable")
+    assert row.bytes == 200_000_000
+    assert row.bytes_per_second == pytest.approx(10e9)
+    guessed.copies.estimated[:] = 1
+    assert {row.bytes_per_second for row in activity_rows(guessed) if row.kind == "copy"} == {None}
+    assert list(rows) == sorted(rows, key=lambda name: -rows[name].total_ns)
+    assert {"copy H2D pinned", "copy D2H pinned", "migration H2D, by faults", "memset", "ns::saxpy"} <= set(rows)
+    assert [(row.name, row.calls) for row in call_rows(made_trace())] == [("cudaMemcpy", 2)]
+
+
+def test_totals_and_shares() -> None:
+    trace = made_trace()
+    found = [(each.direction, each.migration, each.copies, each.bytes, each.busy_ns) for each in moved(trace)]
+    assert found == [
+        (0, False, 3, 450_000_000, 25 * MS),
+        (1, False, 1, 8, MS),
+        (0, True, 1, 2_000_000, 2 * MS),
+    ]
+    first, second = shares(trace)
+    assert (first.copying_ns, first.computing_ns, first.both_ns, first.idle_ns) == (26 * MS, 11 * MS, MS, 64 * MS)
+    assert (second.device, second.idle_ns) == (1, 88 * MS)
+
+
+@pytest.mark.parametrize(
+    ("full", "short"),
+    [
+        (KERNEL, "ns::saxpy"),
+        ("cudnn_ampere_scudnn_128x64", "cudnn_ampere_scudnn_128x64"),
+        ("void f<decltype(a->b)>(int)", "f"),
+        ("void at::native::<unnamed>::k<4, g(T1)::[lambda(float)]>(int)", "at::native::k"),
+        ("<<<(((", "<<<((("),
+        ("k" * 200, "k" * 79 + "…"),
+    ],
+)
+def test_kernels_have_short_names(full: str, short: str) -> None:
+    assert kernel_name(full) == short
+
+
+def test_the_terminal_has_both_tables() -> None:
+    text = written(made_trace(), "terminal")
+    assert "450 MB H2D in 3 copies" in text
+    assert "copy H2D pageable" in text
+    assert "cudaMemcpy" in text
+    assert "1 record was left out." in text
+    assert "addresses" in text
+
+
+def test_every_copy_is_a_line_of_the_csv() -> None:
+    first, *others = csv.DictReader(io.StringIO(written(made_trace(), "csv")))
+    assert len(others) == 4
+    assert tuple(first) == COPY_COLUMNS
+    told = {name: value for name, value in first.items() if value}
+    assert told == {
+        "start_ns": str(10 * MS),
+        "duration_ns": str(10 * MS),
+        "direction": "h2d",
+        "source": "pageable",
+        "destination": "device",
+        "bytes": "100000000",
+        "pid": "100",
+        "rank": "0",
+        "device": "0",
+        "stream": "7",
+        "migration": "no",
+        "call": "cudaMemcpy",
+        "thread": "70",
+        "call_start_ns": "0",
+        "call_duration_ns": str(20 * MS),
+        "source_address": "0x7f00",
+        "rows": "1",
+        "content": "0xfffffffffffffffb",
+        "estimated": "no",
+        "site": "train.py:42 step < train.py:7 main",
+    }
+
+
+def test_the_json_has_every_copy_and_english_names() -> None:
+    with speaking("ja"):
+        document = json.loads(written(made_trace(), "json"))
+    assert (document["format"], document["schema_version"]) == ("isthmus.transfers", 1)
+    assert document["span_ns"] == 100 * MS
+    assert [each["bytes"] for each in document["copies"]] == [100_000_000, 100_000_000, 250_000_000, 8, 2_000_000]
+    assert document["copies"][0]["site"] == ["train.py:42 step", "train.py:7 main"]
+    assert document["copies"][4]["cause"] == "fault"
+    assert document["activities"][0]["name"] == "copy H2D pageable"
+    assert document["moved"][0]["direction"] == "h2d"
+
+
+def test_the_chrome_trace_ties_calls_to_copies() -> None:
+    events = json.loads(written(made_trace(), "chrome"))["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert len(spans) == 5 + 2 + 1 + 2
+    copy = next(event for event in spans if event["cat"] == "copy")
+    assert (copy["ts"], copy["dur"], copy["args"]["bytes"]) == (10_000.0, 10_000.0, 100_000_000)
+    begun = {event["id"]: event for event in events if event["ph"] == "s"}
+    ended = {event["id"]: event for event in events if event["ph"] == "f"}
+    assert begun.keys() == ended.keys() == {0, 1}
+    assert (begun[0]["tid"], ended[0]["tid"], ended[0]["ts"]) == (70, copy["tid"], copy["ts"])
+    names = {event["args"]["name"] for event in events if event["ph"] == "M"}
+    assert {"./program 100 rank 0", "device 0 stream 7", "device 1 migrations"} <= names
+
+
+def test_what_overlaps_on_a_stream_has_tracks_of_its_own() -> None:
+    rows = [row(at, at + 3, process=0, device=0, bytes=1, migration=1, direction=0) for at in (0, 1, 2, 5)]
+    trace = replace(made_trace(), copies=Copies.filled(**columns(rows)), kernels=Intervals.empty())
+    spans = [each for each in json.loads(written(trace, "chrome"))["traceEvents"] if each.get("cat") == "copy"]
+    ends: dict[int, float] = {}
+    for span in spans:
+        assert ends.get(span["tid"], 0) <= span["ts"]
+        ends[span["tid"]] = span["ts"] + span["dur"]
+    assert len(ends) == 3
+
+
+@pytest.mark.parametrize("format_name", TRACE_FORMATS)
+@pytest.mark.parametrize("trace", [empty_trace(), made_trace()], ids=["empty", "full"])
+def test_every_format_writes_any_trace(format_name: str, trace: Trace) -> None:
+    assert written(trace, format_name).endswith("\n") or format_name == "html"
+
+
+def test_a_trace_without_copies_says_so() -> None:
+    assert "The trace holds nothing of any device." in written(empty_trace(), "terminal")
+    assert "The program made no copies." in written(replace(made_trace(), copies=Copies.empty()), "terminal")
+
+
+@pytest.mark.parametrize("format_name", TRACE_FORMATS)
+def test_hostile_texts_do_no_harm(format_name: str) -> None:
+    trace = replace(
+        made_trace(),
+        names=(HOSTILE, HOSTILE),
+        processes=(Process(1, HOSTILE), Process(2, HOSTILE)),
+        devices={0: HOSTILE},
+        sites=((HOSTILE,),),
+        notes=(HOSTILE,),
+    )
+    text = written(trace, format_name)
+    if format_name == "html":
+        assert text.count("<script") == 2
+        assert "<script>alert" not in text
+    if format_name == "markdown":
+        assert "<script" not in text.replace("\\<script", "")
+    if format_name == "terminal":
+        assert "\x1b" not in text
+    if format_name in ("json", "chrome"):
+        json.loads(text)
+
+
+def test_numbers_that_point_nowhere_are_not_followed() -> None:
+    trace, wild = made_trace(), np.full(5, 999)
+    broken = replace(trace, names=(), copies=replace(trace.copies, call=wild, process=wild))
+    for format_name in TRACE_FORMATS:
+        assert written(broken, format_name)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_reports_speak_every_language(language: Language) -> None:
+    with speaking(language):
+        texts = [written(made_trace(), name, advice=made_advice()) for name in ("terminal", "markdown", "html")]
+    assert {"en": "Transfers of", "ja": "の転送", "zh": "的传输"}[language] in "".join(texts)
+    assert all("pageable memory" in text for text in texts)  # the advice's own words
