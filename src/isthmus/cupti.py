@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["cupti_libraries", "cupti_order", "driver_version"]
-
 Version = tuple[int, int]
 # Those whose records are known here; a new one may lay them out differently.
 _MAJORS = (13, 12)

@@ -3,25 +3,6 @@
 The native core reports failures as a status; the bindings turn each status into one of these classes, in one place.
 """
 
-__all__ = [
-    "CallFailed",
-    "CopyFailed",
-    "DeviceAbsent",
-    "FunctionAbsent",
-    "IsthmusError",
-    "LibraryAbsent",
-    "OutOfMemory",
-    "ProgramAbsent",
-    "ProgramNotExecutable",
-    "RunFileError",
-    "TimedOut",
-    "TraceFileError",
-    "Unsupported",
-    "UsageError",
-    "WrongType",
-    "exit_code",
-]
-
 _FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
 # As shells have it.
 _NOT_EXECUTABLE, _NO_PROGRAM = 126, 127

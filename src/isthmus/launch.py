@@ -14,8 +14,6 @@ from typing import Literal, NamedTuple
 from isthmus.cupti import cupti_libraries, driver_version
 from isthmus.errors import ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
 
-__all__ = ["Left", "RecordingOption", "left_in", "run", "traced_environment"]
-
 # What the recorder is told beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
 RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
 

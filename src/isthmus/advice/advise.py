@@ -23,8 +23,6 @@ from isthmus.plan import Unpriced
 from isthmus.record import Run
 from isthmus.trace import Trace
 
-__all__ = ["advise"]
-
 # Rules that look at copies by the kind of the host's memory, and pass over those of which it is not known.
 _BY_KIND = ("pageable", "slow-copies")
 

@@ -9,8 +9,6 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST, LONGEST_BURST_GAP_SECONDS
 from isthmus.trace import Integers
 
-__all__ = ["Burst", "bursts"]
-
 
 @dataclass(frozen=True)
 class Burst:

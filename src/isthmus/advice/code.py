@@ -7,8 +7,6 @@ from isthmus.advice.interfaces import Interface
 from isthmus.plan import Need, Way, snippet, snippet_languages
 from isthmus.record import Interval
 
-__all__ = ["own_code", "way_code"]
-
 _LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("cuda", "torch", "cupy", "isthmus"),
     "opencl": ("opencl", "isthmus"),

@@ -10,8 +10,6 @@ from isthmus.advice.rule import Draft, Rule
 from isthmus.advice.scene import Scene
 from isthmus.record import Interval
 
-__all__ = ["gain_of", "gain_together"]
-
 
 def gain_of(scene: Scene, draft: Draft) -> Interval:
     """Seconds that a draft saves: no less than none, and no more than the timeline can give back."""

@@ -17,8 +17,6 @@ from isthmus.advice.thresholds import (
 )
 from isthmus.trace import Integers, direction_index
 
-__all__ = ["Pipeline", "pipelines"]
-
 _IN, _WORK, _OUT = range(3)
 # Kinds of turns that are looked at: those that copy longest.
 _MOST_KINDS = 64

@@ -7,8 +7,6 @@ from isthmus.language import enumerated, say
 from isthmus.record import Run
 from isthmus.trace import Trace
 
-__all__ = ["are_alike", "elsewhere_words", "other_devices"]
-
 _INTERFACES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
 

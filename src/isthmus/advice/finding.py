@@ -5,8 +5,6 @@ from typing import Literal
 
 from isthmus.record import Interval
 
-__all__ = ["Abstention", "Advice", "Evidence", "Finding", "Severity"]
-
 # A warning names something to change that would gain time; information is worth knowing, and nothing to act on.
 Severity = Literal["warning", "information"]
 

@@ -7,8 +7,6 @@ from isthmus.advice.finding import Advice
 from isthmus.errors import UsageError
 from isthmus.record import format_seconds, parse_seconds
 
-__all__ = ["GainGate", "parse_gain_gate"]
-
 _GATE = re.compile(r"\s*gain\s*:\s*(?:(?P<percent>\d+(?:\.\d+)?)\s*%\s*|(?P<time>\d.*))", re.ASCII)
 
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from isthmus.trace import Integers, Trace
 
-__all__ = ["Interface", "interface_of", "interface_of_all"]
-
 Interface = Literal["cuda", "opencl"]
 
 

@@ -18,8 +18,6 @@ from isthmus.plan import OneWay, PiecesNeed
 from isthmus.record import Interval, LayoutName
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, memory_index
 
-__all__ = ["Loop", "looped", "one_way", "packed", "pieces_need", "source_of"]
-
 Source = Literal["pageable", "pinned"]
 # Kinds of bursts, by size, number and distances, that are priced: those of the most copies.
 _MOST_KINDS = 64

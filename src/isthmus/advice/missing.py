@@ -7,8 +7,6 @@ from isthmus.advice.scene import Scene
 from isthmus.language import can_say, say
 from isthmus.trace import UNKNOWN, Knowledge, Maker, Trace
 
-__all__ = ["missing_words", "unknown_kinds_words"]
-
 _TOOLS: dict[Maker, str] = {"isthmus": "isthmus trace", "nsys": "nsys", "kineto": "torch profiler"}
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from isthmus.trace import Integers
 
-__all__ = ["previous"]
-
 
 def previous(order: Integers, *keys: Integers) -> Integers:
     """For each entry the one before it, by `order`, that is equal in every key; -1 where there is none."""

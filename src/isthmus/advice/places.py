@@ -11,8 +11,6 @@ from isthmus.advice.thresholds import MOST_PLACES
 from isthmus.language import say
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers
 
-__all__ = ["call_places", "copy_places", "gathered", "grouped", "place_evidence", "size_steps"]
-
 _STEPS_A_DOUBLING = 4
 
 

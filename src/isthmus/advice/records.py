@@ -10,8 +10,6 @@ from isthmus.advice.stretches import Seconds
 from isthmus.record import Direction
 from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
 
-__all__ = ["ONE_WAY", "Mask", "Records"]
-
 Mask = npt.NDArray[np.bool_]
 ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
 _NANO = 1e-9

@@ -10,8 +10,6 @@ from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
 from isthmus.trace import Integers
 
-__all__ = ["removed"]
-
 
 def removed(scene: Scene, rates: Rates, rows: Integers, facts: Mapping[str, Any]) -> Draft | None:
     """None for no copies."""

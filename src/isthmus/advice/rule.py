@@ -13,8 +13,6 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import Seconds
 from isthmus.trace import Integers, Knowledge
 
-__all__ = ["Draft", "Rule", "Summary", "Words"]
-
 
 @dataclass(frozen=True)
 class Draft:

@@ -13,8 +13,6 @@ from isthmus.plan import Unpriced
 from isthmus.record import Direction
 from isthmus.trace import OPENCL_WAITS, UNKNOWN, Integers, Trace, direction_index, memory_index
 
-__all__ = ["Scene", "scenes"]
-
 
 class Scene(Records):
     """What the records of one process mean: which calls waited, and when nothing but some copies went on."""

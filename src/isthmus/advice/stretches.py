@@ -8,8 +8,6 @@ import numpy.typing as npt
 
 from isthmus.trace import union as merged
 
-__all__ = ["ALWAYS", "Seconds", "Stretches", "union"]
-
 Seconds = npt.NDArray[np.float64]
 
 

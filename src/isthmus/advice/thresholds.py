@@ -2,31 +2,6 @@
 
 from isthmus.record import GIB, KIB, MIB
 
-__all__ = [
-    "FASTEST_WRITE_BYTES_PER_SECOND",
-    "LARGE_COPY_BYTES",
-    "LEAST_BURST",
-    "LEAST_CYCLES",
-    "LEAST_OWN_SECONDS",
-    "LEAST_REPEATED_ALLOCATIONS",
-    "LONGEST_BURST_GAP_SECONDS",
-    "MOST_PACKED_BYTES",
-    "MOST_PLACES",
-    "MOST_SINGLE_KERNELS",
-    "OVERLAP_BYTES",
-    "OVERLAP_SECONDS",
-    "PINNED_BYTES",
-    "PINNED_SHARE_OF_HOST",
-    "PREFETCH_SHARE",
-    "SINGLE_CHUNKS",
-    "SLOW_PAGEABLE_TIMES",
-    "SLOW_TIMES",
-    "SMALL_COPY_BYTES",
-    "TRACED_BYTES",
-    "UNUSED_PINNED_SHARE",
-    "least_gain",
-]
-
 # A warning gains so much of the span, and so long, at least; and the low end of its interval is above zero.
 _LEAST_GAIN_SHARE = 0.01
 _LEAST_GAIN_SECONDS = 100e-6

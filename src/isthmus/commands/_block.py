@@ -9,8 +9,6 @@ from isthmus.record import GIB, KIB, MIB
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Block", "Row", "near_size", "print_block"]
-
 _INDENT = 2
 _LABEL = 14
 # Longer lines are harder to read, however wide the terminal.

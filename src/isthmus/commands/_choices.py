@@ -11,8 +11,6 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.language import Language
 
-__all__ = ["LanguageOption", "language_of", "one_of"]
-
 # What `language_of` reads.
 LanguageOption = Annotated[
     str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")

@@ -9,8 +9,6 @@ from isthmus.commands._block import Block, Row, near_size
 from isthmus.machine.numa import format_cpu_list, parse_cpu_list
 from isthmus.record import Backend, Device, Host, Link, NumaNode, format_rate
 
-__all__ = ["absent_block", "device_block"]
-
 
 def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Collection[int]) -> Block:
     """One device: what it is, its link and its place, with a remark where something costs transfers their speed."""

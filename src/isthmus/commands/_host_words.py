@@ -3,8 +3,6 @@
 from isthmus.commands._block import Block, near_size
 from isthmus.record import GIB, Host, Limits, Memory, NumaNode
 
-__all__ = ["host_block"]
-
 # The default sweep goes up to 1 GiB, both ways at once.
 _PINNED_BY_DEFAULT = 2 * GIB
 # The widest case of the threads experiment, with room for interpreter and driver.

@@ -7,8 +7,6 @@ from pathlib import Path
 from isthmus.commands._choices import one_of
 from isthmus.errors import UsageError
 
-__all__ = ["FORMAT_OF_SUFFIX", "format_of", "save", "unlike_inputs", "unwritable", "whole_or_none"]
-
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".htm": "html",

@@ -7,8 +7,6 @@ from isthmus.errors import UsageError
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 from isthmus.record import parse_bytes, parse_seconds
 
-__all__ = ["need_of"]
-
 
 class _Kind(NamedTuple):
     """A kind of need: options that it must have, one or more that tell it from others, and what else it may have."""

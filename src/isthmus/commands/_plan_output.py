@@ -28,8 +28,6 @@ from isthmus.plan import (
 from isthmus.plan import snippet as snippet_of
 from isthmus.record import Interval, Run, format_rate, format_seconds
 
-__all__ = ["document", "write"]
-
 _PIPE_WIDTH = 10_000
 _PROSE_WIDTH = 100
 

@@ -1,7 +1,5 @@
 """How far a measurement has come, on a terminal."""
 
-__all__ = ["ProgressBar"]
-
 
 class ProgressBar:
     """How many cases have ended, on stderr; nothing where stderr is no terminal."""

@@ -14,8 +14,6 @@ from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.language import say
 from isthmus.record import Device, Run, cached_run, read_run
 
-__all__ = ["Rates", "kept_run", "rates_for", "rates_of_like", "run_for"]
-
 
 class Rates(NamedTuple):
     """The run to price with; `reference` names the reference that stands in for a run of this machine, if one does."""

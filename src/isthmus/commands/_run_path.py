@@ -6,8 +6,6 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 
-__all__ = ["check_output", "file_in", "member_name", "stamped"]
-
 _SUFFIXES = (".json", ".json.gz")
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from isthmus.commands._output import FORMAT_OF_SUFFIX
 from isthmus.errors import UsageError
 
-__all__ = ["SUFFIX", "Outputs", "outputs_of", "parts_folder", "reserved"]
-
 SUFFIX = ".itrace"
 # Not asked of the reports, whose libraries start threads: none may run beside a traced program.
 _FORMATS = {suffix: name for suffix, name in FORMAT_OF_SUFFIX.items() if name not in ("parquet", "prometheus")}

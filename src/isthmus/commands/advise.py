@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from isthmus.commands._run_choice import Rates
     from isthmus.trace import Trace
 
-__all__ = ["advice_on", "advise"]
-
 
 def advise(
     traces: Annotated[

@@ -16,8 +16,6 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.compare import Checkup, Comparison, Gate
 
-__all__ = ["compare"]
-
 
 def compare(
     base: Annotated[

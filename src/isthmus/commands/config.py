@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["config"]
-
 
 def config(
     include: Annotated[bool, typer.Option("--include", help="The folder of isthmus.h.")] = False,

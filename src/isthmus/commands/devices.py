@@ -13,8 +13,6 @@ from isthmus.record import Backend, Host
 if TYPE_CHECKING:
     from isthmus.commands._block import Block
 
-__all__ = ["Inventory", "describe", "devices"]
-
 
 class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     """What ``--json`` prints; `default_device` is a name that ``--device`` takes, empty if there is no device."""

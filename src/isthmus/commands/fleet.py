@@ -15,8 +15,6 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.fleet import Survey
 
-__all__ = ["fleet"]
-
 _GATES = ("outliers",)
 _MOST_NAMED = 3
 

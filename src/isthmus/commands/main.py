@@ -21,8 +21,6 @@ from isthmus.commands.report import report
 from isthmus.commands.trace import trace
 from isthmus.errors import IsthmusError, UsageError, exit_code
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="isthmus",
     help="Measures, explains and performs the movement of data between host memory and accelerators.",

@@ -9,8 +9,6 @@ import typer
 from isthmus.commands._choices import language_of
 from isthmus.errors import UsageError
 
-__all__ = ["plan"]
-
 
 def plan(
     size: Annotated[

@@ -15,8 +15,6 @@ from isthmus.errors import RunFileError, UsageError
 if TYPE_CHECKING:
     from isthmus.record import Run
 
-__all__ = ["report"]
-
 # More side by side nobody can read.
 _MOST_RUNS = 8
 

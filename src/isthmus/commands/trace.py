@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from isthmus.launch import Left, RecordingOption
     from isthmus.trace import Trace
 
-__all__ = ["trace"]
-
 # Of the formats of traces, those that end with findings.
 _WITH_FINDINGS = frozenset({"terminal", "markdown", "html"})
 

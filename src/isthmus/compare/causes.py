@@ -8,8 +8,6 @@ from isthmus.compare.spread import GroupKey
 from isthmus.compare.verdicts import GroupResult
 from isthmus.record import Case, Run
 
-__all__ = ["Cause", "busy_host", "likely_causes"]
-
 # Of what was compared; fewer that got slower are no sign of anything that goes on all the time.
 _FEW = 0.05
 

@@ -12,8 +12,6 @@ from isthmus.compare.verdicts import GroupResult
 from isthmus.errors import UsageError
 from isthmus.record import Interval, Run
 
-__all__ = ["Checkup", "FigureResult", "Position", "check"]
-
 Position = Literal["slow", "right", "fast"]
 # Of many figures of a machine in order, a few are out of their range.
 _FEW = 0.05

@@ -13,8 +13,6 @@ from isthmus.compare.verdicts import Judgement, judged
 from isthmus.errors import UsageError
 from isthmus.record import Run
 
-__all__ = ["MARGIN", "Comparison", "compare"]
-
 # Up to so much more or less is the same: less than what two runs of one machine differ by in all of an experiment.
 MARGIN = 0.03
 

@@ -7,8 +7,6 @@ from typing import Literal
 
 from isthmus.record import Link, Run, format_bytes
 
-__all__ = ["Difference", "Effect", "differences", "facts"]
-
 # Whether the new value can only slow things down, only speed them up, or either.
 Effect = Literal["slower", "faster", "either"]
 

@@ -8,8 +8,6 @@ from typing import Literal
 from isthmus.compare.verdicts import CaseResult
 from isthmus.errors import UsageError
 
-__all__ = ["Gate", "GateResult", "checked", "parse_gate"]
-
 _GATE = re.compile(r"\s*(slower|faster|different)\s*:\s*(\d+(?:\.\d+)?)\s*%\s*")
 
 

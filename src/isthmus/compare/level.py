@@ -11,17 +11,6 @@ import numpy.typing as npt
 from isthmus.compare.rank_test import corrected
 from isthmus.record import Interval
 
-__all__ = [
-    "DEGREES",
-    "VERDICTS",
-    "Array",
-    "Level",
-    "Verdict",
-    "beyond",
-    "tails",
-    "verdict",
-]
-
 Array = npt.NDArray[np.float64]
 Verdict = Literal["slower", "faster", "same", "cannot_tell"]
 VERDICTS: tuple[Verdict, ...] = ("slower", "faster", "same", "cannot_tell")

@@ -15,8 +15,6 @@ from isthmus.compare.pairing import CasePair
 from isthmus.compare.rank_test import least_p
 from isthmus.compare.spread import robust_variance
 
-__all__ = ["Levels", "Members", "levels", "members_of"]
-
 _Key = TypeVar("_Key", bound=Hashable)
 # For each group, kind or whole the indices of what belongs to it.
 Members = Sequence[npt.NDArray[np.int64]]

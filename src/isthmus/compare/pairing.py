@@ -7,8 +7,6 @@ from statistics import median
 
 from isthmus.record import Case, Metric, Run
 
-__all__ = ["PARAMETERS", "CasePair", "Pairing", "paired", "parameters", "timed_metric"]
-
 # What a run found out about a case; everything else says which case it is. `moved_bytes` follows from the others and
 # from the machine's pages.
 _FOUND = {"migrations", "faults", "spans", "series", "verified", "skipped", "note", "moved_bytes"}

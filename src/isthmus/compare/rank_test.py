@@ -7,8 +7,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["corrected", "least_p", "rank_test"]
-
 # Up to here the exact distribution is counted, beyond the normal one is as good.
 _MOST_EXACT = 25
 

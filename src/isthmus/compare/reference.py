@@ -19,17 +19,6 @@ from isthmus.compare.spread import GroupKey, SizeClass, group_key
 from isthmus.errors import RunFileError, UsageError
 from isthmus.record import Case, Metric, Run, Series
 
-__all__ = [
-    "PREFIX",
-    "Expected",
-    "Quantity",
-    "Reference",
-    "known_references",
-    "made_reference",
-    "measured",
-    "read_reference",
-]
-
 PREFIX = "reference:"
 _FORMAT, _SCHEMA_VERSION = "isthmus.reference", 1
 _SUFFIX = ".json.gz"

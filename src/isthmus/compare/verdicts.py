@@ -19,8 +19,6 @@ from isthmus.compare.rank_test import rank_test
 from isthmus.compare.spread import GroupKey, SizeClass, group_key, spreads
 from isthmus.record import Interval
 
-__all__ = ["CaseResult", "GroupResult", "Judgement", "WholeResult", "judged"]
-
 # What `verdict` takes as the level above: its verdict, the logarithm of its ratio, and whether it is steady.
 _Above = tuple[Verdict, float, bool]
 

@@ -12,8 +12,6 @@ from isthmus.fleet.outliers import Outlier, Pattern
 from isthmus.fleet.reading import DeviceRow, run_of
 from isthmus.record import Interval
 
-__all__ = ["odd_facts", "with_causes"]
-
 # Facts of single devices, or of how they were measured; where threads ran is held against the device's own node.
 _OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
 # Values that so many of those that are right have as well explain nothing.

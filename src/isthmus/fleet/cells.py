@@ -15,9 +15,6 @@ from isthmus.compare import GroupKey, group_key
 from isthmus.fleet.reading import Floats
 from isthmus.record import Case, Phase, Point
 
-__all__ = ["CellKey", "cells_of", "is_link_bound", "residuals", "typical_times", "unseen_spread"]
-
-
 # What machines of one kind differ by, as far as is known before looking: what the link bounds little, what CPUs and
 # their neighbours bound much (docs/comparing.md).
 _BY_LINK, _BY_OTHERS = 0.03, 0.10

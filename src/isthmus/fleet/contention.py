@@ -12,8 +12,6 @@ from isthmus.compare import GroupKey
 from isthmus.fleet.cells import CellKey, is_link_bound
 from isthmus.fleet.gathering import Gathered
 
-__all__ = ["Contention", "contentions", "with_company"]
-
 
 @dataclass(frozen=True)
 class Contention:

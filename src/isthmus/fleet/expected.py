@@ -14,8 +14,6 @@ from isthmus.fleet.cells import CellKey
 from isthmus.fleet.reading import Floats, run_of
 from isthmus.record import Case, Point, Run, Series, read_run
 
-__all__ = ["BelowReference", "chosen_reference", "held_against", "held_one_by_one"]
-
 
 @dataclass(frozen=True)
 class BelowReference:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 
-__all__ = ["FoundFiles", "found_files"]
-
 _SUFFIXES = (".json", ".json.gz")
 
 

@@ -18,8 +18,6 @@ from isthmus.fleet.reading import DeviceRow, FilePart, Floats, Reader
 from isthmus.fleet.sorting import order, partial_launches, sorted_out, told_apart
 from isthmus.record import Missing, Point
 
-__all__ = ["Gathered", "gathered"]
-
 # Files that one process reads before it hands over what they hold, and from how many on a second process is worth it.
 _BATCH, _WORTH_PROCESSES = 64, 256
 _MOST_PROCESSES = 8

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from isthmus.fleet.reading import DeviceRow
 
-__all__ = ["LEAST_ALIKE", "Group", "groups_of"]
-
 # Of fewer, nobody can tell which one is slow.
 LEAST_ALIKE = 3
 # A link or a processor that so many devices of a kind have, and so large a share of them, is another kind of machine;

@@ -4,8 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-__all__ = ["host_list", "is_host_name", "natural"]
-
 # What a cluster's tools take for a name; anything else could be taken for an option, a list or a command.
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
 _NUMBERED = re.compile(r"(.*?)(\d{1,15})([^0-9]*)", re.ASCII | re.DOTALL)

@@ -13,8 +13,6 @@ from isthmus.fleet.cells import CellKey, unseen_spread
 from isthmus.fleet.significance import RATE, named_devices, slow_p_values
 from isthmus.record import Phase
 
-__all__ = ["MARGIN", "Outlier", "Pattern", "Severity", "SlowKind", "found_outliers"]
-
 # Less is no matter, however certain it is.
 MARGIN = 0.05
 # What a pattern of slow kinds speaks for where no fact does.

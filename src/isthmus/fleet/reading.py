@@ -27,8 +27,6 @@ from isthmus.record import (
     summaries,
 )
 
-__all__ = ["DeviceRow", "FilePart", "Floats", "Reader", "run_of"]
-
 Floats = npt.NDArray[np.float32]
 
 

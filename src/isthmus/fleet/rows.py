@@ -10,8 +10,6 @@ from isthmus.fleet.reading import DeviceRow
 from isthmus.fleet.survey import Survey
 from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, file_bytes, read_run, summaries
 
-__all__ = ["FLEET_COLUMNS", "fleet_rows"]
-
 # Only ever append: scripts read these by position. `times_typical` is the median over that of the device's group.
 FLEET_COLUMNS: dict[str, type] = {
     "host": str,

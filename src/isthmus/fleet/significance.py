@@ -16,8 +16,6 @@ import numpy.typing as npt
 from isthmus.compare import corrected, robust_variance
 from isthmus.fleet.groups import LEAST_ALIKE
 
-__all__ = ["RATE", "named_devices", "slow_p_values"]
-
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 

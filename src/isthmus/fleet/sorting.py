@@ -7,8 +7,6 @@ from datetime import datetime, timezone
 from isthmus.fleet.hosts import natural
 from isthmus.fleet.reading import DeviceRow, FilePart
 
-__all__ = ["SortedOut", "order", "partial_launches", "sorted_out", "told_apart"]
-
 
 @dataclass
 class SortedOut:

@@ -19,8 +19,6 @@ from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
 from isthmus.fleet.reading import Floats
 from isthmus.fleet.switches import sharing, with_neighbours
 
-__all__ = ["Judged", "Survey", "survey"]
-
 
 @dataclass(frozen=True)
 class Judged:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from isthmus.fleet.outliers import Outlier
 from isthmus.fleet.reading import DeviceRow
 
-__all__ = ["sharing", "with_neighbours"]
-
 
 def sharing(devices: Sequence[DeviceRow]) -> set[int]:
     """The places of devices that several ranks measured: together each had a part of it."""

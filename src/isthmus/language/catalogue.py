@@ -14,8 +14,6 @@ from typing import Literal, get_args
 
 import msgspec
 
-__all__ = ["LANGUAGES", "Language", "Text", "Texts", "can_say", "read", "say", "speaking", "spoken"]
-
 Language = Literal["en", "ja", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 

@@ -5,8 +5,6 @@ from typing import Literal
 
 from isthmus.language.catalogue import say
 
-__all__ = ["capitalised", "clauses", "enumerated", "in_brackets", "sentences"]
-
 
 def enumerated(words: Sequence[str], last: Literal["and", "or"] = "and") -> str:
     """``a``, ``a and b`` or ``a, b and c``; nothing for no words."""

@@ -7,8 +7,6 @@ from isthmus.analysis.statistics.resample import Draws
 from isthmus.plan.need import Need
 from isthmus.record import Interval
 
-__all__ = ["Beyond", "Plan", "Step", "Way"]
-
 # On which side of the measured sizes, or numbers of pieces, a prediction lies; empty within them.
 Beyond = Literal["", "below", "above"]
 

@@ -32,16 +32,6 @@ from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
 from isthmus.record import KIB, Run
 
-__all__ = [
-    "BUFFER_EXPERIMENTS",
-    "around",
-    "buffer_ways",
-    "holding",
-    "locking",
-    "missing_experiments",
-    "transfer_kind",
-]
-
 BUFFER_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "breakeven"),
     "pinned": ("bandwidth",),

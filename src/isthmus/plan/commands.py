@@ -2,8 +2,6 @@
 
 from isthmus.record import format_bytes
 
-__all__ = ["size_option"]
-
 
 def size_option(count: int) -> str:
     """``4KiB``, as options of the command line take sizes."""

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from isthmus.plan.answer import Way
 
-__all__ = ["contenders"]
-
 
 def contenders(ways: Sequence[Way]) -> list[Way]:
     """The ways, which come the fastest first, whose intervals reach down to that of the first."""

@@ -15,8 +15,6 @@ from isthmus.plan.need import ManagedNeed
 from isthmus.plan.ways import by_time
 from isthmus.record import Interval, Run
 
-__all__ = ["managed_name", "managed_ways"]
-
 _EXPERIMENT = "managed"
 # Move all of the array, so that it says nothing how much of it is touched, and in which pattern.
 _WHOLE = ("explicit_whole", "prefetch_whole")

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from isthmus.record import Interval
 
-__all__ = ["at_share"]
-
 
 def at_share(measured: Mapping[float, Interval], share: float, *, levels: bool) -> Interval:
     """Seconds where a share is touched, from seconds by share.

@@ -7,8 +7,6 @@ from isthmus.analysis.breakeven.measured import measured_totals
 from isthmus.analysis.statistics.resample import Draws
 from isthmus.record import KIB, Run
 
-__all__ = ["memcpy_seconds"]
-
 _PINNED = Term("bandwidth", "copy", "pinned", "h2d")
 # So small a memcpy takes nothing beside the calls around it.
 _SMALL_BYTES = 4 * KIB

@@ -5,8 +5,6 @@ from typing import Literal
 
 from isthmus.record import LayoutName
 
-__all__ = ["BufferNeed", "ManagedNeed", "Need", "OneWay", "PiecesNeed", "PipelineNeed", "SectionNeed", "Source"]
-
 OneWay = Literal["h2d", "d2h"]
 # Where the host's data lies: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
 # buffer that the program is still to allocate and may allocate as it likes.

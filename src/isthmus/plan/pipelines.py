@@ -29,8 +29,6 @@ from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
 from isthmus.record import KIB, Run
 
-__all__ = ["PIPELINE_EXPERIMENTS", "pipeline_ways"]
-
 PIPELINE_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "overlap"),
     "pinned": ("bandwidth", "overlap"),

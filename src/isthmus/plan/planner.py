@@ -13,8 +13,6 @@ from isthmus.plan.pipelines import PIPELINE_EXPERIMENTS, pipeline_ways
 from isthmus.plan.sections import section_ways
 from isthmus.record import Run
 
-__all__ = ["answer", "wanted_experiments"]
-
 # Each takes the kind of need that it stands for, which a type cannot say of a table.
 _PLANNERS: dict[type, Callable[[Run, Any], Plan]] = {
     BufferNeed: buffer_ways,

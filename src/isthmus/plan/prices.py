@@ -13,8 +13,6 @@ from isthmus.plan.answer import Beyond
 from isthmus.plan.memcpy import memcpy_seconds
 from isthmus.record import Direction, Run
 
-__all__ = ["Price", "PriceList", "Unpriced"]
-
 # How memory that is not copied moves, as the bandwidth experiment calls it.
 _METHODS = {"mapped": "kernel", "managed": "prefetch"}
 

@@ -15,8 +15,6 @@ from isthmus.plan.need import SectionNeed
 from isthmus.plan.surfaces import reasons, ways_at
 from isthmus.record import LayoutName, Run
 
-__all__ = ["section_ways"]
-
 _EXPERIMENT = "strided"
 # Writes what lies between the rows too, which nobody asked for.
 _WHOLE = "whole"

@@ -11,8 +11,6 @@ from isthmus.errors import UsageError
 from isthmus.plan.answer import Way
 from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 
-__all__ = ["SNIPPET_LANGUAGES", "SnippetLanguage", "snippet", "snippet_languages"]
-
 SnippetLanguage = Literal["cuda", "torch", "cupy", "isthmus", "opencl"]
 SNIPPET_LANGUAGES: tuple[SnippetLanguage, ...] = get_args(SnippetLanguage)
 

@@ -10,8 +10,6 @@ from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.plan.answer import Beyond, Step, Way
 from isthmus.plan.prices import Price
 
-__all__ = ["Part", "by_time", "total", "way_of"]
-
 
 class Part(NamedTuple):
     """A step of a way: its name, how often it is taken and what it costs each time."""

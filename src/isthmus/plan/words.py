@@ -11,17 +11,6 @@ from isthmus.plan.answer import Plan, Step, Way
 from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 from isthmus.record import Interval, format_bytes, format_rate, format_seconds, near_bytes
 
-__all__ = [
-    "answer_words",
-    "beyond_words",
-    "moved_bytes",
-    "need_words",
-    "step_words",
-    "time_words",
-    "warning_words",
-    "way_words",
-]
-
 # Steps that are paid once, however often the data is used.
 _ONCE = {"allocate", "touch", "register", "unregister", "free"}
 # Two times nearer than this are the same to whoever waits for them.

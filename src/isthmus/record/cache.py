@@ -12,8 +12,6 @@ from isthmus.record.fingerprint import Device, Host
 from isthmus.record.run import Case, Run
 from isthmus.record.store import read_run
 
-__all__ = ["cached_run", "case_key", "joined", "keep_run"]
-
 # So many runs of each experiment stay, of quick ones and of others.
 _KEPT = 3
 _QUICK = "quick"

@@ -2,8 +2,6 @@
 
 import msgspec
 
-__all__ = ["Backend", "Cpu", "Device", "Fingerprint", "Host", "Limits", "Link", "Memory", "NumaNode", "Placement"]
-
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A PCI Express link; generations are 1 to 7, widths are lanes; None is "could not be read"."""

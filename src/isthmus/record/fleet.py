@@ -10,8 +10,6 @@ import msgspec
 from isthmus.record.fingerprint import Fingerprint
 from isthmus.record.run import Direction, Metric, Phase, Verified
 
-__all__ = ["FLEET_FORMAT", "FLEET_SCHEMA_VERSION", "Fleet", "Member", "Missing", "Phase", "Point", "Summary"]
-
 FLEET_FORMAT = "isthmus.fleet"
 FLEET_SCHEMA_VERSION = 1
 

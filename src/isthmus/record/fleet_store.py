@@ -9,8 +9,6 @@ import msgspec
 from isthmus.errors import RunFileError
 from isthmus.record.fleet import Fleet, Member
 
-__all__ = ["write_fleet"]
-
 
 def write_fleet(path: Path, fleet: Fleet, members: Iterable[Member]) -> None:
     """Write a fleet with these members in place of its own; the file is there when it is whole.

@@ -5,8 +5,6 @@ from functools import cache
 from statistics import median
 from typing import NamedTuple
 
-__all__ = ["LEAST_SAMPLES", "Interval", "median_interval"]
-
 # The fewest samples whose smallest and largest enclose the median with 95 % confidence: 1 - 2 / 2**6 = 96.9 %.
 LEAST_SAMPLES = 6
 

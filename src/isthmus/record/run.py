@@ -6,27 +6,6 @@ import msgspec
 
 from isthmus.record.fingerprint import Fingerprint, Placement
 
-__all__ = [
-    "FORMAT",
-    "SCHEMA_VERSION",
-    "Case",
-    "CommandMetric",
-    "Direction",
-    "End",
-    "Faults",
-    "Launch",
-    "LayoutName",
-    "Metric",
-    "Migrations",
-    "Phase",
-    "Run",
-    "Series",
-    "Settings",
-    "Span",
-    "StageName",
-    "Verified",
-]
-
 FORMAT = "isthmus.run"
 SCHEMA_VERSION = 5
 

@@ -14,9 +14,6 @@ from isthmus.errors import RunFileError
 from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
-__all__ = ["RunWriter", "file_bytes", "read_run"]
-
-
 # Each time a case may end while its file is read.
 _TRIES = 5
 

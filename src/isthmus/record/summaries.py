@@ -7,8 +7,6 @@ import msgspec
 from isthmus.record.fleet import Point, Summary
 from isthmus.record.run import Case, Run
 
-__all__ = ["summaries"]
-
 # Parameters that a point has by name, and what came of the case; all others are named in its text.
 _NAMED = {"experiment", "method", "host_memory", "direction", "bytes"}
 _RESULTS = {"series", "verified", "skipped", "note", "migrations", "faults", "spans", "moved_bytes"}

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 from isthmus.record.interval import median_interval
 from isthmus.record.run import Run
 
-__all__ = ["COLUMNS", "rows"]
-
 # Only ever append: scripts read these by position.
 COLUMNS = (
     "run",

@@ -1,7 +1,5 @@
 """Texts that came from elsewhere, as a terminal may show them."""
 
-__all__ = ["printable"]
-
 
 def printable(text: str) -> str:
     """A text that no terminal takes for a command."""

@@ -5,20 +5,6 @@ import re
 
 from isthmus.errors import UsageError
 
-__all__ = [
-    "GIB",
-    "KIB",
-    "MIB",
-    "decimal_bytes",
-    "format_bytes",
-    "format_rate",
-    "format_seconds",
-    "near_bytes",
-    "parse_bytes",
-    "parse_seconds",
-    "parse_sizes",
-]
-
 KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30

@@ -6,24 +6,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "CAUSES",
-    "DIRECTIONS",
-    "FAULTS",
-    "MEMORY_KINDS",
-    "UNKNOWN",
-    "Allocations",
-    "Calls",
-    "Copies",
-    "Faults",
-    "Integers",
-    "Intervals",
-    "cause_index",
-    "direction_index",
-    "fault_index",
-    "memory_index",
-]
-
 Integers = npt.NDArray[Any]
 _AnyTable = TypeVar("_AnyTable", bound="_Table")
 

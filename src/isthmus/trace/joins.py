@@ -6,8 +6,6 @@ import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Integers
 
-__all__ = ["CORRELATIONS", "looked_up", "places_of"]
-
 # Correlations are below this.
 CORRELATIONS = 1 << 32
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Allocations, Integers, memory_index
 
-__all__ = ["kinds_at"]
-
 # Other memory that programs get is the device's, whose addresses tell it from the host's by their side of a copy.
 _KINDS = (memory_index("pinned"), memory_index("managed"))
 

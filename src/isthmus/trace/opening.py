@@ -14,8 +14,6 @@ from isthmus.trace.kineto.reader import read_kineto
 from isthmus.trace.nsys.reader import read_nsys
 from isthmus.trace.trace import Trace
 
-__all__ = ["open_trace"]
-
 _SQLITE = b"SQLite format 3\0"
 _GZIP = b"\x1f\x8b"
 _JSON = (b"{", b"[")

@@ -4,8 +4,6 @@ import numpy as np
 
 from isthmus.trace.columns import CAUSES, Integers
 
-__all__ = ["CAUSE_OF", "MOST_BYTES", "MOST_NS", "NO_NUMBER", "sound_rows"]
-
 # Nothing that a program does lasts a year.
 MOST_NS = 365 * 24 * 3600 * 10**9
 # Times count from when a recording began, a machine started, or 1970.

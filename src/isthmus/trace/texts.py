@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["OPENCL_WAITS", "call_name"]
-
 # Calls of OpenCL that wait, and for what; those of CUDA say it in their names.
 OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
 

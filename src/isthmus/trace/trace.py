@@ -10,8 +10,6 @@ from typing import Literal
 
 from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals
 
-__all__ = ["Knowledge", "Maker", "Process", "Site", "Trace"]
-
 Maker = Literal["isthmus", "nsys", "kineto"]
 # What a trace may hold beyond the copies themselves.
 Knowledge = Literal[

@@ -6,8 +6,6 @@ import numpy as np
 
 from isthmus.trace.columns import Integers
 
-__all__ = ["Union", "union"]
-
 
 class Union(NamedTuple):
     """Intervals that neither touch nor overlap, in their order."""

@@ -11,8 +11,6 @@ import numpy as np
 from isthmus.trace.columns import Integers
 from isthmus.trace.joins import CORRELATIONS, places_of
 
-__all__ = ["Columns", "Waits", "estimated_times"]
-
 Columns = dict[str, Integers]
 # The share of delays between calls and their work that no queue has lengthened.
 _UNQUEUED = 0.1

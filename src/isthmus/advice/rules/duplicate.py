@@ -12,8 +12,6 @@ from isthmus.language import say
 from isthmus.record import decimal_bytes
 from isthmus.trace import UNKNOWN
 
-__all__ = ["RULE"]
-
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     copies = scene.trace.copies

@@ -19,8 +19,6 @@ from isthmus.plan import ManagedNeed, Way
 from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index
 
-__all__ = ["RULE"]
-
 _PREFETCH, _EXPLICIT, _ON_DEMAND = "prefetch_whole", "explicit_whole_pinned", "managed"
 _PHASES = {"h2d": 0, "d2h": 1}
 

@@ -22,8 +22,6 @@ from isthmus.plan import PipelineNeed
 from isthmus.record import Direction, format_bytes, format_seconds
 from isthmus.trace import Integers, direction_index, memory_index
 
-__all__ = ["RULE"]
-
 # Standard deviations that hold 95 %.
 _NORMAL_95 = 1.96
 # Of the copies of a loop: both directions count, and only those to the device are tied.

@@ -12,8 +12,6 @@ from isthmus.language import say
 from isthmus.record import near_bytes
 from isthmus.trace import UNKNOWN, memory_index
 
-__all__ = ["RULE"]
-
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     table = scene.trace.allocations

@@ -18,8 +18,6 @@ from isthmus.plan import BufferNeed, Source, Unpriced
 from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers
 
-__all__ = ["RULE"]
-
 # The plainest first, which leads where two save the same. OpenCL has no call that locks memory where it is.
 _WAYS: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("registered", "pinned", "staging"),

@@ -15,8 +15,6 @@ from isthmus.language import say
 from isthmus.record import format_seconds
 from isthmus.trace import Integers, memory_index
 
-__all__ = ["RULE"]
-
 # Of the runtime, and of the driver where a program calls that.
 _GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")
 _GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")

@@ -16,8 +16,6 @@ from isthmus.plan import Unpriced
 from isthmus.record import near_bytes
 from isthmus.trace import UNKNOWN, Integers, direction_index
 
-__all__ = ["RULE", "round_trips"]
-
 
 def round_trips(scene: Scene, rates: Rates) -> tuple[Integers, Integers]:
     """Copies to the host, and for each the copy that brought the same back to the device."""

@@ -13,8 +13,6 @@ from isthmus.plan import Unpriced
 from isthmus.record import decimal_bytes, format_rate
 from isthmus.trace import Integers
 
-__all__ = ["RULE"]
-
 _TIMES = {"pinned": SLOW_TIMES, "pageable": SLOW_PAGEABLE_TIMES}
 
 

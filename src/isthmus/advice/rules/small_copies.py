@@ -14,8 +14,6 @@ from isthmus.language import say
 from isthmus.plan import PiecesNeed
 from isthmus.record import decimal_bytes, format_seconds, near_bytes
 
-__all__ = ["RULE"]
-
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     copies = scene.trace.copies

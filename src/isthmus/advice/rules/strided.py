@@ -17,8 +17,6 @@ from isthmus.plan import SectionNeed
 from isthmus.record import decimal_bytes, format_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers
 
-__all__ = ["RULE", "regular_bursts"]
-
 # What a program can be told to call; the plainest first.
 _CALLS: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("section", "pack", "pack_threads"),

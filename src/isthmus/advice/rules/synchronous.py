@@ -12,8 +12,6 @@ from isthmus.plan import Unpriced
 from isthmus.record import decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN
 
-__all__ = ["RULE"]
-
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:
     # What comes to the host is what it waits for, so that only copies to the device are sure to need no wait.

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from isthmus.errors import TraceFileError
 
-__all__ = ["MAGIC", "RECORDS", "Block", "Kind", "blocks", "join_parts", "texts"]
-
 MAGIC = b"ISTHTRC1"
 _VERSION = 1
 _ALIGNMENT = 4096

@@ -9,8 +9,6 @@ from isthmus.trace.live_memory import kinds_at
 from isthmus.trace.recorded import MOST_BYTES
 from isthmus.trace.untimed import Waits, estimated_times
 
-__all__ = ["untold_copies"]
-
 
 def untold_copies(
     timed: Records,

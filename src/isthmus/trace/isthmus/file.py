@@ -28,8 +28,6 @@ from isthmus.trace.texts import call_name
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
 from isthmus.trace.untimed import Waits
 
-__all__ = ["read_isthmus"]
-
 _VERSION = "1"
 _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.

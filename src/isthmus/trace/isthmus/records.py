@@ -9,21 +9,6 @@ from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
 from isthmus.trace.recorded import CAUSE_OF, NO_NUMBER, sound_rows
 from isthmus.trace.texts import OPENCL_WAITS
 
-__all__ = [
-    "MAYBE_TIMED",
-    "MEMORY",
-    "Indices",
-    "Records",
-    "blocking",
-    "called_copies",
-    "given_back",
-    "in_order",
-    "migrated",
-    "sound",
-    "timed_copies",
-    "waits",
-]
-
 Records = dict[str, Integers]
 
 # Times count from when a machine started or from 1970.

@@ -19,8 +19,6 @@ import ijson
 from isthmus.errors import TraceFileError
 from isthmus.record import printable
 
-__all__ = ["EXPECTED", "Item", "Items", "shown"]
-
 # How errors about files of others end.
 EXPECTED = "expected a trace of the torch profiler; make one with: profiler.export_chrome_trace('trace.json')"
 _GZIP = b"\x1f\x8b"

@@ -11,8 +11,6 @@ from isthmus.trace.kineto.items import EXPECTED, Items
 from isthmus.trace.kineto.records import MOST_RECORDS, Records, Table
 from isthmus.trace.trace import Knowledge, Process, Trace
 
-__all__ = ["read_kineto"]
-
 Columns = dict[str, Integers]
 
 

@@ -12,8 +12,6 @@ from isthmus.trace.kineto.items import Item, shown
 from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER
 from isthmus.trace.texts import call_name
 
-__all__ = ["CALLS", "COPIES", "INTERVALS", "MOST_RECORDS", "Records", "Table"]
-
 _WHEN = ("start_ns", "end_ns")
 _WHERE = ("device", "stream", "correlation")
 COPIES = (*_WHEN, *_WHERE, "bytes", "direction", "source", "destination")

@@ -9,18 +9,6 @@ from isthmus.trace.joins import looked_up
 from isthmus.trace.nsys.tables import Tables
 from isthmus.trace.trace import Process
 
-__all__ = [
-    "Names",
-    "directions",
-    "memory_kinds",
-    "migrations",
-    "operations",
-    "physical_devices",
-    "processes",
-    "synchronizations",
-    "version",
-]
-
 # As nsys has always counted them, for exports that do not say; CUPTI counts otherwise.
 _MEMORY_KINDS = ("PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN")
 _OPERATIONS = (

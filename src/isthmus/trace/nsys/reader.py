@@ -25,8 +25,6 @@ from isthmus.trace.recorded import CAUSE_OF
 from isthmus.trace.texts import call_name
 from isthmus.trace.trace import Knowledge, Trace
 
-__all__ = ["read_nsys"]
-
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"  # Those of the driver, too.
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"

@@ -10,8 +10,6 @@ from isthmus.trace.nsys.names import physical_devices
 from isthmus.trace.nsys.tables import Tables
 from isthmus.trace.recorded import NO_NUMBER, sound_rows
 
-__all__ = ["Columns", "number_devices", "number_processes", "records"]
-
 Columns = dict[str, Integers]
 
 # Times count from when the recording began.

@@ -18,8 +18,6 @@ from isthmus.errors import TraceFileError
 from isthmus.record import printable
 from isthmus.trace.columns import UNKNOWN, Integers
 
-__all__ = ["Tables", "opened"]
-
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _REPORTS = {".nsys-rep", ".qdrep"}
