@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.layout.every import every
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 NATIVE = REPOSITORY / "native"
 PACKAGE = REPOSITORY / "src" / "isthmus"
@@ -151,7 +153,7 @@ def test_every_folder_has_its_arrows(root: Path, arrows: dict[str, set[str]]) ->
     assert folders <= set(arrows), "say in this file whom the new folder may use"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@every(SOURCES, name_of)
 def test_native_includes_follow_the_arrows(path: Path) -> None:
     folder = path.relative_to(NATIVE).parts[0]
     ours = [name for name, bracket in includes(path).items() if bracket == '"']
@@ -160,7 +162,7 @@ def test_native_includes_follow_the_arrows(path: Path) -> None:
         assert name.split("/")[0] in NATIVE_ARROWS[folder] | {folder}
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if path.is_relative_to(NATIVE / "backend")], ids=name_of)
+@every([path for path in SOURCES if path.is_relative_to(NATIVE / "backend")], name_of)
 def test_backends_do_not_know_each_other(path: Path) -> None:
     backend = path.relative_to(NATIVE / "backend").parts[:-1]
     for name in includes(path):
@@ -168,13 +170,13 @@ def test_backends_do_not_know_each_other(path: Path) -> None:
         assert parts in {(), backend}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@every(SOURCES, name_of)
 def test_only_the_bindings_see_python(path: Path) -> None:
     python = {name for name in includes(path) if name == "Python.h" or name.startswith("nanobind/")}
     assert not python or path.is_relative_to(NATIVE / "bindings")
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+@every(SOURCES, name_of)
 def test_vendors_are_called_by_driver_backend_and_tracer_alone(path: Path) -> None:
     folder = path.relative_to(NATIVE).parts[0]
     code = code_of(path)
@@ -191,14 +193,14 @@ def test_native_includes_have_no_cycle() -> None:
     assert_no_cycle({path: {NATIVE / name for name in includes(path) if (NATIVE / name).is_file()} for path in SOURCES})
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@every(MODULES, name_of)
 def test_python_imports_follow_the_arrows(path: Path) -> None:
     home = home_of(path)
     for dotted in imports(path):
         assert package_of(dotted) in PYTHON_ARROWS[home] | {home}, dotted
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
+@every(MODULES, name_of)
 def test_packages_are_entered_by_their_front_door(path: Path) -> None:
     for module, name in import_statements(path):
         package = package_of(module)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from isthmus import _native
+from tests.layout.every import every
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MOST_LINES = 500
@@ -42,7 +43,7 @@ def test_the_files_are_found() -> None:
     assert REPOSITORY / "native" / "kernels" / "kernels.cl" in OTHERS
 
 
-@pytest.mark.parametrize("path", PYTHON, ids=name_of)
+@every(PYTHON, name_of)
 def test_a_python_file_opens_with_its_purpose(path: Path) -> None:
     docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
     assert docstring
@@ -50,7 +51,7 @@ def test_a_python_file_opens_with_its_purpose(path: Path) -> None:
     assert re.search(r"[.?:]$", docstring.partition("\n\n")[0])
 
 
-@pytest.mark.parametrize("path", [*OTHERS, *SCRIPTS], ids=name_of)
+@every([*OTHERS, *SCRIPTS], name_of)
 def test_any_other_file_opens_with_its_purpose(path: Path) -> None:
     first, second = [*path.read_text("utf-8").splitlines(), "", ""][:2]
     line = second if first.startswith("#!") else first
@@ -59,7 +60,7 @@ def test_any_other_file_opens_with_its_purpose(path: Path) -> None:
     assert len(line.removeprefix(comment).split()) >= 3, "a purpose is more than a word"
 
 
-@pytest.mark.parametrize("path", [*PYTHON, *OTHERS, *SCRIPTS], ids=name_of)
+@every([*PYTHON, *OTHERS, *SCRIPTS], name_of)
 def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= LONGER.get(name_of(path), MOST_LINES)
 

@@ -12,6 +12,7 @@ import pytest
 
 from isthmus.language import LANGUAGES, Language
 from isthmus.language.catalogue import Text, read
+from tests.layout.every import every
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "isthmus"
 CATALOGUES = PACKAGE / "language"
@@ -68,7 +69,7 @@ def english(key: str) -> Text | None:
     return read("en", subject).get(name) if subject in SUBJECTS else None
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@every(MODULES, lambda path: str(path.relative_to(PACKAGE)))
 def test_what_is_said_exists_and_gets_its_values(module: Path) -> None:
     for expression, values, line in keys_said(module):
         for key in whole_keys(expression) or []:
@@ -77,7 +78,7 @@ def test_what_is_said_exists_and_gets_its_values(module: Path) -> None:
             assert values is None or placeholders(text) <= values, f"{module.name}:{line}: {key} needs {text!r}"
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
+@every(SUBJECTS)
 def test_no_text_is_never_said(subject: str) -> None:
     """A key counts as said where a module or a template writes it out, or begins one that it puts together so."""
     whole: set[str] = set()
@@ -98,9 +99,9 @@ def test_languages_have_the_same_subjects(language: Language) -> None:
     assert sorted(path.stem for path in (CATALOGUES / language).glob("*.json")) == SUBJECTS
 
 
-@pytest.mark.parametrize("language", TRANSLATIONS)
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_translations_have_the_keys_and_placeholders_of_the_source(language: Language, subject: str) -> None:
+@every([(language, subject) for language in TRANSLATIONS for subject in SUBJECTS])
+def test_translations_have_the_keys_and_placeholders_of_the_source(pair: tuple[Language, str]) -> None:
+    language, subject = pair
     source, translated = read("en", subject), read(language, subject)
     assert translated.keys() == source.keys()
     for name, text in translated.items():
