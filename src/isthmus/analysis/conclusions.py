@@ -7,7 +7,6 @@ from isthmus.analysis.allocation.conclusions import allocation_findings, allocat
 from isthmus.analysis.bandwidth.model import bandwidth_findings, bandwidth_verdict
 from isthmus.analysis.batching.findings import batching_findings, batching_verdict
 from isthmus.analysis.breakeven.findings import breakeven_findings, breakeven_verdict
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.managed.findings import managed_findings, managed_verdict
 from isthmus.analysis.openacc.findings import openacc_findings, openacc_verdict
 from isthmus.analysis.overlap.findings import overlap_findings, overlap_verdict
@@ -18,6 +17,7 @@ from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
 from isthmus.analysis.strided.findings import strided_findings, strided_verdict
 from isthmus.analysis.surroundings import surroundings_findings
 from isthmus.analysis.threads.findings import threads_findings, threads_verdict
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import say, sentences
 from isthmus.record import LEAST_SAMPLES, Run
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from statistics import median
 
 from isthmus.analysis.batching.model import batching_surfaces
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.overlap.times import timed_cases
 from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
 from isthmus.analysis.pieces.words import method_words
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.analysis.threads.model import thread_curves
 from isthmus.analysis.threads.words import threads_of
+from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
 from isthmus.record import MIB, Case, Direction, Run, Settings, format_bytes, format_rate, median_interval
 

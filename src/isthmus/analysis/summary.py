@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isthmus.analysis.conclusions import Conclusions
-from isthmus.analysis.finding import Finding, Severity
+from isthmus.document.finding import Finding, Severity
 
 __all__ = ["Entry", "Summary", "first_sentence", "summarise"]
 

@@ -1,7 +1,7 @@
 """What the machine around the device does to the figures: link, limits, page sizes, NUMA, confidential mode."""
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import link_rate
+from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
 from isthmus.record import Link, Run, format_bytes, format_rate
 

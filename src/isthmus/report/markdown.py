@@ -5,11 +5,11 @@ from typing import TextIO
 
 from isthmus.analysis.conclusions import Conclusions, conclude
 from isthmus.analysis.facts import facts
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.labels import run_title
 from isthmus.analysis.sections import sections
 from isthmus.analysis.skips import skip_groups, skip_line
 from isthmus.analysis.summary import Summary, summarise
+from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Column, Grid, Group
 from isthmus.document.section import Section
 from isthmus.language import say, sentences

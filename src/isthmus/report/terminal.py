@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from isthmus.analysis.conclusions import conclude
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.labels import run_label, run_title
 from isthmus.analysis.sections import sections
 from isthmus.analysis.skips import skip_groups, skip_line
 from isthmus.analysis.summary import Summary, summarise
+from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Column, Grid
 from isthmus.document.section import Section
 from isthmus.language import say, sentences

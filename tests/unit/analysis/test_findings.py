@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding
+from isthmus.document.finding import Finding
 from isthmus.record import GIB, KIB, MIB, Case, End, Host, Limits, Link, Memory, NumaNode, Placement, Run, Series
 
 PINNED_H2D, PINNED_D2H = ("copy", "h2d", "pinned"), ("copy", "d2h", "pinned")

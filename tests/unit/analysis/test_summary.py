@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import Conclusion, Conclusions, conclude
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.summary import first_sentence, summarise
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import LANGUAGES, Language, speaking
 
 

@@ -3,8 +3,8 @@
 from isthmus.analysis.allocation.cost_ratio import cost_ratio
 from isthmus.analysis.allocation.model import AllocationCosts, Phase, SizedCost
 from isthmus.analysis.allocation.words import how_many_times, shown_size
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import memory_name
+from isthmus.document.finding import Finding
 from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import format_bytes, format_seconds
 

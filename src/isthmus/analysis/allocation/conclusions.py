@@ -7,8 +7,8 @@ from isthmus.analysis.allocation.model import AllocationCosts, allocation_costs
 from isthmus.analysis.allocation.pinned_ways import pinned_choices
 from isthmus.analysis.allocation.pinning import cheapest_pinned_finding
 from isthmus.analysis.allocation.words import how_many_times, shown_size
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import memory_name
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

@@ -3,8 +3,8 @@
 from isthmus.analysis.allocation.cost_ratio import cost_ratio
 from isthmus.analysis.allocation.model import AllocationCosts
 from isthmus.analysis.allocation.words import cost_words, steps_sentence, times_span
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import memory_name
+from isthmus.document.finding import Finding
 from isthmus.language import clauses, say, sentences
 from isthmus.record import MIB, format_bytes
 

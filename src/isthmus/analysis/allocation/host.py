@@ -3,9 +3,9 @@
 from isthmus.analysis.allocation.cost_ratio import cost_ratio
 from isthmus.analysis.allocation.model import AllocationCosts, Phase
 from isthmus.analysis.allocation.words import cost_words, how_many_times, ratio_range, shown_size, steps_sentence
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.shape import LARGE_BYTES
+from isthmus.document.finding import Finding
 from isthmus.language import capitalised, clauses, enumerated, say, sentences
 from isthmus.record import MIB, Run, format_bytes, format_seconds
 

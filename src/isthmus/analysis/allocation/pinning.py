@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from isthmus.analysis.allocation.model import AllocationCosts
 from isthmus.analysis.allocation.pinned_ways import EXISTING, PinnedChoice, pinned_choices, pinned_crossovers
 from isthmus.analysis.allocation.words import shown_size
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.analysis.statistics.shape import LARGE_BYTES
+from isthmus.document.finding import Finding
 from isthmus.language import capitalised, clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

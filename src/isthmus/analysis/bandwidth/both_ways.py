@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import settles
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import about_bytes, moved_memory_name, settles, times
 from isthmus.analysis.statistics.contrast import contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, half_size, latency
+from isthmus.document.finding import Finding
 from isthmus.language import capitalised, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from isthmus.analysis.bandwidth.both_ways import both_ways_findings
 from isthmus.analysis.bandwidth.memory_kinds import memory_findings
 from isthmus.analysis.bandwidth.pageable import pageable_findings
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import link_rate, moved_memory_name, times
 from isthmus.analysis.statistics.contrast import contrast
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, plateau, steadiness
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_rate
 

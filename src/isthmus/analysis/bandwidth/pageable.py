@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding, Severity
 from isthmus.analysis.phrases import settles, times
 from isthmus.analysis.statistics.contrast import contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, steadiness
+from isthmus.document.finding import Finding, Severity
 from isthmus.language import say, sentences
 from isthmus.record import MIB, Direction, Run, format_bytes
 

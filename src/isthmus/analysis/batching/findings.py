@@ -12,10 +12,10 @@ from isthmus.analysis.batching.model import (
     batching_surfaces,
     plainest_surfaces,
 )
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import factor_words, link_rate, memory_name, times, way_name
 from isthmus.analysis.pieces.words import cell_words, layout_words, method_words, setting_words, tied_words
 from isthmus.analysis.statistics.contrast import MATTERS, above
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import can_say, capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from isthmus.analysis.batching.model import LOOPS, BatchingSurface
 from isthmus.analysis.batching.thresholds import BatchingThreshold, CliffLook, batch_cliff, batching_thresholds
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import factor_words, spanned, way_name
 from isthmus.analysis.pieces.method_table import held_out, share_within
 from isthmus.analysis.pieces.words import cell_words, count_words, method_words, place_words, setting_words
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 

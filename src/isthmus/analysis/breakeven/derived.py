@@ -10,8 +10,8 @@ from isthmus.analysis.breakeven.comparison import (
 )
 from isthmus.analysis.breakeven.costs import USUAL
 from isthmus.analysis.breakeven.model import Missing
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import about_bytes, memory_name, spanned
+from isthmus.document.finding import Finding
 from isthmus.language import clauses, say, sentences
 from isthmus.record import format_seconds
 

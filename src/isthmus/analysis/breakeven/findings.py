@@ -19,9 +19,9 @@ from isthmus.analysis.breakeven.words import (
     uses_words,
     vague,
 )
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import about_bytes, memory_name, times
 from isthmus.analysis.statistics.threshold import Threshold
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes
 

@@ -11,9 +11,9 @@ from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
 from isthmus.analysis.breakeven.price import pinning_price
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, uses_words, vague
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import spanned
 from isthmus.analysis.statistics.threshold import Threshold
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import MIB, Run, format_bytes, format_seconds, median_interval
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.managed.granularity_findings import granularity_findings, granularity_verdict
 from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Movement, Pattern, movements, why_no_migration
 from isthmus.analysis.managed.published import (
@@ -19,6 +18,7 @@ from isthmus.analysis.managed.published import (
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, Overtaking, overtaking
 from isthmus.analysis.managed.words import managed_answer, managed_way_name, phases_words, times_words, touched_words
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

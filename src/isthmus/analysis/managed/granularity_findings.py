@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms
 from isthmus.analysis.managed.granularity_counts import Counted, counted_passes, why_not_counted
 from isthmus.analysis.managed.granularity_timing import Unit
 from isthmus.analysis.phrases import spanned
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.openacc.model import (
     PUBLISHED_STENCIL_RATIOS,
     PUBLISHED_WAY_RATIOS,
@@ -12,6 +11,7 @@ from isthmus.analysis.openacc.model import (
 )
 from isthmus.analysis.openacc.words import factor_words, part_words
 from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 

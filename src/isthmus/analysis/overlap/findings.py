@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.overlap.exchange import exchanges
 from isthmus.analysis.overlap.gain_findings import gain_finding
 from isthmus.analysis.overlap.limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
@@ -10,6 +9,7 @@ from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overla
 from isthmus.analysis.overlap.words import multiple_digits, way_words, work_words
 from isthmus.analysis.phrases import memory_name, times
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 

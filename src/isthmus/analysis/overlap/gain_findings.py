@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.overlap.exchange import Exchange
 from isthmus.analysis.overlap.model import Overlap, PipelinePoint
 from isthmus.analysis.overlap.words import percent, speedup_words, way_words, work_words
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.document.finding import Finding
 from isthmus.language import capitalised, enumerated, say
 from isthmus.record import Run, format_bytes, format_seconds
 

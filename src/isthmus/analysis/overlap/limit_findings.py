@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding, Severity
 from isthmus.analysis.overlap.chunks import chunk_cost
 from isthmus.analysis.overlap.exchange import Exchange
 from isthmus.analysis.overlap.model import Overlap
 from isthmus.analysis.overlap.words import percent, way_words, work_words, workers_words
 from isthmus.analysis.phrases import memory_name
+from isthmus.document.finding import Finding, Severity
 from isthmus.language import say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_rate, format_seconds
 

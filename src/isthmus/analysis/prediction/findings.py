@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import MEMORY_KINDS, memory_name, moved_memory_name
 from isthmus.analysis.prediction.check import CurveCheck, PredictionErrors, prediction_checks, prediction_errors
 from isthmus.analysis.prediction.pipeline_check import PipelineCheck, pipeline_checks, pipeline_errors
 from isthmus.analysis.statistics.shape import steadiness
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, STENCIL_PHASES, Stencil, stencils
 from isthmus.analysis.stencil.published import PUBLISHED_PAIRS, PublishedPair
@@ -16,6 +15,7 @@ from isthmus.analysis.stencil.words import (
     way_label,
     way_sentence,
 )
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import LEAST_SAMPLES, Interval, Run, format_seconds
 

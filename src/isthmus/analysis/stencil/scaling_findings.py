@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import spanned
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
 from isthmus.analysis.stencil.words import cut_words, ratio_words, way_sentence
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_seconds
 

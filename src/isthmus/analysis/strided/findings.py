@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import about_bytes, factor_words, link_rate
 from isthmus.analysis.statistics.contrast import MATTERS, above
 from isthmus.analysis.strided.grid import strided_grids
@@ -18,6 +17,7 @@ from isthmus.analysis.strided.words import (
     tied_words,
     where_words,
 )
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import can_say, capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

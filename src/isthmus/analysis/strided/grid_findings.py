@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import link_rate, memory_name, spanned, way_name
 from isthmus.analysis.pieces.method_table import held_out
 from isthmus.analysis.statistics.contrast import above
@@ -11,6 +10,7 @@ from isthmus.analysis.strided.grid import StridedGrid
 from isthmus.analysis.strided.model import WHOLE
 from isthmus.analysis.strided.thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
 from isthmus.analysis.strided.words import grid_words, method_words, rows_words, sides_words, width_words
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 

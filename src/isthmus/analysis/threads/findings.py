@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.phrases import link_rate, memory_name, way_name
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.gain import Gain, thread_gains
@@ -15,6 +14,7 @@ from isthmus.analysis.threads.published import published_finding
 from isthmus.analysis.threads.spawn import spawn_costs
 from isthmus.analysis.threads.spawn_findings import spawn_finding, usual_spawn_cost
 from isthmus.analysis.threads.words import count_span, divided_threads, threads_of
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 

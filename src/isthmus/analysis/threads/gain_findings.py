@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import link_rate, memory_name, range_text, times, way_name
 from isthmus.analysis.statistics.curve import ONE_WAY, Point
 from isthmus.analysis.threads.gain import Gain
 from isthmus.analysis.threads.model import created_threads, reference_bytes
 from isthmus.analysis.threads.words import count_span, divided_threads, link_share, threads_of
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import memory_name, spanned, times, way_name
 from isthmus.analysis.statistics.contrast import MATTERS, Contrast, above
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes, worker_curves
 from isthmus.analysis.threads.modes import BothWays, chunks_against_slices, own_against_shared, threads_both_ways
 from isthmus.analysis.threads.words import count_span, divided_threads, link_share
+from isthmus.document.finding import Finding
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import link_rate, memory_name, range_text, spanned, times
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.analysis.statistics.curve import ONE_WAY
@@ -16,6 +15,7 @@ from isthmus.analysis.threads.places import (
     node_rates,
     peer_rates,
 )
+from isthmus.document.finding import Finding
 from isthmus.language import can_say, enumerated, say, sentences
 from isthmus.record import Direction, Run, format_bytes, format_rate
 

@@ -6,13 +6,13 @@ slice for each persistent thread, one session for all of them, PCI Express 1.0 x
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import factor_digits, link_rate, memory_name, way_name
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.gain import Gain
 from isthmus.analysis.threads.gain_findings import FULL_LINK
 from isthmus.analysis.threads.model import REFERENCE_BYTES
 from isthmus.analysis.threads.modes import BothWays
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import MIB, Run
 

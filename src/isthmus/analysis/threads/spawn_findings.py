@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from math import log2
 
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.phrases import about_bytes, memory_name, spanned, way_name
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes
 from isthmus.analysis.threads.spawn import SpawnCost, SpawnFit, spawn_costs, spawn_fit
 from isthmus.analysis.threads.words import threads_of
+from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, format_bytes, format_seconds
 

@@ -7,7 +7,7 @@ import pytest
 
 from isthmus.analysis.batching.findings import batching_findings, batching_verdict
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding, Takeaway
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import Language, speaking
 from isthmus.record import KIB, Run
 

@@ -14,8 +14,8 @@ from isthmus.analysis.breakeven.derived import _left_out
 from isthmus.analysis.breakeven.findings import breakeven_findings, breakeven_verdict
 from isthmus.analysis.breakeven.seed import _against
 from isthmus.analysis.breakeven.words import plain_size_words, size_words
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.statistics.threshold import Threshold
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import speaking
 from isthmus.record import KIB, MIB, Case, Run
 

@@ -5,8 +5,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.managed.findings import managed_findings, managed_verdict
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.record import GIB, KIB, MIB, Run
 
 

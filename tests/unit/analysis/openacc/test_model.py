@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding
 from isthmus.analysis.openacc.model import openacc_works, whole_arrays
+from isthmus.document.finding import Finding
 from isthmus.record import GIB, KIB, Case, Run
 
 

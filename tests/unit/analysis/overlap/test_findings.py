@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.overlap import limit_findings as overlap_limit_findings
 from isthmus.analysis.overlap.chunks import ChunkCost
 from isthmus.analysis.overlap.findings import overlap_findings, overlap_verdict
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.record import Case, Interval, Run
 
 

@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.prediction.findings import prediction_findings, prediction_verdict
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Run
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
 from isthmus.analysis.stencil.model import stencils
 from isthmus.analysis.stencil.published import PUBLISHED_PAIRS
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.record import Run
 
 

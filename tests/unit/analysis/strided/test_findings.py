@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding, Takeaway
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.analysis.strided.findings import strided_findings, strided_verdict
 from isthmus.analysis.strided.words import rows_words
+from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import Language, speaking
 from isthmus.record import KIB, Run
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.finding import Finding
+from isthmus.document.finding import Finding
 from isthmus.record import GIB, MIB, Cpu, Host, Run
 
 

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "Severity", "Takeaway"]
-
 Severity = Literal["error", "warning", "info"]
 
 
