@@ -6,21 +6,6 @@ from typing import Any, Literal
 
 from isthmus.document.palette import Look
 
-__all__ = [
-    "Axis",
-    "Drawn",
-    "Row",
-    "Spec",
-    "Stacks",
-    "Tiles",
-    "Timeline",
-    "bar",
-    "curves_chart",
-    "layer",
-    "points_chart",
-]
-__all__ += ["row", "tile"]
-
 Row = dict[str, Any]
 
 

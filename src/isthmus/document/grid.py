@@ -5,9 +5,6 @@ from typing import Literal
 
 from isthmus.record import Interval
 
-__all__ = ["Cell", "CellState", "Column", "Grid", "Group", "Row", "decimals", "interval_cell", "time_cell"]
-
-
 CellState = Literal["ok", "wide", "failed", "skipped", "missing"]
 
 

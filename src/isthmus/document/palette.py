@@ -6,8 +6,6 @@ dash and shape tell the kinds apart without any colour.
 
 from dataclasses import dataclass
 
-__all__ = ["Look", "all_looks", "look", "numbered_look"]
-
 _CIRCLE = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z"
 _SQUARE = "M-.9,-.9H.9V.9H-.9Z"
 _DIAMOND = "M0,-1.2L1.2,0L0,1.2L-1.2,0Z"

@@ -7,8 +7,6 @@ from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.document.grid import Grid
 from isthmus.document.palette import Look
 
-__all__ = ["Chart", "LegendEntry", "Part", "Section", "chart_name"]
-
 
 @dataclass(frozen=True)
 class Chart:

@@ -3,8 +3,6 @@
 from isthmus.document.grid import Cell
 from isthmus.language import say
 
-__all__ = ["failed", "missing", "skipped"]
-
 
 def missing(reason: str = "") -> Cell:
     """A dash; pointing at it shows the reason, which is that nobody measured it unless another is given."""

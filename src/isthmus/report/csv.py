@@ -6,8 +6,6 @@ from typing import TextIO
 
 from isthmus.record import COLUMNS, Run, rows
 
-__all__ = ["write"]
-
 
 def write(runs: Sequence[Run], out: TextIO) -> None:
     """Write a header line and one line for each case and metric to `out`; times in seconds, lines end in a newline."""

@@ -9,8 +9,6 @@ from altair.utils.schemapi import debug_mode
 
 from isthmus.document.chart import Axis, Drawn, Row, Spec, Stacks, Tiles, Timeline
 
-__all__ = ["VegaLite", "draw", "packed"]
-
 VegaLite = dict[str, Any]
 
 _HEIGHT = 340

@@ -9,8 +9,6 @@ from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.report import vega
 from isthmus.report.drawing import VegaLite, packed
 
-__all__ = ["Embedded"]
-
 
 class Embedded:
     """Collects the charts and details of one page while its template is rendered; `packed` goes last."""

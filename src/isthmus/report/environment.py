@@ -5,8 +5,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from isthmus.document.palette import all_looks
 from isthmus.language import say, sentences, spoken
 
-__all__ = ["environment"]
-
 
 def environment() -> Environment:
     """Templates that escape everything: what a run file says is text, comes from elsewhere, may hold any characters."""

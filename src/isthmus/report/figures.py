@@ -13,8 +13,6 @@ from isthmus.language import say, speaking
 from isthmus.record import Run
 from isthmus.report.drawing import draw
 
-__all__ = ["Figure", "figures", "picture"]
-
 _WIDTH = 640
 _FONT = "Noto Sans, DejaVu Sans, Arial, Hiragino Sans, Yu Gothic, PingFang SC, Microsoft YaHei, sans-serif"
 # Of a light page, with a background, since a picture may land on any.

@@ -15,8 +15,6 @@ from isthmus.record import Run
 from isthmus.report.embedding import Embedded
 from isthmus.report.environment import environment
 
-__all__ = ["write"]
-
 
 def write(runs: Sequence[Run], out: TextIO) -> None:
     """Write the page to `out`; what several runs hold of an experiment stands side by side on the same scale."""

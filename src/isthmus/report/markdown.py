@@ -16,8 +16,6 @@ from isthmus.language import say, sentences
 from isthmus.record import Run
 from isthmus.report.markdown_text import escaped
 
-__all__ = ["write"]
-
 
 def write(runs: Sequence[Run], out: TextIO) -> None:
     """Write verdict, findings, tables, skipped cases and the machines of the runs to `out`."""

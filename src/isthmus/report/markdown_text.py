@@ -4,8 +4,6 @@ import re
 
 from isthmus.record import printable
 
-__all__ = ["escaped", "fenced"]
-
 
 def escaped(words: str) -> str:
     """The words with everything escaped that Markdown or the HTML inside it would take for markup."""

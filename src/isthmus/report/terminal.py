@@ -22,8 +22,6 @@ from isthmus.document.section import Section
 from isthmus.language import say, sentences
 from isthmus.record import Run
 
-__all__ = ["write"]
-
 _STYLES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim"}
 _SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _PIPE_WIDTH = 10_000

@@ -5,8 +5,6 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["script"]
-
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 # Shows that a kept file is complete.
 _END = "/* end of vega-embed */"

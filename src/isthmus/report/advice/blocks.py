@@ -9,8 +9,6 @@ from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.blocks.blocks import Block, Bullets, Code, Heading, Picture, Prose, Table
 from isthmus.trace import Trace
 
-__all__ = ["advice_blocks", "finding_blocks", "short_blocks"]
-
 _MOST_SHORT = 5
 
 

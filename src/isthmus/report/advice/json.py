@@ -10,8 +10,6 @@ from isthmus.advice import Advice
 from isthmus.record import Interval
 from isthmus.trace import Trace
 
-__all__ = ["write"]
-
 
 def write(advice: Advice, traces: Sequence[Trace], out: TextIO) -> None:
     """Write findings with their prices, what could not be judged, and which traces they are of to `out`."""

@@ -7,8 +7,6 @@ from isthmus.document.grid import Grid
 from isthmus.report.fleet.map import FleetMap
 from isthmus.trace import Trace
 
-__all__ = ["Block", "Bullets", "Code", "Heading", "HeatMap", "Picture", "Prose", "Table"]
-
 
 @dataclass(frozen=True)
 class Heading:

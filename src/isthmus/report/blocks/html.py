@@ -11,8 +11,6 @@ from isthmus.report.blocks.blocks import Block, Heading, HeatMap, Picture
 from isthmus.report.environment import environment
 from isthmus.report.trace.lanes import Lanes, lanes_of
 
-__all__ = ["write"]
-
 
 class _Pictures:
     """Collects what the page's script draws while the template is rendered; `packed` goes last."""

@@ -7,8 +7,6 @@ from isthmus.document.grid import Grid
 from isthmus.report.blocks.blocks import Block, Bullets, Code, Heading, HeatMap, Picture, Prose, Table
 from isthmus.report.markdown_text import escaped, fenced
 
-__all__ = ["write"]
-
 
 def write(blocks: Iterable[Block], out: TextIO) -> None:
     """Write the blocks to `out`."""

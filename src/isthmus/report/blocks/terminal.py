@@ -14,8 +14,6 @@ from isthmus.document.grid import Grid
 from isthmus.record import printable
 from isthmus.report.blocks.blocks import Block, Bullets, Code, Heading, HeatMap, Picture, Prose, Table
 
-__all__ = ["grid_table", "print_parts", "write"]
-
 _PIPE_WIDTH = 10_000
 _PROSE_WIDTH = 100
 _STYLES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim"}

@@ -8,8 +8,6 @@ from isthmus.language import say
 from isthmus.record import format_seconds
 from isthmus.report.comparison.labels import case_name, interval_text, ratio_text, verdict_name
 
-__all__ = ["legend", "ratio_charts"]
-
 # Of the numbered looks those whose colours and shapes are farthest apart, grey for what is the same.
 _LOOKS: dict[Verdict, int] = {"slower": 1, "faster": 0, "same": 5, "cannot_tell": 3}
 # Ratios beyond are drawn at the edge; pointing at them tells the figure.

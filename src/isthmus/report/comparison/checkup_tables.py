@@ -9,8 +9,6 @@ from isthmus.language import say
 from isthmus.report.comparison.checkup_words import expected_text, figure_name, value_text
 from isthmus.report.comparison.tables import NotedTable
 
-__all__ = ["check_tables", "every_figure"]
-
 _MOST_ROWS = 20
 
 

@@ -9,16 +9,6 @@ from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.labels import group_name, ratio_text, way_memory_name
 from isthmus.report.comparison.words import cause_sentence
 
-__all__ = [
-    "check_causes",
-    "check_left_out",
-    "check_runs",
-    "check_verdict",
-    "expected_text",
-    "figure_name",
-    "value_text",
-]
-
 _MOST_NAMES = 3
 # What matters most first: pinned rates say whether the link is right.
 _ORDER = {"rate": 0, "latency": 1, "time": 2}

@@ -13,8 +13,6 @@ from isthmus.report.comparison.checkup_words import check_causes, check_left_out
 from isthmus.report.comparison.tables import NotedTable, full_tables, short_tables
 from isthmus.report.comparison.words import cause_sentences, gate_sentences, left_out, runs, verdict_sentences
 
-__all__ = ["Document", "PageOnly", "Paragraphs", "document", "page_only"]
-
 
 class Paragraphs(NamedTuple):
     """Sentences under a heading."""

@@ -6,8 +6,6 @@ from isthmus.report.comparison.document import Document, PageOnly
 from isthmus.report.embedding import Embedded
 from isthmus.report.environment import environment
 
-__all__ = ["write"]
-
 
 def write(shown: Document, more: PageOnly, out: TextIO) -> None:
     """Write the page to `out`; it needs nothing else."""

@@ -11,8 +11,6 @@ from isthmus.record import Case, Interval, Run
 from isthmus.report.comparison.checkup_words import check_verdict
 from isthmus.report.comparison.words import left_out, verdict_sentences
 
-__all__ = ["write"]
-
 
 def write(shown: Comparison | Checkup, out: TextIO) -> None:
     """Write verdicts, figures, differences of the machines, gates and what was left out to `out`."""

@@ -7,18 +7,6 @@ from isthmus.compare import PARAMETERS, CaseResult, GroupKey, Verdict
 from isthmus.language import say
 from isthmus.record import Case, Interval, format_bytes
 
-__all__ = [
-    "case_name",
-    "change_text",
-    "detectable_text",
-    "group_name",
-    "interval_text",
-    "ratio_text",
-    "size_name",
-    "verdict_name",
-    "way_memory_name",
-]
-
 # Said in front, so that they need no name beside their value.
 _PLAIN = {"experiment", "method", "direction", "host_memory", "bytes"}
 

@@ -8,8 +8,6 @@ from isthmus.language import say
 from isthmus.report.comparison.document import Document
 from isthmus.report.markdown_text import escaped
 
-__all__ = ["write"]
-
 
 def write(shown: Document, out: TextIO) -> None:
     """Write the document to `out`; what is `page_only` the page and JSON have."""

@@ -18,8 +18,6 @@ from isthmus.report.comparison.labels import (
     verdict_name,
 )
 
-__all__ = ["NotedTable", "full_tables", "short_tables"]
-
 # Of groups and of cases, in the formats that one reads from top to bottom.
 _MOST_ROWS = 12
 # Of all cases: a page of more would be slow to open. Those that are the same go first.

@@ -10,8 +10,6 @@ from rich.text import Text
 from isthmus.report.blocks.terminal import grid_table, print_parts
 from isthmus.report.comparison.document import Document
 
-__all__ = ["write"]
-
 
 def write(shown: Document, out: TextIO, *, width: int | None = None) -> None:
     """Write tables, causes, gates and verdict to `out`, in `width` columns (the terminal's, when `out` is one)."""

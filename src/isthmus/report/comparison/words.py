@@ -10,8 +10,6 @@ from isthmus.language import enumerated, say, sentences
 from isthmus.record import Case, Run
 from isthmus.report.comparison.labels import case_name, change_text, detectable_text, ratio_text
 
-__all__ = ["cause_sentence", "cause_sentences", "gate_sentences", "left_out", "runs", "verdict_sentences"]
-
 _MOST_NAMES = 3
 
 

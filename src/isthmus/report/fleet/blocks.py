@@ -29,8 +29,6 @@ from isthmus.report.fleet.words import (
     warnings,
 )
 
-__all__ = ["fleet_blocks"]
-
 # Devices in a table, and kinds of machines whose usual rates are shown.
 _MOST_DEVICES, _MOST_BRIEF, _MOST_GROUPS = 100, 20, 4
 _MOST_HOSTS = 80

@@ -4,8 +4,6 @@ from collections import Counter
 
 from isthmus.fleet import Survey, natural
 
-__all__ = ["columns_of"]
-
 
 def columns_of(survey: Survey) -> tuple[list[str], dict[str, list[int]]]:
     """The names of columns, and for each machine the column of each of its devices.

@@ -7,8 +7,6 @@ from isthmus.language import enumerated, say
 from isthmus.record import Missing
 from isthmus.report.fleet.words import device_name, devices_text, facts_text, named, short_list
 
-__all__ = ["about_files"]
-
 # Launches of which ranks are missing, and lines of what launches noted; a folder can hold the files of many.
 _MOST_LAUNCHES, _MOST_NOTES = 5, 20
 

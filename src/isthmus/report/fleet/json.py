@@ -9,8 +9,6 @@ from isthmus.fleet import RATE, Judged, Outlier, Survey
 from isthmus.report.fleet.files import about_files
 from isthmus.report.fleet.words import beside_reference, cause_why, evidence, verdict, warnings
 
-__all__ = ["write"]
-
 
 def write(survey: Survey, out: TextIO) -> None:
     """Write the answer, every outlier, the groups with their typical times, and what was read to `out`."""

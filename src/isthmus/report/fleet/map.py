@@ -12,8 +12,6 @@ from isthmus.fleet import CellKey, Survey
 from isthmus.language import say
 from isthmus.report.fleet.columns import columns_of
 
-__all__ = ["FleetMap", "MapView", "fleet_map"]
-
 # What a page can show and a browser can draw; more hosts share lines, of which each shows the worst.
 _MOST_LINES, _MOST_ALONE = 800, 400
 _MOST_COLUMNS = 64

@@ -7,8 +7,6 @@ import numpy as np
 
 from isthmus.fleet import Survey
 
-__all__ = ["write"]
-
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 

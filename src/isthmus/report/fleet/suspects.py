@@ -5,8 +5,6 @@ from typing import TextIO
 from isthmus.fleet import Survey, is_host_name
 from isthmus.report.fleet.words import suspect_hosts
 
-__all__ = ["write"]
-
 
 def write(survey: Survey, format_name: str, out: TextIO) -> None:
     """Write a host list of Slurm, or one name a line for kubectl; nothing where nobody is suspect.

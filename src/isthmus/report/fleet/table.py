@@ -9,8 +9,6 @@ from typing import TextIO
 from isthmus.errors import UsageError
 from isthmus.fleet import FLEET_COLUMNS, Survey, fleet_rows
 
-__all__ = ["check_parquet", "write", "write_parquet"]
-
 _ROWS_PER_GROUP = 100_000
 
 

@@ -8,24 +8,6 @@ from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, 
 from isthmus.language import can_say, enumerated, say, sentences
 from isthmus.report.comparison.labels import group_name
 
-__all__ = [
-    "beside_reference",
-    "cause_name",
-    "cause_why",
-    "contention",
-    "device_name",
-    "devices_text",
-    "evidence",
-    "facts_text",
-    "named",
-    "odd_names",
-    "percent",
-    "short_list",
-    "suspect_hosts",
-    "verdict",
-    "warnings",
-]
-
 _MOST_NAMES = 5
 _Item = TypeVar("_Item")
 

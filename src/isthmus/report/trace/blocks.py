@@ -12,8 +12,6 @@ from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
 from isthmus.trace import UNKNOWN, Copies, Knowledge, Trace, direction_index
 
-__all__ = ["trace_blocks"]
-
 # Of kernels and of calls, by their time; the rest of them is one line.
 _MOST_NAMES = 20
 _MOST_PROCESSES = 32

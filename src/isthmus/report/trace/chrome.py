@@ -14,8 +14,6 @@ from isthmus.report.trace.names import copy_name
 from isthmus.report.trace.records import COPY_COLUMNS, copy_records, in_chunks
 from isthmus.trace import UNKNOWN, Calls, Intervals, Trace, direction_index, memory_index
 
-__all__ = ["write"]
-
 Event = dict[str, Any]
 # Of records that overlap on one stream, which streams themselves never have and migrations do.
 _MOST_TRACKS = 32

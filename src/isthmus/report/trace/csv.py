@@ -7,8 +7,6 @@ from typing import Any, TextIO
 from isthmus.report.trace.records import COPY_COLUMNS, copy_records
 from isthmus.trace import Trace
 
-__all__ = ["write"]
-
 # Between the frames of a site, the innermost first.
 _CALLED_FROM = " < "
 

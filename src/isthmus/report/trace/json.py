@@ -11,8 +11,6 @@ from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
 from isthmus.trace import DIRECTIONS, UNKNOWN, Trace
 
-__all__ = ["write"]
-
 
 def write(trace: Trace, out: TextIO) -> None:
     """Write the document to `out`, a line for each copy; names are English whatever language is spoken."""

@@ -7,8 +7,6 @@ import numpy as np
 from isthmus.report.trace.names import copy_name
 from isthmus.trace import CAUSES, MEMORY_KINDS, UNKNOWN, Copies, Integers, direction_index
 
-__all__ = ["CopyKind", "copy_kinds", "groups"]
-
 
 @dataclass(frozen=True)
 class CopyKind:

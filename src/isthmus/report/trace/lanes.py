@@ -18,8 +18,6 @@ from isthmus.report.trace.names import kernel_name
 from isthmus.report.trace.totals import devices_of
 from isthmus.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Trace, union
 
-__all__ = ["MOST_SINGLE", "Lane", "Lanes", "lanes_of"]
-
 # In all lanes together.
 MOST_SINGLE = 20_000
 # From so many on, short ones drawn as wide as can be seen would fill a lane that is mostly idle.

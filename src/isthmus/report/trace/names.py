@@ -5,8 +5,6 @@ import re
 from isthmus.language import say
 from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN
 
-__all__ = ["copy_name", "kernel_name", "way_name"]
-
 _LONGEST = 80
 _ON_DEVICE = (MEMORY_KINDS.index("device"), UNKNOWN)
 _UNNAMED = re.compile(r"(?:\(anonymous namespace\)|<unnamed>|\{anonymous\})::")

@@ -7,8 +7,6 @@ import numpy as np
 
 from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Calls, Copies, Integers, Intervals, Trace
 
-__all__ = ["COPY_COLUMNS", "copy_records", "in_chunks"]
-
 # Scripts rely on them: new ones are only ever appended. Times count from the first record of the trace.
 COPY_COLUMNS = (
     "start_ns",

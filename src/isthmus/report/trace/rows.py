@@ -11,8 +11,6 @@ from isthmus.report.trace.kinds import copy_kinds, groups
 from isthmus.report.trace.names import kernel_name
 from isthmus.trace import Copies, Integers, Intervals, Trace
 
-__all__ = ["TraceRow", "activity_rows", "call_rows"]
-
 
 @dataclass(frozen=True)
 class TraceRow:

@@ -6,8 +6,6 @@ import numpy as np
 
 from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Integers, Intervals, Trace, union
 
-__all__ = ["DeviceShare", "Moved", "devices_of", "moved", "shares"]
-
 
 @dataclass(frozen=True)
 class Moved:
