@@ -1,23 +1,86 @@
-# Two commands that set themselves up: `make measure` runs the main job on this machine, `make test` passes the tests.
-# Both need python3 with venv, g++ and make. ARGS is handed on: make measure ARGS='--quick --device host'.
+# What a newcomer runs: `make measure`, `make test`. They set themselves up in .venv and need python3 with venv, g++ and make.
+# A contributor runs the rest: `make help`. ARGS is handed on: make measure ARGS='--quick --device host'.
 PYTHON ?= python3
 VENV := .venv
-SOURCES := $(shell find examples include native src CMakeLists.txt pyproject.toml README.md LICENSE -type f ! -name '*.pyc')
+BIN := $(VENV)/bin
+BUILD := build/dev
+CLANG_FORMAT := $(BIN)/clang-format
+# A change to one of the first compiles what it concerns; a change to the second installs anew. Python is used in place.
+NATIVE := $(shell find include native scripts/make_descriptions.py src/isthmus/_native.pyi -type f)
+INSTALL := CMakeLists.txt pyproject.toml $(shell find native -name CMakeLists.txt)
+CPP = git ls-files '*.c' '*.cpp' '*.hpp' '*.h' '*.cl' '*.cu'
 
-.PHONY: measure test
-measure: $(VENV)/cpu.stamp
-	@$(VENV)/bin/isthmus measure $(ARGS)
+# The installation knows each module by its file: where one is gone, it is made anew (which compiles nothing).
+ifneq ($(shell [ ! -f $(VENV)/modules.txt ] || xargs ls <$(VENV)/modules.txt >/dev/null 2>&1 || echo gone),)
+$(shell rm -f $(VENV)/editable.stamp)
+endif
 
-test: $(VENV)/cpu,test.stamp
-	@$(VENV)/bin/python -m pytest -q $(ARGS)
+.PHONY: help measure test test-all lint format debug bench docs wheel clean
+help:  ## This list.
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+measure: $(VENV)/cpu.stamp $(VENV)/native.stamp  ## Measure this machine.
+	@$(BIN)/isthmus measure $(ARGS)
+
+test: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## The tests that cover every command, backend and experiment.
+	@$(BIN)/python -m pytest -q -n auto -m 'not thorough' $(ARGS)
+
+test-all: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## All tests.
+	@$(BIN)/python -m pytest -q -n auto $(ARGS)
+
+lint: $(VENV)/cpu,test.stamp $(VENV)/lint.stamp $(VENV)/native.stamp  ## Formatters, linters and types, as CI runs them.
+	@$(CPP) | xargs $(CLANG_FORMAT) --dry-run -Werror
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy --strict
+
+format: $(VENV)/lint.stamp  ## Format what the formatters can.
+	@$(CPP) | xargs $(CLANG_FORMAT) -i
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format --quiet
+
+debug: $(VENV)/cpu,test.stamp  ## Build without optimisation and with symbols; `make clean` goes back (docs/debugging.md).
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B $(BUILD) -DCMAKE_CXX_FLAGS_RELEASE='-O0 -g' >/dev/null
+	@rm -f $(VENV)/native.stamp
+	@$(MAKE) --no-print-directory $(VENV)/native.stamp
+
+bench: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## The transfer library against the driver's own copies.
+	@$(BIN)/python benchmarks/transfer.py $(ARGS)
+
+docs: $(VENV)/docs.stamp  ## The documentation as a site, in build/site.
+	@$(BIN)/mkdocs build --quiet --strict --site-dir build/site
+	@echo build/site/index.html
+
+wheel: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## A wheel for this Python, in dist.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+
+clean:  ## Remove what was built and installed here.
+	@rm -rf $(VENV) build dist
+
+# The build's tools stay in the environment: a build in isolation has them elsewhere each time, and compiles all anew.
+$(VENV)/tools.stamp: | $(BIN)/pip
+	@$(BIN)/pip install --quiet --disable-pip-version-check cmake ninja 'nanobind>=2.4' 'scikit-build-core>=0.10'
+	@touch $@
+
+$(VENV)/editable.stamp: $(INSTALL) $(VENV)/tools.stamp
+	@echo "Building isthmus in $(BUILD); the first time takes minutes, and seconds after that." >&2
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation \
+	  -C build-dir=$(BUILD) -C editable.mode=redirect -e .
+	@find src -name '*.py' >$(VENV)/modules.txt
+	@touch $@ $(VENV)/native.stamp
+
+$(VENV)/native.stamp: $(NATIVE) $(VENV)/editable.stamp
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) >$(BUILD)/log.txt || { cat $(BUILD)/log.txt; exit 1; }
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --install $(BUILD) >/dev/null \
+	  --prefix "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')"
+	@touch $@
 
 # Each stamp is named after the extras that it stands for.
-$(VENV)/%.stamp: $(SOURCES) | $(VENV)/bin/pip
-	@echo "Building and installing isthmus[$*] in $(VENV); the first time takes a minute or two." >&2
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check '.[$*]'
+$(VENV)/%.stamp: pyproject.toml $(VENV)/editable.stamp
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation 'isthmus[$*]'
 	@touch '$@'
 
-$(VENV)/bin/pip:
+$(BIN)/pip:
 	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
 	  rm -rf $(VENV); \
 	  echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; \
