@@ -1,121 +1,146 @@
-"""Curves of overlap: speed-up against chunks with the bound, and shares of the bound for every work."""
+"""Speed-up against chunks with the bound, and timelines: when each stage of each chunk was under way."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.labels import kind_label
-from isthmus.analysis.overlap.model import Overlap, PipelinePoint
-from isthmus.analysis.overlap.sources import Source, case_labels, of_run, streams_label, work_label
+from isthmus.analysis.labels import kind_label, kind_rank, of_run
+from isthmus.analysis.overlap.findings import multiple_digits, way_words
+from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, traced
 from isthmus.document import chart
-from isthmus.document.chart import Axis, Drawn, curves_chart
+from isthmus.document.chart import Axis, Drawn, Timeline, curves_chart
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
 from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import say
-from isthmus.record import Interval, Run, format_bytes, format_seconds
-
-__all__ = ["chart_parts"]
+from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seconds
 
 # Solid grey, which none of the first five numbers of streams has.
 _BOUND_LOOK = numbered_look(5)
+_LETTERS = 60
+_IDLE = "."
 
 
-def chart_parts(runs: Sequence[Run], everything: Sequence[Source]) -> list[Part]:
-    """Speed-up of the work to conclude from first, by streams; then shares of the bound, by work."""
-    parts = [_speedup_part(runs, everything), _share_part(runs, everything)]
-    return [part for part in parts if part.charts]
-
-
-def _speedup_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
-    chosen = [source for source in everything if source.is_main]
-    counts = sorted({streams for source in chosen for _, streams in source.overlap.points})
-    looks = {streams_label(count): numbered_look(place) for place, count in enumerate(counts)}
-    charts = tuple(
-        _chart(runs, source, "overlap_report.speedup_label", _speedup_curves(source.overlap, looks))
-        for source in chosen
-    )
-    drawn = tuple(each for each in charts if each)
-    legend = tuple(
-        LegendEntry(name, look) for name, look in {**looks, say("overlap_report.bound"): _BOUND_LOOK}.items()
-    )
-    note = say("overlap_report.speedup_note")
-    return Part(say("overlap_report.speedup_part"), note, drawn, legend if drawn else ())
-
-
-def _share_part(runs: Sequence[Run], everything: Sequence[Source]) -> Part:
-    labels = case_labels(everything)
-    looks = {label: numbered_look(place) for place, label in enumerate(labels.values())}
-    groups: dict[tuple[int, str, int], list[Source]] = {}
-    for source in everything:
-        groups.setdefault((source.index, source.overlap.host_memory, source.overlap.bytes), []).append(source)
-    drawn = []
-    for group in groups.values():
-        curves = [curve for source in group for curve in _share_curves(source.overlap, labels, looks)]
-        if each := _chart(runs, group[0], "overlap_report.share_label", curves, (100.0, say("overlap_report.bound"))):
-            drawn.append(each)
-    legend = tuple(LegendEntry(name, look) for name, look in looks.items())
-    note = say("overlap_report.share_note")
-    return Part(say("overlap_report.share_part"), note, tuple(drawn), legend if drawn else ())
-
-
-def _chart(
-    runs: Sequence[Run], source: Source, label: str, curves: Sequence[Drawn], rule: tuple[float, str] | None = None
-) -> Chart | None:
-    points = [row for curve in curves for row in curve.rows]
-    if not points:
+def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> Part | None:
+    """A chart for each of these pipelines with the index of their run, a curve for each number of streams."""
+    counts = sorted({streams for _, overlap in chosen for _, streams in overlap.points})
+    looks = {streams: numbered_look(place) for place, streams in enumerate(counts)}
+    charts = []
+    for index, overlap in chosen:
+        curves = list(_curves(overlap, looks))
+        if curves:
+            work = say("overlap_report.work", x=multiple_digits(overlap.work))
+            title = _title(runs, index, [kind_label(overlap.host_memory), format_bytes(overlap.bytes), work])
+            axes = Axis(say("overlap_report.chunks_axis")), Axis(say("overlap_report.speedup_axis"), scale="linear")
+            label = say("overlap_report.speedup_label", title=title)
+            charts.append(Chart(title, label, curves_chart(curves, *axes)))
+    if not charts:
         return None
-    overlap = source.overlap
-    named = [kind_label(overlap.host_memory), format_bytes(overlap.bytes), *([] if rule else [work_label(overlap)])]
-    title = of_run(runs, source.index, named)
-    axis = Axis(say("overlap_report.share_axis" if rule else "overlap_report.speedup_axis"), scale="linear")
-    spec = curves_chart(curves, Axis(say("overlap_report.chunks_axis")), axis, rules=[rule] if rule else [])
-    return Chart(title, say(label, title=title), spec)
+    legend = [LegendEntry(say("overlap.streams", count=streams), look) for streams, look in looks.items()]
+    legend.append(LegendEntry(say("overlap_report.bound"), _BOUND_LOOK))
+    title, note = say("overlap_report.speedup_part"), say("overlap_report.speedup_note")
+    return Part(title, note, tuple(charts), tuple(legend))
 
 
-def _speedup_curves(overlap: Overlap, looks: dict[str, Look]) -> list[Drawn]:
-    curves = [
-        Drawn(name, look, tuple(_rows(name, _on(overlap, name), lambda point: point.speedup, 1.0)))
-        for name, look in looks.items()
-    ]
-    serial = overlap.serial
-    if serial:
-        bound_name = say("overlap_report.bound")
-        bounds = {point.chunks: point.bound for point in overlap.points.values() if point.bound}
+def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
+    points = sorted(overlap.points.values(), key=lambda point: point.chunks)
+    for streams, look in looks.items():
+        name = say("overlap.streams", count=streams)
+        rows = tuple(_speedup_row(name, point) for point in points if point.streams == streams and point.speedup)
+        if rows:
+            yield Drawn(name, look, rows)
+    serial, name = overlap.serial, say("overlap_report.bound")
+    bounds = {point.chunks: point.bound.median for point in points if point.bound}
+    if serial and bounds:
         rows = tuple(
-            chart.row(bound_name, chunks, value, value, value, chunks=str(chunks), time=format_seconds(bound.median))
-            for chunks, bound in sorted(bounds.items())
-            if (value := serial.seconds.median / bound.median)
+            chart.row(name, chunks, value, value, value, chunks=str(chunks), time=format_seconds(bound))
+            for chunks, bound in bounds.items()
+            for value in [serial.seconds.median / bound]
         )
-        curves.append(Drawn(bound_name, _BOUND_LOOK, rows))
-    return [curve for curve in curves if curve.rows]
+        yield Drawn(name, _BOUND_LOOK, rows)
 
 
-def _share_curves(overlap: Overlap, labels: dict[float, str], looks: dict[str, Look]) -> list[Drawn]:
-    name = labels[overlap.ratio]
-    if overlap.best is None:
+def _speedup_row(name: str, point: PipelinePoint) -> chart.Row:
+    assert point.speedup is not None
+    return chart.row(
+        name, point.chunks, *point.speedup, chunks=str(point.chunks), time=format_seconds(point.seconds.median)
+    )
+
+
+def timeline_parts(runs: Sequence[Run]) -> list[Part]:
+    """The picture for the page and the letters for text; none where no run has a timeline."""
+    cases = [(index, case) for index, run in enumerate(runs) for case in traced(run)]
+    if not cases:
         return []
-    points = [point for point in overlap.points.values() if point.streams == min(point.chunks, overlap.best.streams)]
-    rows = tuple(_rows(name, points, lambda point: point.share, 100.0))
-    return [Drawn(name, looks[name], rows)] if rows else []
+    cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
+    titled = [(_timeline_title(runs, index, case), case) for index, case in cases]
+    title, note, letters = (say(f"overlap_report.timelines{name}") for name in ("", "_note", "_letters"))
+    return [
+        Part(title, note, tuple(_timeline(*each) for each in titled)),
+        Part(title, letters, grids=tuple(_lettered(*each) for each in titled), text_only=True),
+    ]
 
 
-def _on(overlap: Overlap, name: str) -> list[PipelinePoint]:
-    return [point for point in overlap.points.values() if streams_label(point.streams) == name]
+def _title(runs: Sequence[Run], index: int, words: Sequence[str]) -> str:
+    return of_run(say("common.comma").join(words), runs, index)
 
 
-def _rows(
-    name: str, points: Sequence[PipelinePoint], value: Callable[[PipelinePoint], Interval | None], scale: float
-) -> Iterator[chart.Row]:
-    for point in sorted(points, key=lambda point: point.chunks):
-        if (found := value(point)) is None:
-            continue
-        yield chart.row(
-            name,
-            point.chunks,
-            scale * found.median,
-            scale * found.low,
-            scale * found.high,
-            chunks=str(point.chunks),
-            streams=str(point.streams),
-            time=format_seconds(point.seconds.median),
-            **({"share": f"{100 * point.share.median:.0f} %"} if point.share else {}),
-            **({"speed-up": f"{point.speedup.median:.2f}"} if point.speedup else {}),
-        )
+def _timeline_title(runs: Sequence[Run], index: int, case: Case) -> str:
+    way = way_words(case.host_memory, case.pieces or 1, case.streams or 1)
+    return _title(runs, index, [kind_label(case.host_memory), format_bytes(case.bytes), way])
+
+
+def _timeline(title: str, case: Case) -> Chart:
+    lanes = tuple(
+        Drawn(name, numbered_look(place), tuple(_bar(name, span) for span in case.spans if span.stage == stage))
+        for place, (stage, name) in enumerate(_lanes().items())
+    )
+    axis = Axis(say("overlap_report.timeline_axis"), (0.0, _total(case)), "linear", "seconds")
+    return Chart(title, say("overlap_report.timeline_label", title=title), Timeline(lanes, axis))
+
+
+def _lanes() -> dict[StageName, str]:
+    return {stage: say(f"overlap_report.lane_{stage}") for stage in STAGES}
+
+
+def _bar(lane: str, span: Span) -> chart.Row:
+    took = format_seconds(span.end - span.begin)
+    return chart.bar(lane, span.begin, span.end, chunk=str(span.chunk), begins=format_seconds(span.begin), takes=took)
+
+
+def _total(case: Case) -> float:
+    return max(span.end for span in case.spans)
+
+
+def _lettered(title: str, case: Case) -> Grid:
+    total = _total(case)
+    rows = []
+    for stage, name in _lanes().items():
+        spans = [span for span in case.spans if span.stage == stage]
+        busy = _busy(spans) / total if total else 0.0
+        rows.append(Row(name, (Cell(_letters(spans, total)), Cell(f"{100 * busy:.0f}"))))
+    span = say("common.range", low="0", high=format_seconds(total))
+    heads = Column(span, span), Column(say("overlap_report.heading_busy"), say("overlap_report.column_busy"))
+    title, corner = say("overlap_report.timeline", title=title), say("overlap_report.corner_stage")
+    return Grid(title, heads, (Group("", tuple(rows)),), corner=corner)
+
+
+def _busy(spans: Sequence[Span]) -> float:
+    """Seconds in which at least one of the spans is under way."""
+    seconds, end = 0.0, float("-inf")
+    for span in sorted(spans, key=lambda span: span.begin):
+        seconds += max(0.0, span.end - max(span.begin, end))
+        end = max(end, span.end)
+    return seconds
+
+
+def _letters(spans: Sequence[Span], total: float) -> str:
+    """For each of equal parts of the time the chunk that has most of it; on a tie, the one that began first."""
+    spans = sorted(spans, key=lambda span: (span.begin, span.end))
+    return "".join(
+        _letter(spans, place * total / _LETTERS, (place + 1) * total / _LETTERS) for place in range(_LETTERS)
+    )
+
+
+def _letter(spans: Sequence[Span], begin: float, end: float) -> str:
+    most = max(spans, key=lambda span: min(span.end, end) - max(span.begin, begin), default=None)
+    is_there = most is not None and min(most.end, end) > max(most.begin, begin)
+    return str(most.chunk % 10) if most is not None and is_there else _IDLE

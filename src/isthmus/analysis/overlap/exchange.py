@@ -9,8 +9,6 @@ from isthmus.analysis.overlap.times import Timed, fastest_alone, timed_cases
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.record import Interval, Run
 
-__all__ = ["Exchange", "exchanges"]
-
 ExchangeAnswer = Literal["yes", "partly", "no", "cannot tell"]
 
 _MOSTLY = 0.5

@@ -1,122 +1,200 @@
-"""What the overlap experiment says: all its findings, and what to take away."""
+"""What the overlap experiment says: what chunks and streams gain, both ways at once, what a chunk costs."""
 
 from collections.abc import Sequence
 
-from isthmus.analysis.overlap.exchange import exchanges
-from isthmus.analysis.overlap.gain_findings import gain_finding
-from isthmus.analysis.overlap.limit_findings import above_bound_finding, both_ways_finding, chunk_cost_finding
-from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
-from isthmus.analysis.overlap.words import multiple_digits, way_words, work_words
-from isthmus.analysis.phrases import memory_name, times
-from isthmus.analysis.statistics.contrast import MATTERS, ratio
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.analysis.overlap.exchange import Exchange, exchanges
+from isthmus.analysis.overlap.model import (
+    Overlap,
+    PipelinePoint,
+    chunk_cost,
+    larger_overlaps,
+    main_overlaps,
+    overlaps,
+)
+from isthmus.analysis.overlap.times import Work
+from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.statistics.contrast import MATTERS
+from isthmus.document.finding import Finding, Severity, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
-from isthmus.record import Interval, Run, format_bytes, format_seconds
+from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
-__all__ = ["overlap_findings", "overlap_verdict"]
+# A pipeline whose share of its bound has an interval below this has a cause worth naming.
+_NEAR_BOUND = 0.95
+# A share of its time that copies alone must take to be what limits a pipeline.
+_LIMITS = 0.9
+# Memory that the copy engines read and write themselves says most about them.
+_ENGINES_SEEN_WITH = ("pinned", "staged", "pageable")
 
 
 def overlap_findings(run: Run) -> list[Finding]:
-    """One for each kind of memory; then both ways at once, what a chunk costs, other work, and too low bounds."""
+    """What each kind of memory gains; then both ways at once, and what a chunk costs."""
     everything = overlaps(run)
     mains = main_overlaps(everything)
     if not mains:
         return []
-    size = mains[0].bytes
     exchanged = exchanges(run)
-    both = [each for each in exchanged if each.bytes == size]
-    single = [
-        _comparison(mains),
-        both_ways_finding(run, both),
-        chunk_cost_finding(mains),
-        _other_work([each for each in everything if each.bytes == size], mains),
-        above_bound_finding(run, everything),
-    ]
-    gains = [
-        gain_finding(run, each, [one for one in exchanged if one.bytes == each.bytes], mains)
+    found = [
+        _gain(run, each, best, serial, exchanged, mains)
         for each in (*mains, *larger_overlaps(everything, mains))
+        if (best := each.best) and (serial := each.serial)
     ]
-    return [*gains, *(finding for finding in single if finding)]
+    others = _both_ways(run, [each for each in exchanged if each.bytes == mains[0].bytes]), _chunk_cost(mains)
+    return [*found, *(finding for finding in others if finding)]
 
 
 def overlap_verdict(run: Run) -> Takeaway | None:
     """What to take away about overlap; None where none was measured."""
     mains = [each for each in main_overlaps(overlaps(run)) if each.best and each.best.speedup]
-    told = [_gained(each, each.best) for each in mains if each.gains == "yes" and each.best]
-    without = [each for each in mains if each.gains == "no"]
-    lost, none = ([memory_name(each.host_memory) for each in without if each.loses is loses] for loses in (True, False))
-    if lost:
-        told.append(say("overlap.takeaway_lose", count=len(lost), memories=enumerated(lost)))
-    if none:
-        told.append(say("overlap.takeaway_nothing", count=len(none), memories=enumerated(none)))
-    unknown = [memory_name(each.host_memory) for each in mains if each.gains == "cannot tell"]
-    if unknown:
-        memories, much = enumerated(unknown), 100 * (MATTERS - 1)
-        told.append(say("overlap.takeaway_unknown", count=len(unknown), memories=memories, percent=much))
-    if not told:
+    parts = [_gained(each, each.best) for each in mains if each.gains == "yes" and each.best]
+    for key, chosen in (
+        ("overlap.takeaway_lose", [each for each in mains if each.gains == "no" and each.loses]),
+        ("overlap.takeaway_nothing", [each for each in mains if each.gains == "no" and not each.loses]),
+        ("overlap.takeaway_unknown", [each for each in mains if each.gains == "cannot tell"]),
+    ):
+        if chosen:
+            parts.append(say(key, memories=enumerated([memory_name(each.host_memory) for each in chosen])))
+    if not parts:
         return None
-    gaining = [each for each in mains if each.gains == "yes"]
-    return Takeaway(sentences(map(capitalised, told)), say("overlap.takeaway_advice") if gaining else "")
+    gains = any(each.gains == "yes" for each in mains)
+    return Takeaway(sentences(map(capitalised, parts)), say("overlap.takeaway_advice") if gains else "")
+
+
+def way_words(host_memory: str, chunks: int, streams: int) -> str:
+    """``16 chunks on 4 streams``; of staged memory ``32 chunks on 8 threads``, which have a stream each."""
+    return say("overlap.way", chunks=say("overlap.chunks", count=chunks), workers=_workers(host_memory, streams))
+
+
+def multiple_digits(work: Work) -> str:
+    """``7.2``: the multiple that was measured, to two digits, or the one that was meant where none was."""
+    return f"{work.ratio if work.multiple is None else float(f'{work.multiple:.2g}'):g}"
+
+
+def _workers(host_memory: str, count: int) -> str:
+    return say("overlap.threads" if host_memory == "staged" else "overlap.streams", count=count)
+
+
+def _work_words(work: Work) -> str:
+    if work.multiple is None:
+        return say("overlap.work_meant", factor=multiple_digits(work))
+    return say("overlap.work", factor=multiple_digits(work), memory=memory_name(work.base))
 
 
 def _gained(each: Overlap, best: PipelinePoint) -> str:
     assert best.speedup is not None
-    memory, way = memory_name(each.host_memory), way_words(each.host_memory, best.chunks, best.streams)
-    factor = f"{best.speedup.median:.2f}"
-    if best.share is None:
-        return say("overlap.takeaway_gain", memory=memory, way=way, factor=factor)
-    percent = 100 * best.share.median
-    return say("overlap.takeaway_gain_share", memory=memory, way=way, factor=factor, percent=percent)
-
-
-def _comparison(mains: Sequence[Overlap]) -> Finding | None:
-    """The best of each kind against pageable memory in one piece, which is what a program does first."""
-    plain = next((each.serial for each in mains if each.host_memory == "pageable"), None)
-    others = [(each, each.best) for each in mains if each.host_memory != "pageable" and each.best]
-    if plain is None or not others or len({each.ratio for each in mains}) > 1:
-        return None
-    parts = []
-    for each, best in others:
-        faster = ratio(plain.seconds, best.seconds)
-        time = format_seconds(best.seconds.median)
-        memory = memory_name(each.host_memory)
-        parts.append(say("overlap.memory_part", memory=memory, time=time, faster=_faster_words(faster)))
-    text = say(
-        "overlap.memory",
-        size=format_bytes(mains[0].bytes),
-        work=work_words(mains[0].work),
-        time=format_seconds(plain.seconds.median),
-        parts=enumerated(parts),
+    way = way_words(each.host_memory, best.chunks, best.streams)
+    return say(
+        "overlap.takeaway_gain", memory=memory_name(each.host_memory), way=way, factor=f"{best.speedup.median:.2f}"
     )
-    return Finding("info", "overlap_memory", text)
 
 
-def _faster_words(faster: Interval) -> str:
-    """``1.4 to 1.6 times as fast``, as far as the interval tells."""
-    if faster.low > 1:
-        return say("overlap.faster", times=times(faster.low, faster.high))
-    if faster.high < 1:
-        return say("overlap.slower", times=times(faster.low, faster.high))
-    return say("overlap.no_faster" if faster.high < MATTERS else "overlap.perhaps_faster")
+def _gain(
+    run: Run,
+    each: Overlap,
+    best: PipelinePoint,
+    serial: PipelinePoint,
+    exchanged: Sequence[Exchange],
+    mains: Sequence[Overlap],
+) -> Finding:
+    """What chunks gain for one kind of memory and size; `mains` are all kinds at the size to compare at."""
+    assert best.speedup is not None, "there is a serial time"
+    topic = f"overlap_{each.host_memory}" + (f"_{each.bytes}" if each.bytes != mains[0].bytes else "")
+    median, low, high = (f"{value:.2f}" for value in best.speedup)
+    words = {
+        "memory": capitalised(memory_name(each.host_memory)),
+        "size": format_bytes(each.bytes),
+        "work": _work_words(each.work),
+        "way": way_words(each.host_memory, best.chunks, best.streams),
+        "time": format_seconds(best.seconds.median),
+        "serial": format_seconds(serial.seconds.median),
+        "factor": median,
+        "low": low,
+        "high": high,
+    }
+    if each.gains == "yes":
+        text = say("overlap.gains", **words)
+        if best.share and best.bound:
+            bound = format_seconds(best.bound.median)
+            text = say("overlap.gains_of_bound", **words, percent=100 * best.share.median, bound=bound)
+        return Finding("info", topic, text, cause=_why_not_nearer(run, each, best, exchanged))
+    if each.gains == "no":
+        cause, fix = _why_nothing(run, each, mains)
+        text = say("overlap.loses" if each.loses else "overlap.gains_nothing", **words)
+        return Finding("warning" if cause else "info", topic, text, cause=cause, fix=fix)
+    text = say("overlap.unknown", **words, percent=100 * (MATTERS - 1))
+    return Finding("info", topic, text, fix=say("overlap.repeat"))
 
 
-def _other_work(everything: Sequence[Overlap], mains: Sequence[Overlap]) -> Finding | None:
-    """How the gain depends on the work, for the memory of the first main overlap."""
-    of_kind = [each for each in everything if each.host_memory == mains[0].host_memory]
-    told = [(each, best) for each in of_kind if (best := each.best) and best.speedup]
-    if len(told) < 2:
+def _why_not_nearer(run: Run, each: Overlap, best: PipelinePoint, exchanged: Sequence[Exchange]) -> str:
+    if best.share is None or best.share.high >= _NEAR_BOUND:
+        return ""
+    key = each.host_memory, each.bytes
+    exchange = next((found for found in exchanged if (found.host_memory, found.bytes) == key), None)
+    slowed = exchange is not None and exchange.hidden.high < _NEAR_BOUND
+    if exchange and slowed and exchange.seconds.median >= _LIMITS * best.seconds.median:
+        return say("overlap.slowed", time=format_seconds(exchange.seconds.median))
+    return say("overlap.shared") if run.fingerprint.device.shares_host_memory else ""
+
+
+def _why_nothing(run: Run, each: Overlap, mains: Sequence[Overlap]) -> tuple[str, str]:
+    """Cause and fix."""
+    if run.fingerprint.device.shares_host_memory:
+        return say("overlap.shared"), ""
+    if each.host_memory != "pageable":
+        return "", ""
+    better = [
+        (other.best.seconds.median, memory_name(other.host_memory))
+        for other in mains
+        if other.gains == "yes" and other.host_memory in ("pinned", "staged") and other.best
+    ]
+    if not better:
+        return say("overlap.pageable_cause"), ""
+    time, memory = min(better)
+    return say("overlap.pageable_cause"), say("overlap.background", memory=memory, time=format_seconds(time))
+
+
+_EXCHANGE_KEYS = {"yes": "at_once", "partly": "in_part", "no": "in_turn", "cannot tell": "at_once_unknown"}
+
+
+def _both_ways(run: Run, both: Sequence[Exchange]) -> Finding | None:
+    """What the copy engines do, seen with memory that they can read and write themselves where it was measured."""
+    both = [each for each in both if each.host_memory in _ENGINES_SEEN_WITH]
+    if not both:
         return None
-    gains = []
-    for each, best in told:
-        key = "overlap.gain_with_uncertain" if each.gains == "cannot tell" else "overlap.gain_with"
-        if best.speedup:
-            gains.append(say(key, factor=f"{best.speedup.median:.2f}", work=multiple_digits(each.work)))
-    base, memory = mains[0].work.base, memory_name(mains[0].host_memory)
-    copy = say("overlap.copy_of", memory=memory_name(base)) if base else say("overlap.copy")
-    text = say("overlap.by_work", memory=memory, copy=copy, gains=say("common.comma").join(gains))
-    certain = [(each, best) for each, best in told if each.gains == "yes" and best.speedup]
-    fix = ""
-    if certain:
-        most = max(certain, key=lambda pair: pair[1].speedup.median if pair[1].speedup else 0.0)
-        fix = say("overlap.by_work_fix", work=work_words(most[0].work))
-    return Finding("info", "overlap_work", text, fix=fix)
+    found = min(both, key=lambda each: _ENGINES_SEEN_WITH.index(each.host_memory))
+    text = say(
+        f"overlap.both_{_EXCHANGE_KEYS[found.answer]}",
+        size=format_bytes(found.bytes),
+        memory=memory_name(found.host_memory),
+        time=format_seconds(found.seconds.median),
+        rate=format_rate(2 * found.bytes / found.seconds.median),
+        serial=format_seconds(found.into.median + found.out.median),
+        ideal=format_seconds(found.bound.median),
+        percent=100 * found.hidden.median,
+    )
+    if found.answer != "no":
+        return Finding("info", "overlap_both_ways", text)
+    shared = run.fingerprint.device.shares_host_memory
+    cause = say("overlap.copies_shared") if shared else ""
+    if run.fingerprint.device.copy_engines == 1:
+        cause = say("overlap.one_engine")
+    severity: Severity = "info" if shared else "warning"
+    return Finding(severity, "overlap_both_ways", text, cause=cause, fix=say("overlap.both_ways_fix"))
+
+
+def _chunk_cost(mains: Sequence[Overlap]) -> Finding | None:
+    """For the first kind of memory with enough numbers of chunks; None where the cost is within noise."""
+    for each in mains:
+        cost = chunk_cost(each)
+        if cost is None:
+            continue
+        if cost.ideal is None:
+            return None
+        low, median, high = map(format_seconds, (cost.seconds.low, cost.seconds.median, cost.seconds.high))
+        workers, memory = _workers(each.host_memory, cost.streams), memory_name(each.host_memory)
+        words = {"workers": workers, "memory": memory, "low": low, "median": median, "high": high}
+        if not cost.chunks[0] <= cost.ideal.median <= cost.chunks[-1]:
+            return Finding("info", "overlap_chunk_cost", say("overlap.chunk_cost", **words))
+        about, least, most = (f"{value:.0f}" for value in cost.ideal)
+        text = say("overlap.chunk_cost_ideal", **words, about=about, least=least, most=most)
+        return Finding("info", "overlap_chunk_cost", text)
+    return None

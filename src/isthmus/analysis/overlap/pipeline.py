@@ -13,8 +13,6 @@ from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.analysis.statistics.shape import LARGE_BYTES
 from isthmus.record import Run
 
-__all__ = ["PipelineModel", "pipeline_model", "pipeline_seconds"]
-
 # A call that returns no sooner than this share of the copy's time has made the copy itself.
 _BUSY_SHARE = 0.5
 
@@ -24,17 +22,17 @@ def pipeline_seconds(
 ) -> Draws:
     """Seconds of `chunks` equal chunks through stages that each take one at a time, given a chunk's time in each.
 
-    The first chunk passes through every stage, and each of the others leaves the slowest stage one of its turns later:
+    The first chunk passes through every stage, and each of the others leaves the slowest stage one period later:
     sum + (n - 1) * max. It is the makespan of a permutation flow shop with n identical jobs, and what fills and drains
     the pipeline is in the first term. `busy` are the stages' times while the others run too, where those differ. A
     stream takes one chunk at a time from end to end, so that `streams` of them take a chunk in no less than a share of
     all stages together; None for as many as it takes.
     """
     running = np.vstack(list(stages if busy is None else busy))
-    turn = running.max(axis=0)
+    period = running.max(axis=0)
     if streams is not None:
-        turn = np.maximum(turn, running.sum(axis=0) / streams)
-    found: Draws = np.vstack(list(stages)).sum(axis=0) + (chunks - 1) * turn
+        period = np.maximum(period, running.sum(axis=0) / streams)
+    found: Draws = np.vstack(list(stages)).sum(axis=0) + (chunks - 1) * period
     return found
 
 

@@ -1,29 +1,47 @@
 """The section on overlap: the best pipelines, how near all come to their bound, both ways at once, timelines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from isthmus.analysis.overlap.best import best_part
-from isthmus.analysis.overlap.charts import chart_parts
-from isthmus.analysis.overlap.exchange_table import exchange_part
-from isthmus.analysis.overlap.shares import share_parts
-from isthmus.analysis.overlap.sources import base_words, sources
-from isthmus.analysis.overlap.timeline import timeline_parts
-from isthmus.document.section import Section
-from isthmus.language import say, sentences
-from isthmus.record import Run
+from isthmus.analysis.labels import kind_label, kind_rank, run_label
+from isthmus.analysis.overlap.charts import speedup_part, timeline_parts
+from isthmus.analysis.overlap.exchange import Exchange, exchanges
+from isthmus.analysis.overlap.findings import multiple_digits, way_words
+from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
+from isthmus.analysis.phrases import memory_name
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.section import Part, Section
+from isthmus.document.states import failed, missing, skipped
+from isthmus.language import enumerated, say
+from isthmus.record import Interval, Run, format_bytes, format_seconds
 
-__all__ = ["section"]
+_BEST = ("best", "time", "serial", "speedup", "bound", "share", "in_alone", "work_alone", "out_alone")
+_EXCHANGE = ("in_alone", "out_alone", "one_by_one", "at_once", "ideal", "hidden", "engines")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Pipelines of one kind of memory, size and work, and the run that they are from.
+
+    `is_main` says whether conclusions rest on them first.
+    """
+
+    index: int
+    run: Run
+    overlap: Overlap
+    is_main: bool
 
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
-    everything = sources(runs)
+    everything = _sources(runs)
+    mains = [(each.index, each.overlap) for each in everything if each.is_main]
     parts = [
-        best_part(runs, everything),
-        *share_parts(runs, everything),
-        *chart_parts(runs, everything),
-        exchange_part(runs),
-        *timeline_parts(runs, everything),
+        _best_part(runs, everything),
+        _shares_part(runs, [each for each in everything if each.is_main]),
+        speedup_part(runs, mains),
+        _exchange_part(runs),
+        *timeline_parts(runs),
     ]
     shown = tuple(part for part in parts if part)
     if not shown:
@@ -31,8 +49,153 @@ def section(runs: Sequence[Run]) -> Section | None:
     return Section(
         "overlap",
         say("overlap_report.title"),
-        sentences([say("overlap_report.intro"), say("overlap_report.intro_work", base=base_words(everything))]),
+        say("overlap_report.intro"),
         shown,
         say("overlap_report.question"),
         (say("overlap_report.caveat_work"), say("overlap_report.caveat_bound")),
     )
+
+
+def _sources(runs: Sequence[Run]) -> list[_Source]:
+    """Everything that the runs hold, by kind of memory, work and run."""
+    found = []
+    for index, run in enumerate(runs):
+        everything = overlaps(run)
+        mains = main_overlaps(everything)
+        main = {id(each) for each in (*mains, *larger_overlaps(everything, mains))}
+        found += [_Source(index, run, each, id(each) in main) for each in everything]
+    return sorted(found, key=lambda source: (kind_rank(source.overlap.host_memory), source.overlap.ratio, source.index))
+
+
+def _best_part(runs: Sequence[Run], everything: Sequence[_Source]) -> Part | None:
+    """One table a size, a row for each memory, work and run; None where no pipeline of several chunks was measured."""
+    found = [(source, best) for source in everything if (best := source.overlap.best)]
+    grids = []
+    for size in sorted({source.overlap.bytes for source, _ in found}):
+        groups: dict[str, list[Row]] = {}
+        for source, best in found:
+            if source.overlap.bytes == size:
+                kind = kind_label(source.overlap.host_memory)
+                groups.setdefault(kind, []).append(_best_row(runs, source, best))
+        title, corner = say("overlap_report.best_grid", size=format_bytes(size)), say("overlap_report.corner_work")
+        made = tuple(Group(kind, tuple(rows)) for kind, rows in groups.items())
+        grids.append(Grid(title, _columns(_BEST), made, corner=corner))
+    if not grids:
+        return None
+    bases = dict.fromkeys(memory_name(base) for source in everything if (base := source.overlap.work.base))
+    note = say(
+        "overlap_report.best_note_of" if bases else "overlap_report.best_note", memory=enumerated([*bases], "or")
+    )
+    return Part(say("overlap_report.best"), note, grids=tuple(grids))
+
+
+def _best_row(runs: Sequence[Run], source: _Source, best: PipelinePoint) -> Row:
+    overlap, serial = source.overlap, source.overlap.serial
+    way = way_words(overlap.host_memory, best.chunks, best.streams)
+    cells = (
+        Cell(say("overlap_report.chunks_on", chunks=best.chunks, streams=best.streams), detail=way),
+        time_cell(best.seconds, wide=not best.converged, detail=say("overlap_report.samples", count=best.samples)),
+        time_cell(serial.seconds, wide=not serial.converged) if serial else missing(),
+        _ratio_cell(source, best.speedup),
+        Cell(format_seconds(best.bound.median)) if best.bound else missing(),
+        _ratio_cell(source, best.share, 100.0),
+        *(
+            Cell(format_seconds(alone.median)) if (alone := overlap.alone.get(stage)) else missing()
+            for stage in ("in", "work", "out")
+        ),
+    )
+    key = "overlap_report.multiple_meant" if overlap.work.multiple is None else "overlap_report.multiple"
+    label = run_label(runs, source.index)
+    return Row(say(key, x=multiple_digits(overlap.work)) + (f" {label}" if label else ""), cells)
+
+
+def _shares_part(runs: Sequence[Run], chosen: Sequence[_Source]) -> Part | None:
+    """Shares of the bound, a table for each size: chunks down, streams and runs across, groups by memory and work."""
+    grids = []
+    for size in sorted({source.overlap.bytes for source in chosen}):
+        of_size = [source for source in chosen if source.overlap.bytes == size]
+        ways = sorted({(streams, source.index) for source in of_size for _, streams in _all_ways(source.overlap)})
+        columns = tuple(
+            Column(name.replace(" ", "\n"), name, run_label(runs, index))
+            for streams, index in ways
+            for name in [say("overlap.streams", count=streams)]
+        )
+        groups = []
+        for kind, ratio in dict.fromkeys((each.overlap.host_memory, each.overlap.ratio) for each in of_size):
+            of_run = {
+                each.index: each for each in of_size if (each.overlap.host_memory, each.overlap.ratio) == (kind, ratio)
+            }
+            chunks = sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each.overlap)})
+            rows = tuple(
+                Row(str(count), tuple(_share_cell(of_run.get(index), count, streams) for streams, index in ways))
+                for count in chunks
+            )
+            groups.append(Group(say("overlap_report.shares_group", memory=kind_label(kind), x=f"{ratio:g}"), rows))
+        title, corner = say("overlap_report.shares_grid", size=format_bytes(size)), say("overlap_report.corner_chunks")
+        grids.append(Grid(title, columns, tuple(groups), corner=corner))
+    return Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=tuple(grids)) if grids else None
+
+
+def _all_ways(overlap: Overlap) -> Iterable[tuple[int, int]]:
+    return (*overlap.points, *overlap.failed, *overlap.skipped)
+
+
+def _share_cell(source: _Source | None, chunks: int, streams: int) -> Cell:
+    if source is None:
+        return missing()
+    way = chunks, streams
+    if way in source.overlap.failed:
+        return failed(say("overlap_report.failed_detail"))
+    if way in source.overlap.skipped:
+        return skipped(source.overlap.skipped[way])
+    point = source.overlap.points.get(way)
+    return _ratio_cell(source, point.share, 100.0, format_seconds(point.seconds.median)) if point else missing()
+
+
+def _exchange_part(runs: Sequence[Run]) -> Part | None:
+    """Copies both ways at once of each memory; None where the runs have none."""
+    found = [(index, each) for index, run in enumerate(runs) for each in exchanges(run)]
+    if not found:
+        return None
+    found.sort(key=lambda pair: kind_rank(pair[1].host_memory))
+    groups = tuple(
+        Group(
+            say("overlap_report.each_way", size=format_bytes(size)),
+            tuple(_exchange_row(runs, index, each) for index, each in found if each.bytes == size),
+        )
+        for size in sorted({each.bytes for _, each in found})
+    )
+    title, corner = say("overlap_report.exchange_grid"), say("overlap_report.corner_memory")
+    grid = Grid(title, _columns(_EXCHANGE), groups, corner=corner)
+    return Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=(grid,))
+
+
+def _exchange_row(runs: Sequence[Run], index: int, each: Exchange) -> Row:
+    engines, label = runs[index].fingerprint.device.copy_engines, run_label(runs, index)
+    # Around nothing hidden, a width relative to it would say nothing.
+    wide = each.hidden.high - each.hidden.low > 0.2
+    hidden = f"{100 * each.hidden.median:.0f}", f"{50 * (each.hidden.high - each.hidden.low):.0f}"
+    cells = (
+        Cell(format_seconds(each.into.median)),
+        Cell(format_seconds(each.out.median)),
+        Cell(format_seconds(each.into.median + each.out.median)),
+        time_cell(each.seconds, wide=not each.converged, detail=way_words(each.host_memory, each.chunks, each.streams)),
+        Cell(format_seconds(each.bound.median)),
+        Cell(*hidden, state="wide" if wide else "ok"),
+        Cell(str(engines)) if engines else missing(),
+    )
+    return Row(f"{kind_label(each.host_memory)}{' ' + label if label else ''}", cells)
+
+
+def _columns(names: Sequence[str]) -> tuple[Column, ...]:
+    """Columns with a short heading of up to two lines and a whole name."""
+    return tuple(Column(say(f"overlap_report.heading_{name}"), say(f"overlap_report.column_{name}")) for name in names)
+
+
+def _ratio_cell(source: _Source, value: Interval | None, scale: float = 1.0, detail: str = "") -> Cell:
+    """A quotient of two times, times `scale`."""
+    if value is None:
+        return missing()
+    # Two figures went into it, each known as well as the run aimed at.
+    wide = value.relative_half_width > 2 * source.run.settings.target_relative_half_width
+    return interval_cell(value, scale=scale, wide=wide, detail=detail)

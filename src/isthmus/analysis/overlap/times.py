@@ -1,4 +1,4 @@
-"""What every case of the overlap experiment took, and each stage alone."""
+"""What every case of the overlap experiment took, each stage alone, and the work as a multiple of a copy."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,8 @@ from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
 from isthmus.record import Case, Interval, Run, median_interval
 
-__all__ = ["Timed", "fastest_alone", "timed_cases"]
+# The work is meant to be a multiple of the first of these that there is.
+_BASES = ("pinned", "pageable", "staged")
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,19 @@ class Timed:
     seconds: Interval
     draws: Draws = field(repr=False, compare=False)
     converged: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of the case `ratio`, which is the multiple of a copy that it was meant to take.
+
+    `multiple` is its measured time alone over that of the slower of the copies in and out of memory of the kind `base`
+    alone; None where one of the three was not measured.
+    """
+
+    ratio: float
+    multiple: float | None = None
+    base: str = ""
 
 
 @once()
@@ -37,7 +51,7 @@ def timed_cases(run: Run) -> Sequence[Timed]:
 def fastest_alone(
     timed: Iterable[Timed], method: str, host_memory: str, size: int, ratio: float | None = None
 ) -> Timed | None:
-    """A stage alone: the fastest of the ways measured, since a bound must not be slower than any of them."""
+    """A stage alone: the fastest measurement, whole or in chunks, since a bound must not be slower than any of them."""
     wanted = method, host_memory, size, ratio
     found = (
         each
@@ -45,3 +59,14 @@ def fastest_alone(
         if (each.case.method, each.case.host_memory, each.case.bytes, each.case.work_ratio) == wanted
     )
     return min(found, key=lambda each: each.seconds.median, default=None)
+
+
+def measured_work(timed: Sequence[Timed], size: int, ratio: float) -> Work:
+    """The work of one size; each time is the fastest of those measured, whole or in chunks."""
+    work = fastest_alone(timed, "work_alone", "device", size, ratio)
+    for base in _BASES:
+        into, out = (fastest_alone(timed, way, base, size) for way in ("in_alone", "out_alone"))
+        if work and into and out:
+            slower = max(into.seconds.median, out.seconds.median)
+            return Work(ratio, work.seconds.median / slower, base)
+    return Work(ratio)

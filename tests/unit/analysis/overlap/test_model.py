@@ -6,9 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from isthmus.analysis.overlap.chunks import chunk_cost
 from isthmus.analysis.overlap.exchange import exchanges
-from isthmus.analysis.overlap.model import main_overlaps, overlaps, pipeline_bound, traced
+from isthmus.analysis.overlap.model import chunk_cost, main_overlaps, overlaps, pipeline_bound, traced
 from isthmus.record import MIB, Span
 
 
