@@ -19,7 +19,7 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import can_say, capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
-__all__ = ["batching_findings", "batching_verdict"]
+__all__ = ["findings", "takeaway"]
 
 # A copy's time does not depend on its size where it varies by less.
 _SAME_TIME = 1.5
@@ -28,7 +28,7 @@ _SAME_TIME = 1.5
 _Chosen = tuple[BatchingSurface, BatchingCell]
 
 
-def batching_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about each kind of memory, about the batch call, and about the table of methods."""
     surfaces = batching_surfaces(run)
     found: list[Finding | None] = []
@@ -39,7 +39,7 @@ def batching_findings(run: Run) -> list[Finding]:
     return [finding for finding in (*found, cliff_finding(main), table_finding(surfaces)) if finding]
 
 
-def batching_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where pieces were not measured."""
     surfaces = batching_surfaces(run)
     chosen = [(surface, surface.typical) for surface in plainest_surfaces(surfaces)]

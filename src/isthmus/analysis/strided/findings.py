@@ -21,12 +21,12 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import can_say, capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
-__all__ = ["strided_findings", "strided_verdict"]
+__all__ = ["findings", "takeaway"]
 
 _KINDS = ("column", "halo", "box", "face")
 
 
-def strided_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about sections that programs know, and about the grid of widths and rows."""
     cells = strided_cells(run)
     grids = strided_grids(cells)
@@ -34,7 +34,7 @@ def strided_findings(run: Run) -> list[Finding]:
     return [*(finding for finding in (*found, _padding(cells)) if finding), *grid_findings(run, grids)]
 
 
-def strided_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where no sections were measured."""
     cells = strided_cells(run)
     for kind in _KINDS:
