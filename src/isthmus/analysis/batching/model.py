@@ -7,14 +7,13 @@ from functools import cached_property
 
 import msgspec
 
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.pieces.alignment import without_misaligned
 from isthmus.analysis.pieces.method_cell import MethodCell, threads_that_pack
 from isthmus.analysis.pieces.method_table import MethodTable, method_table
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
-from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
+from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run, kind_rank
 
 __all__ = [
     "LOOP",
@@ -203,8 +202,6 @@ def _cells(cases: Iterable[Case], target: float) -> dict[CellKey, BatchingCell]:
 
 
 def _place(surface: BatchingSurface) -> tuple[object, ...]:
-    kinds = MEMORY_KINDS
-    kind = kinds.index(surface.host_memory) if surface.host_memory in kinds else len(kinds)
     layouts = ("scattered", "strided", "contiguous")
     ranks = [layouts.index(each) if each in layouts else 3 for each in (surface.host_layout, surface.device_layout)]
-    return *ranks, kind, surface.host_memory, ONE_WAY.index(surface.direction)
+    return *ranks, kind_rank(surface.host_memory), surface.host_memory, ONE_WAY.index(surface.direction)

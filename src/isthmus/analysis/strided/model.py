@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.pieces.alignment import without_misaligned
 from isthmus.analysis.pieces.method_cell import MethodCell, threads_that_pack
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Case, Direction, Interval, LayoutName, Run
+from isthmus.record import Case, Direction, Interval, LayoutName, Run, kind_rank
 
 __all__ = [
     "DOUBLE",
@@ -174,11 +173,10 @@ def _cell(cases: list[Case], target: float) -> StridedCell:
 
 
 def _place(cell: StridedCell) -> tuple[object, ...]:
-    kinds = ("pinned", *MEMORY_KINDS)
-    kind = kinds.index(cell.host_memory) if cell.host_memory in kinds else len(kinds)
     apart = (cell.host_layout == "strided", cell.device_layout == "strided")
     return (
-        kind,
+        cell.host_memory != "pinned",
+        kind_rank(cell.host_memory),
         cell.host_memory,
         apart,
         cell.shape.slices > 1,
