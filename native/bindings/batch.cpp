@@ -87,10 +87,11 @@ struct BatchOfArrays final : Kept {
 };
 
 // Where a run of an array whose elements lie apart begins, from the array's first element; modulo 2^64.
-std::size_t place(const ArrayPieces::Lie& lie, const Extent& extent, std::size_t piece) {
-    const std::size_t regular = piece / extent.rows * lie.slice_pitch_bytes + piece % extent.rows * lie.pitch_bytes;
-    return static_cast<std::size_t>(lie.first_bytes) + lie.offset +
-           (lie.offsets.empty() ? regular : lie.offsets[piece]);
+std::size_t place(const ArrayPieces::Placement& placement, const Extent& extent, std::size_t piece) {
+    const std::size_t regular =
+        piece / extent.rows * placement.slice_pitch_bytes + piece % extent.rows * placement.pitch_bytes;
+    return static_cast<std::size_t>(placement.first_bytes) + placement.offset +
+           (placement.offsets.empty() ? regular : placement.offsets[piece]);
 }
 
 void BatchOfArrays::add(const Operand& to, const Operand& from) {
@@ -176,7 +177,7 @@ Future copy_batch_async(nb::handle destinations, nb::handle sources, nb::handle 
     const StreamHandle ordered = unwrap(joined(*chosen, asked, batch->ready));
     Future future{
         unwrap(chosen->copy_batch_async(pieces.batch(), sides, ordered, keep_until_released(std::move(batch)))), bytes};
-    for (const auto& memory : memories) memory->note(future.transfer);
+    for (const auto& memory : memories) memory->note(future.copy);
     return future;
 }
 

@@ -79,7 +79,7 @@ Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, 
     const StreamHandle ordered = unwrap(stream_for(*chosen, asked, *pair));
     Future future{unwrap(chosen->copy_async(to, from, ordered, keep_until_released(std::move(pair)))), bytes};
     for (const auto& memory : memories) {
-        if (memory) memory->note(future.transfer);
+        if (memory) memory->note(future.copy);
     }
     return future;
 }

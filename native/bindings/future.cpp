@@ -24,7 +24,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 bool is_done(const Future& self) {
     const GilReleased release;
-    return self.transfer == nullptr || self.transfer->done();
+    return self.copy == nullptr || self.copy->done();
 }
 
 // Whether it ended in time. Looks for signals of Python, such as an interrupt, 20 times a second.
@@ -38,7 +38,7 @@ bool wait_until_done(const Future& self, std::optional<double> timeout) {
             const GilReleased release;
             const auto slice_began = SteadyClock::now();
             while (true) {
-                if (self.transfer == nullptr || self.transfer->done()) return true;
+                if (self.copy == nullptr || self.copy->done()) return true;
                 const auto now = SteadyClock::now();
                 if (timeout && now - began >= Seconds(*timeout)) return false;
                 if (now - slice_began >= between_signals) break;
@@ -66,7 +66,7 @@ void wait(const Future& self, std::optional<double> timeout) {
                               " s; it goes on, and may be waited for again");
     }
     end_kept();
-    if (self.transfer != nullptr) check_copy(self.transfer->wait(), "copy_async");
+    if (self.copy != nullptr) check_copy(self.copy->wait(), "copy_async");
 }
 
 nb::object exception(const Future& self, std::optional<double> timeout) {
@@ -92,14 +92,14 @@ void bind_future(nb::module_& module) {
             [](const Future& self, nb::handle stream) {
                 const std::uintptr_t handle = stream_of(stream).value_or(0);
                 const GilReleased release;
-                if (self.transfer != nullptr) check(self.transfer->hold(handle));
+                if (self.copy != nullptr) check(self.copy->hold(handle));
             },
             ISTHMUS_DESCRIBED(Future_wait_on), nb::arg("stream").none())
         .def_prop_ro(
             "bytes_completed",
             [](const Future& self) -> std::size_t {
                 if (!is_done(self)) return 0;
-                return self.transfer == nullptr ? 0 : self.transfer->wait().bytes_completed;
+                return self.copy == nullptr ? 0 : self.copy->wait().bytes_completed;
             },
             described::Future_bytes_completed.text);
 }

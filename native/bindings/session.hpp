@@ -20,7 +20,7 @@ struct SessionHandle {
 void check_not_shut_down();
 
 struct Future {
-    std::shared_ptr<Transfer> transfer;  // null where there was nothing to copy
+    std::shared_ptr<CopyHandle> copy;  // null where there was nothing to copy
     std::size_t bytes = 0;
 };
 

@@ -9,7 +9,7 @@ using namespace isthmus::capi;
 
 namespace {
 
-using Begun = Result<std::shared_ptr<Transfer>>;
+using Begun = Result<std::shared_ptr<CopyHandle>>;
 
 // The caller's null is the default stream, so that what that is given afterwards begins when the copy has ended.
 std::optional<std::uintptr_t> stream_of(const isthmus_session& session, void* stream) {
@@ -25,15 +25,15 @@ Status begin(isthmus_session* session, isthmus_transfer** transfer, const Begin&
     if (session == nullptr) return null_argument("session");
     auto handle = std::make_unique<isthmus_transfer>();
     ISTHMUS_TRY_ASSIGN(begun, copy());
-    handle->transfer = std::move(begun);
+    handle->copy = std::move(begun);
     *transfer = handle.release();
     return {};
 }
 
-// Waits; a copy of the outcome, which stays with the transfer.
-isthmus_code end_of(Transfer& transfer, const char* operation, isthmus_status* status) noexcept {
+// Waits; a copy of the outcome, which stays with the handle.
+isthmus_code end_of(CopyHandle& copy, const char* operation, isthmus_status* status) noexcept {
     try {
-        return end(status, operation, transfer.wait());
+        return end(status, operation, copy.wait());
     } catch (const std::exception& error) {
         return end(status, operation, Code::call_failed, error.what());
     }
@@ -84,23 +84,23 @@ isthmus_code isthmus_copy_batch_async(isthmus_session* session, size_t pieces, v
 }
 
 int isthmus_done(isthmus_transfer* transfer) noexcept {
-    return transfer == nullptr || transfer->transfer->done() ? 1 : 0;
+    return transfer == nullptr || transfer->copy->done() ? 1 : 0;
 }
 
 isthmus_code isthmus_wait(isthmus_transfer* transfer, isthmus_status* status) noexcept {
     if (transfer == nullptr) return guarded(status, "wait", [] { return null_argument("transfer"); });
-    return end_of(*transfer->transfer, "wait", status);
+    return end_of(*transfer->copy, "wait", status);
 }
 
 isthmus_code isthmus_hold_stream(isthmus_transfer* transfer, void* stream, isthmus_status* status) noexcept {
     return guarded(status, "hold_stream", [&] {
         if (transfer == nullptr) return null_argument("transfer");
-        return transfer->transfer->hold(reinterpret_cast<std::uintptr_t>(stream));
+        return transfer->copy->hold(reinterpret_cast<std::uintptr_t>(stream));
     });
 }
 
 isthmus_code isthmus_finish(isthmus_transfer* transfer, isthmus_status* status) noexcept {
     if (transfer == nullptr) return end(status, "finish", Status());
     const std::unique_ptr<isthmus_transfer> owner(transfer);
-    return end_of(*owner->transfer, "finish", status);
+    return end_of(*owner->copy, "finish", status);
 }

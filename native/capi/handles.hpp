@@ -26,6 +26,6 @@ struct isthmus_session {
 };
 
 struct isthmus_transfer {
-    std::shared_ptr<isthmus::Transfer> transfer;
+    std::shared_ptr<isthmus::CopyHandle> copy;
 };
 // NOLINTEND(readability-identifier-naming)

@@ -74,9 +74,9 @@ dlpack::Device dlpack_device(const DeviceArray& array) {
 // consumer cannot wait, so this does.
 void settle(const DeviceArray& array, std::optional<std::uintptr_t> stream) {
     const GilReleased release;
-    for (const std::shared_ptr<Transfer>& transfer : array.memory->pending()) {
-        if (transfer->done()) continue;
-        if (!stream || !transfer->hold(*stream).ok()) static_cast<void>(transfer->wait());
+    for (const std::shared_ptr<CopyHandle>& copy : array.memory->pending()) {
+        if (copy->done()) continue;
+        if (!stream || !copy->hold(*stream).ok()) static_cast<void>(copy->wait());
     }
 }
 
@@ -207,17 +207,17 @@ DeviceMemory::~DeviceMemory() {
     allocation.reset();
 }
 
-void DeviceMemory::note(const std::shared_ptr<Transfer>& transfer) {
+void DeviceMemory::note(const std::shared_ptr<CopyHandle>& copy) {
     const std::lock_guard lock(mutex_);
     std::erase_if(noted_, [](const auto& noted) { return noted.expired(); });
-    noted_.push_back(transfer);
+    noted_.push_back(copy);
 }
 
-std::vector<std::shared_ptr<Transfer>> DeviceMemory::pending() {
+std::vector<std::shared_ptr<CopyHandle>> DeviceMemory::pending() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<Transfer>> found;
+    std::vector<std::shared_ptr<CopyHandle>> found;
     for (const auto& noted : noted_) {
-        if (auto transfer = noted.lock()) found.push_back(std::move(transfer));
+        if (auto copy = noted.lock()) found.push_back(std::move(copy));
     }
     return found;
 }

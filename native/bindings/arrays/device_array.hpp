@@ -23,12 +23,12 @@ struct DeviceMemory {
     ~DeviceMemory();
 
     // Who is given the memory by a protocol waits for these. Needs no interpreter.
-    void note(const std::shared_ptr<Transfer>& transfer);
-    std::vector<std::shared_ptr<Transfer>> pending();
+    void note(const std::shared_ptr<CopyHandle>& copy);
+    std::vector<std::shared_ptr<CopyHandle>> pending();
 
   private:
     std::mutex mutex_;
-    std::vector<std::weak_ptr<Transfer>> noted_;
+    std::vector<std::weak_ptr<CopyHandle>> noted_;
 };
 
 struct DeviceArray {

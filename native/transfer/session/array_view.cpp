@@ -154,12 +154,12 @@ std::vector<std::uint64_t> offsets_of(std::span<const Dimension> dimensions, std
 }
 
 // Regular rows and slices, if this side's steps are that.
-bool fit(ArrayPieces::Lie& lie, std::span<const Steps> steps, const Extent& extent) {
+bool fit(ArrayPieces::Placement& placement, std::span<const Steps> steps, const Extent& extent) {
     if (!is_nested(steps, extent.width_bytes) || steps.size() > 2) return false;
     if (steps.size() == 2 && steps.back().count != extent.rows) return false;
-    lie.pitch_bytes = steps.empty() ? extent.width_bytes : static_cast<std::size_t>(steps.back().stride);
-    lie.slice_pitch_bytes =
-        steps.size() == 2 ? static_cast<std::size_t>(steps.front().stride) : extent.rows * lie.pitch_bytes;
+    placement.pitch_bytes = steps.empty() ? extent.width_bytes : static_cast<std::size_t>(steps.back().stride);
+    placement.slice_pitch_bytes =
+        steps.size() == 2 ? static_cast<std::size_t>(steps.front().stride) : extent.rows * placement.pitch_bytes;
     return true;
 }
 

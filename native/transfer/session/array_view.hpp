@@ -35,14 +35,14 @@ struct ArrayView {
 struct ArrayPieces {
     Extent extent;
     // Of each side, counted from its first byte in memory: regular ones have pitches, others offsets.
-    struct Lie {
+    struct Placement {
         std::ptrdiff_t first_bytes = 0;  // of the lowest byte of the array, from its first element
         std::size_t span_bytes = 0;      // from the lowest byte to the highest
         std::size_t pitch_bytes = 0, slice_pitch_bytes = 0;
         std::size_t offset = 0;  // of the first piece, from the lowest byte
         std::vector<std::uint64_t> offsets;
     };
-    Lie destination, source;
+    Placement destination, source;
 
     // Fails with invalid_argument, saying what to change, unless shapes and element sizes agree, nothing overflows, and
     // no two elements of the destination overlap.

@@ -11,7 +11,7 @@
 
 namespace isthmus {
 
-class AsyncCopy final : public Transfer {
+class AsyncCopy final : public CopyHandle {
   public:
     // `keep` is let go when it has ended.
     AsyncCopy(std::shared_ptr<Device> device, std::size_t bytes, std::shared_ptr<const void> keep);

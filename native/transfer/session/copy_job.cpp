@@ -15,27 +15,29 @@ struct Borrowed {
     std::size_t offset = 0;
 };
 
-Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array, const ArrayPieces::Lie& lie,
-                        std::uintptr_t for_kernels) {
-    const auto first = static_cast<std::size_t>(lie.first_bytes);  // modulo 2^64
+Result<Borrowed> borrow(Device& device, MemoryKind kind, const ArrayView& array,
+                        const ArrayPieces::Placement& placement, std::uintptr_t for_kernels) {
+    const auto first = static_cast<std::size_t>(placement.first_bytes);  // modulo 2^64
     if (array.offset_bytes == 0 && (kind != MemoryKind::device || has_addresses(device))) {
-        ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address + first, lie.span_bytes, for_kernels));
-        return Borrowed{std::move(memory), lie.offset};
+        ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address + first, placement.span_bytes, for_kernels));
+        return Borrowed{std::move(memory), placement.offset};
     }
     const std::size_t lowest = array.offset_bytes + first;
-    if (lie.first_bytes < 0 && lowest > array.offset_bytes) {
+    if (placement.first_bytes < 0 && lowest > array.offset_bytes) {
         return Status(Code::invalid_argument, "the array begins before its buffer");
     }
-    ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address, lowest + lie.span_bytes));
-    return Borrowed{std::move(memory), lowest + lie.offset};
+    ISTHMUS_TRY_ASSIGN(memory, device.borrow(kind, array.address, lowest + placement.span_bytes));
+    return Borrowed{std::move(memory), lowest + placement.offset};
 }
 
-End end_of(const ArrayView& array, const ArrayPieces::Lie& lie) {
-    return {array.address + array.offset_bytes + static_cast<std::size_t>(lie.first_bytes), array.side, lie.span_bytes};
+End end_of(const ArrayView& array, const ArrayPieces::Placement& placement) {
+    return {array.address + array.offset_bytes + static_cast<std::size_t>(placement.first_bytes), array.side,
+            placement.span_bytes};
 }
 
-Layout layout_of(const Borrowed& borrowed, const ArrayPieces::Lie& lie, std::span<const std::uint64_t> offsets) {
-    return {borrowed.memory.get(), borrowed.offset, lie.pitch_bytes, lie.slice_pitch_bytes, offsets};
+Layout layout_of(const Borrowed& borrowed, const ArrayPieces::Placement& placement,
+                 std::span<const std::uint64_t> offsets) {
+    return {borrowed.memory.get(), borrowed.offset, placement.pitch_bytes, placement.slice_pitch_bytes, offsets};
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t sour
     return false;
 }
 
-bool Turnfuls::next(Turnful& part) {
+bool JobParts::next(JobPart& part) {
     const Extent& whole = job_.extent;
     const std::size_t pieces = whole.pieces();
     if (first_ >= pieces) return false;

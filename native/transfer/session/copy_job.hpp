@@ -70,18 +70,18 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destina
 bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t source);
 
 // A part of a job that is moved at a time: pieces from `first` on, as many as the extent has.
-struct Turnful {
+struct JobPart {
     std::size_t first = 0;
     Extent extent;
     Layout destination, source;
 };
 
 // Cuts a job into parts of at most so many pieces, in order.
-class Turnfuls {
+class JobParts {
   public:
-    Turnfuls(const CopyJob& job, std::size_t most_pieces) : job_(job), most_(most_pieces == 0 ? 1 : most_pieces) {}
+    JobParts(const CopyJob& job, std::size_t most_pieces) : job_(job), most_(most_pieces == 0 ? 1 : most_pieces) {}
     // False when there are no more.
-    bool next(Turnful& part);
+    bool next(JobPart& part);
 
   private:
     const CopyJob& job_;

@@ -33,8 +33,8 @@ std::size_t threads_for(const TransferTable& table, std::size_t most) {
 }
 
 // What a table can use of a large budget, which takes long to page-lock. Pieces are cut without its help.
-Lane::Needs needs_of(const TransferTable& table, bool to_device) {
-    Lane::Needs needs{most_chunk_bytes, most_pieces};
+StagingLane::Needs needs_of(const TransferTable& table, bool to_device) {
+    StagingLane::Needs needs{most_chunk_bytes, most_pieces};
     for (const BufferRule& rule : table.buffers) {
         if (rule.to_device == to_device) needs.chunk_bytes = std::max(needs.chunk_bytes, rule.chunk_bytes);
     }
@@ -97,10 +97,10 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{Lane(device_, lane_bytes(options_.pinned_budget_bytes, true), threads, needs_of(table_, true)),
-             Lane(device_, lane_bytes(options_.pinned_budget_bytes, false), threads, needs_of(table_, false))},
-      rings_{std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes)),
-             std::make_shared<Rings>(device_, ring_bytes(options_.pinned_budget_bytes))} {
+      lanes_{StagingLane(device_, lane_bytes(options_.pinned_budget_bytes, true), threads, needs_of(table_, true)),
+             StagingLane(device_, lane_bytes(options_.pinned_budget_bytes, false), threads, needs_of(table_, false))},
+      rings_{std::make_shared<RingPool>(device_, ring_bytes(options_.pinned_budget_bytes)),
+             std::make_shared<RingPool>(device_, ring_bytes(options_.pinned_budget_bytes))} {
     first_staged_.fill(most_unasked_bytes);
     for (const BufferRule& rule : table_.buffers) {
         std::size_t& first = first_staged_[rule.to_device ? 0 : 1];
@@ -122,8 +122,8 @@ SessionImpl::~SessionImpl() {
         return;
     }
     streams_.forget();
-    for (Lane& lane : lanes_) lane.forget();
-    for (const std::shared_ptr<Rings>& rings : rings_) rings->forget();
+    for (StagingLane& lane : lanes_) lane.forget();
+    for (const std::shared_ptr<RingPool>& rings : rings_) rings->forget();
     for (Packer& packer : packers_) packer.forget();
     watcher_.forget();
     static_cast<void>(own_stream_.release());
@@ -209,7 +209,7 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
         const auto asked = ends_of(*device_, destination_end, source_end, true);
         if (asked.ok() && asked.value().partly_locked) return resolved();
     }
-    return told(std::move(outcome), ends.value().route, piece.bytes);
+    return with_progress(std::move(outcome), ends.value().route, piece.bytes);
 }
 
 Status SessionImpl::trim() {
@@ -222,8 +222,8 @@ Status SessionImpl::trim() {
 }
 
 void SessionImpl::give_back() {
-    for (Lane& lane : lanes_) lane.trim();
-    for (const std::shared_ptr<Rings>& rings : rings_) rings->trim();
+    for (StagingLane& lane : lanes_) lane.trim();
+    for (const std::shared_ptr<RingPool>& rings : rings_) rings->trim();
     spare_offsets_->clear();
     streams_.trim();
 }

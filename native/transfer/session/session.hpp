@@ -39,9 +39,9 @@ struct Explanation {
 };
 
 // A copy that was begun. May outlive its session's last handle; keeps alive what it needs.
-class Transfer {
+class CopyHandle {
   public:
-    virtual ~Transfer() = default;
+    virtual ~CopyHandle() = default;
     virtual bool done() = 0;
     // Returns when it has ended. The outcome stays.
     virtual const Outcome& wait() = 0;
@@ -72,12 +72,12 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) = 0;
     // The same without waiting; never waits for the device. What `stream` is given afterwards begins when the copy has
     // ended. `keep` is let go when it has, on any thread.
-    virtual Result<std::shared_ptr<Transfer>> copy_async(const ArrayView& destination, const ArrayView& source,
-                                                         std::optional<std::uintptr_t> stream,
-                                                         std::shared_ptr<const void> keep) = 0;
-    virtual Result<std::shared_ptr<Transfer>> copy_batch_async(const Batch& batch, Sides sides,
-                                                               std::optional<std::uintptr_t> stream,
-                                                               std::shared_ptr<const void> keep) = 0;
+    virtual Result<std::shared_ptr<CopyHandle>> copy_async(const ArrayView& destination, const ArrayView& source,
+                                                           std::optional<std::uintptr_t> stream,
+                                                           std::shared_ptr<const void> keep) = 0;
+    virtual Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
+                                                                 std::optional<std::uintptr_t> stream,
+                                                                 std::shared_ptr<const void> keep) = 0;
     virtual Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) = 0;
     virtual Result<Explanation> explain_batch(const Batch& batch, Sides sides) = 0;
 

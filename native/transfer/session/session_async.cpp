@@ -29,7 +29,7 @@ struct SessionImpl::Pending {
     std::shared_ptr<AsyncCopy> copy;
     std::shared_ptr<HeldCopy> held;  // null where it is commands alone
     std::vector<Task> tasks;
-    std::optional<Streams::Loan> own;  // where the caller has no stream
+    std::optional<StreamPool::Loan> own;  // where the caller has no stream
     std::size_t bytes = 0;
     bool enqueued = false;
 
@@ -45,9 +45,9 @@ struct SessionImpl::Pending {
     }
 };
 
-Result<std::shared_ptr<Transfer>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
-                                                          std::optional<std::uintptr_t> stream,
-                                                          std::shared_ptr<const void> keep) {
+Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& destination, const ArrayView& source,
+                                                            std::optional<std::uintptr_t> stream,
+                                                            std::shared_ptr<const void> keep) {
     Call call(*this);
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
@@ -58,9 +58,9 @@ Result<std::shared_ptr<Transfer>> SessionImpl::copy_async(const ArrayView& desti
     return begin(tasks_of(jobs), stream, std::move(keep));
 }
 
-Result<std::shared_ptr<Transfer>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
-                                                                std::optional<std::uintptr_t> stream,
-                                                                std::shared_ptr<const void> keep) {
+Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_batch_async(const Batch& batch, Sides sides,
+                                                                  std::optional<std::uintptr_t> stream,
+                                                                  std::shared_ptr<const void> keep) {
     Call call(*this);
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
@@ -77,15 +77,15 @@ std::vector<SessionImpl::Task> SessionImpl::tasks_of(const std::vector<std::shar
     return tasks;
 }
 
-Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
-                                                     std::shared_ptr<const void> keep) {
+Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+                                                       std::shared_ptr<const void> keep) {
     std::size_t bytes = 0;
     for (const Task& task : tasks) bytes += task.job->extent.bytes();
     ISTHMUS_TRY_ASSIGN(order, order_of(stream));
     auto copy = std::make_shared<AsyncCopy>(device_, bytes, std::move(keep));
     if (tasks.empty()) {
         copy->end({});
-        return std::shared_ptr<Transfer>(std::move(copy));
+        return std::shared_ptr<CopyHandle>(std::move(copy));
     }
     auto pending = std::make_shared<Pending>(std::static_pointer_cast<SessionImpl>(shared_from_this()));
     pending->copy = copy;
@@ -112,7 +112,7 @@ Result<std::shared_ptr<Transfer>> SessionImpl::begin(std::vector<Task> tasks, st
         ISTHMUS_TRY(begin_held(*held_stream, *pending));
     }
     watcher_.add([this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
-    return std::shared_ptr<Transfer>(std::move(copy));
+    return std::shared_ptr<CopyHandle>(std::move(copy));
 }
 
 std::size_t SessionImpl::commands_of(const Task& task) const {
@@ -156,7 +156,7 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
         }
         return {};
     }
-    const Turnful all{0, job.extent, job.destination, job.source};
+    const JobPart all{0, job.extent, job.destination, job.source};
     PieceMethod method = task.choice.method;
     if (task.choice.way == Choice::Way::device) method = PieceMethod::kernel;
     if (task.choice.way == Choice::Way::rows) method = PieceMethod::copies;

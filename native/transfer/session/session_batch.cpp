@@ -20,7 +20,7 @@ Status invalid(std::string what) {
 }
 
 // Where the pieces of one side lie, from the lowest on.
-struct Lie {
+struct BatchPlacement {
     std::uintptr_t address = 0;  // that is borrowed
     std::size_t lowest = 0;      // from there
     std::size_t span_bytes = 0;
@@ -28,7 +28,8 @@ struct Lie {
 };
 
 // Of pieces of one width, at least one; writes offsets where distances differ, and none where they do not.
-Lie lie_of(const BatchSide& side, std::size_t width, bool addresses, std::vector<std::uint64_t>& offsets) {
+BatchPlacement placement_of(const BatchSide& side, std::size_t width, bool addresses,
+                            std::vector<std::uint64_t>& offsets) {
     const std::size_t pieces = side.addresses.size();
     const auto place = [&](std::size_t i) { return side.offset_bytes(i) + (addresses ? side.address(i) : 0); };
     const std::size_t first = place(0);
@@ -79,9 +80,10 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, const 
     job->destination_offsets = spare->take();
     job->source_offsets = spare->take();
     const std::size_t width = job->extent.width_bytes;
-    const Lie to = lie_of(batch.destinations, width, addresses || ends.destination != MemoryKind::device,
-                          job->destination_offsets);
-    const Lie from = lie_of(batch.sources, width, addresses || ends.source != MemoryKind::device, job->source_offsets);
+    const BatchPlacement to = placement_of(
+        batch.destinations, width, addresses || ends.destination != MemoryKind::device, job->destination_offsets);
+    const BatchPlacement from =
+        placement_of(batch.sources, width, addresses || ends.source != MemoryKind::device, job->source_offsets);
     ISTHMUS_TRY_ASSIGN(destination, device.borrow(ends.destination, to.address, to.lowest + to.span_bytes));
     ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
     job->destination_memory = std::move(destination);

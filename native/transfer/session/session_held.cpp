@@ -50,7 +50,7 @@ std::size_t offsets_bytes(const Layout& layout) {
 // Puts the offsets of layouts where they are read, and says where.
 class Tables {
   public:
-    Tables(Device& device, const Rings::Loan& ring, bool reached)
+    Tables(Device& device, const RingPool::Loan& ring, bool reached)
         : device_(device), host_(ring.host()), read_(reached ? ring.host() : ring.on_device()), next_(ring.offset()) {}
     Region add(HeldCopy& held, const Layout& destination, const Layout& source) {
         const std::size_t begin = next_;
@@ -123,10 +123,10 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         meets = meets || share == Share::packed || share == Share::host;
     }
     HeldCopy::Plan plan;
-    std::optional<Rings::Loan> ring;
+    std::optional<RingPool::Loan> ring;
     const std::size_t table_bytes = in_pages(needs.table_bytes);
     if (needs.bytes + table_bytes != 0) {
-        Rings& rings = *rings_[given.front().job->to_device() ? 0 : 1];
+        RingPool& rings = *rings_[given.front().job->to_device() ? 0 : 1];
         std::size_t least = 0;
         std::size_t most = 0;
         if (needs.bytes != 0) {
@@ -209,7 +209,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::without_ring(const std::vector<Ta
 }
 
 Status SessionImpl::enqueue_plain(Stream& stream, const CopyJob& job) {
-    const Turnful all{0, job.extent, job.destination, job.source};
+    const JobPart all{0, job.extent, job.destination, job.source};
     // The driver reads pageable memory when it is called, and not when the stream has come so far.
     if (job.to_device() && is_pageable(job.ends.host_kind())) ISTHMUS_TRY(stream.synchronize());
     if (!job.is_contiguous() && !job.is_scattered()) {

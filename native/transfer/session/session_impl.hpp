@@ -12,9 +12,9 @@
 #include "transfer/session/session.hpp"
 #include "transfer/staging/background.hpp"
 #include "transfer/staging/held_copy.hpp"
-#include "transfer/staging/lane.hpp"
-#include "transfer/staging/rings.hpp"
-#include "transfer/staging/streams.hpp"
+#include "transfer/staging/ring_pool.hpp"
+#include "transfer/staging/staging_lane.hpp"
+#include "transfer/staging/stream_pool.hpp"
 
 namespace isthmus {
 
@@ -26,12 +26,12 @@ class SessionImpl final : public Session {
     Outcome copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) override;
     Outcome copy_bytes(const BatchPiece& piece, Sides sides, std::optional<std::uintptr_t> stream) override;
     Outcome copy_batch(const Batch& batch, Sides sides, std::optional<std::uintptr_t> stream) override;
-    Result<std::shared_ptr<Transfer>> copy_async(const ArrayView& destination, const ArrayView& source,
-                                                 std::optional<std::uintptr_t> stream,
-                                                 std::shared_ptr<const void> keep) override;
-    Result<std::shared_ptr<Transfer>> copy_batch_async(const Batch& batch, Sides sides,
-                                                       std::optional<std::uintptr_t> stream,
-                                                       std::shared_ptr<const void> keep) override;
+    Result<std::shared_ptr<CopyHandle>> copy_async(const ArrayView& destination, const ArrayView& source,
+                                                   std::optional<std::uintptr_t> stream,
+                                                   std::shared_ptr<const void> keep) override;
+    Result<std::shared_ptr<CopyHandle>> copy_batch_async(const Batch& batch, Sides sides,
+                                                         std::optional<std::uintptr_t> stream,
+                                                         std::shared_ptr<const void> keep) override;
     Result<Explanation> explain(const ArrayView& destination, const ArrayView& source) override;
     Result<Explanation> explain_batch(const Batch& batch, Sides sides) override;
 
@@ -74,8 +74,8 @@ class SessionImpl final : public Session {
     };
     Result<Order> order_of(std::optional<std::uintptr_t> stream);
 
-    Lane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
-    const Lane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
+    StagingLane& lane(bool to_device) { return lanes_[to_device ? 0 : 1]; }
+    const StagingLane& lane(bool to_device) const { return lanes_[to_device ? 0 : 1]; }
 
     Choice choose(const CopyJob& job);
     Choice choose_buffer(const Ends& ends, std::size_t bytes) const;
@@ -101,8 +101,8 @@ class SessionImpl final : public Session {
     };
     struct Pending;
     std::vector<Task> tasks_of(const std::vector<std::shared_ptr<CopyJob>>& jobs);
-    Result<std::shared_ptr<Transfer>> begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
-                                            std::shared_ptr<const void> keep);
+    Result<std::shared_ptr<CopyHandle>> begin(std::vector<Task> tasks, std::optional<std::uintptr_t> stream,
+                                              std::shared_ptr<const void> keep);
     // How many commands of a stream it is; 0 where it is more than commands. Whether a stream can hold those of all
     // tasks, and puts one's there.
     std::size_t commands_of(const Task& task) const;
@@ -144,7 +144,7 @@ class SessionImpl final : public Session {
     void give_back();
 
     // What failed, with how much had arrived; what the caller did wrong is left as it is.
-    static Outcome told(Outcome outcome, Route route, std::size_t bytes);
+    static Outcome with_progress(Outcome outcome, Route route, std::size_t bytes);
     // These begin after what `order` holds, and return when all has arrived.
     Outcome perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
     Outcome move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order);
@@ -163,8 +163,8 @@ class SessionImpl final : public Session {
     // By one method; unsupported and out_of_memory before anything has moved leave it to the next one.
     Outcome through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing);
     Outcome without_lane(CopyJob& job, PieceMethod method, const Order& order);
-    Status enqueue(Stream& stream, PieceMethod method, const Turnful& part);
-    Status move_scattered(Staging& staging, const Turnful& part);
+    Status enqueue(Stream& stream, PieceMethod method, const JobPart& part);
+    Status move_scattered(Staging& staging, const JobPart& part);
 
     const std::shared_ptr<Device> device_;
     const SessionOptions options_;
@@ -174,9 +174,9 @@ class SessionImpl final : public Session {
     const unsigned generation_;                  // of the process: forks so far
     std::array<std::size_t, 2> first_staged_{};  // by direction: from this size on, memory is asked about
     std::unique_ptr<Stream> default_stream_;     // null where there is none
-    Streams streams_;
-    std::array<Lane, 2> lanes_;
-    const std::array<std::shared_ptr<Rings>, 2> rings_;
+    StreamPool streams_;
+    std::array<StagingLane, 2> lanes_;
+    const std::array<std::shared_ptr<RingPool>, 2> rings_;
     std::array<Packer, 4> packers_;
     const std::shared_ptr<SpareOffsets> spare_offsets_ = std::make_shared<SpareOffsets>();
     // Sees when copies have ended, and lets go of what they kept, which may take the caller's locks and the driver's.

@@ -44,7 +44,7 @@ Region region_of(const Layout& layout, std::size_t bytes) {
 
 }  // namespace
 
-Outcome SessionImpl::told(Outcome outcome, Route route, std::size_t bytes) {
+Outcome SessionImpl::with_progress(Outcome outcome, Route route, std::size_t bytes) {
     if (outcome.status.ok() || outcome.status.code() == Code::invalid_argument) return outcome;
     outcome.status = std::move(outcome.status)
                          .in(std::string("copying ") + std::to_string(bytes) + " bytes " + name_of(route) +
@@ -53,7 +53,7 @@ Outcome SessionImpl::told(Outcome outcome, Route route, std::size_t bytes) {
 }
 
 Outcome SessionImpl::perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
-    return told(move(job, choice, order), job->ends.route, job->extent.bytes());
+    return with_progress(move(job, choice, order), job->ends.route, job->extent.bytes());
 }
 
 Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
@@ -140,13 +140,13 @@ Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, bool m
 Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
     auto borrowed = streams_.borrow();
     if (!borrowed.ok()) return {borrowed.take_status()};
-    Streams::Loan& loan = borrowed.value();
+    StreamPool::Loan& loan = borrowed.value();
     const std::size_t bytes = source.bytes;
     const std::size_t parts = (bytes + part_bytes - 1) / part_bytes;
     std::size_t passed = 0;
     Status status;
     for (std::size_t sent = 0; status.ok() && sent < parts;) {
-        if (sent - passed == Streams::depth) {
+        if (sent - passed == StreamPool::depth) {
             auto has_passed = device_->has_passed(loan.event(passed));
             if (!has_passed.ok()) {
                 status = has_passed.take_status();
@@ -203,7 +203,7 @@ bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
 }
 
 Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
-    Lane& lane = this->lane(job->to_device());
+    StagingLane& lane = this->lane(job->to_device());
     if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
@@ -214,8 +214,8 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();
     const std::size_t sides = (by_kernel ? 1 : 0) + (job->device_side().is_scattered() ? 1 : 0);
     if (sides != 0) most = std::min(most, lane.most_pieces(sides));
-    Turnfuls parts(*job, most);
-    Turnful part;
+    JobParts parts(*job, most);
+    JobPart part;
     std::size_t completed = 0;
     while (parts.next(part)) {
         std::shared_ptr<PieceCopy> copy;
@@ -252,7 +252,7 @@ Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order&
         if (auto why = device_->why_no_reach(job.ends.host_kind())) return {Status(Code::unsupported, *why)};
     }
     // The driver's batches take no default stream.
-    std::optional<Streams::Loan> loan;
+    std::optional<StreamPool::Loan> loan;
     Stream* stream = order.stream;
     if (stream == nullptr || batch != nullptr || bytes > part_bytes) {
         if (Status status = order.wait(); !status.ok()) return {std::move(status)};
@@ -265,8 +265,8 @@ Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order&
     if (batch != nullptr) {
         status = batch->enqueue(*stream);
     } else {
-        Turnfuls parts(job, std::max<std::size_t>(part_bytes / extent.width_bytes, 1));
-        Turnful part;
+        JobParts parts(job, std::max<std::size_t>(part_bytes / extent.width_bytes, 1));
+        JobPart part;
         while (status.ok() && parts.next(part)) status = enqueue(*stream, method, part);
     }
     const bool nothing_begun = !status.ok() && status.code() == Code::unsupported;
@@ -275,7 +275,7 @@ Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order&
     return ended(std::move(status), std::move(last), bytes);
 }
 
-Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const Turnful& part) {
+Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const JobPart& part) {
     const Extent& extent = part.extent;
     if (method == PieceMethod::kernel) {
         return device_->copy_pieces(stream, part.destination, part.source, extent,
@@ -298,8 +298,8 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     if (!has_room(PieceMethod::kernel, job)) return without_lane(job, PieceMethod::copies, order);
     if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
     if (Status status = order.wait(); !status.ok()) return {std::move(status)};
-    Turnfuls parts(job, lane(true).most_pieces(2));
-    Turnful part;
+    JobParts parts(job, lane(true).most_pieces(2));
+    JobPart part;
     std::size_t completed = 0;
     while (parts.next(part)) {
         const Turn turn(lane(true).turns());
@@ -312,7 +312,7 @@ Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
     return {Status(), completed};
 }
 
-Status SessionImpl::move_scattered(Staging& staging, const Turnful& part) {
+Status SessionImpl::move_scattered(Staging& staging, const JobPart& part) {
     ISTHMUS_TRY(staging.usable());
     ISTHMUS_TRY(staging.check_offsets(part.destination, part.source));
     Stream& stream = staging.stream();

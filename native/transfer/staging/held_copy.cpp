@@ -18,7 +18,7 @@ constexpr std::size_t bytes_a_turn = std::size_t{16} << 20;
 
 }  // namespace
 
-void HeldCopy::use(Rings::Loan ring, std::size_t table_bytes) {
+void HeldCopy::use(RingPool::Loan ring, std::size_t table_bytes) {
     slots_begin_ = ring.offset() + table_bytes;
     slots_ = std::max<std::size_t>((ring.bytes() - table_bytes) / std::max<std::size_t>(plan_.chunk_bytes, 1), 1);
     ring_.emplace(std::move(ring));

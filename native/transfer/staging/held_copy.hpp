@@ -16,7 +16,7 @@
 #include "transfer/pieces/chunks.hpp"
 #include "transfer/pieces/packed_copies.hpp"
 #include "transfer/staging/background.hpp"
-#include "transfer/staging/rings.hpp"
+#include "transfer/staging/ring_pool.hpp"
 
 namespace isthmus {
 
@@ -38,7 +38,7 @@ class HeldCopy {
     HeldCopy& operator=(const HeldCopy&) = delete;
 
     // Before anything is packed: all of the loan but its first `table_bytes` is the ring.
-    void use(Rings::Loan ring, std::size_t table_bytes);
+    void use(RingPool::Loan ring, std::size_t table_bytes);
     // What it is made of, in this order; all that is packed goes one way, and what it refers to outlives the copy.
     // `by_kernel`: a kernel moves pieces that lie apart on the device between there and the ring.
     void add_packed(const PackedPieces& pieces, Region table, bool by_kernel);
@@ -99,7 +99,7 @@ class HeldCopy {
     const std::unique_ptr<Rendezvous> rendezvous_;
     const Plan plan_;
     bool to_device_ = true;
-    std::optional<Rings::Loan> ring_;
+    std::optional<RingPool::Loan> ring_;
     std::size_t slots_begin_ = 0, slots_ = 1;
     std::vector<Stage> stages_;
     std::vector<Piecework> parts_;

@@ -13,16 +13,17 @@
 
 namespace isthmus {
 
-class Lane {
+class StagingLane {
   public:
     // What is of use at most: the largest chunk, and the most pieces at a time.
     struct Needs {
         std::size_t chunk_bytes = 0, pieces = 0;
     };
     // Holds at most so many bytes of page-locked memory, and none until it is first needed.
-    Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads, const Needs& needs);
-    Lane(const Lane&) = delete;
-    Lane& operator=(const Lane&) = delete;
+    StagingLane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads,
+                const Needs& needs);
+    StagingLane(const StagingLane&) = delete;
+    StagingLane& operator=(const StagingLane&) = delete;
 
     // Whether the budget holds a ring of chunks that are worth sending.
     bool has_room() const { return options_.has_value(); }

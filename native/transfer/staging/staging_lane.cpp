@@ -1,5 +1,5 @@
 // One direction's page-locked memory and threads, used by one transfer at a time.
-#include "transfer/staging/lane.hpp"
+#include "transfer/staging/staging_lane.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ constexpr std::size_t share_of_offsets = 32;
 constexpr double awake_seconds = 150e-6;
 constexpr std::size_t offsets_bytes_a_piece = 2 * sizeof(std::uint64_t);
 
-std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads, const Lane::Needs& needs) {
+std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads, const StagingLane::Needs& needs) {
     const std::size_t most_table = in_pages(needs.pieces * offsets_bytes_a_piece);
     const std::size_t table =
         std::max(std::min(budget / share_of_offsets / least_page * least_page, most_table), least_page);
@@ -37,7 +37,8 @@ std::optional<Staging::Options> fit(std::size_t budget, std::size_t threads, con
 
 }  // namespace
 
-Lane::Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads, const Needs& needs)
+StagingLane::StagingLane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads,
+                         const Needs& needs)
     : device_(std::move(device)),
       node_(node_of_pci_device(device_->info().pci_address)),
       options_(fit(pinned_budget_bytes, threads, needs)) {
@@ -46,7 +47,7 @@ Lane::Lane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std:
     options_->group.begin = [node = *node_] { (void)bind_to_node(node.index, node.processors); };
 }
 
-Result<std::shared_ptr<Staging>> Lane::staging() {
+Result<std::shared_ptr<Staging>> StagingLane::staging() {
     if (staging_ == nullptr) {
         ISTHMUS_TRY_ASSIGN(made, made_on_node<std::shared_ptr<Staging>>(
                                      node_, *device_, [this] { return Staging::create(device_, *options_); }));
@@ -56,7 +57,7 @@ Result<std::shared_ptr<Staging>> Lane::staging() {
     return staging_;
 }
 
-void Lane::trim() {
+void StagingLane::trim() {
     // Ends without the turn: the driver may wait for all that the device does before it takes memory back.
     std::shared_ptr<Staging> given_back;
     const Turn turn(turns_);
@@ -65,7 +66,7 @@ void Lane::trim() {
     pinned_bytes_ = 0;
 }
 
-void Lane::forget() {
+void StagingLane::forget() {
     // Never freed: its destructor would wait for threads, and call the driver.
     static_cast<void>(new std::shared_ptr<Staging>(std::move(staging_)));
 }

@@ -10,11 +10,11 @@
 
 namespace isthmus {
 
-class Streams {
+class StreamPool {
   public:
-    explicit Streams(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-    Streams(const Streams&) = delete;
-    Streams& operator=(const Streams&) = delete;
+    explicit StreamPool(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+    StreamPool(const StreamPool&) = delete;
+    StreamPool& operator=(const StreamPool&) = delete;
 
     // How many commands of a large copy may be under way, so that others' get between them.
     static constexpr std::size_t depth = 3;
@@ -25,7 +25,7 @@ class Streams {
     // On loan; goes back when it is destroyed, with nothing under way.
     class Loan {
       public:
-        Loan(Streams& owner, std::unique_ptr<Track> track) : owner_(&owner), track_(std::move(track)) {}
+        Loan(StreamPool& owner, std::unique_ptr<Track> track) : owner_(&owner), track_(std::move(track)) {}
         Loan(Loan&&) = default;
         Loan& operator=(Loan&&) = delete;
         ~Loan() {
@@ -35,7 +35,7 @@ class Streams {
         Event& event(std::size_t index) { return *track_->events[index % depth]; }
 
       private:
-        Streams* owner_;
+        StreamPool* owner_;
         std::unique_ptr<Track> track_;
     };
     Result<Loan> borrow();

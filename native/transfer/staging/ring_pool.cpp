@@ -1,5 +1,5 @@
 // Page-locked memory for copies that nobody waits for: each has a part of it to itself until it has ended.
-#include "transfer/staging/rings.hpp"
+#include "transfer/staging/ring_pool.hpp"
 
 #include <algorithm>
 #include <string>
@@ -17,12 +17,12 @@ constexpr std::size_t most_bytes_in_all = std::size_t{32} << 20;
 
 }  // namespace
 
-Rings::Rings(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes)
+RingPool::RingPool(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes)
     : device_(std::move(device)),
       node_(node_of_pci_device(device_->info().pci_address)),
       capacity_(std::min(pinned_budget_bytes / least_page * least_page, most_bytes_in_all)) {}
 
-Result<Rings::Loan> Rings::borrow(std::size_t least_bytes, std::size_t most_bytes, bool on_device) {
+Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t most_bytes, bool on_device) {
     const std::size_t least = in_pages(least_bytes);
     const std::lock_guard lock(mutex_);
     if (least <= capacity_) ISTHMUS_TRY(get(on_device));
@@ -47,7 +47,7 @@ Result<Rings::Loan> Rings::borrow(std::size_t least_bytes, std::size_t most_byte
     return Loan(shared_from_this(), offset, given);
 }
 
-Status Rings::get(bool on_device) {
+Status RingPool::get(bool on_device) {
     if (host_ == nullptr) {
         ISTHMUS_TRY_ASSIGN(made, made_on_node<std::unique_ptr<Allocation>>(node_, *device_, [this] {
                                return device_->allocate(MemoryKind::pinned, capacity_);
@@ -62,7 +62,7 @@ Status Rings::get(bool on_device) {
     return {};
 }
 
-void Rings::give_back(std::size_t offset, std::size_t bytes) {
+void RingPool::give_back(std::size_t offset, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     auto after = std::find_if(free_.begin(), free_.end(), [&](const Range& range) { return range.offset > offset; });
     after = free_.insert(after, {offset, bytes});
@@ -77,13 +77,13 @@ void Rings::give_back(std::size_t offset, std::size_t bytes) {
     }
 }
 
-std::size_t Rings::free_bytes() const {
+std::size_t RingPool::free_bytes() const {
     std::size_t bytes = 0;
     for (const Range& range : free_) bytes += range.bytes;
     return bytes;
 }
 
-void Rings::trim() {
+void RingPool::trim() {
     // End without the mutex: the driver may wait for all that the device does before it takes memory back.
     std::unique_ptr<Allocation> host, on_device;
     const std::lock_guard lock(mutex_);
@@ -94,7 +94,7 @@ void Rings::trim() {
     pinned_bytes_ = 0;
 }
 
-void Rings::forget() {
+void RingPool::forget() {
     // Never freed: their destructors would call the driver.
     static_cast<void>(host_.release());
     static_cast<void>(on_device_.release());

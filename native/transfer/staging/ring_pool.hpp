@@ -15,17 +15,17 @@
 namespace isthmus {
 
 // Outlives its loans.
-class Rings : public std::enable_shared_from_this<Rings> {
+class RingPool : public std::enable_shared_from_this<RingPool> {
   public:
     // Holds at most so many bytes, and none until they are first needed.
-    Rings(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes);
-    Rings(const Rings&) = delete;
-    Rings& operator=(const Rings&) = delete;
+    RingPool(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes);
+    RingPool(const RingPool&) = delete;
+    RingPool& operator=(const RingPool&) = delete;
 
     // A part of the memory; goes back when it is destroyed, with nothing under way. No other copy waits for it.
     class Loan {
       public:
-        Loan(std::shared_ptr<Rings> owner, std::size_t offset, std::size_t bytes)
+        Loan(std::shared_ptr<RingPool> owner, std::size_t offset, std::size_t bytes)
             : owner_(std::move(owner)),
               host_(owner_->host_.get()),
               on_device_(owner_->on_device_.get()),
@@ -43,7 +43,7 @@ class Rings : public std::enable_shared_from_this<Rings> {
         std::size_t bytes() const { return bytes_; }
 
       private:
-        std::shared_ptr<Rings> owner_;  // null once it was moved on
+        std::shared_ptr<RingPool> owner_;  // null once it was moved on
         Allocation *host_, *on_device_;
         std::size_t offset_, bytes_;
     };

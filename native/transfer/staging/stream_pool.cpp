@@ -1,9 +1,9 @@
 // Streams of a session's own, each used by one copy at a time, and kept.
-#include "transfer/staging/streams.hpp"
+#include "transfer/staging/stream_pool.hpp"
 
 namespace isthmus {
 
-Result<Streams::Loan> Streams::borrow() {
+Result<StreamPool::Loan> StreamPool::borrow() {
     {
         const std::lock_guard lock(mutex_);
         if (!idle_.empty()) {
@@ -22,18 +22,18 @@ Result<Streams::Loan> Streams::borrow() {
     return Loan(*this, std::move(track));
 }
 
-void Streams::give_back(std::unique_ptr<Track> track) {
+void StreamPool::give_back(std::unique_ptr<Track> track) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(track));
 }
 
-void Streams::trim() {
+void StreamPool::trim() {
     std::vector<std::unique_ptr<Track>> idle;
     const std::lock_guard lock(mutex_);
     idle.swap(idle_);
 }
 
-void Streams::forget() {
+void StreamPool::forget() {
     static_cast<void>(new std::vector<std::unique_ptr<Track>>(std::move(idle_)));
 }
 
