@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from isthmus._native import ring_plan
 from isthmus.record import Case, Run, read_run
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _RESULTS = _REPOSITORY / "results"
-_OUTPUT = _REPOSITORY / "native" / "transfer" / "transfer_table_defaults.cpp"
+_OUTPUT = _REPOSITORY / "native" / "transfer" / "table" / "transfer_table_defaults.cpp"
 # Of the library's ways as they are now: an H200, and PoCL on one CPU.
 _CUDA = ("h200-batching-5", "h200-strided-2")
 _OTHERS = ("pocl-pieces",)
@@ -129,6 +130,8 @@ def _table(origin: str, buffers: dict[str, list[tuple[int, _Staged | None, float
     lines = ["isthmus transfer table 1", f"origin {origin}"]
     for direction, rules in buffers.items():
         for size, staged, seconds in rules:
+            if staged is not None and ring_plan(direction, staged.chunk)["chunk_bytes"] != staged.chunk:
+                raise SystemExit(f"{direction}: no session of the usual budget runs chunks of {staged.chunk} bytes")
             way = (
                 "driver" if staged is None else f"staged threads={staged.threads} chunk={staged.chunk} {staged.stores}"
             )

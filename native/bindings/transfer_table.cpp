@@ -12,6 +12,7 @@
 #include "bindings/module.hpp"
 #include "experiment/buffer.hpp"
 #include "transfer/pieces/method_names.hpp"
+#include "transfer/staging/ring_plan.hpp"
 #include "transfer/table/table_file.hpp"
 #include "transfer/table/transfer_table.hpp"
 
@@ -100,6 +101,18 @@ std::optional<nb::dict> piece(const TransferTable& self, const std::string& dire
     return dict;
 }
 
+nb::dict ring_plan(const std::string& direction, std::size_t chunk_bytes, std::size_t pinned_budget) {
+    const auto lane = LanePlan::of(pinned_budget, is_to_device(direction));
+    if (!lane) raise({Code::invalid_argument, std::to_string(pinned_budget) + " bytes hold no ring"});
+    const std::size_t chunk = lane->ring.chunk_bytes(SIZE_MAX, chunk_bytes);
+    nb::dict dict;
+    dict["ring_bytes"] = lane->ring.bytes;
+    dict["pieces"] = lane->pieces;
+    dict["chunk_bytes"] = chunk;
+    dict["slots"] = lane->ring.slots(chunk);
+    return dict;
+}
+
 using DeviceHandle = std::shared_ptr<experiment::Session>;
 
 }  // namespace
@@ -121,6 +134,8 @@ void bind_transfer_table(nb::module_& module) {
         .def("buffer", &buffer, nb::arg("direction"), nb::arg("bytes"))
         .def("piece", &piece, nb::kw_only(), nb::arg("direction"), nb::arg("pageable"), nb::arg("apart_on_host"),
              nb::arg("apart_on_device"), nb::arg("scattered"), nb::arg("width_bytes"), nb::arg("pieces"));
+    module.def("ring_plan", &ring_plan, nb::arg("direction"), nb::arg("chunk_bytes") = 0,
+               nb::arg("pinned_budget") = default_pinned_budget_bytes);
     module.def(
         "parse_transfer_table", [](const std::string& text) { return unwrap(TransferTable::parse(text)); },
         nb::arg("text"));

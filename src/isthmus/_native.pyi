@@ -433,6 +433,19 @@ class TransferTable:
     ) -> PieceRuleDict | None:
         """The nearest rule whose method can move such pieces, with the seconds that it promises for them, if any."""
 
+class RingPlanDict(TypedDict):
+    """What a session does with the page-locked memory of one direction."""
+
+    ring_bytes: int
+    pieces: int  # that there are offsets for
+    chunk_bytes: int
+    slots: int  # chunks that are packed or under way at once
+
+def ring_plan(direction: str, chunk_bytes: int = 0, pinned_budget: int = ...) -> RingPlanDict:
+    """How a large copy goes through the ring of a session with such a budget (its default one), where a table wants
+    chunks of `chunk_bytes`, or names none. Raises UsageError for a budget without room for a ring.
+    """
+
 def parse_transfer_table(text: str) -> TransferTable:
     """Raises UsageError, which names the line, what was found there and what was expected."""
 

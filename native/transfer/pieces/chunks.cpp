@@ -9,21 +9,14 @@ namespace {
 // Units of kernels never cross the end of a part, pages rarely do.
 constexpr std::size_t multiple = 4096;
 constexpr std::size_t most_part_bytes = std::size_t{64} << 10;
-// Time to hand a chunk to the driver is time to move about so much.
-constexpr std::size_t least_chunk_bytes = std::size_t{256} << 10;
-constexpr std::size_t most_chunk_bytes = std::size_t{4} << 20;
-// Nothing crosses the link before the first is packed, nor is packed while the last crosses.
-constexpr std::size_t wanted_chunks = 16;
 constexpr std::size_t parts_each_thread = 4;
 
 }  // namespace
 
-Chunks Chunks::cut(std::size_t bytes, std::size_t threads, std::size_t chunk_bytes) {
-    const std::size_t chunk =
-        chunk_bytes != 0 ? chunk_bytes : std::clamp(bytes / wanted_chunks, least_chunk_bytes, most_chunk_bytes);
+Chunks Chunks::cut(std::size_t bytes, std::size_t threads, std::size_t most_chunk_bytes) {
     const std::size_t part = std::clamp(divided(bytes / (parts_each_thread * threads), multiple) * multiple, multiple,
-                                        std::min(most_part_bytes, chunk / multiple * multiple));
-    return {bytes, chunk / part * part, part};
+                                        std::min(most_part_bytes, most_chunk_bytes / multiple * multiple));
+    return {bytes, most_chunk_bytes / part * part, part};
 }
 
 std::size_t Chunks::parts_of(std::size_t chunk) const {

@@ -9,9 +9,9 @@ struct Chunks {
     std::size_t bytes = 0;  // of the transfer
     std::size_t chunk_bytes = 0, part_bytes = 0;
 
-    // For so many bytes, at least one, and threads. `chunk_bytes` is what is wanted: at least 4096, and a chunk is no
-    // larger; 0 for what suits the size.
-    static Chunks cut(std::size_t bytes, std::size_t threads, std::size_t chunk_bytes = 0);
+    // For so many bytes, at least one, and threads: chunks of whole parts, as large as that allows within
+    // `most_chunk_bytes` (at least 4096), which the plan of the ring says.
+    static Chunks cut(std::size_t bytes, std::size_t threads, std::size_t most_chunk_bytes);
 
     struct Range {
         std::size_t begin, end;

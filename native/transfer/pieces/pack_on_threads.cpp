@@ -13,16 +13,6 @@
 namespace isthmus {
 namespace {
 
-// Of a large transfer, before others get their turn.
-constexpr std::size_t least_bytes_a_turn = std::size_t{64} << 20;
-
-// Chunks that fit the ring.
-Chunks cut(std::size_t bytes, std::size_t threads, std::size_t wanted_bytes, std::size_t ring_bytes) {
-    const Chunks chunks = Chunks::cut(bytes, threads, wanted_bytes);
-    const std::size_t fitting = Staging::fitting_chunk(ring_bytes, chunks.chunk_bytes);
-    return fitting == chunks.chunk_bytes ? chunks : Chunks::cut(bytes, threads, fitting);
-}
-
 void keep_for_good(std::shared_ptr<const void> what) {
     static std::mutex mutex;
     static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // outlives the process's destructors
@@ -47,8 +37,9 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       threads_(packing.threads != 0 ? std::min(packing.threads, staging_->threads()) : staging_->threads()),
       stores_(packing.stores.value_or(suitable_stores(to_device(), by_kernel, extent.bytes()))),
       turns_(packing.turns),
-      chunks_(cut(extent.bytes(), threads_, packing.chunk_bytes, staging_->bytes())),
-      slots_(std::min(Staging::slots, staging_->bytes() / chunks_.chunk_bytes)),
+      ring_{to_device(), staging_->bytes()},
+      chunks_(Chunks::cut(extent.bytes(), threads_, ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
+      slots_(ring_.slots(chunks_.chunk_bytes)),
       limit_(limit(extent, packing.waits_forever)),
       condition_(packing.condition) {}
 
@@ -168,7 +159,7 @@ Result<bool> PackOnThreads::receive() {
 
 void PackOnThreads::end_for_others() {
     if (turns_ == nullptr || !turns_->awaited() || end_ != chunks_.count()) return;
-    if ((sent_ - first_) * chunks_.chunk_bytes < least_bytes_a_turn) return;
+    if ((sent_ - first_) * chunks_.chunk_bytes < turn_bytes) return;
     // Threads may have taken parts of all chunks that are open to them.
     end_ = to_device() ? open_chunks_.load() : sent_;
 }

@@ -56,11 +56,12 @@ class PackOnThreads final : public PackedCopy {
     const std::size_t threads_;
     const Stores stores_;
     const Turns* const turns_;
+    const Ring ring_;
     const Chunks chunks_;
     const std::size_t slots_;  // of the ring
     const WorkerGroup::Limit limit_;
     std::function<Status()> condition_;  // none once it was met
-    std::array<Count, Staging::slots> done_;
+    std::array<Count, Ring::most_slots> done_;
     std::atomic<std::size_t> next_part_ = 0;
     std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
     std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run

@@ -33,7 +33,7 @@ constexpr bool packs_on_threads(PieceMethod method) {
 // How threads pack; what is left out suits the size.
 struct Packing {
     std::size_t threads = 0;      // of those of the staging memory; 0 for all
-    std::size_t chunk_bytes = 0;  // at least 4096; a third of the ring at most
+    std::size_t chunk_bytes = 0;  // at least 4096; where a third of the ring is less, it is cut smaller
     std::optional<Stores> stores;
     // Told that somebody else waits for the staging memory, threads stop after some of a large transfer, and run()
     // returns before it has ended.

@@ -19,11 +19,6 @@ namespace {
 // From here on, asking the driver about memory takes no time worth speaking of beside the copy.
 constexpr std::size_t most_unasked_bytes = std::size_t{1} << 20;
 
-// Of pieces, whatever the table says: no chunk is larger, and no more need go at a time.
-constexpr std::size_t most_chunk_bytes = std::size_t{2} << 20;
-constexpr std::size_t most_pieces = std::size_t{1} << 16;
-constexpr std::size_t least_ring_bytes = std::size_t{1} << 20;
-
 // As many as any rule wants, of those that there are processors for.
 std::size_t threads_for(const TransferTable& table, std::size_t most) {
     std::size_t threads = 1;
@@ -32,30 +27,22 @@ std::size_t threads_for(const TransferTable& table, std::size_t most) {
     return std::min(threads, most != 0 ? most : allowed_processors());
 }
 
-// What a table can use of a large budget, which takes long to page-lock. Pieces are cut without its help.
-StagingLane::Needs needs_of(const TransferTable& table, bool to_device) {
-    StagingLane::Needs needs{most_chunk_bytes, most_pieces};
+std::optional<LanePlan> lane_plan(std::size_t budget_bytes, bool to_device, const TransferTable& table) {
+    RingUses uses{0, 0};
     for (const BufferRule& rule : table.buffers) {
-        if (rule.to_device == to_device) needs.chunk_bytes = std::max(needs.chunk_bytes, rule.chunk_bytes);
+        if (rule.to_device == to_device) uses.chunk_bytes = std::max(uses.chunk_bytes, rule.chunk_bytes);
     }
     for (const PieceRule& rule : table.pieces) {
-        if (rule.to_device == to_device) needs.pieces = std::max(needs.pieces, rule.pieces);
+        if (rule.to_device == to_device) uses.pieces = std::max(uses.pieces, rule.pieces);
     }
-    return needs;
+    return LanePlan::of(budget_bytes, to_device, uses);
 }
 
-// Of the budget, for the copies of a direction that nobody waits for, and for the others. What arrives from the device
-// needs more: at full rate the device must not write again to what processors have just read and still hold in caches.
-// Small ones are still to serve some dozens of copies that have begun and cannot go on.
-std::size_t ring_bytes(std::size_t budget) {
-    return std::max(budget / 16, std::min(budget / 8, least_ring_bytes));
-}
-std::size_t lane_bytes(std::size_t budget, bool to_device) {
-    const std::size_t there = budget / 8 * 3;
-    return to_device ? there : budget - there - 2 * ring_bytes(budget);
+std::shared_ptr<RingPool> ring_pool(const std::shared_ptr<Device>& device, std::size_t budget_bytes, bool to_device) {
+    return std::make_shared<RingPool>(device, BudgetShares::of(budget_bytes, to_device).pool_bytes);
 }
 
-// Of this host's memory; as much as there are addresses where the system does not say.
+// How much memory this host has; as much as there are addresses where the system does not say.
 std::size_t installed_bytes() {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long page_bytes = sysconf(_SC_PAGESIZE);
@@ -97,10 +84,10 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
       has_addresses_(isthmus::has_addresses(*device_)),
       generation_(fork_generation()),
       streams_(device_),
-      lanes_{StagingLane(device_, lane_bytes(options_.pinned_budget_bytes, true), threads, needs_of(table_, true)),
-             StagingLane(device_, lane_bytes(options_.pinned_budget_bytes, false), threads, needs_of(table_, false))},
-      rings_{std::make_shared<RingPool>(device_, ring_bytes(options_.pinned_budget_bytes)),
-             std::make_shared<RingPool>(device_, ring_bytes(options_.pinned_budget_bytes))} {
+      lanes_{StagingLane(device_, lane_plan(options_.pinned_budget_bytes, true, table_), threads),
+             StagingLane(device_, lane_plan(options_.pinned_budget_bytes, false, table_), threads)},
+      rings_{ring_pool(device_, options_.pinned_budget_bytes, true),
+             ring_pool(device_, options_.pinned_budget_bytes, false)} {
     first_staged_.fill(most_unasked_bytes);
     for (const BufferRule& rule : table_.buffers) {
         std::size_t& first = first_staged_[rule.to_device ? 0 : 1];

@@ -9,13 +9,14 @@
 
 #include "transfer/session/array_view.hpp"
 #include "transfer/session/batch.hpp"
+#include "transfer/staging/ring_plan.hpp"
 #include "transfer/table/transfer_table.hpp"
 
 namespace isthmus {
 
 struct SessionOptions {
-    // Of page-locked memory, for all that this session does; it is got when it is first needed, and kept.
-    std::size_t pinned_budget_bytes = std::size_t{64} << 20;
+    // The most page-locked memory for all that this session does; it is got when it is first needed, and kept.
+    std::size_t pinned_budget_bytes = default_pinned_budget_bytes;
     std::size_t threads = 0;             // the most that pack; 0 for as many as the table says and the process may use
     std::optional<TransferTable> table;  // else the machine's, if it was calibrated, else the built-in one
 };

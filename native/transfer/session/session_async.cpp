@@ -7,8 +7,6 @@
 namespace isthmus {
 namespace {
 
-// Of a large copy at a time, so that those of other streams get between.
-constexpr std::size_t part_bytes = std::size_t{8} << 20;
 constexpr std::size_t part_alignment = 4096;
 // A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
 constexpr std::size_t most_commands = 128;

@@ -61,7 +61,7 @@ Choice SessionImpl::choose_buffer(const Ends& ends, std::size_t bytes) const {
     choice.way = Choice::Way::staged;
     choice.method = PieceMethod::pack_threads;
     choice.packing = packing(to_device, rule.threads);
-    choice.packing.chunk_bytes = Staging::fitting_chunk(lane(to_device).ring_bytes(), rule.chunk_bytes);
+    choice.packing.chunk_bytes = lane(to_device).ring().chunk_bytes(bytes, rule.chunk_bytes);
     choice.packing.stores = rule.stores;
     // Demoting costs the threads time and saves the device's: it does not pay with much fewer threads than the rule's.
     if (rule.stores == Stores::demoted && (!can_demote() || 4 * choice.packing.threads < 3 * rule.threads)) {

@@ -10,37 +10,24 @@
 namespace isthmus {
 namespace {
 
-// Chunks at a time, where there is room; and of one copy in all: a stream's queue holds about a thousand commands.
-constexpr std::size_t most_slots = 8, wanted_slots = 4;
-constexpr std::size_t most_chunks = 256;
-// Where the ring has little room left. Each chunk is three commands, and a call that puts more behind a held stream
-// than its queue takes waits for whoever lets it go on, who may be its own caller.
-constexpr std::size_t least_chunk_bytes = std::size_t{64} << 10;
-// Where the table names no size of chunks.
-constexpr std::size_t chunk_bytes_by_default = std::size_t{128} << 10;
-
 // That are worth a call of the driver each, for want of anything better.
 constexpr std::size_t most_separate_copies = std::size_t{1} << 16;
 
 // What is sent through the ring, and the offsets beside it.
 struct Needs {
-    std::size_t bytes = 0, longest_bytes = 0, pieces = 0;
+    HeldNeeds ring;
     std::size_t table_bytes = 0;
     bool on_device = false;
     const Packing* packing = nullptr;
 
     void add(const CopyJob& job, const Packing& how) {
-        bytes += job.extent.bytes();
-        longest_bytes = std::max(longest_bytes, job.extent.bytes());
-        ++pieces;
-        if (packing == nullptr) packing = &how;
+        ring.bytes += job.extent.bytes();
+        ring.longest_bytes = std::max(ring.longest_bytes, job.extent.bytes());
+        ++ring.buffers;
+        if (packing != nullptr) return;
+        packing = &how;
+        ring.wanted_chunk_bytes = how.chunk_bytes;
     }
-    // Chunks as large as the table wants, and no more of them than a queue holds.
-    std::size_t chunk_bytes() const {
-        const std::size_t wanted = packing->chunk_bytes != 0 ? packing->chunk_bytes : chunk_bytes_by_default;
-        return in_pages(std::clamp<std::size_t>(bytes / most_chunks, std::min(wanted, longest_bytes), longest_bytes));
-    }
-    std::size_t chunks(std::size_t chunk_bytes) const { return std::max(pieces, bytes / chunk_bytes + 1); }
 };
 
 std::size_t offsets_bytes(const Layout& layout) {
@@ -125,35 +112,22 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
     HeldCopy::Plan plan;
     std::optional<RingPool::Loan> ring;
     const std::size_t table_bytes = in_pages(needs.table_bytes);
-    if (needs.bytes + table_bytes != 0) {
+    if (needs.ring.bytes + table_bytes != 0) {
         RingPool& rings = *rings_[given.front().job->to_device() ? 0 : 1];
-        std::size_t least = 0;
-        std::size_t most = 0;
-        if (needs.bytes != 0) {
-            plan.chunk_bytes = needs.chunk_bytes();
-            const std::size_t two = 2 * in_pages(std::max(needs.bytes / most_chunks, least_page));
-            least = std::min({two, in_pages(needs.longest_bytes), std::max(rings.capacity_bytes() / 2, least_page)});
-            most = std::max(least, std::min(most_slots, needs.chunks(plan.chunk_bytes)) * plan.chunk_bytes);
-        }
-        auto borrowed = rings.borrow(table_bytes + least, table_bytes + most, needs.on_device);
+        const HeldPlan chunks(needs.ring, rings.capacity_bytes());
+        auto borrowed = rings.borrow(table_bytes + chunks.least_ring_bytes(), table_bytes + chunks.most_ring_bytes(),
+                                     needs.on_device);
         if (!borrowed.ok()) {
             Status why = borrowed.take_status();
             if (why.code() != Code::out_of_memory) return why;
             return without_ring(tasks, std::move(why));
         }
         ring.emplace(std::move(borrowed.value()));
-        const std::size_t ring_bytes = ring->bytes() - table_bytes;
-        const std::size_t slots = needs.bytes == 0 ? 0 : std::min(needs.chunks(plan.chunk_bytes), wanted_slots);
-        if (ring_bytes < slots * plan.chunk_bytes) {
-            const std::size_t part = std::max(
-                ring_bytes / wanted_slots,
-                std::min({std::max(needs.bytes / most_chunks, least_chunk_bytes), ring_bytes / 2, plan.chunk_bytes}));
-            plan.chunk_bytes = std::max(part / least_page * least_page, least_page);
-        }
+        plan.chunk_bytes = chunks.chunk_bytes(ring->bytes() - table_bytes);
         if (needs.packing != nullptr) {
             plan.threads = std::max<std::size_t>(needs.packing->threads, 1);
-            plan.stores =
-                needs.packing->stores.value_or(suitable_stores(given.front().job->to_device(), false, needs.bytes));
+            plan.stores = needs.packing->stores.value_or(
+                suitable_stores(given.front().job->to_device(), false, needs.ring.bytes));
         }
     }
     std::unique_ptr<Rendezvous> rendezvous;

@@ -18,6 +18,10 @@
 
 namespace isthmus {
 
+// A large copy of memory that the device reaches is cut into parts, so that those of others get between: 0.15 ms each
+// on a link of 55 GB/s.
+inline constexpr std::size_t part_bytes = std::size_t{8} << 20;
+
 class SessionImpl final : public Session {
   public:
     SessionImpl(std::shared_ptr<Device> device, SessionOptions options, TransferTable table, std::size_t threads);

@@ -11,11 +11,6 @@
 namespace isthmus {
 namespace {
 
-// Of a large copy at a time, so that those of others get between: 0.15 ms on a link of 55 GB/s.
-constexpr std::size_t part_bytes = std::size_t{8} << 20;
-// Pieces through a lane, before others get their turn.
-constexpr std::size_t turn_bytes = std::size_t{64} << 20;
-
 bool needs_lane(PieceMethod method, const CopyJob& job) {
     switch (method) {
         case PieceMethod::pack:
@@ -208,7 +203,7 @@ Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMeth
     const std::size_t width = job->extent.width_bytes;
     // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
     std::size_t most = SIZE_MAX;
-    if (method == PieceMethod::pack || method == PieceMethod::device_pack) most = lane.ring_bytes() / width;
+    if (method == PieceMethod::pack || method == PieceMethod::device_pack) most = lane.ring().bytes / width;
     if (method == PieceMethod::kernel) most = turn_bytes / width;
     // Kernels alone follow the offsets of the host's side.
     const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();

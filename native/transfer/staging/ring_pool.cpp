@@ -10,17 +10,9 @@
 #include "transfer/staging/staging.hpp"
 
 namespace isthmus {
-namespace {
 
-// No copy gets faster by more, and page-locking takes long.
-constexpr std::size_t most_bytes_in_all = std::size_t{32} << 20;
-
-}  // namespace
-
-RingPool::RingPool(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes)
-    : device_(std::move(device)),
-      node_(node_of_pci_device(device_->info().pci_address)),
-      capacity_(std::min(pinned_budget_bytes / least_page * least_page, most_bytes_in_all)) {}
+RingPool::RingPool(std::shared_ptr<Device> device, std::size_t pool_bytes)
+    : device_(std::move(device)), node_(node_of_pci_device(device_->info().pci_address)), capacity_(pool_bytes) {}
 
 Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t most_bytes, bool on_device) {
     const std::size_t least = in_pages(least_bytes);

@@ -17,8 +17,8 @@ namespace isthmus {
 // Outlives its loans.
 class RingPool : public std::enable_shared_from_this<RingPool> {
   public:
-    // Holds at most so many bytes, and none until they are first needed.
-    RingPool(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes);
+    // Holds so many bytes, which are whole pages, and none until they are first needed.
+    RingPool(std::shared_ptr<Device> device, std::size_t pool_bytes);
     RingPool(const RingPool&) = delete;
     RingPool& operator=(const RingPool&) = delete;
 

@@ -9,6 +9,7 @@
 
 #include "backend/backend.hpp"
 #include "base/worker_group.hpp"
+#include "transfer/staging/ring_plan.hpp"
 
 namespace isthmus {
 
@@ -18,15 +19,6 @@ Result<std::unique_ptr<Allocation>> memory_on_device(Device& device, std::size_t
 
 class Staging {
   public:
-    // Chunks that may be under way, or packed, at the same time; as many as there are of large ones.
-    static constexpr std::size_t slots = 8;
-    static constexpr std::size_t least_slots = 3;
-    // What a ring of so many bytes has room for: chunks of the bytes that are wanted, or the usual number of smaller
-    // ones.
-    static constexpr std::size_t fitting_chunk(std::size_t ring_bytes, std::size_t wanted_bytes) {
-        return wanted_bytes <= ring_bytes / least_slots ? wanted_bytes : ring_bytes / slots;
-    }
-
     // Holds transfers of `bytes`, with `threads` to pack them, and offsets for `pieces`. The device is bound to the
     // calling thread.
     static Result<std::shared_ptr<Staging>> create(std::shared_ptr<Device> device, std::size_t bytes,
@@ -68,9 +60,9 @@ class Staging {
     // late. What kernels do to them before or after that is done meanwhile on another.
     Stream& copies() { return *copies_; }
     Stream& kernels() { return *kernels_; }
-    // Of a chunk, by its number: that it may go on to the other stream, and that it has arrived.
-    Event& halfway_of(std::size_t chunk) { return *halfway_[chunk % slots]; }
-    Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % slots]; }
+    // Tell of a chunk, by its number, that it may go on to the other stream, and that it has arrived.
+    Event& halfway_of(std::size_t chunk) { return *halfway_[chunk % Ring::most_slots]; }
+    Event& arrival_of(std::size_t chunk) { return *arrivals_[chunk % Ring::most_slots]; }
 
     // Enqueues the way of scattered layouts' offsets to the device; empty where none is scattered. What was sent before
     // must have been used. Fails with unsupported when there are more pieces than fit.

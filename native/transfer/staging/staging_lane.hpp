@@ -15,20 +15,15 @@ namespace isthmus {
 
 class StagingLane {
   public:
-    // What is of use at most: the largest chunk, and the most pieces at a time.
-    struct Needs {
-        std::size_t chunk_bytes = 0, pieces = 0;
-    };
-    // Holds at most so many bytes of page-locked memory, and none until it is first needed.
-    StagingLane(std::shared_ptr<Device> device, std::size_t pinned_budget_bytes, std::size_t threads,
-                const Needs& needs);
+    // Holds no page-locked memory until it is first needed. Without a plan there is no room for a ring.
+    StagingLane(std::shared_ptr<Device> device, const std::optional<LanePlan>& plan, std::size_t threads);
     StagingLane(const StagingLane&) = delete;
     StagingLane& operator=(const StagingLane&) = delete;
 
     // Whether the budget holds a ring of chunks that are worth sending.
     bool has_room() const { return options_.has_value(); }
-    // Of the ring; 0 without room for one.
-    std::size_t ring_bytes() const { return has_room() ? options_->bytes : 0; }
+    // Without room for one it holds no bytes.
+    const Ring& ring() const { return ring_; }
     std::size_t threads() const { return has_room() ? options_->threads : 0; }
     // What threads that pack for this direction are started with.
     WorkerGroup::Options group() const { return has_room() ? options_->group : WorkerGroup::Options(); }
@@ -51,6 +46,7 @@ class StagingLane {
   private:
     const std::shared_ptr<Device> device_;
     const std::optional<NumaNode> node_;  // that the device is attached to, where there are others
+    const Ring ring_;
     std::optional<Staging::Options> options_;
     Turns turns_;
     std::shared_ptr<Staging> staging_;  // whoever has the turn

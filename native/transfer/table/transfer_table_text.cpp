@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/pages.hpp"
 #include "transfer/pieces/method_names.hpp"
 #include "transfer/table/transfer_table.hpp"
 
@@ -22,8 +23,7 @@ constexpr std::string_view last_line = "end";
 // Far beyond what any machine has or measures; what is beyond these was not measured.
 constexpr std::size_t most_threads = 4096;
 constexpr std::size_t most_bytes = std::size_t{1} << 50;
-constexpr std::size_t least_chunk_bytes = 4096;
-constexpr std::size_t most_chunk_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_bytes_of_chunk = std::size_t{1} << 30;
 constexpr double most_seconds = 1e6;
 
 constexpr std::array<std::string_view, 2> directions{"d2h", "h2d"};
@@ -134,7 +134,7 @@ Result<BufferRule> buffer_rule(Line line, const BufferRule* last) {
     rule.method = method == 1 ? BufferMethod::staged : BufferMethod::driver;
     if (rule.method == BufferMethod::staged) {
         ISTHMUS_TRY_ASSIGN(threads, line.count("threads", 1, most_threads));
-        ISTHMUS_TRY_ASSIGN(chunk, line.count("chunk", least_chunk_bytes, most_chunk_bytes));
+        ISTHMUS_TRY_ASSIGN(chunk, line.count("chunk", least_page, most_bytes_of_chunk));
         ISTHMUS_TRY_ASSIGN(stores, line.choice("stores", stores_names));
         rule.threads = threads;
         rule.chunk_bytes = chunk;

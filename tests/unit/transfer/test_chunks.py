@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def test_chunks_cover_the_transfer_in_whole_parts(repository: Path, run_cpp: Callable[..., str]) -> None:
+def test_chunks_cover_the_transfer_in_whole_parts_and_fit_their_ring(
+    repository: Path, run_cpp: Callable[..., str]
+) -> None:
     check = Path(__file__).with_name("chunks_check.cpp")
-    source = repository / "native" / "transfer" / "pieces" / "chunks.cpp"
-    assert run_cpp(check, source) == "as described\n"
+    transfer = repository / "native" / "transfer"
+    sources = (transfer / "pieces" / "chunks.cpp", transfer / "staging" / "ring_plan.cpp")
+    assert run_cpp(check, *sources) == "as described\n"

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isthmus import _native
@@ -104,6 +104,7 @@ def tables(draw: st.DrawFn) -> str:
     return "\n".join([TITLE, f"origin {origin}", *lines, "end", ""])
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # A busy machine draws them slowly.
 @given(tables())
 def test_a_table_is_the_same_after_it_was_written_and_read(text: str) -> None:
     parsed = _native.parse_transfer_table(text)
@@ -340,3 +341,16 @@ def test_a_file_is_named_with_what_is_wrong_in_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="not a file"):
         _native.read_transfer_table(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize("backend", ["cuda", "opencl", "host"])
+def test_sessions_run_the_chunks_that_built_in_tables_name(backend: str) -> None:
+    for rule in _native.default_transfer_table(backend).buffers:
+        if rule["method"] == "staged":
+            plan = _native.ring_plan(rule["direction"], rule["chunk_bytes"])
+            assert plan["chunk_bytes"] == rule["chunk_bytes"]
+
+
+def test_a_budget_without_room_has_no_plan() -> None:
+    with pytest.raises(UsageError, match="65536 bytes hold no ring"):
+        _native.ring_plan("h2d", pinned_budget=1 << 16)

@@ -12,28 +12,12 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.record import KIB, MIB, Case, Direction, format_bytes
 
-__all__ = [
-    "DRIVER",
-    "GAIN",
-    "RING_BYTES",
-    "BufferTimer",
-    "Choice",
-    "Times",
-    "Way",
-    "choose",
-    "stores_of",
-    "thread_counts",
-]
-
-# What a lane of a session has: half of the usual budget, of which a chunk has at most a third.
-RING_BYTES = 32 * MIB
 _CHUNKS = tuple(16 * KIB << i for i in range(10))
 # A method takes the place of a simpler one only where it is so much faster; of ways of one method that are as good as
 # equal, the one with the fewest threads is taken.
 GAIN = 1.03
 _AS_GOOD = 1.01
-# Samples are taken in so many rounds, in which all ways that are not far behind the best take turns, of a few
-# milliseconds each.
+# Rounds in which all ways that are not far behind the best are timed one after another, for a few milliseconds each.
 _ROUNDS = 3
 _FAR = 1.3
 _VISIT = Quota(1, 2, 8, 0.004)
@@ -77,6 +61,17 @@ def thread_counts(processors: int) -> list[int]:
     return [count for count in (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32) if count <= most]
 
 
+def chunk_sizes(direction: Direction) -> list[int]:
+    """Chunks to try, ascending: those that a session of the usual budget would not cut smaller."""
+    return [chunk for chunk in _CHUNKS if _native.ring_plan(direction, chunk)["chunk_bytes"] == chunk]
+
+
+def session_staging(device: _native.Device, direction: Direction, threads: int) -> _native.Staging:
+    """A ring and offsets as the direction's lane of a session of the usual budget has them."""
+    plan = _native.ring_plan(direction)
+    return _native.create_staging(device, plan["ring_bytes"], threads, plan["pieces"])
+
+
 def stores_of(direction: Direction) -> tuple[str, ...]:
     """How threads may store what they pack, ordinary stores last. Only what a device reads is worth to be demoted."""
     demoted = direction == "h2d" and _native.can_demote()
@@ -95,9 +90,13 @@ def choose(
 
     So many steps go from the best way to the best of its neighbours. Nothing begins with the last of `stores`.
     """
+    chunks = chunk_sizes(direction)
 
     def best_from(size: int, first: Sequence[Way], steps: int) -> Choice:
-        return _choose_one(direction, size, first, steps, lambda way: _neighbours(way, size, threads, stores), times)
+        def neighbours(way: Way) -> list[Way]:
+            return _neighbours(way, size, threads, chunks, stores)
+
+        return _choose_one(direction, size, first, steps, neighbours, times)
 
     choices: list[Choice] = []
     for size in sizes:
@@ -105,10 +104,10 @@ def choose(
         if last is not None and size > _COARSE_BYTES and last.way != DRIVER:
             first = [last.way]
         else:
-            first = _coarse(size, threads, stores[:-1])
+            first = _coarse(size, threads, chunks, stores[:-1])
         choice = best_from(size, first, steps)
         if last is not None and last.way == DRIVER != choice.way and 2 * last.bytes < size:
-            choices.append(best_from(2 * last.bytes, [_fitting(choice.way, 2 * last.bytes)], 1))
+            choices.append(best_from(2 * last.bytes, [_fitting(choice.way, 2 * last.bytes, chunks)], 1))
         choices.append(choice)
     return choices
 
@@ -140,24 +139,24 @@ def _best(seconds: dict[Way, float]) -> Way:
     return min((way for way in staged if seconds[way] <= _AS_GOOD * least), key=lambda way: (way.threads, seconds[way]))
 
 
-def _coarse(size: int, threads: Sequence[int], stores: Sequence[str]) -> list[Way]:
+def _coarse(size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]) -> list[Way]:
     """Every second number of threads, with the chunk that keeps a few of them under way."""
     some = {*threads[1::2], threads[-1]}
-    return [_fitting(Way(count, size // 8, each), size) for count in sorted(some) for each in stores]
+    return [_fitting(Way(count, size // 8, each), size, chunks) for count in sorted(some) for each in stores]
 
 
-def _fitting(way: Way, size: int) -> Way:
+def _fitting(way: Way, size: int, chunks: Sequence[int]) -> Way:
     """With a chunk that there is, and that is no larger than the half of all."""
-    fitting = [chunk for chunk in _CHUNKS if chunk <= max(way.chunk_bytes, _CHUNKS[0]) and 2 * chunk <= size]
-    return way._replace(chunk_bytes=max(fitting, default=_CHUNKS[0]))
+    fitting = [chunk for chunk in chunks if chunk <= max(way.chunk_bytes, chunks[0]) and 2 * chunk <= size]
+    return way._replace(chunk_bytes=max(fitting, default=chunks[0]))
 
 
-def _neighbours(way: Way, size: int, threads: Sequence[int], stores: Sequence[str]) -> list[Way]:
+def _neighbours(way: Way, size: int, threads: Sequence[int], chunks: Sequence[int], stores: Sequence[str]) -> list[Way]:
     at = threads.index(way.threads)
     found = [way._replace(threads=threads[i]) for i in (at - 1, at + 1) if 0 <= i < len(threads)]
     found += [way._replace(chunk_bytes=bytes_) for bytes_ in (way.chunk_bytes // 2, way.chunk_bytes * 2)]
     found += [way._replace(stores=each) for each in stores if each != way.stores]
-    return [near for near in found if near.chunk_bytes in _CHUNKS and 2 * near.chunk_bytes <= size]
+    return [near for near in found if near.chunk_bytes in chunks and 2 * near.chunk_bytes <= size]
 
 
 class BufferTimer:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from isthmus import __version__, _native
 from isthmus.experiment.calibration.buffers import (
     DRIVER,
-    RING_BYTES,
     BufferTimer,
     Choice,
     choose,
+    session_staging,
     stores_of,
     thread_counts,
 )
@@ -25,8 +25,6 @@ from isthmus.experiment.calibration.pieces import PieceChoice, PieceTimer, cells
 from isthmus.experiment.engine.pieces import mapped_stands_in, staging_threads
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Direction
-
-__all__ = ["Calibration", "TransferTable", "calibrate", "table_in_use", "table_path", "table_text"]
 
 TransferTable = _native.TransferTable
 
@@ -64,11 +62,11 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     grid = [(setting, cell) for setting in settings(kinds, quick) for cell in cells(setting, quick)]
     ended, total = 0, len(_DIRECTIONS) + len(grid)
     threads = thread_counts(len(os.sched_getaffinity(0)))
-    most_pieces = max(cell.pieces for _, cell in grid)
-    staging = _native.create_staging(native, RING_BYTES, max(threads[-1], staging_threads()), most_pieces)
+    most_threads = max(threads[-1], staging_threads())
+    staging = {direction: session_staging(native, direction, most_threads) for direction in _DIRECTIONS}
     buffers: list[Choice] = []
     for direction in _DIRECTIONS:
-        timer = BufferTimer(native, direction, sizes[-1], staging, seed)
+        timer = BufferTimer(native, direction, sizes[-1], staging[direction], seed)
         latency = timer.times(_LATENCY_BYTES, [DRIVER])[DRIVER]
         buffers.append(Choice(direction, 0, DRIVER, latency, latency))
         buffers += choose(direction, sizes, threads, stores_of(direction), 1 if quick else 2, timer.times)
@@ -77,7 +75,7 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     direct: list[Choice] = []
     if "pinned" in kinds:
         for direction in _DIRECTIONS:
-            timer = BufferTimer(native, direction, _DIRECT_SIZES[-1], staging, seed, "pinned")
+            timer = BufferTimer(native, direction, _DIRECT_SIZES[-1], staging[direction], seed, "pinned")
             times = [(size, timer.times(size, [DRIVER])[DRIVER]) for size in _DIRECT_SIZES]
             direct += [Choice(direction, size, DRIVER, seconds, seconds) for size, seconds in times]
     pieces: list[PieceChoice] = []

@@ -15,8 +15,6 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.record import KIB, MIB, Case, Direction
 
-__all__ = ["METHODS", "PieceChoice", "PieceTimer", "cells", "settings", "simplest"]
-
 # What one call may use, the simplest first: nothing that pays only when pieces are copied again and again, nothing that
 # waits for each, and nothing that writes between them.
 METHODS = ("copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel")
@@ -27,12 +25,12 @@ _WIDTHS = (8, 256, 4 * KIB, 64 * KIB)
 # Besides the most that there may be.
 _COUNTS = (32, KIB)
 _MOST_COUNT = 32 * KIB
-# Of all pieces: where every method has something to do, and in layouts that differ from there on one side. Checks of
-# what arrives take most of the time.
+# Bytes of all pieces: where every method has something to do, and in other layouts. Checks of what arrives take most
+# of the time.
 _MAIN = ("scattered", "scattered")
 _MAIN_BYTES = 16 * MIB
 _OTHER_BYTES = 4 * MIB
-# All methods take turns once, and those that are not far behind the best then twice more.
+# All methods are timed once, and those that are not far behind the best then so many times more.
 _ROUNDS = 2
 _FAR = 1.3
 _VISIT = Quota(1, 2, 8, 0.0006)
@@ -81,7 +79,7 @@ class PieceTimer:
         self,
         device: _native.Device,
         kinds: Sequence[str],
-        staging: _native.Staging,
+        staging: Mapping[Direction, _native.Staging],
         threads: Mapping[Direction, int],
         seed: int,
     ) -> None:
@@ -131,7 +129,7 @@ class PieceTimer:
             direction=setting.direction,
         )
         packing = Packing(threads=self._threads[setting.direction])
-        return self._buffers.subject(template, setting, cell, self._staging, packing)
+        return self._buffers.subject(template, setting, cell, self._staging[setting.direction], packing)
 
 
 def _medians(collected: Mapping[str, Collected]) -> dict[str, float]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,15 +15,26 @@ from isthmus.errors import CallFailed
 from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.calibration import buffers as calibration_buffers
 from isthmus.experiment.calibration import pieces as calibration_pieces
-from isthmus.experiment.calibration.buffers import DRIVER, BufferTimer, Choice, Way, choose, thread_counts
+from isthmus.experiment.calibration.buffers import (
+    DRIVER,
+    BufferTimer,
+    Choice,
+    Way,
+    choose,
+    chunk_sizes,
+    session_staging,
+    thread_counts,
+)
 from isthmus.experiment.calibration.calibrate import calibrate, table_text
 from isthmus.experiment.calibration.pieces import METHODS, PieceChoice, PieceTimer, simplest
 from isthmus.machine.devices import open_device
-from isthmus.record import KIB, MIB
+from isthmus.record import KIB, MIB, Direction
+from isthmus.transfer import Session
 
 SIZES = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB)
 THREADS = thread_counts(16)
 STORES = ("streaming", "demoted", "ordinary")
+DIRECTIONS: tuple[Direction, ...] = ("d2h", "h2d")
 
 
 class Machine:
@@ -156,6 +169,43 @@ def staging(device: _native.Device) -> _native.Staging:
     return _native.create_staging(device, 4 * MIB, 2, 64)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_what_is_calibrated_is_what_a_session_runs(direction: Direction, tmp_path: Path) -> None:
+    most_slots, bytes_a_piece = 8, 16
+    sizes = chunk_sizes(direction)
+    assert sizes[-1] >= 4 * MIB, "chunks that do not fit eight times are tried, too"
+    host, other = np.ones(2 * sizes[-1], np.uint8), np.empty(2 * sizes[-1], np.uint8)
+    for chunk in sizes:
+        plan = _native.ring_plan(direction, chunk)
+        way = Choice(direction, MIB, Way(1, chunk, "streaming"), 1e-3, 1e-3)
+        table = tmp_path / f"{chunk}.table"
+        driver = [Choice(each, 0, DRIVER, 1e-3, 1e-3) for each in DIRECTIONS]
+        buffers = sorted([*driver, way], key=lambda choice: (choice.direction, choice.bytes))
+        table.write_text(table_text("test", buffers, [], []))
+        with Session("host", table=table) as session:
+            there = session.empty(host.shape, host.dtype)
+            pair = (there, host) if direction == "h2d" else (other, there)
+            how = session.explain(*pair)
+            assert (how.method, how.chunk_bytes) == ("staged", chunk), "a session cuts what was calibrated no smaller"
+            session.copy(*pair)
+            ring_bytes = session.pinned_bytes - bytes_a_piece * plan["pieces"]
+            assert min(most_slots, ring_bytes // chunk) == plan["slots"], "and has as many chunks under way"
+
+
+def test_calibration_goes_through_rings_as_sessions_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def create(_device: object, ring_bytes: int, threads: int, pieces: int) -> str:
+        made.append((ring_bytes, pieces))
+        return f"{ring_bytes} bytes"
+
+    monkeypatch.setattr(_native, "create_staging", create)
+    stagings = {direction: session_staging(open_device("host").native, direction, 2) for direction in DIRECTIONS}
+    assert len(set(stagings.values())) == 2, "the two directions' rings differ"
+    plans = [_native.ring_plan(direction) for direction in DIRECTIONS]
+    assert made == [(plan["ring_bytes"], plan["pieces"]) for plan in plans]
+
+
 @pytest.mark.parametrize("direction", ["h2d", "d2h"])
 def test_buffers_are_timed_through_the_ring_of_threads(direction: str) -> None:
     device = open_device("host").native
@@ -168,7 +218,7 @@ def test_buffers_are_timed_through_the_ring_of_threads(direction: str) -> None:
 
 def test_pieces_are_timed_by_what_can_move_them() -> None:
     device = open_device("host").native
-    timer = PieceTimer(device, ("pinned",), staging(device), {"h2d": 2, "d2h": 1}, 0)
+    timer = PieceTimer(device, ("pinned",), dict.fromkeys(DIRECTIONS, staging(device)), {"h2d": 2, "d2h": 1}, 0)
     choice = timer.choose(Setting("h2d", "pinned", "scattered", "scattered"), Cell(64, 8))
     assert choice is not None
     assert choice.method in set(METHODS) - {"section", "device_pack"}
