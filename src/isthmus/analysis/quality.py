@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 from statistics import median
 
-from isthmus.analysis.batching.model import batching_surfaces
 from isthmus.analysis.overlap.times import timed_cases
 from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
+from isthmus.analysis.pieces.model import BATCHING, piece_cells
 from isthmus.analysis.pieces.words import method_words
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.analysis.threads.model import thread_curves
@@ -81,12 +81,11 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
         for count, point in threads.points.items():
             many = threads_of(threads.direction, count)
             yield say("quality.with_threads", memory=memory, threads=many), threads.direction, point
-    for surface in batching_surfaces(run):
-        memory = memory_name(surface.host_memory)
-        for cell in surface.cells.values():
-            for method, point in cell.points.items():
-                way = method_words(method, surface)
-                yield say("quality.in_pieces", memory=memory, pieces=cell.pieces, method=way), surface.direction, point
+    for cell in piece_cells(run, BATCHING):
+        memory = memory_name(cell.host_memory)
+        for method, point in cell.points.items():
+            way = method_words(method, cell)
+            yield say("quality.in_pieces", memory=memory, pieces=cell.pieces, method=way), cell.direction, point
     for each in timed_cases(run):
         if each.case.direction:
             name = say("quality.in_chunks", memory=memory_name(each.case.host_memory), chunks=each.case.pieces)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from isthmus.analysis.labels import DIRECTIONS
+from isthmus.analysis.labels import DIRECTIONS, kind_rank
 from isthmus.analysis.phrases import spanned
 from isthmus.language import enumerated, say
-from isthmus.record import Case, Run, format_bytes, kind_rank
+from isthmus.record import Case, Run, format_bytes
 
 __all__ = ["SkipGroup", "skip_groups", "skip_line"]
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isthmus.analysis.pieces.alignment import AlignmentPair, alignment_pairs, alignment_unit, natural_unit
-from isthmus.analysis.pieces.cost_surface import Spot
 from isthmus.analysis.statistics.resample import DRAWS, Draws
+from isthmus.analysis.statistics.surface import Spot
 from isthmus.plan.need import PiecesNeed, SectionNeed
 from isthmus.record import LayoutName, Run
-
-__all__ = ["Misalignment", "misalignment"]
 
 # Whose threads move one unit each, so that halving it doubles their accesses: at most twice the time.
 _BY_UNITS = ("kernel", "mapped_kernel", "pack_kernel", "device_pack")

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.batching.model import BatchingSurface, batching_surfaces
-from isthmus.analysis.pieces.cost_surface import Spot
+from isthmus.analysis.pieces.model import BATCHING, Surface, piece_surfaces
 from isthmus.analysis.pieces.words import layout_words
+from isthmus.analysis.statistics.surface import Spot
 from isthmus.language import say
 from isthmus.plan.answer import Plan
 from isthmus.plan.commands import size_option
@@ -13,8 +13,6 @@ from isthmus.plan.misalignment import misalignment
 from isthmus.plan.need import PiecesNeed
 from isthmus.plan.surfaces import reasons, ways_at
 from isthmus.record import LayoutName, Run
-
-__all__ = ["pieces_ways"]
 
 _EXPERIMENT = "batching"
 
@@ -27,7 +25,9 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
     """
     command = f"isthmus measure {_EXPERIMENT}"
     surfaces = [
-        each for each in batching_surfaces(run) if (each.direction, each.host_memory) == (need.direction, need.source)
+        each
+        for each in piece_surfaces(run, BATCHING)
+        if (each.direction, each.host_memory) == (need.direction, need.source)
     ]
     if not surfaces:
         return Plan(need, (), missing_experiments=(_EXPERIMENT,), extend=command)
@@ -36,7 +36,7 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
         return Plan(need, (), _unmeasured(surfaces, need), extend=command)
     cells = {Spot(*key): cell for key, cell in surface.cells.items()}
     misaligned = misalignment(run, need)
-    ways = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), surface.threads, misaligned)
+    ways = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), misaligned)
     unknown = reasons(cells.values(), ways) | dict(surface.refused)
     further = f"{command} --full --sizes {size_option(need.piece_bytes)} --memory {need.source}"
     extend = further if any(way.beyond for way in contenders(ways)) else "" if misaligned.is_measured else command
@@ -44,8 +44,8 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
     return Plan(need, tuple(ways), unknown, extend=extend, unmeasured_unit=unit)
 
 
-def _surface(surfaces: Sequence[BatchingSurface], host: LayoutName, device: LayoutName) -> BatchingSurface | None:
-    by_layouts = {(each.host_layout, each.device_layout): each for each in surfaces}
+def _surface(surfaces: Sequence[Surface], host: LayoutName, device: LayoutName) -> Surface | None:
+    by_layouts = {each.layouts: each for each in surfaces}
     return by_layouts.get((host, device)) or by_layouts.get((_any_place(host), _any_place(device)))
 
 
@@ -53,6 +53,6 @@ def _any_place(layout: LayoutName) -> LayoutName:
     return "scattered" if layout == "strided" else layout
 
 
-def _unmeasured(surfaces: Sequence[BatchingSurface], need: PiecesNeed) -> dict[str, str]:
+def _unmeasured(surfaces: Sequence[Surface], need: PiecesNeed) -> dict[str, str]:
     reason = say("plan_pieces.layout_unmeasured", layouts=layout_words(need.host_layout, need.device_layout))
     return dict.fromkeys((method for surface in surfaces for method in surface.methods), reason)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from isthmus.analysis.pieces.cost_surface import Spot
-from isthmus.analysis.strided.model import STRIDED_METHODS, StridedCell, strided_cells
+from isthmus.analysis.pieces.model import STRIDED, WHOLE, Cell, piece_cells
+from isthmus.analysis.statistics.surface import Spot
 from isthmus.errors import UsageError
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way
@@ -16,8 +16,6 @@ from isthmus.plan.surfaces import reasons, ways_at
 from isthmus.record import LayoutName, Run
 
 _EXPERIMENT = "strided"
-# Writes what lies between the rows too, which nobody asked for.
-_WHOLE = "whole"
 
 
 class _Layouts(NamedTuple):
@@ -43,7 +41,7 @@ def section_ways(run: Run, need: SectionNeed) -> Plan:
     command = f"isthmus measure {_EXPERIMENT}"
     alike = [
         cell
-        for cell in strided_cells(run)
+        for cell in piece_cells(run, STRIDED)
         if (cell.direction, cell.host_memory) == (need.direction, need.source) and cell.shape.slices == 1
     ]
     if not alike:
@@ -51,7 +49,7 @@ def section_ways(run: Run, need: SectionNeed) -> Plan:
     cells = {_spot(cell): cell for cell in alike if cell.layouts == layouts}
     spot = Spot(need.width_bytes, need.rows, max(need.pitch_bytes, device_pitch))
     misaligned = misalignment(run, need)
-    ways = ways_at(run, cells, spot, max((cell.threads for cell in cells.values()), default=0), misaligned)
+    ways = ways_at(run, cells, spot, misaligned)
     further = f"{command} --full --sizes {size_option(need.width_bytes)} --memory {need.source}"
     beyond = not ways or any(way.beyond for way in contenders(ways))
     extend = further if beyond else "" if misaligned.is_measured else command
@@ -59,15 +57,15 @@ def section_ways(run: Run, need: SectionNeed) -> Plan:
     return Plan(need, tuple(ways), _unknown(alike, layouts, ways), extend=extend, unmeasured_unit=unit)
 
 
-def _unknown(alike: Sequence[StridedCell], layouts: _Layouts, ways: Sequence[Way]) -> dict[str, str]:
+def _unknown(alike: Sequence[Cell], layouts: _Layouts, ways: Sequence[Way]) -> dict[str, str]:
     """Reasons for the methods that cannot be priced: what the run says, or that it measured them elsewhere only."""
     here = [cell for cell in alike if cell.layouts == layouts]
     elsewhere = {method for cell in alike for method in cell.points}
     unmeasured = say("plan_pieces.rows_unmeasured")
-    found = {method: unmeasured for method in STRIDED_METHODS if method in elsewhere}
+    found = {method: unmeasured for method in STRIDED.methods if method in elsewhere}
     found |= reasons(here, ways)
-    if any(_WHOLE in cell.points for cell in here):
-        found[_WHOLE] = say("plan_pieces.overwrites")
+    if any(WHOLE in cell.points for cell in here):
+        found[WHOLE] = say("plan_pieces.overwrites")
     return {method: reason for method, reason in found.items() if method not in {way.name for way in ways}}
 
 
@@ -80,5 +78,5 @@ def _layout(side: str, need: SectionNeed, pitch: int) -> LayoutName:
     return "contiguous" if pitch == need.width_bytes or need.rows == 1 else "strided"
 
 
-def _spot(cell: StridedCell) -> Spot:
-    return Spot(cell.shape.width_bytes, cell.rows, cell.shape.strided_pitch_bytes)
+def _spot(cell: Cell) -> Spot:
+    return Spot(cell.shape.width_bytes, cell.pieces, cell.shape.strided_pitch_bytes)

@@ -1,32 +1,27 @@
-"""Ways to move pieces or rows at a spot, each by the cost surface through what was measured of it."""
+"""Ways to move pieces or rows at a spot, each by the surface through what was measured of it."""
 
 import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from isthmus.analysis.batching.model import PIECE_METHODS
-from isthmus.analysis.pieces.cost_surface import Spot, cost_surface
-from isthmus.analysis.pieces.method_cell import MethodCell
+from isthmus.analysis.pieces.model import BATCHING, Cell
 from isthmus.analysis.statistics.resample import interval_of
+from isthmus.analysis.statistics.surface import Spot, cost_surface
 from isthmus.language import say
 from isthmus.plan.answer import Way
 from isthmus.plan.misalignment import Misalignment
 from isthmus.plan.ways import by_time
 from isthmus.record import Run
 
-__all__ = ["reasons", "ways_at"]
-
 # Fewer do not show how a method's times grow.
 _LEAST_SPOTS = 4
-_PLAINEST = ("section", *PIECE_METHODS)
+_PLAINEST = ("section", *BATCHING.methods)
 _PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
 
 
-def ways_at(
-    run: Run, cells: Mapping[Spot, MethodCell], spot: Spot, threads: int, misaligned: Misalignment
-) -> list[Way]:
-    """Every method with a point in a cell, the fastest at the spot first; `threads` are those that packed.
+def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, misaligned: Misalignment) -> list[Way]:
+    """Every method with a point in a cell, the fastest at the spot first.
 
     What the need's alignment costs comes on top of what aligned pieces take.
 
@@ -41,6 +36,7 @@ def ways_at(
     rate = max((point.rate.median for point in points), default=math.inf)
     shortest = min((point.seconds.median for point in points), default=0.0)
     least = max(spot.each_bytes * spot.pieces / rate, shortest)
+    threads = max((cell.threads for cell in cells.values()), default=0)
     target = run.settings.target_relative_half_width
     ways: list[Way] = []
     unsure: list[Way] = []
@@ -63,7 +59,7 @@ def _plainness(method: str) -> int:
     return _PLAINEST.index(method) if method in _PLAINEST else len(_PLAINEST)
 
 
-def reasons(cells: Iterable[MethodCell], known: Iterable[Way]) -> dict[str, str]:
+def reasons(cells: Iterable[Cell], known: Iterable[Way]) -> dict[str, str]:
     """Why methods that are not known could not be priced: their data was wrong, or what the run says of them."""
     found: dict[str, str] = {}
     for cell in cells:

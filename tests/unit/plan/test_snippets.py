@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.analysis.batching.model import PIECE_METHODS
 from isthmus.analysis.managed.model import MANAGED_WAYS
-from isthmus.analysis.strided.model import STRIDED_METHODS
+from isthmus.analysis.pieces.model import BATCHING, STRIDED
 from isthmus.errors import UsageError
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Way
 from isthmus.plan.managed import managed_name
@@ -53,11 +52,11 @@ def cases() -> Iterator[tuple[Need, Way]]:
             for name in ways:
                 yield BufferNeed(3 << 30, direction, 7, source), Way(name, TIME)  # type: ignore[arg-type]
     for direction in ("h2d", "d2h"):
-        for name in PIECE_METHODS:
+        for name in BATCHING.methods:
             way = Way(name, TIME, options={"threads": 10} if "pack_" in name else {})
             yield PiecesNeed(70_000, 100_000, direction), way  # type: ignore[arg-type]
             yield PiecesNeed(5, 7, direction), way  # type: ignore[arg-type]
-        for name in (method for method in STRIDED_METHODS if method != "whole"):
+        for name in (method for method in STRIDED.methods if method != "whole"):
             way = Way(name, TIME, options={"threads": 10} if "pack_" in name else {})
             yield SectionNeed(30_720, 8, 245_760, direction), way  # type: ignore[arg-type]
             yield SectionNeed(30_720, 6, 6, direction, "pinned", 250_001), way  # type: ignore[arg-type]

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, run_title
+from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, kind_rank, run_title
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.prediction.check import CurveCheck
 from isthmus.analysis.statistics.segments import Segment, breakpoints
 from isthmus.analysis.statistics.shape import half_size
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.language import enumerated, say
-from isthmus.record import Interval, Run, format_bytes, kind_rank
+from isthmus.record import Interval, Run, format_bytes
 
 __all__ = ["NOTHING", "lines_grid"]
 

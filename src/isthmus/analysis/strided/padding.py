@@ -3,45 +3,42 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from isthmus.analysis.pieces.model import Cell
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.analysis.strided.model import Shape, StridedCell
 from isthmus.record import Interval
-
-__all__ = ["Padding", "paddings"]
 
 
 @dataclass(frozen=True)
 class Padding:
     """The same rows, one way and of one memory; `slowdowns` says how many times as long each method takes if padded."""
 
-    padded: StridedCell
-    tight: StridedCell
+    padded: Cell
     slowdowns: Mapping[str, Interval]
 
 
-def paddings(cells: Iterable[StridedCell]) -> list[Padding]:
+def paddings(cells: Iterable[Cell]) -> list[Padding]:
     """Every pair that was measured with a method in common, in the order of the cells."""
     everything = list(cells)
-    tight = {_host_key(cell): cell for cell in everything if cell.device_layout == "contiguous"}
+    tight = {_host_key(cell): cell for cell in everything if cell.layouts[1] == "contiguous"}
     found = []
     for padded in filter(_is_padded, everything):
         other = tight.get(_host_key(padded))
-        common = [method for method in padded.ranking if other and method in other.points]
-        if other and common:
-            slowdowns = {
-                method: ratio(padded.points[method].seconds, other.points[method].seconds) for method in common
-            }
-            found.append(Padding(padded, other, slowdowns))
+        slowdowns = {
+            method: ratio(padded.points[method].seconds, other.points[method].seconds)
+            for method in padded.ranking
+            if other and method in other.points
+        }
+        if slowdowns:
+            found.append(Padding(padded, slowdowns))
     return found
 
 
-def _is_padded(cell: StridedCell) -> bool:
+def _is_padded(cell: Cell) -> bool:
     """Whether rows end in less padding than they hold data, and slices follow one another without any."""
     shape = cell.shape
     between = shape.device_slice_pitch_bytes == shape.rows * shape.device_pitch_bytes
     return shape.slices > 1 and between and shape.width_bytes < shape.device_pitch_bytes < 2 * shape.width_bytes
 
 
-def _host_key(cell: StridedCell) -> tuple[str, str, Shape]:
-    plain = cell.shape._replace(device_pitch_bytes=0, device_slice_pitch_bytes=0)
-    return cell.direction, cell.host_memory, plain
+def _host_key(cell: Cell) -> tuple[object, ...]:
+    return cell.direction, cell.host_memory, cell.shape._replace(device_pitch_bytes=0, device_slice_pitch_bytes=0)

@@ -1,44 +1,115 @@
-"""The section on sections of arrays: known ones first, the fastest method everywhere, crossovers, all times."""
+"""The section on sections of arrays: those that programs know first, what padding costs, then what all rows show."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from isthmus.analysis.pieces.alignment_table import alignment_part
-from isthmus.analysis.strided.crossovers import crossovers_part, row_cost_part
-from isthmus.analysis.strided.curves import curves_part, figures_part
-from isthmus.analysis.strided.known import known_parts, padding_part
-from isthmus.analysis.strided.labels import method_label
-from isthmus.analysis.strided.map import map_parts, sources
-from isthmus.analysis.strided.model import STRIDED_METHODS
-from isthmus.document.section import Section
-from isthmus.language import say
+from isthmus.analysis.labels import kind_label, of_run, run_label
+from isthmus.analysis.phrases import about_bytes, way_name
+from isthmus.analysis.pieces.figures import method_cell, method_columns
+from isthmus.analysis.pieces.map import fastest_cell
+from isthmus.analysis.pieces.model import STRIDED, WHOLE, Cell, piece_cells
+from isthmus.analysis.pieces.section import pieces_section
+from isthmus.analysis.pieces.words import layout_words, section_kind, shape_words
+from isthmus.analysis.strided.padding import paddings
+from isthmus.document.grid import Column, Grid, Group, Row, interval_cell
+from isthmus.document.section import Part, Section
+from isthmus.document.states import missing
+from isthmus.language import capitalised, say
 from isthmus.record import Run
 
-__all__ = ["section"]
+_KINDS = ("column", "halo", "box", "face")
 
-_CAVEATS = ("prepared", "pitches", "threads")
+
+# The place of a run, and a cell of it.
+_Source = tuple[int, Cell]
 
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of sections of arrays; None where that is nothing but skips."""
-    found = sources(runs)
-    parts = [
-        *known_parts(runs),
-        padding_part(runs),
-        alignment_part(runs, "strided", STRIDED_METHODS, method_label),
-        *map_parts(runs, found),
-        curves_part(runs, found),
-        crossovers_part(runs, found),
-        row_cost_part(runs, found),
-        figures_part(runs, found),
-    ]
-    shown = tuple(part for part in parts if part)
-    if not shown:
-        return None
-    return Section(
-        "strided",
-        say("strided_report.title"),
-        say("strided_report.intro"),
-        shown,
-        question=say("strided_report.question"),
-        caveats=tuple(say(f"strided_report.caveat_{name}") for name in _CAVEATS),
+    return pieces_section(runs, STRIDED, [*_known(runs), _padding(runs)], [])
+
+
+def _known(runs: Sequence[Run]) -> list[Part]:
+    """The narrowest of each kind as programs exchange them; then, on the page alone, the others."""
+    cells = [(index, cell) for index, run in enumerate(runs) for cell in piece_cells(run, STRIDED)]
+    known = [source for source in cells if source[1].shape.is_known]
+    main = [source for source in known if _is_main(source[1], known)]
+    others = [source for source in known if source not in main]
+    parts = []
+    if main:
+        title, note = say("pieces_report.known_title"), say("pieces_report.known_note")
+        parts.append(Part(title, note, grids=(_known_grid(runs, main),)))
+    if others:
+        title = say("pieces_report.known_other_title")
+        parts.append(Part(title, grids=(_known_grid(runs, others),), page_only=bool(main)))
+    return parts
+
+
+def _is_main(cell: Cell, known: Iterable[_Source]) -> bool:
+    kind = section_kind(cell.shape)
+    narrowest = min(each.shape.width_bytes for _, each in known if section_kind(each.shape) == kind)
+    return cell.shape.width_bytes == narrowest and (cell.layouts[0] == "contiguous" or kind == "column")
+
+
+def _known_grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
+    found = {method for _, cell in sources for method in (*cell.points, *cell.failed)}
+    methods = [method for method in STRIDED.methods if method in found]
+    groups: dict[str, list[Row]] = {}
+    for index, cell in sorted(sources, key=_place):
+        cells = (*(method_cell(cell, method) for method in methods), fastest_cell(cell))
+        groups.setdefault(_title(cell), []).append(Row(f"{_way(cell)} {run_label(runs, index)}".rstrip(), cells))
+    best = say("pieces_report.best")
+    return Grid(
+        say("pieces_report.known_grid"),
+        (*method_columns(methods), Column(best, best)),
+        tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
+        corner=say("pieces_report.corner_way"),
     )
+
+
+def _place(source: _Source) -> tuple[object, ...]:
+    index, cell = source
+    kind = section_kind(cell.shape)
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS), cell.shape, cell.layouts, index
+
+
+def _title(cell: Cell) -> str:
+    layouts, shape = layout_words(*cell.layouts), cell.shape
+    if cell.layouts == ("strided", "strided") and shape[3:5] != shape[5:7]:
+        layouts = say("pieces_report.padded", layouts=layouts, pitch=shape.device_pitch_bytes)
+    named = {"section": capitalised(shape_words(cell)), "layouts": layouts}
+    asked = about_bytes(shape.width_bytes * cell.pieces)
+    if WHOLE not in cell.moved:
+        return say("pieces_report.known_group", **named, asked=asked)
+    return say("pieces_report.known_group_moved", **named, asked=asked, moved=about_bytes(cell.moved[WHOLE]))
+
+
+def _way(cell: Cell) -> str:
+    return say("pieces_report.way", way=way_name(cell.direction), memory=kind_label(cell.host_memory))
+
+
+def _padding(runs: Sequence[Run]) -> Part | None:
+    """How many times as long each method takes for rows that are padded on the device."""
+    found = [(index, each) for index, run in enumerate(runs) for each in paddings(piece_cells(run, STRIDED))]
+    if not found:
+        return None
+    methods = [method for method in STRIDED.methods if any(method in each.slowdowns for _, each in found)]
+    groups: dict[str, list[Row]] = {}
+    for index, each in found:
+        pitch, section = each.padded.shape.device_pitch_bytes, capitalised(shape_words(each.padded))
+        title = of_run(say("pieces_report.padding_group", section=section, pitch=pitch), runs, index)
+        target = runs[index].settings.target_relative_half_width
+        cells = tuple(
+            # Two figures went into each, known as well as the run aimed at.
+            interval_cell(slowdown, wide=slowdown.relative_half_width > 2 * target)
+            if (slowdown := each.slowdowns.get(method))
+            else missing()
+            for method in methods
+        )
+        groups.setdefault(title, []).append(Row(_way(each.padded), cells))
+    grid = Grid(
+        say("pieces_report.padding_grid"),
+        method_columns(methods),
+        tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
+        corner=say("pieces_report.corner_way"),
+    )
+    return Part(say("pieces_report.padding_title"), note=say("pieces_report.padding_note"), grids=(grid,))

@@ -8,6 +8,8 @@ from isthmus.experiment.engine.rounds import Subject
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
+__all__ = ["Batch", "Experiment", "Planned", "Prepared"]
+
 
 class Prepared(NamedTuple):
     """Subjects that can be measured now, what has ended already, and where host memory lies.
@@ -45,8 +47,8 @@ class Planned(NamedTuple):
         return len(self.skipped) + sum(batch.subjects for batch in self.batches)
 
 
-class Planner(Protocol):
-    """The module `cases` of one experiment."""
+class Experiment(Protocol):
+    """One module of this package."""
 
     @property
     def NAME(self) -> str:  # noqa: N802

@@ -22,6 +22,8 @@ from isthmus.experiment.fleet.mailbox import Mailbox
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
 
+__all__ = ["ALONE", "STEP_PATIENCE_SECONDS", "Ranks", "RanksBroken", "join_ranks"]
+
 T = TypeVar("T")
 Parts = npt.NDArray[np.float64]
 
@@ -209,13 +211,6 @@ class Ranks:
 
 # A process that no launcher started.
 ALONE = Ranks()
-# Those that this process has joined; MPI knows one world a process.
-_joined: list[Ranks] = []
-
-
-def ranks_here() -> Ranks:
-    """Those that this process has joined; ALONE where it joined none."""
-    return _joined[-1] if _joined else ALONE
 
 
 def join_ranks() -> Ranks:
@@ -224,9 +219,9 @@ def join_ranks() -> Ranks:
     Raises UsageError where mpi4py is absent, or knows nothing of the launcher.
     """
     found = launched(os.environ)
-    if found.ranks > 1:
-        _joined.append(_connect(found))
-    return ranks_here()
+    if found.ranks == 1:
+        return ALONE
+    return _connect(found)
 
 
 def _connect(found: Launched) -> Ranks:

@@ -5,8 +5,7 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.managed.findings import findings as managed_findings
-from isthmus.analysis.managed.findings import takeaway as managed_takeaway
+from isthmus.analysis.managed.findings import managed_findings, managed_verdict
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.record import GIB, KIB, MIB, Run
 
@@ -22,7 +21,7 @@ def found(run: Run, topic: str) -> Finding:
 
 
 def taken(run: Run) -> Takeaway:
-    told = managed_takeaway(run)
+    told = managed_verdict(run)
     assert isinstance(told, Takeaway)
     return told
 
@@ -35,7 +34,7 @@ def test_nothing_measured_says_nothing(synthetic: ModuleType, synthetic_managed:
     skips = synthetic_managed.skips(("managed", "managed"), "no managed memory")
     for run in (synthetic.run([]), synthetic.run(skips)):
         assert managed_findings(run) == []
-        assert managed_takeaway(run) is None
+        assert managed_verdict(run) is None
 
 
 def test_the_share_is_said_beside_the_papers(full: Run) -> None:

@@ -5,9 +5,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from isthmus.analysis.batching.model import batching_surfaces
 from isthmus.analysis.pieces.alignment import alignment_pairs, alignment_unit, natural_unit
-from isthmus.analysis.strided.model import strided_cells
+from isthmus.analysis.pieces.model import BATCHING, STRIDED, piece_cells, piece_surfaces
 from isthmus.record import KIB, Case
 
 
@@ -44,12 +43,12 @@ def test_a_pair_is_a_size_and_the_one_that_is_an_element_smaller(
 def test_odd_sizes_alone_are_sizes_like_others(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
     run = synthetic.run(pieces(synthetic_batching, {100: 1e-5, 1000: 2e-5}))
     assert alignment_pairs(run) == []
-    assert batching_surfaces(run)[0].sizes == [100, 1000]
+    assert piece_surfaces(run, BATCHING)[0].sizes == [100, 1000]
 
 
 def test_reports_of_pieces_do_not_see_the_misaligned(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
     run = synthetic.run(pieces(synthetic_batching, {4 * KIB: 1e-4, 4 * KIB + 4: 1.5e-4}))
-    assert batching_surfaces(run)[0].sizes == [4 * KIB]
+    assert piece_surfaces(run, BATCHING)[0].sizes == [4 * KIB]
 
 
 def test_wrong_data_makes_no_pair(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
@@ -68,4 +67,4 @@ def test_rows_pair_with_those_whose_pitch_follows(synthetic: ModuleType, synthet
     slow = next(pair for pair in pairs if pair.unit_bytes == 8)
     assert slow.slowdown.median == pytest.approx(9, rel=0.02)
     assert slow.layouts == ("contiguous", "strided")
-    assert {cell.shape.width_bytes for cell in strided_cells(run)} == {256}
+    assert {cell.shape.width_bytes for cell in piece_cells(run, STRIDED)} == {256}

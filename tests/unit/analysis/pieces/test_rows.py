@@ -7,11 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.analysis.strided.grid import StridedGrid, strided_grids
-from isthmus.analysis.strided.model import strided_cells
+from isthmus.analysis.pieces.model import STRIDED, Cell, Surface, piece_cells, piece_surfaces
+from isthmus.analysis.pieces.thresholds import count_thresholds, piece_cost
+from isthmus.analysis.pieces.words import count_words, section_kind, shape_words
 from isthmus.analysis.strided.padding import paddings
-from isthmus.analysis.strided.thresholds import StridedThreshold, row_cost, row_thresholds, width_thresholds
-from isthmus.analysis.strided.words import rows_words, section_kind, section_words, width_words
 from isthmus.record import KIB, Case, Run
 
 
@@ -20,35 +19,34 @@ def full(synthetic: ModuleType, synthetic_strided: ModuleType) -> Run:
     return synthetic.run(synthetic_strided.h200_cases())  # type: ignore[no-any-return]
 
 
-def only_grid(run: Run, direction: str = "d2h") -> StridedGrid:
-    (grid,) = [grid for grid in strided_grids(strided_cells(run)) if grid.direction == direction]
+def cells_of(run: Run) -> Sequence[Cell]:
+    return piece_cells(run, STRIDED)
+
+
+def only_grid(run: Run, direction: str = "d2h") -> Surface:
+    (grid,) = [grid for grid in piece_surfaces(run, STRIDED) if grid.direction == direction]
     return grid
-
-
-def found(thresholds: Sequence[StridedThreshold], method: str, at: int) -> StridedThreshold:
-    (only,) = [each for each in thresholds if (each.method, each.at) == (method, at)]
-    return only
 
 
 def test_a_grid_holds_every_width_and_number_of_rows(full: Run) -> None:
     grid = only_grid(full)
     assert grid.pitch_bytes is None
-    assert grid.widths == [1, 8, 64, 256, KIB, 4 * KIB]
-    assert grid.row_counts == [32, KIB, 32 * KIB]
+    assert grid.sizes == [1, 8, 64, 256, KIB, 4 * KIB]
+    assert grid.counts == [32, KIB, 32 * KIB]
     assert grid.methods == ["section", "copies", "device_pack", "kernel"]
     assert grid.cells[8, 32].fastest == "section"
     assert grid.cells[8, 32 * KIB].fastest == "kernel"
-    gain = grid.cells[8, 32 * KIB].gain("kernel")
+    gain = grid.cells[8, 32 * KIB].gain
     truth = 88.92e-6 / (9e-6 + 32768 * (0.1e-9 + 8 / 51e9))
     assert gain
     assert gain.median == pytest.approx(truth, rel=0.01)
 
 
 def test_known_sections_are_no_points_of_a_grid(full: Run) -> None:
-    known = [cell for cell in strided_cells(full) if cell.shape.is_known]
+    known = [cell for cell in cells_of(full) if cell.shape.is_known]
     assert {section_kind(cell.shape) for cell in known} == {"column", "box"}
     column = next(cell for cell in known if cell.layouts == ("contiguous", "strided"))
-    assert section_words(column.shape) == "a column of 30720 doubles"
+    assert shape_words(column) == "a column of 30720 doubles"
     assert column.ranking == ("kernel", "device_pack", "section")
     whole = next(cell for cell in known if cell.layouts == ("strided", "strided") and "whole" in cell.points)
     assert whole.moved == {"whole": 30719 * 34952 + 8, "section": 30720 * 8}
@@ -69,8 +67,8 @@ def test_known_sections_are_no_points_of_a_grid(full: Run) -> None:
 def test_sections_in_words(
     synthetic: ModuleType, synthetic_strided: ModuleType, width: int, rows: int, fields: dict[str, int], words: str
 ) -> None:
-    (cell,) = strided_cells(synthetic.run([synthetic_strided.case("section", 1e-5, width, rows, **fields)]))
-    assert section_words(cell.shape) == words
+    (cell,) = cells_of(synthetic.run([synthetic_strided.case("section", 1e-5, width, rows, **fields)]))
+    assert shape_words(cell) == words
 
 
 def test_pitches_and_layouts_make_grids_of_their_own(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
@@ -80,16 +78,16 @@ def test_pitches_and_layouts_make_grids_of_their_own(synthetic: ModuleType, synt
         *synthetic_strided.grid(widths=[8], host="strided", device="contiguous"),
         *synthetic_strided.grid(widths=[8], memory="pageable"),
     ]
-    grids = strided_grids(strided_cells(synthetic.run(cases)))
-    assert len({(grid.host_memory, grid.host_layout, grid.device_layout, grid.pitch_bytes) for grid in grids}) == 4
-    assert grids[-1].host_memory == "pageable"
+    grids = piece_surfaces(synthetic.run(cases), STRIDED)
+    assert len({(grid.host_memory, grid.layouts, grid.pitch_bytes) for grid in grids}) == 4
+    assert {grid.host_memory for grid in grids} == {"pinned", "pageable"}
 
 
 def test_mapped_memory_stands_in_for_pinned_memory(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     others = {name: truth for name, truth in synthetic_strided.H200.items() if name != "kernel"}
     kernel = {"kernel": synthetic_strided.H200["kernel"]}
     cases = [*synthetic_strided.grid(others), *synthetic_strided.grid(kernel, memory="mapped")]
-    (grid,) = strided_grids(strided_cells(synthetic.run(cases)))
+    (grid,) = piece_surfaces(synthetic.run(cases), STRIDED)
     assert grid.host_memory == "pinned"
     assert grid.methods == ["section", "copies", "device_pack", "mapped_kernel"]
 
@@ -99,62 +97,43 @@ def test_wrong_data_and_skips_are_kept_apart(synthetic: ModuleType, synthetic_st
         synthetic_strided.case(method, 1e-5, 8, KIB, pitch=16, verified=verified)
         for method, verified in (("section", "yes"), ("kernel", "no"), ("batch", "yes"))
     )
-    (cell,) = strided_cells(synthetic.run([good, wrong, synthetic_strided.skip(left, "no such call")]))
+    (cell,) = cells_of(synthetic.run([good, wrong, synthetic_strided.skip(left, "no such call")]))
     assert list(cell.points) == ["section"]
     assert list(cell.failed) == ["kernel"]
     assert cell.skipped == {"batch": "no such call"}
-    assert strided_grids([cell]) == []
 
 
 def test_nothing_but_skips_is_nothing(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
     cases: list[Case] = [synthetic_strided.skip(each, "too large") for each in synthetic_strided.h200_cases()]
-    assert strided_cells(synthetic.run(cases)) == []
+    assert cells_of(synthetic.run(cases)) == []
 
 
 def test_from_so_many_rows_on(full: Run) -> None:
-    kernel = found(row_thresholds(only_grid(full), 0.02), "kernel", 8).threshold
+    kernel = count_thresholds(only_grid(full), 0.02)[8, "kernel"]
     # 7 us + 2.5 ns a row = 9 us + (0.1 + 8 / 51) ns a row: between two points, so interpolated in logarithms.
     assert kernel.state == "from"
     assert 500 < kernel.value < KIB
-    assert rows_words(kernel).startswith("from ")
-    never = found(row_thresholds(only_grid(full), 0.02), "copies", 8).threshold
-    assert rows_words(never) == "never in range"
-
-
-def test_only_up_to_a_width(full: Run) -> None:
-    kernel = found(width_thresholds(only_grid(full), 0.02), "kernel", 32 * KIB).threshold
-    assert kernel.state == "up_to"
-    # There the link carries a row in the time that the driver's copy spends on it.
-    assert 64 < kernel.value < 256
-    assert "of width" in width_words(kernel)
+    assert count_words(kernel).startswith("from ")
+    never = count_thresholds(only_grid(full), 0.02)[4 * KIB, "device_pack"]
+    assert count_words(never) == "never up to 32768"
 
 
 def test_the_cost_of_a_row(full: Run) -> None:
-    cost = row_cost(only_grid(full), 0.02)
+    cost = piece_cost(only_grid(full), 0.02)
     assert cost
-    assert (cost.width_bytes, cost.first_rows, cost.last_rows) == (1, KIB, 32 * KIB)
+    assert (cost.each_bytes, cost.first, cost.last) == (1, KIB, 32 * KIB)
     assert cost.seconds.median == pytest.approx(2.5e-9, rel=0.03)
     assert cost.seconds.low < 2.5e-9 < cost.seconds.high
 
 
 def test_wide_rows_say_nothing_about_the_cost_of_a_row(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
-    assert row_cost(only_grid(synthetic.run(synthetic_strided.grid(widths=[64, 256]))), 0.02) is None
-    assert row_cost(only_grid(synthetic.run(synthetic_strided.grid(rows=[32, KIB]))), 0.02) is None
+    assert piece_cost(only_grid(synthetic.run(synthetic_strided.grid(widths=[64, 256]))), 0.02) is None
+    assert piece_cost(only_grid(synthetic.run(synthetic_strided.grid(rows=[32, KIB]))), 0.02) is None
 
 
 def test_padded_rows_against_tight_ones(full: Run) -> None:
-    pairs = paddings(strided_cells(full))
+    pairs = paddings(cells_of(full))
     assert {pair.padded.direction for pair in pairs} == {"d2h", "h2d"}
     for pair in pairs:
         assert pair.padded.shape.device_pitch_bytes == 512
-        assert pair.tight.device_layout == "contiguous"
         assert pair.slowdowns["section"].median == pytest.approx(45 / 40, rel=0.01)
-
-
-def test_methods_are_looked_up_between_the_points(full: Run) -> None:
-    table = only_grid(full).table
-    choice = table.choose(16, 16 * KIB)
-    assert choice
-    assert choice.method == "kernel"
-    assert not choice.extrapolated
-    assert table.choose(4 * KIB, 16 * KIB).method == "section"  # type: ignore[union-attr]

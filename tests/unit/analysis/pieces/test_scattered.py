@@ -5,15 +5,15 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from isthmus.analysis.batching.model import BatchingSurface, batching_surfaces, plainest_surfaces
-from isthmus.analysis.batching.thresholds import batch_cliff, batching_thresholds
+from isthmus.analysis.pieces.model import BATCHING, Surface, main_surfaces, piece_surfaces
+from isthmus.analysis.pieces.thresholds import batch_cliff, count_thresholds
 from isthmus.analysis.pieces.words import count_words
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.record import KIB, Case, Run
 
 
-def only(synthetic: ModuleType, cases: list[Case]) -> BatchingSurface:
-    (surface,) = batching_surfaces(synthetic.run(cases))
+def only(synthetic: ModuleType, cases: list[Case]) -> Surface:
+    (surface,) = piece_surfaces(synthetic.run(cases), BATCHING)
     return surface
 
 
@@ -23,31 +23,30 @@ def h200(synthetic: ModuleType, synthetic_batching: ModuleType) -> Run:
 
 
 def test_surfaces_stand_in_the_order_of_their_layouts_memory_and_direction(h200: Run) -> None:
-    surfaces = batching_surfaces(h200)
-    assert [(each.host_memory, each.direction, each.device_layout) for each in surfaces] == [
-        ("pageable", "h2d", "scattered"),
-        ("pageable", "d2h", "scattered"),
+    surfaces = piece_surfaces(h200, BATCHING)
+    assert [(each.host_memory, each.direction, each.layouts[1]) for each in surfaces] == [
         ("pinned", "h2d", "scattered"),
         ("pinned", "d2h", "scattered"),
+        ("pageable", "h2d", "scattered"),
+        ("pageable", "d2h", "scattered"),
         ("pinned", "h2d", "contiguous"),
         ("pinned", "d2h", "contiguous"),
     ]
-    assert {each.device_layout for each in plainest_surfaces(surfaces)} == {"scattered"}
+    assert {each.layouts[1] for each in main_surfaces(surfaces)} == {"scattered"}
 
 
 def test_a_surface_knows_what_the_truth_is(h200: Run) -> None:
-    surface = batching_surfaces(h200)[2]
+    surface = piece_surfaces(h200, BATCHING)[0]
     cell = surface.cells[4 * KIB, 4096]
     assert surface.threads == 8
     assert cell.fastest == "kernel"
     assert cell.best.rate.median == pytest.approx(49.4e9, rel=0.02)
     assert cell.gain
     assert cell.gain.low < 31.4 < cell.gain.high
-    assert cell.lead
-    assert cell.lead.median == pytest.approx(cell.best.rate.median / cell.points[cell.ranking[1]].rate.median)
+    assert cell.lead == cell.gain
     assert not cell.as_fast
     assert surface.refused == {"device_pack": "the pieces lie apart in host memory"}
-    assert surface.typical == (4 * KIB, 4096)
+    assert surface.typical is cell
     # The loop was not measured there, so there is no gain to tell; what was is compared all the same.
     many = surface.cells[64, 65536]
     assert many.gain is None
@@ -56,7 +55,7 @@ def test_a_surface_knows_what_the_truth_is(h200: Run) -> None:
 
 
 def test_sizes_of_the_batch_call_alone_are_no_rows_of_the_map(h200: Run) -> None:
-    surface = batching_surfaces(h200)[2]
+    surface = piece_surfaces(h200, BATCHING)[0]
     assert 24 * KIB not in surface.sizes
     assert set(surface.along_sizes(256, "batch")) >= {24 * KIB, 28 * KIB}
 
@@ -79,9 +78,18 @@ def test_data_that_did_not_arrive_supports_nothing(synthetic: ModuleType, synthe
     assert (cell.fastest, set(cell.failed)) == ("copies", {"kernel"})
 
 
+def test_an_incumbent_that_is_the_fastest_leads_the_next(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
+    cost = synthetic_batching.Cost
+    surface = only(synthetic, synthetic_batching.cases({"copies": cost(1e-5, 0, 1e12), "pack": cost(3e-5, 0, 1e12)}))
+    lead = surface.cells[64, 16].lead
+    assert lead
+    assert lead.median == pytest.approx(3, rel=0.02)
+    assert not surface.cells[64, 16].gains
+
+
 def test_a_run_without_pieces_has_no_surface(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
-    assert batching_surfaces(synthetic.run([])) == []
-    assert batching_surfaces(synthetic.run([synthetic_batching.refused("kernel", "no")])) == []
+    assert piece_surfaces(synthetic.run([]), BATCHING) == []
+    assert piece_surfaces(synthetic.run([synthetic_batching.refused("kernel", "no")]), BATCHING) == []
 
 
 def test_a_kernel_on_mapped_memory_stands_beside_the_methods_of_pinned_memory(
@@ -95,8 +103,8 @@ def test_a_kernel_on_mapped_memory_stands_beside_the_methods_of_pinned_memory(
     assert surface.cells[64, 256].ranking == ("mapped_kernel", "copies")
 
 
-def found(surface: BatchingSurface, size: int, method: str) -> Threshold:
-    return next(each.threshold for each in batching_thresholds(surface, 0.02) if each[:2] == (size, method))
+def found(surface: Surface, size: int, method: str) -> Threshold:
+    return count_thresholds(surface, 0.02)[size, method]
 
 
 def test_break_even_counts_enclose_the_truth(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
@@ -130,11 +138,11 @@ def test_like_methods_have_no_break_even(synthetic: ModuleType, synthetic_batchi
 def test_one_number_of_pieces_gives_no_break_even(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
     cost = synthetic_batching.Cost
     times = {"copies": cost(5e-6, 2e-6, 1e13), "kernel": cost(3e-6, 0.1e-6, 1e13)}
-    assert batching_thresholds(only(synthetic, synthetic_batching.cases(times, [64], [256])), 0.02) == []
+    assert not count_thresholds(only(synthetic, synthetic_batching.cases(times, [64], [256])), 0.02)
 
 
 def test_the_cliff_lies_where_larger_pieces_take_less_time(h200: Run) -> None:
-    surface = batching_surfaces(h200)[2]
+    surface = piece_surfaces(h200, BATCHING)[0]
     looked = batch_cliff(surface)
     assert looked
     count, cliff, close = looked
@@ -175,14 +183,14 @@ def test_two_sizes_cannot_show_a_cliff(synthetic: ModuleType, synthetic_batching
         (Threshold("never", 1, 256, float("inf"), float("inf"), float("inf")), "never up to 256"),
         (
             Threshold("never", 1, 256, float("inf"), 60, float("inf")),
-            "never for certain up to 256, from 60 on at the earliest",
+            "never up to 256 by the medians, from 60 on within noise",
         ),
-        (Threshold("never", 1, 256, 0, 0, 3), "never for certain up to 256"),
+        (Threshold("never", 1, 256, 0, 0, 3), "never up to 256 by the medians, within noise"),
         (Threshold("always", 1, 256, 0, 0, 0), "always"),
-        (Threshold("always", 1, 256, 0, 0, 3), "always, though not for certain"),
+        (Threshold("always", 1, 256, 0, 0, 3), "always by the medians, within noise"),
         (Threshold("always", 16, 256, 0, 0, 0), "from 16 on or fewer"),
         (Threshold("up_to", 1, 256, 10, 8, 12), "only up to 10 (8 to 12)"),
-        (Threshold("cannot_tell", 1, 256, float("nan"), 0, float("inf")), "cannot tell"),
+        (Threshold("cannot_tell", 1, 256, float("nan"), 0, float("inf")), "within noise"),
     ],
 )
 def test_numbers_of_pieces_in_words(threshold: Threshold, words: str) -> None:

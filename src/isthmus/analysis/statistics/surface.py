@@ -13,8 +13,6 @@ import numpy.typing as npt
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.record import Interval
 
-__all__ = ["CostSurface", "Spot", "cost_surface"]
-
 _Array = npt.NDArray[np.float64]
 
 # A factor of the pitch changes costs by less than the same factor of the other two: on the sections of one H200 that

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from isthmus.analysis.pieces.cost_surface import CostSurface, Spot, cost_surface
+from isthmus.analysis.statistics.surface import CostSurface, Spot, cost_surface
 
 SIZES, COUNTS = (64, 1024, 16384), (1, 16, 256, 4096)
 

@@ -1,0 +1,346 @@
+"""Many pieces of one size, scattered or in rows: what each method takes, by their bytes and their number."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from isthmus.analysis.phrases import MEMORY_KINDS
+from isthmus.analysis.pieces.alignment import without_misaligned
+from isthmus.analysis.statistics.contrast import MATTERS, above, ratio
+from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
+from isthmus.analysis.statistics.once import once
+from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
+
+# Bytes of a piece, number of pieces.
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What differs between the experiments whose cases move pieces.
+
+    `methods` come the plainest first; every other one is compared with the `incumbent`, and `challengers` are those
+    that may take its place for many pieces. `layouts` are in the order of tables. Figures are shown as rates or times.
+    """
+
+    experiment: Literal["batching", "strided"]
+    methods: tuple[str, ...]
+    incumbent: str
+    challengers: tuple[str, ...]
+    layouts: tuple[LayoutName, ...]
+    shows: Literal["rate", "time"]
+    narrow_bytes: int  # pieces up to here show what a piece costs, their bytes hardly count
+    typical: Key  # what is spoken of where several sizes and numbers were measured
+
+
+# Mapped memory stands in for pinned memory where kernels reach no other: `mapped_kernel`.
+BATCHING = Kind(
+    "batching",
+    (
+        *("waited_copies", "copies", "graph", "batch", "device_pack"),
+        *("pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
+    ),
+    "copies",
+    ("graph", "batch", "device_pack", "pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
+    ("scattered", "strided", "contiguous"),
+    "rate",
+    64,
+    (4 * KIB, 4096),
+)
+STRIDED = Kind(
+    "strided",
+    (
+        *("section", "copies", "batch", "whole", "device_pack"),
+        *("kernel", "mapped_kernel", "pack", "pack_threads", "pack_kernel"),
+    ),
+    "section",
+    ("device_pack", "kernel", "mapped_kernel", "pack_threads", "pack_kernel"),
+    ("contiguous", "strided"),
+    "time",
+    8,
+    (8, 32 * KIB),
+)
+# Copies what lies between the rows too, and so overwrites what the destination has there: no substitute for the others.
+WHOLE = "whole"
+_PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
+
+
+class Shape(NamedTuple):
+    """Pieces, or rows of an array, and where they lie; pitches in bytes, 0 where they say nothing."""
+
+    width_bytes: int
+    rows: int
+    slices: int = 1
+    pitch_bytes: int = 0
+    slice_pitch_bytes: int = 0
+    device_pitch_bytes: int = 0
+    device_slice_pitch_bytes: int = 0
+
+    @property
+    def strided_pitch_bytes(self) -> int:
+        """From one row to the next where they lie furthest apart."""
+        return max(self.pitch_bytes, self.device_pitch_bytes)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every other stretch of the array is asked for, or pitches say nothing."""
+        return self.strided_pitch_bytes in (0, 2 * self.width_bytes)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was cut out of an array that programs have: pitches of grids are twice the width or 2 to the n."""
+        pitch = self.strided_pitch_bytes
+        return self.slices > 1 or not (self.is_dense or pitch & (pitch - 1) == 0)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What each method takes for one shape, one way, from or to one kind of host memory.
+
+    `failed` are methods whose data did not arrive, on which no conclusion may rest; `skipped` has the reasons of those
+    that were not measured. `moved` are the bytes that cross the link; rates are of the bytes asked for. `threads` are
+    those that packed, 0 where none did.
+    """
+
+    kind: Kind
+    direction: Direction
+    host_memory: str
+    layouts: tuple[LayoutName, LayoutName]
+    shape: Shape
+    points: Mapping[str, Point]
+    failed: Mapping[str, Point]
+    skipped: Mapping[str, str]
+    moved: Mapping[str, int]
+    threads: int
+
+    @property
+    def pieces(self) -> int:
+        """How many, in all slices."""
+        return self.shape.rows * self.shape.slices
+
+    @property
+    def compared(self) -> Mapping[str, Point]:
+        """The points of the methods that can take each other's place."""
+        return {method: point for method, point in self.points.items() if method != WHOLE}
+
+    @cached_property
+    def ranking(self) -> tuple[str, ...]:
+        """The methods that are compared by their median rates, the fastest first."""
+        return tuple(sorted(self.compared, key=lambda method: -self.points[method].rate.median))
+
+    @property
+    def fastest(self) -> str:
+        """The method with the highest median rate. Precondition: some are compared."""
+        return self.ranking[0]
+
+    @property
+    def best(self) -> Point:
+        """Its point."""
+        return self.points[self.fastest]
+
+    @cached_property
+    def as_fast(self) -> tuple[str, ...]:
+        """Other methods that are not significantly slower, the fastest of them first."""
+        return tuple(method for method in self.ranking[1:] if not above(self.best, self.points[method]))
+
+    @property
+    def gain(self) -> Interval | None:
+        """How many times as fast as the incumbent the fastest is; None where either was not measured."""
+        incumbent = self.points.get(self.kind.incumbent)
+        return ratio(self.best.rate, incumbent.rate) if incumbent and self.ranking else None
+
+    @property
+    def lead(self) -> Interval | None:
+        """The gain; where the incumbent is the fastest, how far it is ahead of the next."""
+        if self.fastest != self.kind.incumbent:
+            return self.gain
+        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
+
+    @property
+    def gains(self) -> bool:
+        """Whether something beats the incumbent significantly, and by enough to act on."""
+        incumbent = self.points.get(self.kind.incumbent)
+        return bool(incumbent and self.gain and above(self.best, incumbent) and self.gain.median >= MATTERS)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """The cells of one direction, kind of host memory, pair of layouts and pitch; there is a point at least.
+
+    `pitch_bytes` is None where it follows from the bytes of a piece. `refused` has the reasons of the methods that the
+    device or the layouts rule out.
+    """
+
+    kind: Kind
+    direction: Direction
+    host_memory: str
+    layouts: tuple[LayoutName, LayoutName]
+    pitch_bytes: int | None
+    cells: Mapping[Key, Cell]
+    refused: Mapping[str, str]
+
+    @cached_property
+    def measured(self) -> dict[Key, Cell]:
+        """The cells in which methods can be compared; where there are none, all with a point."""
+        found = {key: cell for key, cell in self.cells.items() if cell.ranking}
+        return {key: cell for key, cell in found.items() if len(cell.ranking) > 1} or found
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of a piece, ascending."""
+        return sorted({size for size, _ in self.measured})
+
+    @property
+    def counts(self) -> list[int]:
+        """Numbers of pieces, ascending."""
+        return sorted({count for _, count in self.measured})
+
+    @property
+    def methods(self) -> list[str]:
+        """Those with points, the plainest first."""
+        found = {method for cell in self.cells.values() for method in cell.points}
+        return [method for method in self.kind.methods if method in found]
+
+    @property
+    def threads(self) -> int:
+        """Those that packed, 0 where none did."""
+        return max((cell.threads for cell in self.cells.values()), default=0)
+
+    @property
+    def typical(self) -> Cell | None:
+        """The cell nearest to the experiment's typical pieces that compares the incumbent with another method."""
+        known = [
+            cell
+            for cell in self.cells.values()
+            if cell.pieces > 1 and self.kind.incumbent in cell.points and len(cell.ranking) > 1
+        ]
+        return min(known, key=lambda cell: _distance(_key(cell), self.kind.typical), default=None)
+
+    def along_counts(self, size: int, method: str) -> dict[int, Point]:
+        """A method's points by the number of pieces, for pieces of one size."""
+        found = {count: cell.points for (each, count), cell in sorted(self.cells.items()) if each == size}
+        return {count: points[method] for count, points in found.items() if method in points}
+
+    def along_sizes(self, count: int, method: str) -> dict[int, Point]:
+        """A method's points by the bytes of a piece, for one number of pieces."""
+        found = {size: cell.points for (size, each), cell in sorted(self.cells.items()) if each == count}
+        return {size: points[method] for size, points in found.items() if method in points}
+
+
+@once(kept=16)
+def piece_cells(run: Run, kind: Kind) -> Sequence[Cell]:
+    """All cells of an experiment, pinned memory first; without those of which nothing was measured.
+
+    Cases that only show what alignment costs are left out: `alignment_pairs` has them.
+    """
+    groups: dict[tuple[object, ...], list[Case]] = {}
+    for case in _cases(run, kind):
+        if case.width_bytes and (case.pieces or case.rows):
+            key = (case.direction, _memory(case), case.host_layout, case.device_layout, _shape(case))
+            groups.setdefault(key, []).append(case)
+    found = [_cell(kind, cases, run.settings.target_relative_half_width) for cases in groups.values()]
+    return sorted((cell for cell in found if cell.points or cell.failed), key=_place)
+
+
+@once(kept=16)
+def piece_surfaces(run: Run, kind: Kind) -> Sequence[Surface]:
+    """The surfaces of an experiment with a point, in the order of their cells; known sections are no part of them."""
+    groups: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in piece_cells(run, kind):
+        if not cell.shape.is_known:
+            groups.setdefault((cell.direction, cell.host_memory, cell.layouts, _pitch(cell)), []).append(cell)
+    refused: dict[tuple[object, ...], dict[str, str]] = {}
+    for case in _cases(run, kind):
+        if case.skipped and not (case.pieces or case.rows):
+            setting = case.direction, _memory(case), (case.host_layout, case.device_layout)
+            refused.setdefault(setting, {})[_method(case)] = case.note
+    found = []
+    for chosen in groups.values():
+        first = chosen[0]
+        setting = first.direction, first.host_memory, first.layouts
+        cells = {_key(cell): cell for cell in sorted(chosen, key=_key)}
+        found.append(Surface(kind, *setting, _pitch(first), cells, refused.get(setting, {})))
+    return [surface for surface in found if surface.measured]
+
+
+def main_surfaces(surfaces: Iterable[Surface]) -> list[Surface]:
+    """Those to look at first: every kind of memory where pieces lie scattered, every layout of rows in pinned memory.
+
+    Where something else comes first, that; of several pitches the one with the most points.
+    """
+    first: dict[str, object] = {}
+    chosen: dict[tuple[object, ...], Surface] = {}
+    for each in surfaces:
+        fixed, value = (each.host_memory, each.layouts) if each.kind is BATCHING else ("", each.host_memory)
+        key = each.host_memory, each.direction, each.layouts
+        if first.setdefault(fixed, value) == value and (
+            key not in chosen or len(each.measured) > len(chosen[key].measured)
+        ):
+            chosen[key] = each
+    return list(chosen.values())
+
+
+def _cases(run: Run, kind: Kind) -> Iterable[Case]:
+    return (
+        case
+        for case in without_misaligned(run.cases)
+        if case.experiment == kind.experiment and case.direction in ONE_WAY and (case.skipped or is_resolved(case))
+    )
+
+
+def _memory(case: Case) -> str:
+    return "pinned" if case.host_memory == "mapped" else case.host_memory
+
+
+def _method(case: Case) -> str:
+    return f"mapped_{case.method}" if case.host_memory == "mapped" else case.method
+
+
+def _shape(case: Case) -> Shape:
+    width = case.width_bytes or 0
+    if case.experiment == BATCHING.experiment:
+        return Shape(width, case.pieces or 0)
+    pitches = (case.pitch_bytes, case.slice_pitch_bytes, case.device_pitch_bytes, case.device_slice_pitch_bytes)
+    return Shape(width, case.rows or 0, case.slices or 1, *(pitch or 0 for pitch in pitches))
+
+
+def _cell(kind: Kind, cases: Sequence[Case], target: float) -> Cell:
+    first = cases[0]
+    assert first.direction is not None
+    points = {_method(case): case_point(case, target) for case in cases if not case.skipped}
+    threads = (case.threads or 0 for case in cases if case.method in _PACKED_ON_THREADS and not case.skipped)
+    return Cell(
+        kind,
+        first.direction,
+        _memory(first),
+        (first.host_layout, first.device_layout),
+        _shape(first),
+        points={method: point for method, point in points.items() if point.verified != "no"},
+        failed={method: point for method, point in points.items() if point.verified == "no"},
+        skipped={_method(case): case.note for case in cases if case.skipped},
+        moved={_method(case): case.moved_bytes or case.bytes for case in cases},
+        threads=max(threads, default=0),
+    )
+
+
+def _key(cell: Cell) -> Key:
+    return cell.shape.width_bytes, cell.pieces
+
+
+def _distance(ours: Key, theirs: Key) -> float:
+    return math.dist([math.log(each) for each in ours], [math.log(each) for each in theirs])
+
+
+def _pitch(cell: Cell) -> int | None:
+    return None if cell.shape.is_dense else cell.shape.strided_pitch_bytes
+
+
+def _place(cell: Cell) -> tuple[object, ...]:
+    kinds = ("pinned", *MEMORY_KINDS)
+    memory = kinds.index(cell.host_memory) if cell.host_memory in kinds else len(kinds)
+    order = cell.kind.layouts
+    layouts = tuple(order.index(each) if each in order else len(order) for each in cell.layouts)
+    direction = ONE_WAY.index(cell.direction)
+    return layouts, memory, cell.host_memory, cell.shape.slices > 1, cell.shape.is_dense, direction, cell.shape
