@@ -40,17 +40,20 @@ PackOnThreads::PackOnThreads(const Layout& destination, const Layout& source, co
       ring_{to_device(), staging_->bytes()},
       chunks_(Chunks::cut(extent.bytes(), threads_, ring_.chunk_bytes(extent.bytes(), packing.chunk_bytes))),
       slots_(ring_.slots(chunks_.chunk_bytes)),
+      run_{&pieces(), chunks_},
+      packer_({&run_, 1}, {counts_.data(), slots_}, {&staging_->host(), 0, chunks_.chunk_bytes, slots_}, stores_,
+              threads_),
       limit_(limit(extent, packing.waits_forever)),
       condition_(packing.condition) {}
 
 Status PackOnThreads::start() {
     if (is_complete()) first_ = 0;
-    if (first_ == 0) fault_ahead(faults_);
-    for (Count& count : done_) count.parts = 0;
-    next_part_ = first_ * (chunks_.chunk_bytes / chunks_.part_bytes);
+    if (first_ == 0) packer_.begin_faults();
+    packer_.begin_at(first_ * (chunks_.chunk_bytes / chunks_.part_bytes));
     sent_ = arrived_ = first_;
     end_ = chunks_.count();
     open_chunks_ = to_device() ? std::min(first_ + slots_, chunks_.count()) : first_;
+    for (std::size_t chunk = first_; chunk < open_chunks_; ++chunk) packer_.expect(run_, chunk);
     const std::size_t caller = staging_->threads();
     Status status = staging_->run(
         [this, caller, keep = shared_from_this()](std::size_t worker, const std::atomic<bool>& stop) -> Status {
@@ -68,30 +71,19 @@ Status PackOnThreads::start() {
 }
 
 void PackOnThreads::move_parts(const std::atomic<bool>& stop) {
-    for (std::size_t next = next_part_++; next < chunks_.parts(); next = next_part_++) {
-        const std::size_t chunk = chunks_.chunk_of(next);
-        const std::size_t ahead = chunks_.part(next).end + threads_ * FaultAhead::bytes_ahead;
-        while (open_chunks_.load(std::memory_order_acquire) <= chunk) {
-            if (stop || chunk >= end_) return;
-            if (!faults_.take(ahead)) std::this_thread::yield();
+    while (const auto taken = packer_.take()) {
+        while (open_chunks_.load(std::memory_order_acquire) <= taken->chunk) {
+            if (stop || taken->chunk >= end_) return;
+            if (!packer_.fault_ahead(*taken)) std::this_thread::yield();
         }
-        while (faults_.take(ahead)) {
+        while (packer_.fault_ahead(*taken)) {
         }
-        move_part(next);
+        packer_.move(*taken);
     }
 }
 
 bool PackOnThreads::move_one_part() {
-    std::size_t next = next_part_;
-    if (next >= chunks_.parts() || chunks_.chunk_of(next) >= open_chunks_) return false;
-    if (next_part_.compare_exchange_strong(next, next + 1)) move_part(next);
-    return true;
-}
-
-void PackOnThreads::move_part(std::size_t index) {
-    const std::size_t chunk = chunks_.chunk_of(index);
-    move_on_host(part(chunks_.part(index), chunk), stores_);
-    done_[chunk % slots_].parts.fetch_add(1, std::memory_order_release);
+    return packer_.move_one(open_chunks_, SIZE_MAX) != RingPacker::Moved::nothing;
 }
 
 Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
@@ -131,18 +123,19 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
 
 bool PackOnThreads::may_send(std::size_t chunk) const {
     if (!to_device() && chunk < first_ + slots_) return true;
-    const std::size_t last = to_device() ? chunk : chunk - slots_;
-    return done_[chunk % slots_].parts.load(std::memory_order_acquire) == chunks_.parts_of(last);
+    return packer_.is_moved(chunk);
 }
 
 Status PackOnThreads::send(std::size_t chunk) {
-    done_[chunk % slots_].parts = 0;
-    const Part all = part(chunks_.chunk(chunk), chunk);
+    // What threads move next in the chunk's slot.
+    const std::size_t next = to_device() ? chunk + slots_ : chunk;
+    const Part all = packer_.staged(run_, chunk);
     const Route route{staging_->copies(), staging_->kernels(), &staging_->halfway_of(chunk)};
     // Kernels alone take turns on both streams, so that one begins while another ends.
     Stream& stream = !by_kernel_ ? last(route) : chunk % 2 == 0 ? route.copies : route.kernels;
     ISTHMUS_TRY(by_kernel_ ? enqueue_kernel(stream, all) : enqueue_copy(route, all));
     ISTHMUS_TRY(device().record(staging_->arrival_of(chunk), stream));
+    if (next < chunks_.count()) packer_.expect(run_, next);
     ++sent_;
     return {};
 }
@@ -168,7 +161,7 @@ std::size_t PackOnThreads::chunks_arrived() const {
     if (to_device()) return arrived_;
     // Slots that were sent again had been unpacked.
     std::size_t arrived = std::max(first_, sent_ - std::min(sent_, slots_));
-    while (arrived < arrived_ && done_[arrived % slots_].parts == chunks_.parts_of(arrived)) ++arrived;
+    while (arrived < arrived_ && packer_.is_moved(arrived)) ++arrived;
     return arrived;
 }
 
@@ -180,11 +173,6 @@ Status PackOnThreads::drain() {
         if (status.ok()) status = std::move(ended);
     }
     return status;
-}
-
-Part PackOnThreads::part(Chunks::Range range, std::size_t chunk) const {
-    const std::size_t slot_begins = chunk % slots_ * chunks_.chunk_bytes;
-    return {range.begin, range.end, slot_begins + (range.begin - chunks_.chunk(chunk).begin)};
 }
 
 }  // namespace isthmus

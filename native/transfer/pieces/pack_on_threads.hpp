@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <memory>
 
-#include "base/cache.hpp"
-#include "base/fault_ahead.hpp"
 #include "transfer/pieces/chunks.hpp"
 #include "transfer/pieces/packed_copies.hpp"
+#include "transfer/pieces/ring_packer.hpp"
 
 namespace isthmus {
 
@@ -28,15 +27,11 @@ class PackOnThreads final : public PackedCopy {
     Status finish() override { return {}; }
 
   private:
-    // Of the chunk that is in a slot; on a cache line of its own.
-    struct alignas(cache_line) Count {
-        std::atomic<std::size_t> parts = 0;
-    };
+    // Until there are no more parts: each thread waits for the chunk of the one that it has taken.
     void move_parts(const std::atomic<bool>& stop);
     // What the caller does while it has nothing to send, as when the threads are still waking up: one part, if threads
     // may take one.
     bool move_one_part();
-    void move_part(std::size_t index);
     Status send_chunks(const std::atomic<bool>& stop);
     // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before
     // it unpacked.
@@ -46,8 +41,7 @@ class PackOnThreads final : public PackedCopy {
     Result<bool> receive();
     // Until everything that was sent has ended.
     Status drain();
-    Part part(Chunks::Range range, std::size_t chunk) const;
-    // Where somebody waits for the staging memory and enough was moved: no more chunks are begun.
+    // Begins no more chunks where somebody waits for the staging memory and enough was moved.
     void end_for_others();
     // How many chunks have arrived whole, from the first on.
     std::size_t chunks_arrived() const;
@@ -59,15 +53,15 @@ class PackOnThreads final : public PackedCopy {
     const Ring ring_;
     const Chunks chunks_;
     const std::size_t slots_;  // of the ring
+    const PackedRun run_;
+    std::array<RingPacker::Count, Ring::most_slots> counts_;  // by slot
+    RingPacker packer_;
     const WorkerGroup::Limit limit_;
-    std::function<Status()> condition_;  // none once it was met
-    std::array<Count, Ring::most_slots> done_;
-    std::atomic<std::size_t> next_part_ = 0;
+    std::function<Status()> condition_;         // none once it was met
     std::atomic<std::size_t> open_chunks_ = 0;  // whose parts threads may take: all before this one
     std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run
     std::size_t first_ = 0;                     // chunk of this run, or the next
     std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
-    FaultAhead faults_;                         // of the host's side, where it is written
 };
 
 }  // namespace isthmus

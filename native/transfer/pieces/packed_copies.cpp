@@ -90,7 +90,7 @@ Status PackedCopy::check(const Layout& host_side, const Extent& extent) {
     return {};
 }
 
-// Of the device's side; the host's are the CPU's own.
+// Only those of the device's side: the CPU has the host's.
 Status PackedCopy::send_offsets(Stream& stream) {
     ISTHMUS_TRY_ASSIGN(table, to_device() ? staging_->send_offsets(stream, destination_, {})
                                           : staging_->send_offsets(stream, {}, source_));

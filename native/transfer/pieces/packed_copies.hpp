@@ -75,7 +75,7 @@ class PackedCopy : public PieceCopy {
         : PieceCopy(destination, source, extent, std::move(staging)), pieces_(destination, source, extent) {}
 
     Status send_offsets(Stream& stream);
-    void fault_ahead(FaultAhead& faults) const { pieces_.fault_ahead(faults); }
+    const PackedPieces& pieces() const { return pieces_; }
     using Route = PackedPieces::Route;
     // By threads, too, while the caller sends the offsets.
     void move_on_host(const Part& part, Stores stores) { pieces_.move_on_host(part, staging_->host(), stores); }

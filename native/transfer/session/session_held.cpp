@@ -124,6 +124,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
         }
         ring.emplace(std::move(borrowed.value()));
         plan.chunk_bytes = chunks.chunk_bytes(ring->bytes() - table_bytes);
+        plan.slots = chunks.slots(ring->bytes() - table_bytes);
         if (needs.packing != nullptr) {
             plan.threads = std::max<std::size_t>(needs.packing->threads, 1);
             plan.stores = needs.packing->stores.value_or(
@@ -167,6 +168,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::held_copy(const std::vector<Task>
             }
         }
     }
+    held->complete();
     return held;
 }
 

@@ -11,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/fault_ahead.hpp"
 #include "base/worker_group.hpp"
-#include "transfer/pieces/chunks.hpp"
 #include "transfer/pieces/packed_copies.hpp"
+#include "transfer/pieces/ring_packer.hpp"
 #include "transfer/staging/background.hpp"
 #include "transfer/staging/ring_pool.hpp"
 
@@ -26,9 +25,9 @@ namespace isthmus {
 // later.
 class HeldCopy {
   public:
-    // How the host's part is done. No chunk is larger than `chunk_bytes`.
+    // How the host's part is done: no chunk is larger than `chunk_bytes`, and so many fit the ring.
     struct Plan {
-        std::size_t chunk_bytes = 0, threads = 1;
+        std::size_t chunk_bytes = 0, slots = 1, threads = 1;
         Stores stores = Stores::ordinary;
     };
     // Without a host's part `rendezvous` may be null.
@@ -48,8 +47,10 @@ class HeldCopy {
     void add_host_work(std::function<Status()> work) { host_work_.push_back(std::move(work)); }
     // Until it is destroyed.
     void keep(std::shared_ptr<const void> what) { kept_.push_back(std::move(what)); }
+    // Nothing is added any more.
+    void complete();
     // Whether the stream waits for threads.
-    bool has_host_part() const { return !left_.empty() || !host_work_.empty(); }
+    bool has_host_part() const { return !runs_.empty() || !host_work_.empty(); }
 
     // Once. With a host's part after somebody has begun to call go_on(): a full queue of the device's takes more only
     // when the stream goes on.
@@ -70,27 +71,23 @@ class HeldCopy {
     Status status() const { return status_.ok() ? Status() : Status(status_.code(), status_.message()); }
 
   private:
+    // Commands alone, or a run of chunks.
     struct Stage {
-        std::optional<PackedPieces> pieces;  // else commands alone
-        std::function<Status(Stream&)> commands;
+        std::function<Status(Stream&)> commands;  // none where chunks are packed
+        std::size_t run = 0;
         PackedInto into;
         bool by_kernel = false;
-        Chunks chunks;
-        std::size_t first_chunk = 0;
-    };
-    // What one thread moves at a time.
-    struct Piecework {
-        std::size_t stage, chunk;
-        Part part;
     };
     bool to_device() const { return to_device_; }
-    Part staged(Chunks::Range range, const Stage& stage, std::size_t chunk) const;
+    std::size_t chunk_count() const {
+        return runs_.empty() ? 0 : runs_.back().first_chunk + runs_.back().chunks.count();
+    }
     // Chunks whose place in the ring is the host's now: all before this one.
     std::size_t open_chunks();
     void begin();
     // Until nothing has been open for a moment.
     void move_parts(const std::atomic<bool>& stop);
-    bool move_one_part();
+    // Tells the stream of chunks whose parts were all moved.
     void publish();
     Background::Step leave();
 
@@ -100,15 +97,15 @@ class HeldCopy {
     const Plan plan_;
     bool to_device_ = true;
     std::optional<RingPool::Loan> ring_;
-    std::size_t slots_begin_ = 0, slots_ = 1;
+    RingPacker::Slots slots_;
     std::vector<Stage> stages_;
-    std::vector<Piecework> parts_;
+    std::deque<PackedPieces> pieces_;
+    std::vector<PackedRun> runs_;
+    std::vector<RingPacker::Count> counts_;  // by chunk
+    std::optional<RingPacker> packer_;       // none where nothing is packed
     std::vector<std::function<Status()>> host_work_;
-    std::deque<std::atomic<std::uint32_t>> left_;  // parts, by chunk
-    FaultAhead faults_;
     bool has_begun_ = false;
     Status status_;
-    std::atomic<std::size_t> next_part_ = 0;
     std::atomic<std::size_t> end_of_turn_ = 0;
     std::atomic<std::size_t> moved_chunks_ = 0;  // all before this one
     std::atomic<bool> stop_ = false;

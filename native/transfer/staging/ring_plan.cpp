@@ -88,4 +88,8 @@ std::size_t HeldPlan::chunk_bytes(std::size_t ring_bytes) const {
     return std::max(whole_pages(chunk), least_page);
 }
 
+std::size_t HeldPlan::slots(std::size_t ring_bytes) const {
+    return bytes_ == 0 ? 1 : std::min(Ring::most_slots, ring_bytes / chunk_bytes(ring_bytes));
+}
+
 }  // namespace isthmus

@@ -64,6 +64,7 @@ class HeldPlan {
     std::size_t least_ring_bytes() const { return least_ring_bytes_; }
     std::size_t most_ring_bytes() const { return most_ring_bytes_; }
     std::size_t chunk_bytes(std::size_t ring_bytes) const;
+    std::size_t slots(std::size_t ring_bytes) const;
 
   private:
     std::size_t chunks(std::size_t chunk_bytes) const { return std::max(buffers_, bytes_ / chunk_bytes + 1); }
