@@ -21,7 +21,7 @@ struct isthmus_session {
     unsigned generation = isthmus::fork_generation();  // in which it was opened
 
     std::mutex mutex;  // for what follows
-    // Of isthmus_allocate, by what it gave out.
+    // What isthmus_allocate made, by the address that it gave out.
     std::map<void*, std::unique_ptr<isthmus::Allocation>> memory;
 };
 

@@ -17,7 +17,7 @@ Status invalid(std::string message) {
     return {Code::invalid_argument, std::move(message)};
 }
 
-// Of rows that follow one another; an empty array's are of no consequence.
+// The strides of rows that follow one another; those of an empty array do not matter.
 Status lay_in_rows(ArrayView& view, const char* name) {
     if (std::ranges::find(view.shape, 0U) != view.shape.end()) return {};
     auto stride = static_cast<std::ptrdiff_t>(view.element_bytes);

@@ -71,8 +71,8 @@ class PieceCopy : public std::enable_shared_from_this<PieceCopy> {
     Status run();
     // Whether a run that succeeded has moved all; if not, the next one goes on.
     virtual bool is_complete() const { return true; }
-    // Of the pieces as if they lay side by side: so many bytes are known to have arrived, from the first on. After
-    // success of all of it, or a failure.
+    // How many bytes are known to have arrived, counted from the first on as if the pieces lay side by side; after a
+    // run that succeeded and moved all, or one that failed.
     std::size_t bytes_arrived() const { return arrived_bytes_; }
     // What crosses the link.
     virtual std::size_t bytes_moved() const { return extent_.bytes(); }

@@ -13,9 +13,9 @@ namespace isthmus {
 
 // Elements may lie any distance apart, also backwards or on top of each other (a source alone).
 struct ArrayView {
-    // Of the first element. Of device memory without addresses (OpenCL), the handle that it belongs to.
+    // Where the first element is; for device memory without addresses (OpenCL), the handle that it belongs to.
     std::uintptr_t address = 0;
-    // Of the first element from there; 0 where memory has addresses.
+    // Where the first element is from there; 0 where memory has addresses.
     std::size_t offset_bytes = 0;
     std::size_t element_bytes = 1;
     std::vector<std::size_t> shape;             // none: one element
@@ -34,7 +34,7 @@ struct ArrayView {
 // Two arrays of one shape as pieces that are as long as they can be: what copies of any kind are about.
 struct ArrayPieces {
     Extent extent;
-    // Of each side, counted from its first byte in memory: regular ones have pitches, others offsets.
+    // Where the pieces of a side are, counted from its first byte in memory: regular ones have pitches, others offsets.
     struct Placement {
         std::ptrdiff_t first_bytes = 0;  // of the lowest byte of the array, from its first element
         std::size_t span_bytes = 0;      // from the lowest byte to the highest

@@ -10,14 +10,15 @@
 namespace isthmus {
 namespace {
 
-// Of pieces whose memory the driver cannot say the bounds of, so many are asked about.
+// How many pieces the driver is asked about where it cannot say where their memory begins and ends.
 constexpr std::size_t samples = 16;
 
 Status invalid(std::string what) {
     return {Code::invalid_argument, std::move(what)};
 }
 
-// Where a piece lies, and beyond what: of memory without addresses, only that of one handle can overlap.
+// The bytes of a piece, and the space that they are counted in: where memory has no addresses, each handle is a space
+// of its own, and only pieces of one space can overlap.
 struct Interval {
     std::uintptr_t space;
     std::size_t begin, end;
@@ -45,7 +46,7 @@ Status check_side(Device& device, const BatchSide& side, std::span<const std::si
     std::size_t allocations = 0;
     bool any_pinned = false;
     const std::size_t stride = std::max<std::size_t>(bytes.size() / samples, 1);
-    // Of pageable memory it need not be known what all are.
+    // Not every piece of pageable memory need be looked at.
     for (std::size_t i = 0; i < bytes.size(); i += kind == MemoryKind::pageable ? stride : 1) {
         const std::uintptr_t address = side.address(i);
         if (address >= known.begin && address < known.end && bytes[i] <= known.end - address) continue;

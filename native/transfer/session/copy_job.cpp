@@ -9,7 +9,7 @@
 namespace isthmus {
 namespace {
 
-// Of one side: borrowed from its lowest byte on, or where memory has no addresses from the beginning of the handle.
+// One side's memory, borrowed from its lowest byte on, or from the beginning of the handle where it has no addresses.
 struct Borrowed {
     std::unique_ptr<Allocation> memory;
     std::size_t offset = 0;
@@ -108,7 +108,7 @@ bool overlap(const CopyJob& job, std::uintptr_t destination, std::uintptr_t sour
     const std::uintptr_t destination_end = destination + job.destination.span_bytes(extent);
     const std::uintptr_t source_end = source + job.source.span_bytes(extent);
     if (destination_end <= source || source_end <= destination) return false;
-    // They lie in and out of one another: whether their pieces do, too. Of the source, pieces may lie on each other.
+    // The two ranges overlap: whether their pieces do, too. Pieces of the source may overlap each other.
     const std::size_t pieces = extent.pieces();
     std::vector<std::uintptr_t> begins(pieces);
     for (std::size_t i = 0; i < pieces; ++i) begins[i] = begin_of(job.destination, destination, i);

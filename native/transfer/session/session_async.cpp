@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t part_alignment = 4096;
 // A stream's queue holds about a thousand; when it is full, whoever gives it more waits for the device.
 constexpr std::size_t most_commands = 128;
-// Of copies that one thread moves, which no large copy occupies.
+// Copies of no more than this have a thread of their own, which no large copy occupies.
 constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
-// Failures that are remembered until the session is closed.
+// How many failures are remembered until the session is closed.
 constexpr std::size_t most_failed = 16;
 
 std::size_t parts_of(const CopyJob& job) {

@@ -27,7 +27,7 @@ struct BatchPlacement {
     std::size_t pitch_bytes = 0;  // 0 where distances differ
 };
 
-// Of pieces of one width, at least one; writes offsets where distances differ, and none where they do not.
+// For at least one piece, all of one width; writes offsets where distances differ, and none where they do not.
 BatchPlacement placement_of(const BatchSide& side, std::size_t width, bool addresses,
                             std::vector<std::uint64_t>& offsets) {
     const std::size_t pieces = side.addresses.size();
@@ -218,7 +218,7 @@ Result<Explanation> SessionImpl::explain_batch(const Batch& batch, Sides sides) 
     ISTHMUS_TRY_ASSIGN(jobs, jobs_of(batch, sides));
     for (const std::shared_ptr<CopyJob>& job : jobs) ISTHMUS_TRY(job->check_disjoint());
     if (jobs.empty()) return nothing("no piece has a byte");
-    // Of the group with the most bytes, and the sums of all.
+    // How the group with the most bytes goes, with the sums of all groups.
     const auto largest = std::max_element(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) {
         return one->extent.bytes() < other->extent.bytes();
     });

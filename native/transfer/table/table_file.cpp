@@ -22,7 +22,7 @@ constexpr std::size_t most_file_bytes = std::size_t{4} << 20;
 constexpr std::size_t most_name_bytes = 200;
 
 std::string home() {
-    if (const char* told = std::getenv("HOME"); told != nullptr) return told;
+    if (const char* named = std::getenv("HOME"); named != nullptr) return named;
     std::vector<char> text(16384);
     passwd entry{};
     passwd* found = nullptr;
@@ -32,7 +32,7 @@ std::string home() {
 
 // The same as the package's cache of runs (src/isthmus/record/cache.py): a relative path counts for nothing.
 std::string cache_folder() {
-    if (const char* told = std::getenv("XDG_CACHE_HOME"); told != nullptr && told[0] == '/') return told;
+    if (const char* named = std::getenv("XDG_CACHE_HOME"); named != nullptr && named[0] == '/') return named;
     const std::string folder = home();
     return folder.empty() ? std::string() : folder + "/.cache";
 }

@@ -31,7 +31,7 @@ double logarithm(std::size_t number) {
     return std::log2(static_cast<double>(std::max<std::size_t>(number, 1)));
 }
 
-// Of two points in width, number and bytes, squared.
+// The squared distance of two points in width, number and bytes.
 double distance(const PieceRule& rule, double width, double pieces) {
     const double of_widths = logarithm(rule.width_bytes) - width;
     const double of_pieces = logarithm(rule.pieces) - pieces;

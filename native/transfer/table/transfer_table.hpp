@@ -67,12 +67,12 @@ struct TransferTable {
     // whose method such pieces can be moved by: of those alike in all else, or if there are none, in where they are
     // apart, or of any. None where there is none of these either.
     const PieceRule* piece(const PieceRule& asked) const;
-    // Expected time of a copy by one of this table's rules. A rough figure, for explain(). Of buffers: between this
-    // rule's measured time and the next one's, in proportion; beyond the last, in proportion to the bytes.
+    // What a copy by one of this table's rules is expected to take: rough figures, for explain(). For buffers in
+    // proportion between this rule's measured time and the next one's, beyond the last in proportion to the bytes.
     double seconds(const BufferRule& rule, std::size_t bytes) const;
-    // Of page-locked memory: between the measured times likewise; 0 where there are none.
+    // For page-locked memory between the measured times likewise; 0 where there are none.
     double direct_seconds(bool to_device, std::size_t bytes) const;
-    // Of pieces: what a call takes at least, and beyond it in proportion to bytes and to what each piece costs.
+    // For pieces what a call takes at least, and beyond it in proportion to bytes and to what each piece costs.
     double seconds(const PieceRule& rule, std::size_t width_bytes, std::size_t pieces) const;
 };
 
