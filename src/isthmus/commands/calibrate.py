@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from isthmus.experiment.calibration.calibrate import Calibration, TransferTable
     from isthmus.machine.devices import OpenDevice
 
-__all__ = ["calibrate"]
-
 # No table is so wide.
 _PIPE_WIDTH = 200
 
@@ -50,14 +48,13 @@ def calibrate(
         raise UsageError("--show measures nothing, so neither --quick nor -o goes with it")
     opened = open_device(device, bind=not show)
     path = output if output is not None else table_path(opened)
-    if show:
-        _print(table_in_use(opened), path, None, as_json)
-        return
-    found = _measure(opened, quick, seed)
-    if path is not None:
-        _write(path, found.table.text())
-    _print(found.table, path, found, as_json)
-    if path is None:
+    measured = None if show else _measure(opened, quick, seed)
+    table = measured.table if measured else table_in_use(opened)
+    if measured and path is not None:
+        _write(path, table.text())
+    print_table = _print_json if as_json else _print_terminal
+    print_table(table, path, measured)
+    if measured and path is None:
         why = "what a host pretends is no machine" if opened.model else "there is no home directory to keep it in"
         print(f"isthmus: the table is not kept: {why}; -o FILE writes it", file=sys.stderr)
 
@@ -91,20 +88,21 @@ def _write(path: Path, text: str) -> None:
             part.unlink()
 
 
-def _print(table: "TransferTable", path: Path | None, measured: "Calibration | None", as_json: bool) -> None:
-    if as_json:
-        import json
+def _print_json(table: "TransferTable", path: Path | None, _measured: "Calibration | None") -> None:
+    import json
 
-        document: dict[str, Any] = {
-            "path": None if path is None else str(path),
-            "origin": table.origin,
-            "built_in": table.built_in,
-            "buffers": table.buffers,
-            "direct": table.direct,
-            "pieces": table.pieces,
-        }
-        print(json.dumps(document, indent=2))
-        return
+    document: dict[str, Any] = {
+        "path": None if path is None else str(path),
+        "origin": table.origin,
+        "built_in": table.built_in,
+        "buffers": table.buffers,
+        "direct": table.direct,
+        "pieces": table.pieces,
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _print_terminal(table: "TransferTable", path: Path | None, measured: "Calibration | None") -> None:
     from rich.console import Console
 
     console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
@@ -131,9 +129,8 @@ def _grid(title: str, columns: Sequence[str]) -> "Table":
 def _buffers_table(table: "TransferTable", measured: "Calibration | None") -> "Table":
     from isthmus.record import format_bytes, format_rate, format_seconds
 
-    choices = measured.buffers if measured is not None else []
-    beside: dict[tuple[str, int], float] = {}
-    beside.update(((choice.direction, choice.bytes), choice.driver_seconds) for choice in choices)
+    choices = measured.buffers if measured else []
+    beside = {(str(choice.direction), choice.bytes): choice.driver_seconds for choice in choices}
     grid = _grid("Buffers in pageable memory", ("direction", "from", "way", "takes", "rate", "driver takes"))
     for rule in table.buffers:
         size, seconds = rule["from_bytes"], rule["seconds"]
@@ -148,11 +145,11 @@ def _buffers_table(table: "TransferTable", measured: "Calibration | None") -> "T
 
 
 def _pieces_table(table: "TransferTable") -> "Table":
-    """For each way, memory and layout how many of the measured shapes each method moves fastest."""
+    """For each direction, memory and layout how many of the measured shapes each method moves fastest."""
     counts: dict[tuple[str, str, str, str], Counter[str]] = {}
     for rule in table.pieces:
-        apart = "both sides" if rule["apart_on_host"] and rule["apart_on_device"] else ""
-        apart = apart or ("host" if rule["apart_on_host"] else "device")
+        one_side = "host" if rule["apart_on_host"] else "device"
+        apart = "both sides" if rule["apart_on_host"] and rule["apart_on_device"] else one_side
         layout = "scattered" if rule["scattered"] else "regular"
         memory = "pageable" if rule["pageable"] else "pinned"
         counts.setdefault((rule["direction"], memory, apart, layout), Counter())[rule["method"]] += 1

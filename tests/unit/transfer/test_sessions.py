@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -160,3 +163,15 @@ class TestDefaults:
         assert out == b"abc"
         assert isthmus.to_device(b"abc", "host").to_host().tobytes() == b"abc"
         assert isthmus.default_session("host") is not first
+
+
+def test_a_session_that_copies_loads_nothing_of_what_measures() -> None:
+    code = (
+        "import sys, isthmus, numpy\n"
+        "with isthmus.Session('host') as session:\n"
+        "    session.to_host(session.to_device(numpy.ones(3)))\n"
+        "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('isthmus.')}))\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
+    assert ran.stdout == "['_native', 'c_interface', 'errors', 'machine', 'record', 'transfer']\n"
