@@ -34,6 +34,9 @@ struct CopyJob {
     bool to_device() const { return ends.route == Route::h2d; }
     const Layout& host_side() const { return to_device() ? source : destination; }
     const Layout& device_side() const { return to_device() ? destination : source; }
+    // All of it. Precondition: is_contiguous().
+    Region destination_region() const { return {destination.allocation, destination.offset, extent.bytes()}; }
+    Region source_region() const { return {source.allocation, source.offset, extent.bytes()}; }
     bool is_contiguous() const { return destination.is_contiguous(extent) && source.is_contiguous(extent); }
     bool is_scattered() const { return destination.is_scattered() || source.is_scattered(); }
     // Finds that out, which takes a while; fails with invalid_argument where they do overlap.

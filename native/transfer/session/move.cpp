@@ -1,0 +1,165 @@
+// Moves what was resolved by the way that was chosen, and returns when it has arrived.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "transfer/session/outcome.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+
+Outcome SessionImpl::with_progress(Outcome outcome, Route route, std::size_t bytes) {
+    if (outcome.status.ok() || outcome.status.code() == Code::invalid_argument) return outcome;
+    outcome.status = std::move(outcome.status)
+                         .in(std::string("copying ") + std::to_string(bytes) + " bytes " + name_of(route) +
+                             ", of which " + std::to_string(outcome.bytes_completed) + " had arrived");
+    return outcome;
+}
+
+Outcome SessionImpl::perform(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+    return with_progress(move(job, choice, order), job->ends.route, job->extent.bytes());
+}
+
+Outcome SessionImpl::move(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+    if (choice.way != Choice::Way::pieces) {
+        if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
+    }
+    switch (choice.way) {
+        case Choice::Way::nothing: return {};
+        case Choice::Way::host:
+            if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+            return on_host(*job);
+        case Choice::Way::device: return in_device(*job, order);
+        case Choice::Way::driver:
+        case Choice::Way::direct:
+            return by_driver(job->destination_region(), job->source_region(), choice.way == Choice::Way::direct, order);
+        case Choice::Way::staged: return staged(job, choice, order);
+        case Choice::Way::rows: return rows(job, order);
+        case Choice::Way::pieces: return by_pieces(job, choice, order);
+    }
+    return {};
+}
+
+Outcome SessionImpl::on_host(CopyJob& job) {
+    std::array<Allocation*, 2> opened{};
+    Status status;
+    for (Allocation* memory : {job.destination.allocation, job.source.allocation}) {
+        if (status.ok()) status = device_->begin_host_access(*memory);
+        if (status.ok()) opened[opened[0] == nullptr ? 0 : 1] = memory;
+    }
+    if (status.ok()) {
+        std::byte* const to = job.destination.allocation->host();
+        const std::byte* const from = job.source.allocation->host();
+        const Extent& extent = job.extent;
+        if (job.is_contiguous()) {
+            std::memcpy(to + job.destination.offset, from + job.source.offset, extent.bytes());
+        } else {
+            for (std::size_t i = 0; i < extent.pieces(); ++i) {
+                std::memcpy(to + job.destination.at(i, extent), from + job.source.at(i, extent), extent.width_bytes);
+            }
+        }
+    }
+    Status closed;
+    for (Allocation* memory : opened) {
+        if (memory == nullptr) continue;
+        Status one = device_->end_host_access(*memory);
+        if (closed.ok()) closed = std::move(one);
+    }
+    return ended(std::move(status), std::move(closed), job.extent.bytes());
+}
+
+Outcome SessionImpl::by_driver(const Region& destination, const Region& source, bool may_part, const Order& order) {
+    const bool large = may_part && source.bytes > part_bytes;
+    if (order.stream != nullptr && !large) {
+        Status status = device_->copy(*order.stream, destination, source);
+        return ended(std::move(status), order.stream->synchronize(), source.bytes);
+    }
+    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    if (large) return in_parts(destination, source);
+    auto loan = streams_.borrow();
+    if (!loan.ok()) return {loan.take_status()};
+    Status status = device_->copy(loan.value().stream(), destination, source);
+    return ended(std::move(status), loan.value().stream().synchronize(), source.bytes);
+}
+
+Outcome SessionImpl::by_driver(const BatchPiece& piece, const Ends& ends, bool may_part, const Order& order) {
+    const bool large = may_part && piece.bytes > part_bytes;
+    if (order.stream != nullptr && !large && ends.host_kind() != MemoryKind::managed) {
+        const Side to = ends.route == Route::h2d ? Side::device : Side::host;
+        return ended(
+            device_->copy_now(*order.stream, to, piece.destination, piece.source, piece.bytes, ends.host_kind()), {},
+            piece.bytes);
+    }
+    // The driver's copy knows by itself what is page-locked.
+    const auto plain_kind = [](MemoryKind kind) { return kind == MemoryKind::pinned ? MemoryKind::pageable : kind; };
+    auto to = device_->borrow(plain_kind(ends.destination), piece.destination, piece.bytes);
+    if (!to.ok()) return {to.take_status()};
+    auto from = device_->borrow(plain_kind(ends.source), piece.source, piece.bytes);
+    if (!from.ok()) return {from.take_status()};
+    return by_driver({to.value().get(), 0, piece.bytes}, {from.value().get(), 0, piece.bytes}, may_part, order);
+}
+
+Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
+    auto borrowed = streams_.borrow();
+    if (!borrowed.ok()) return {borrowed.take_status()};
+    StreamPool::Loan& loan = borrowed.value();
+    const std::size_t bytes = source.bytes;
+    const std::size_t parts = (bytes + part_bytes - 1) / part_bytes;
+    std::size_t passed = 0;
+    Status status;
+    for (std::size_t sent = 0; status.ok() && sent < parts;) {
+        if (sent - passed == StreamPool::depth) {
+            auto has_passed = device_->has_passed(loan.event(passed));
+            if (!has_passed.ok()) {
+                status = has_passed.take_status();
+            } else if (has_passed.value()) {
+                ++passed;
+            } else {
+                std::this_thread::yield();
+            }
+            continue;
+        }
+        const std::size_t begin = sent * part_bytes;
+        const std::size_t length = std::min(part_bytes, bytes - begin);
+        status = device_->copy(loan.stream(), {destination.allocation, destination.offset + begin, length},
+                               {source.allocation, source.offset + begin, length});
+        if (status.ok()) status = device_->record(loan.event(sent), loan.stream());
+        if (status.ok()) ++sent;
+    }
+    Outcome outcome = ended(std::move(status), loan.stream().synchronize(), bytes);
+    if (!outcome.status.ok()) outcome.bytes_completed = passed * part_bytes;
+    return outcome;
+}
+
+Outcome SessionImpl::staged(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    Outcome outcome = through_lane(job, PieceMethod::pack_threads, choice.packing);
+    if (!leaves_to_others(outcome)) return outcome;
+    return by_driver(job->destination_region(), job->source_region(), false, order);
+}
+
+std::shared_ptr<CopyJob> SessionImpl::row_of(const std::shared_ptr<CopyJob>& job, std::size_t index) {
+    auto row = std::make_shared<CopyJob>();
+    row->whole = job;
+    row->ends = job->ends;
+    row->extent = {job->extent.width_bytes, 1, 1};
+    row->destination = contiguous(*job->destination.allocation, job->destination.at(index, job->extent), row->extent);
+    row->source = contiguous(*job->source.allocation, job->source.at(index, job->extent), row->extent);
+    return row;
+}
+
+Outcome SessionImpl::rows(const std::shared_ptr<CopyJob>& job, const Order& order) {
+    const std::size_t width = job->extent.width_bytes;
+    std::size_t completed = 0;
+    for (std::size_t i = 0; i < job->extent.pieces(); ++i) {
+        const std::shared_ptr<CopyJob> row = row_of(job, i);
+        Outcome outcome = move(row, choose_buffer(row->ends, width), order);
+        completed += outcome.bytes_completed;
+        if (!outcome.status.ok()) return {std::move(outcome.status), completed};
+    }
+    return {Status(), completed};
+}
+
+}  // namespace isthmus

@@ -1,0 +1,171 @@
+// Moves pieces by the method that was chosen, or by the next one that can, and returns when they have arrived.
+#include <algorithm>
+#include <utility>
+
+#include "transfer/pieces/kernel_copies.hpp"
+#include "transfer/session/outcome.hpp"
+#include "transfer/session/session_impl.hpp"
+
+namespace isthmus {
+namespace {
+
+bool needs_lane(PieceMethod method, const CopyJob& job) {
+    switch (method) {
+        case PieceMethod::pack:
+        case PieceMethod::pack_threads:
+        case PieceMethod::pack_kernel:
+        case PieceMethod::device_pack: return true;
+        case PieceMethod::kernel: return job.is_scattered();
+        default: return false;
+    }
+}
+
+}  // namespace
+
+Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice& choice, const Order& order) {
+    const bool pageable = is_pageable(job->ends.host_kind());
+    const std::array methods{choice.method, pageable ? PieceMethod::pack_threads : PieceMethod::kernel,
+                             PieceMethod::section, PieceMethod::copies};
+    Outcome outcome;
+    for (const PieceMethod method : methods) {
+        if (!has_room(method, *job)) continue;
+        if (!packs_on_threads(method)) {
+            if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
+        }
+        if (needs_lane(method, *job)) {
+            if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+            outcome = through_lane(job, method, choice.packing);
+        } else {
+            outcome = without_lane(*job, method, order);
+        }
+        if (!leaves_to_others(outcome)) break;
+    }
+    return outcome;
+}
+
+bool SessionImpl::has_room(PieceMethod method, const CopyJob& job) const {
+    return !needs_lane(method, job) || lane(job.to_device() || job.ends.route == Route::d2d).has_room();
+}
+
+Outcome SessionImpl::through_lane(const std::shared_ptr<CopyJob>& job, PieceMethod method, Packing packing) {
+    StagingLane& lane = this->lane(job->to_device());
+    if (!job->is_disjoint) packing.condition = [job] { return job->check_disjoint(); };
+    const std::size_t width = job->extent.width_bytes;
+    // Buffers, and what threads pack, go through the ring at any length, and stop for others by themselves.
+    std::size_t most = SIZE_MAX;
+    if (method == PieceMethod::pack || method == PieceMethod::device_pack) most = lane.ring().bytes / width;
+    if (method == PieceMethod::kernel) most = turn_bytes / width;
+    // Kernels alone follow the offsets of the host's side.
+    const bool by_kernel = method == PieceMethod::kernel && job->host_side().is_scattered();
+    const std::size_t sides = (by_kernel ? 1 : 0) + (job->device_side().is_scattered() ? 1 : 0);
+    if (sides != 0) most = std::min(most, lane.most_pieces(sides));
+    JobParts parts(*job, most);
+    JobPart part;
+    std::size_t completed = 0;
+    while (parts.next(part)) {
+        std::shared_ptr<PieceCopy> copy;
+        do {
+            const Turn turn(lane.turns());
+            if (copy == nullptr) {
+                auto staging = lane.staging();
+                if (!staging.ok()) return {staging.take_status(), completed};
+                auto created = PieceCopy::create(method, part.destination, part.source, part.extent, staging.value(),
+                                                 job, packing, true);
+                if (!created.ok()) return {created.take_status(), completed};
+                copy = std::move(created.value());
+            }
+            if (Status status = copy->run(); !status.ok()) {
+                return {std::move(status), completed + copy->bytes_arrived()};
+            }
+        } while (!copy->is_complete());
+        completed += part.extent.bytes();
+    }
+    return {Status(), completed};
+}
+
+Outcome SessionImpl::without_lane(CopyJob& job, PieceMethod method, const Order& order) {
+    const Extent& extent = job.extent;
+    const std::size_t bytes = extent.bytes();
+    std::unique_ptr<PreparedCopies> batch;
+    if (method == PieceMethod::batch) {
+        if (auto why = device_->why_no_batch()) return {Status(Code::unsupported, *why)};
+        auto prepared = device_->prepare_batch(job.destination, job.source, extent);
+        if (!prepared.ok()) return {prepared.take_status()};
+        batch = std::move(prepared.value());
+    }
+    if (method == PieceMethod::kernel) {
+        if (auto why = device_->why_no_reach(job.ends.host_kind())) return {Status(Code::unsupported, *why)};
+    }
+    // The driver's batches take no default stream.
+    std::optional<StreamPool::Loan> loan;
+    Stream* stream = order.stream;
+    if (stream == nullptr || batch != nullptr || bytes > part_bytes) {
+        if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+        auto borrowed = streams_.borrow();
+        if (!borrowed.ok()) return {borrowed.take_status()};
+        loan.emplace(std::move(borrowed.value()));
+        stream = &loan->stream();
+    }
+    Status status;
+    if (batch != nullptr) {
+        status = batch->enqueue(*stream);
+    } else {
+        JobParts parts(job, std::max<std::size_t>(part_bytes / extent.width_bytes, 1));
+        JobPart part;
+        while (status.ok() && parts.next(part)) status = enqueue(*stream, method, part);
+    }
+    const bool nothing_begun = !status.ok() && status.code() == Code::unsupported;
+    Status last = stream->synchronize();
+    if (nothing_begun) return {std::move(status)};
+    return ended(std::move(status), std::move(last), bytes);
+}
+
+Status SessionImpl::enqueue(Stream& stream, PieceMethod method, const JobPart& part) {
+    const Extent& extent = part.extent;
+    if (method == PieceMethod::kernel) {
+        return device_->copy_pieces(stream, part.destination, part.source, extent,
+                                    units_of(part.destination, part.source, extent), {});
+    }
+    if (method == PieceMethod::section) return device_->copy_section(stream, part.destination, part.source, extent);
+    const std::size_t width = extent.width_bytes;
+    for (std::size_t i = 0; i < extent.pieces(); ++i) {
+        ISTHMUS_TRY(device_->copy(stream, {part.destination.allocation, part.destination.at(i, extent), width},
+                                  {part.source.allocation, part.source.at(i, extent), width}));
+    }
+    return {};
+}
+
+Outcome SessionImpl::in_device(CopyJob& job, const Order& order) {
+    if (job.is_contiguous()) {
+        return by_driver(job.destination_region(), job.source_region(), false, order);
+    }
+    if (!has_room(PieceMethod::kernel, job)) return without_lane(job, PieceMethod::copies, order);
+    if (!job.is_scattered()) return without_lane(job, PieceMethod::kernel, order);
+    if (Status status = order.wait(); !status.ok()) return {std::move(status)};
+    JobParts parts(job, lane(true).most_pieces(2));
+    JobPart part;
+    std::size_t completed = 0;
+    while (parts.next(part)) {
+        const Turn turn(lane(true).turns());
+        auto staging = lane(true).staging();
+        if (!staging.ok()) return {staging.take_status(), completed};
+        Status status = move_scattered(*staging.value(), part);
+        if (!status.ok()) return {std::move(status), completed};
+        completed += part.extent.bytes();
+    }
+    return {Status(), completed};
+}
+
+Status SessionImpl::move_scattered(Staging& staging, const JobPart& part) {
+    ISTHMUS_TRY(staging.usable());
+    ISTHMUS_TRY(staging.check_offsets(part.destination, part.source));
+    Stream& stream = staging.stream();
+    auto table = staging.send_offsets(stream, part.destination, part.source);
+    Status status = table.ok()
+                        ? device_->copy_pieces(stream, part.destination, part.source, part.extent,
+                                               units_of(part.destination, part.source, part.extent), table.value())
+                        : table.take_status();
+    return synchronized(std::move(status), stream);
+}
+
+}  // namespace isthmus

@@ -1,0 +1,24 @@
+// How outcomes are made of statuses, and when another method may take over.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "transfer/session/session.hpp"
+
+namespace isthmus {
+
+// With the first failure, after which nothing is known to have arrived; else all bytes have.
+inline Outcome ended(Status status, Status last, std::size_t bytes) {
+    if (status.ok()) status = std::move(last);
+    const bool all = status.ok();
+    return {std::move(status), all ? bytes : 0};
+}
+
+// Whether nothing has moved, and what failed was this method alone.
+inline bool leaves_to_others(const Outcome& outcome) {
+    const Code code = outcome.status.code();
+    return outcome.bytes_completed == 0 && (code == Code::unsupported || code == Code::out_of_memory);
+}
+
+}  // namespace isthmus
