@@ -103,11 +103,11 @@ def main() -> None:
 def _page(run: Path, language: str, folder: Path) -> Path:
     from isthmus.language import LANGUAGES, speaking
     from isthmus.record import read_run
-    from isthmus.report import write
+    from isthmus.report import runs_document, write
 
     page = folder / "page.html"
     with page.open("w", encoding="utf-8") as out, speaking(next(each for each in LANGUAGES if each == language)):
-        write([read_run(run)], "html", out)
+        write(runs_document([read_run(run)]), "html", out)
     return page
 
 

@@ -76,11 +76,15 @@ class ProgramNotExecutable(IsthmusError):
     """The program that was to be traced is there and cannot be run; the message says why."""
 
 
+class ReportFailed(IsthmusError):
+    """A renderer failed; the message names the format, and nothing is left that would be taken for a report."""
+
+
 def exit_code(error: BaseException) -> int:
     """What a process that ends by this exception tells its caller."""
     if isinstance(error, KeyboardInterrupt):
         return _INTERRUPTED
-    if isinstance(error, UsageError | RunFileError | TraceFileError):
+    if isinstance(error, UsageError | RunFileError | TraceFileError | ReportFailed):
         return _USAGE
     if isinstance(error, ProgramAbsent | ProgramNotExecutable):
         return _NO_PROGRAM if isinstance(error, ProgramAbsent) else _NOT_EXECUTABLE

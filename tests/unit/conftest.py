@@ -81,13 +81,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def rendered() -> Callable[..., str]:
-    """Calls `write` for a format and runs, and gives what was written."""
+    """Writes the document of runs in a format, and gives what was written."""
 
     def render(format_name: str, *runs: Run) -> str:
-        from isthmus.report import write
+        from isthmus.report import runs_document, write
 
         out = io.StringIO()
-        write(runs, format_name, out)
+        write(runs_document(runs), format_name, out)
         return out.getvalue()
 
     return render

@@ -1,20 +1,12 @@
 """The fingerprint of a run in plain words: name and value of everything that was read about the machine."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from isthmus.document.document import Fact
 from isthmus.language import say
 from isthmus.record import Device, Host, Link, Run, format_rate, format_seconds, near_bytes
 
 __all__ = ["Fact", "facts"]
-
-
-class Fact(NamedTuple):
-    """A name and its value; `foreign` where the run file worded it, in English."""
-
-    name: str
-    value: str
-    foreign: bool = False
 
 
 def facts(run: Run) -> list[Fact]:

@@ -7,10 +7,9 @@ from typing import TypeVar
 
 from isthmus.analysis.labels import DIRECTIONS, kind_rank
 from isthmus.analysis.phrases import spanned
+from isthmus.document.document import Item
 from isthmus.language import enumerated, say
 from isthmus.record import Case, Run, format_bytes
-
-__all__ = ["SkipGroup", "skip_groups", "skip_line"]
 
 # Sizes, threads, devices and directions tell cases apart and not reasons; an error's number, in parentheses, does.
 _OF_CASE = re.compile(r"(?<![\w.(-])\d[\d.,]*(?:\s?(?:bytes|B|[KMGT]i?B))?\b|\b(?:h2d|d2h|HtoD|DtoH)\b")
@@ -47,11 +46,11 @@ def skip_groups(run: Run) -> list[SkipGroup]:
     ]
 
 
-def skip_line(group: SkipGroup) -> str:
-    """The group as one line of plain text."""
+def skip_item(group: SkipGroup) -> Item:
+    """The group as one item of a list, the reason quoted from the run file."""
     what = say("page.skip_group", what=group.what, cases=group.cases)
-    first = say("skips.first") if group.varies else ""
-    return " ".join(filter(None, (what, first, group.reason or say("skips.no_reason"))))
+    text = f"{what} {say('skips.first')}" if group.varies else what
+    return Item(text, group.reason) if group.reason else Item(f"{text} {say('skips.no_reason')}")
 
 
 def _what(run: Run, cases: list[Case]) -> str:

@@ -1,55 +1,58 @@
 """Where a report goes that a command writes: its format by the name of the file, and the file itself."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import io
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from isthmus.commands._choices import one_of
+import typer
+
 from isthmus.errors import UsageError
+from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
 
-FORMAT_OF_SUFFIX = {
-    ".csv": "csv",
-    ".htm": "html",
-    ".html": "html",
-    ".json": "json",
-    ".markdown": "markdown",
-    ".md": "markdown",
-    ".parquet": "parquet",
-    ".prom": "prometheus",
-    ".trace": "chrome",
-}
+if TYPE_CHECKING:
+    from isthmus.document.document import Document, Kind
 
 
-# Names of files that text as a terminal shows it may have.
-_PLAIN = ("", ".log", ".text", ".txt")
+def format_option(kind: "Kind", about: str = "") -> Any:
+    """``--format`` of a command that writes such documents; `about` is said of the formats behind their names."""
+    names = f"{format_names(kind)}{about}"
+    said = f"{names}; by default what the suffix of the output says, else terminal."
+    return typer.Option("--format", metavar="NAME", help=said, show_default=False)
 
 
-def format_of(name: str | None, output: Path | None, known: Sequence[str]) -> str:
-    """The format of this name, which must be one of those known; without one what the suffix says.
+def format_of(kind: "Kind", name: str | None, output: Path | None) -> str:
+    """The format of this name, which must fit such a document; without one what the suffix says.
 
-    Raises UsageError for a suffix that says none of them and is not one of plain text, or another than the name; and
-    for ``-``, which programs take for standard output: a file of that name is nobody's wish.
+    Raises UsageError for a suffix that says none that fits, or another than the name; for a format that is not
+    installed, or needs a file and has none; and for ``-``, which programs take for standard output: a file of that
+    name is nobody's wish.
     """
     if output == Path("-"):
         raise UsageError("-o -: a report goes to standard output without -o; leave it out, or name a file")
-    suffix = output.suffix.lower() if output else ""
-    told = FORMAT_OF_SUFFIX.get(suffix, "")
+    told = format_of_suffix(output.suffix if output else "")
+    fitting = formats_for(kind)
     if name is not None:
-        chosen = one_of(name, known, "format")
-        if told and told != chosen:
+        chosen = format_named(kind, name)
+        if told not in (None, fitting[0], chosen):
             raise UsageError(
-                f"{output}: its suffix says {told}, and the format asked for is {chosen}; change one of them"
+                f"{output}: its suffix says {told.name}, and the format asked for is {name}; change one of them"
             )
-        return chosen
-    if suffix in _PLAIN:
-        return "terminal"
-    if told not in known:
-        suffixes = [each for each, format_name in FORMAT_OF_SUFFIX.items() if format_name in known]
+    elif told in fitting:
+        chosen = told
+    else:
+        suffixes = sorted(suffix for each in fitting[1:] for suffix in each.suffixes)
         raise UsageError(
             f"{output}: its suffix says no format of this report; expected one of {', '.join([*suffixes, '.txt'])}, "
             "or name a format with --format"
         )
-    return told
+    if chosen.binary and output is None:
+        name = chosen.name
+        raise UsageError(f"{name.capitalize()} is written to a file; name one with -o, such as -o {kind}.{name}")
+    chosen.check()
+    return chosen.name
 
 
 def unlike_inputs(output: Path | None, inputs: Iterable[Path], what: str) -> None:
@@ -58,28 +61,51 @@ def unlike_inputs(output: Path | None, inputs: Iterable[Path], what: str) -> Non
         raise UsageError(f"{output}: is one of the {what} and would be overwritten; name another file with -o")
 
 
-def unwritable(path: Path, error: OSError) -> UsageError:
-    """What to raise where a report cannot be written."""
-    return UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o")
+def write_report(document: "Document", format_name: str, output: Path | None) -> None:
+    """Write to the file and print its name, or else to standard output; raises UsageError where that is impossible."""
+    if output is None:
+        write(document, format_name, sys.stdout)
+    else:
+        save_report(document, format_name, output)
+        print(output)
+
+
+def save_report(document: "Document", format_name: str, path: Path) -> None:
+    """Write the file, or none at all. Raises UsageError where it cannot be written."""
+    chosen = format_named(document.kind, format_name)
+    text = io.StringIO()
+    if chosen.has_sentences:
+        # So that what fails leaves an older report alone; figures may be gigabytes, so never in memory as a whole.
+        write(document, format_name, text)
+    with _whole(path) as file:
+        if chosen.has_sentences:
+            file.write(text.getvalue().encode())
+        elif chosen.binary:
+            write(document, format_name, file)
+        else:
+            with io.TextIOWrapper(file, encoding="utf-8", newline="") as out:
+                write(document, format_name, out)
 
 
 def save(path: Path, content: bytes) -> None:
     """Write the file and print its name. Raises UsageError where it cannot be written."""
-    try:
-        with path.open("wb") as file, whole_or_none(path):
-            file.write(content)
-            file.flush()
-    except OSError as error:
-        raise unwritable(path, error) from error
+    with _whole(path) as file:
+        file.write(content)
     print(path)
 
 
 @contextmanager
-def whole_or_none(path: Path) -> Iterator[None]:
-    """Removes a file whose writing fails: what is cut off would be taken for a report."""
+def _whole(path: Path) -> Iterator[io.BufferedWriter]:
+    """A file to write to, removed where writing fails: what is cut off would be taken for a report."""
     try:
-        yield
-    except OSError:
-        if path.is_file():
-            path.unlink()
-        raise
+        with path.open("wb") as file:
+            try:
+                yield file
+                if not file.closed:
+                    file.flush()
+            except BaseException:
+                if path.is_file():
+                    path.unlink()
+                raise
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error

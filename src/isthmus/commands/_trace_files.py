@@ -8,12 +8,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from isthmus.commands._output import FORMAT_OF_SUFFIX
 from isthmus.errors import UsageError
+from isthmus.report import formats_for
 
 SUFFIX = ".itrace"
-# Not asked of the reports, whose libraries start threads: none may run beside a traced program.
-_FORMATS = {suffix: name for suffix, name in FORMAT_OF_SUFFIX.items() if name not in ("parquet", "prometheus")}
+# What a file is for; a table for terminals goes to standard error.
+_FORMATS = {suffix: each.name for each in formats_for("trace")[1:] for suffix in each.suffixes}
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def outputs_of(paths: Iterable[Path], rank: int | None = None) -> Outputs:
         path = named if rank is None else _of_rank(named, rank)
         suffix = path.suffix.lower()
         if suffix != SUFFIX and suffix not in _FORMATS:
-            known = ", ".join([SUFFIX, *_FORMATS])
+            known = ", ".join([SUFFIX, *sorted(_FORMATS)])
             raise UsageError(f"{named}: its suffix says no format of a trace; expected one of {known}")
         _check_folder(path)
         if suffix == SUFFIX:

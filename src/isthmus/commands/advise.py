@@ -1,7 +1,5 @@
 """`isthmus advise`: what to change in a program that was traced, and what each change would gain."""
 
-import io
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import LanguageOption, language_of, one_of
-from isthmus.commands._output import format_of, save, unlike_inputs
+from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import TraceFileError, UsageError
 
 if TYPE_CHECKING:
@@ -40,15 +38,7 @@ def advise(
         str | None,
         typer.Option("--device", metavar="DEVICE", help="Whose kept runs to price with; the best one by default."),
     ] = None,
-    format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="terminal, markdown, json or html; by default what the suffix of the output says, else terminal.",
-            show_default=False,
-        ),
-    ] = None,
+    format_name: Annotated[str | None, format_option("advice")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     output: Annotated[
         list[Path] | None,
@@ -80,7 +70,7 @@ def advise(
     from isthmus.language import speaking
     from isthmus.plan import SNIPPET_LANGUAGES
     from isthmus.record import format_seconds
-    from isthmus.report import write_advice
+    from isthmus.report import advice_document
     from isthmus.trace import open_trace
 
     # Contradictions are found before anything is read.
@@ -101,12 +91,9 @@ def advise(
     with speaking(spoken):
         advice = advice_on(opened, rates)
     for path, form in zip(outputs, chosen, strict=True):
-        text = io.StringIO()
         # Whoever stops reading does not decide a gate.
         with speaking(spoken), suppress(BrokenPipeError):
-            write_advice(advice, opened, form, text if path else sys.stdout, snippet=snippet)
-        if path:
-            save(path, text.getvalue().encode())
+            write_report(advice_document(advice, opened, snippet), form, path)
     if gate and gate.fails(advice):
         assert advice.gain_seconds
         share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
@@ -128,8 +115,6 @@ def advice_on(traces: "Sequence[Trace]", rates: "Rates") -> "Advice":
 
 
 def _format(name: str | None, output: Path | None, *, as_json: bool) -> str:
-    from isthmus.report import ADVICE_FORMATS
-
     if as_json and name not in (None, "json"):
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
-    return format_of("json" if as_json else name, output, ADVICE_FORMATS)
+    return format_of("advice", "json" if as_json else name, output)

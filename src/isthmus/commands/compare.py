@@ -1,7 +1,5 @@
 """`isthmus compare`: says what got slower or faster between two runs, why, and whether a build may go on."""
 
-import io
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import LanguageOption, language_of
-from isthmus.commands._output import format_of, save, unlike_inputs
+from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,15 +32,7 @@ def compare(
     margin: Annotated[
         float, typer.Option("--margin", metavar="PERCENT", help="Up to so much more or less time is the same.")
     ] = 3.0,
-    format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="terminal, markdown, json or html; by default what the suffix of the output says, else terminal.",
-            show_default=False,
-        ),
-    ] = None,
+    format_name: Annotated[str | None, format_option("comparison")] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
@@ -52,20 +42,17 @@ def compare(
     """Compare a run with another, or with a reference, case by case; works on any machine."""
     from isthmus.compare import parse_gate
     from isthmus.language import speaking
-    from isthmus.report import COMPARISON_FORMATS, write_comparison
+    from isthmus.report import comparison_document
 
     if not 0 < margin < 100:
         raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 3")
     gates = [parse_gate(text) for text in fail_if or []]
-    chosen, spoken = format_of(format_name, output, COMPARISON_FORMATS), language_of(language)
+    chosen, spoken = format_of("comparison", format_name, output), language_of(language)
     unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, margin / 100, gates)
-    text = io.StringIO()
     # Whoever stops reading does not decide a gate.
     with speaking(spoken), suppress(BrokenPipeError):
-        write_comparison(shown, chosen, text if output else sys.stdout)
-    if output:
-        save(output, text.getvalue().encode())
+        write_report(comparison_document(shown), chosen, output)
     if failed:
         raise typer.Exit(1)
 

@@ -1,7 +1,5 @@
 """`isthmus fleet`: which devices of many machines are slow, in what, and why."""
 
-import io
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import LanguageOption, language_of, one_of
-from isthmus.commands._output import format_of, unlike_inputs, unwritable
+from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,14 +48,7 @@ def fleet(
         ),
     ] = None,
     format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="terminal, markdown, json, html, csv, parquet, prometheus, or the suspect hosts alone for slurm or "
-            "kubectl; by default what the suffix of the output says, else terminal.",
-            show_default=False,
-        ),
+        str | None, format_option("fleet", " (slurm and kubectl get the suspect hosts alone)")
     ] = None,
     output: Annotated[
         Path | None,
@@ -68,61 +59,26 @@ def fleet(
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
     from isthmus.fleet import chosen_reference, found_files, survey
     from isthmus.language import speaking
-    from isthmus.report import odd_names
+    from isthmus.report import fleet_document, odd_names
 
     # Contradictions are found before anything is read.
     if not 0 < margin < 100:
         raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 5")
     if fail_if is not None:
         one_of(fail_if.strip(), _GATES, "gate")
-    chosen, spoken = _format(format_name, output), language_of(language)
+    chosen, spoken = format_of("fleet", format_name, output), language_of(language)
     if output and output.exists():
         unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None
     found = survey(places, margin=margin / 100, reference=expected)
     # Whoever stops reading does not decide a gate.
     with speaking(spoken), suppress(BrokenPipeError):
-        _write(found, chosen, output)
+        write_report(fleet_document(found), chosen, output)
     if chosen in ("slurm", "kubectl") and (odd := odd_names(found)):
         typer.echo(f"isthmus: {odd}", err=True)
     if fail_if is not None and not found.passes:
         typer.echo(f"isthmus: outliers fails: {_reason(found)}", err=True)
         raise typer.Exit(1)
-
-
-def _format(name: str | None, output: Path | None) -> str:
-    from isthmus.report import FLEET_FORMATS
-
-    chosen = format_of(name, output, [*FLEET_FORMATS, "parquet"])
-    if chosen == "parquet":
-        from isthmus.report import check_parquet
-
-        if output is None:
-            raise UsageError("Parquet is written to a file; name one with -o, such as -o fleet.parquet")
-        check_parquet()
-    return chosen
-
-
-def _write(found: "Survey", chosen: str, output: Path | None) -> None:
-    from isthmus.report import write_fleet, write_fleet_parquet
-
-    if output is None:
-        write_fleet(found, chosen, sys.stdout)
-        return
-    try:
-        if chosen == "parquet":
-            write_fleet_parquet(found, output)
-        elif chosen in ("csv", "prometheus"):
-            # Gigabytes of a large fleet, so never as a whole.
-            with output.open("w", encoding="utf-8", newline="") as out:
-                write_fleet(found, chosen, out)
-        else:
-            text = io.StringIO()
-            write_fleet(found, chosen, text)
-            output.write_text(text.getvalue(), encoding="utf-8", newline="")
-    except OSError as error:
-        raise unwritable(output, error) from error
-    print(output)
 
 
 def _reason(found: "Survey") -> str:

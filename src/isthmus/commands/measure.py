@@ -20,6 +20,7 @@ from isthmus.commands._run_path import check_output, file_in, member_name, stamp
 from isthmus.errors import IsthmusError, RunFileError, UsageError
 
 if TYPE_CHECKING:
+    from isthmus.document.document import Document
     from isthmus.experiment.engine.batch import Experiment
     from isthmus.experiment.engine.options import Options
     from isthmus.experiment.fleet.ranks import Ranks
@@ -381,15 +382,15 @@ def _show(run: "Run", path: Path, as_json: bool) -> int:
     """Table, verdict and page of a finished run; gives the exit code, 1 if a case failed."""
     from isthmus import report
 
-    page = report.page_path(path)
+    page, document = report.page_path(path), report.runs_document([run])
     # Written before the table, whose reader may leave early, and told after it, since the table counts more.
-    trouble = _write_page(run, page)
+    trouble = _write_page(document, page)
     if as_json:
         import msgspec
 
         print(msgspec.json.encode(run).decode())
     else:
-        report.write([run], "terminal", sys.stdout)
+        report.write(document, "terminal", sys.stdout)
         print(f"\nreport {page}\nrun    {path}" if trouble is None else f"\nrun    {path}")
     if trouble is not None:
         raise RunFileError(
@@ -399,12 +400,12 @@ def _show(run: "Run", path: Path, as_json: bool) -> int:
     return _exit_code(run)
 
 
-def _write_page(run: "Run", page: Path) -> str | None:
+def _write_page(document: "Document", page: Path) -> str | None:
     """Write the page; returns why it could not be."""
     from isthmus import report
 
     rendered = io.StringIO()
-    report.write([run], "html", rendered)
+    report.write(document, "html", rendered)
     try:
         page.write_text(rendered.getvalue(), encoding="utf-8")
     except OSError as error:

@@ -1,6 +1,5 @@
 """`isthmus report`: shows saved runs as a terminal table, CSV, Markdown, one HTML page, or a single figure."""
 
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.commands._choices import LanguageOption, language_of, one_of
-from isthmus.commands._output import format_of, save, unlike_inputs
+from isthmus.commands._output import format_of, format_option, save, unlike_inputs, write_report
 from isthmus.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -28,15 +27,7 @@ def report(
             show_default=False,
         ),
     ],
-    format_name: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="terminal, csv, markdown or html; by default what the suffix of the output says, else terminal.",
-            show_default=False,
-        ),
-    ] = None,
+    format_name: Annotated[str | None, format_option("runs")] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -61,7 +52,6 @@ def report(
 ) -> None:
     """Show one or several saved runs; works on any machine."""
     from isthmus.language import speaking
-    from isthmus.report import FORMATS
 
     spoken = language_of(language)
     if (list_figures or figure) and format_name:
@@ -69,7 +59,7 @@ def report(
     found = _read(runs)
     loaded = [run for _, run in found]
     unlike_inputs(output, (path for path, _ in found), "run files")
-    chosen = format_of(format_name, output, FORMATS) if not figure else ""
+    chosen = format_of("runs", format_name, output) if not figure else ""
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)
@@ -105,16 +95,11 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
 
 
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
-    from isthmus.report import page_path, write
+    from isthmus.report import page_path, runs_document
 
     if chosen == "html" and output is None:
         output = page_path(first)
-    if output is None:
-        write(runs, chosen, sys.stdout)
-        return
-    text = io.StringIO()
-    write(runs, chosen, text)
-    save(output, text.getvalue().encode())
+    write_report(runs_document(runs), chosen, output)
 
 
 def _list_figures(runs: "Sequence[Run]") -> None:

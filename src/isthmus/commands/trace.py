@@ -3,15 +3,16 @@
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of
 from isthmus.errors import IsthmusError, TraceFileError, UsageError
+from isthmus.report import format_named, format_names, formats_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from isthmus.commands._trace_files import Outputs
     from isthmus.launch import Left, RecordingOption
     from isthmus.trace import Trace
-
-# Of the formats of traces, those that end with findings.
-_WITH_FINDINGS = frozenset({"terminal", "markdown", "html"})
 
 
 def trace(
@@ -46,11 +44,7 @@ def trace(
     ] = None,
     format_name: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="With --open: terminal, markdown, csv, json, chrome or html on standard output.",
-        ),
+        typer.Option("--format", metavar="NAME", help=f"With --open: {format_names('trace')} on standard output."),
     ] = None,
     stacks: Annotated[bool, typer.Option("--stacks", help="Record native backtraces of calls.")] = False,
     contents: Annotated[
@@ -104,7 +98,7 @@ def trace(
 
 def _show(saved: Path, files: Iterable[Path], format_name: str | None) -> None:
     from isthmus.commands._trace_files import outputs_of
-    from isthmus.report import TRACE_FORMATS, write_trace
+    from isthmus.report import trace_document, write
     from isthmus.trace import open_trace
 
     outputs = outputs_of(files)
@@ -112,13 +106,13 @@ def _show(saved: Path, files: Iterable[Path], format_name: str | None) -> None:
         raise UsageError(f"{outputs.trace}: a saved trace is exported, not saved again; name a file of another suffix")
     if format_name is not None and outputs.exports:
         raise UsageError("--format is for standard output; what -o writes its suffix says: leave one of them out")
-    chosen = one_of(format_name or "terminal", TRACE_FORMATS, "format")
+    chosen = format_named("trace", format_name or "terminal").name
     if any(path.resolve() == saved.resolve() for path, _ in outputs.exports):
         raise UsageError(f"{saved}: is the trace itself and would be overwritten; name another file with -o")
     opened = open_trace(saved)
     advice = _advice(opened, [name for _, name in outputs.exports] or [chosen])
     if not outputs.exports:
-        write_trace(opened, chosen, sys.stdout, advice=advice)
+        write(trace_document(opened, advice), chosen, sys.stdout)
     for path in _exported(opened, outputs, advice):
         print(path)
 
@@ -183,7 +177,7 @@ def _join(parts: "Sequence[Path]", path: Path) -> None:
 
 def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None:
     from isthmus.language import say
-    from isthmus.report import write_trace
+    from isthmus.report import trace_document, write
     from isthmus.trace import open_trace
 
     for message in left.messages if speaks else ():
@@ -201,12 +195,12 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
     written = [str(each) for each in _exported(opened, outputs, advice)]
     if speaks:
         sys.stderr.write("\n")
-        write_trace(opened, "terminal", sys.stderr, advice=advice)
+        write(trace_document(opened, advice), "terminal", sys.stderr)
         said = say("trace_report.saved", files=", ".join([str(path), *written]), command=f"isthmus advise {path}")
         typer.echo(f"\n{said}", err=True)
 
 
-def _advice(opened: "Trace", formats: Iterable[str]) -> "Advice | None":
+def _advice(opened: "Trace", formats: Collection[str]) -> "Advice | None":
     """What a run of this machine, or of a device like the traced one, says of it, for reports that have sentences.
 
     None where there is no such run, or no such report among the formats.
@@ -216,7 +210,7 @@ def _advice(opened: "Trace", formats: Iterable[str]) -> "Advice | None":
     from isthmus.commands.advise import advice_on
 
     with suppress(IsthmusError, OSError):
-        if len(opened.copies) and not _WITH_FINDINGS.isdisjoint(formats):
+        if len(opened.copies) and any(each.has_sentences and each.name in formats for each in formats_for("trace")):
             rates = rates_of_like(set(opened.devices.values()), interface_of_all([opened]))
             return None if rates is None else advice_on([opened], rates)
     return None
@@ -224,16 +218,13 @@ def _advice(opened: "Trace", formats: Iterable[str]) -> "Advice | None":
 
 def _exported(opened: "Trace", outputs: "Outputs", advice: "Advice | None") -> list[Path]:
     """The files that were written, as they went."""
-    from isthmus.commands._output import whole_or_none
-    from isthmus.report import write_trace
+    from isthmus.commands._output import save_report
+    from isthmus.report import trace_document
 
-    for path, format_name in outputs.exports:
-        try:
-            with path.open("w", encoding="utf-8", newline="") as file, whole_or_none(path):
-                write_trace(opened, format_name, file, advice=advice)
-                file.flush()
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another with -o") from error
+    if outputs.exports:
+        document = trace_document(opened, advice)
+        for path, format_name in outputs.exports:
+            save_report(document, format_name, path)
     return [path for path, _ in outputs.exports]
 
 

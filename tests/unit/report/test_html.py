@@ -59,11 +59,12 @@ class Page(HTMLParser):
 def page_of() -> Callable[..., str]:
     import io
 
-    from isthmus.report import html
+    from isthmus.report import runs_document
+    from isthmus.report.renderers import html
 
     def render(*runs: Run) -> str:
         out = io.StringIO()
-        html.write(runs, out)
+        html.write(runs_document(runs), out)
         return out.getvalue()
 
     return render

@@ -11,7 +11,8 @@ import pytest
 
 from isthmus.language import Language, speaking
 from isthmus.record import Run
-from isthmus.report import html, terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import html, terminal
 
 # Four words in lower case that follow one another, none of which is a call, an option or a unit.
 _PROSE = re.compile(r"(?:(?<=\s)|^)[a-z]{2,}(?: [a-z]{2,}){3,}")
@@ -89,7 +90,7 @@ def prose(texts: list[str]) -> Iterator[str]:
 def test_a_page_of_every_experiment_has_no_english_prose(everything: Run, language: Language) -> None:
     out = io.StringIO()
     with speaking(language):
-        html.write([everything, everything], out)
+        html.write(runs_document([everything, everything]), out)
     assert sorted(set(prose(Texts(out.getvalue()).found))) == []
 
 
@@ -99,5 +100,5 @@ def test_a_terminal_report_of_every_experiment_has_no_english_prose(everything: 
     measured = msgspec.structs.replace(everything, cases=[case for case in everything.cases if not case.skipped])
     out = io.StringIO()
     with speaking(language):
-        terminal.write([measured], out, width=10_000)
+        terminal.write(runs_document([measured]), out, width=10_000)
     assert sorted(set(prose(out.getvalue().splitlines()))) == []

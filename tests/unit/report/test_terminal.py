@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from isthmus.record import Device, End, Host
-from isthmus.report import terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import terminal
 
 
 def shown(width: int | None, *runs: object) -> str:
     out = io.StringIO()
-    terminal.write(runs, out, width=width)  # type: ignore[arg-type]
+    terminal.write(runs_document(runs), out, width=width)  # type: ignore[arg-type]
     return out.getvalue()
 
 
@@ -66,7 +67,7 @@ def test_a_terminal_gets_colour(synthetic: ModuleType, monkeypatch: pytest.Monke
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     out = Screen()
-    terminal.write([synthetic.h200()], out, width=100)
+    terminal.write(runs_document([synthetic.h200()]), out, width=100)
     assert "\x1b[" in out.getvalue()
 
 
@@ -95,7 +96,7 @@ def test_runs_are_told_apart_by_letters(synthetic: ModuleType, rendered: Callabl
     text = rendered("terminal", synthetic.h200(), synthetic.h200(name="again"))
     assert "A: NVIDIA H200 (cuda:0), run h200" in text
     assert "B: NVIDIA H200 (cuda:0), run again" in text
-    assert "Findings on B" in text
+    assert "Findings: B: NVIDIA H200 (cuda:0), run again" in text
 
 
 def test_brackets_in_names_are_text_and_no_markup(synthetic: ModuleType, rendered: Callable[..., str]) -> None:

@@ -4,23 +4,21 @@ import io
 
 import pytest
 
+from isthmus.document.document import Document, Table
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
-from isthmus.document.section import Part, Section
 from isthmus.record import Interval
-from isthmus.report import markdown, terminal
+from isthmus.report.renderers import markdown, terminal
 
 WORDS = "the device cannot read pages that may move, so the driver copies them through a buffer of its own"
 
 
-def table(monkeypatch: pytest.MonkeyPatch, format_name: str, grid: Grid, width: int = 60) -> list[str]:
-    shown = Section("x", "An experiment", "What was measured.", (Part("Part", "How to read it.", grids=(grid,)),))
-    module = {"terminal": terminal, "markdown": markdown}[format_name]
-    monkeypatch.setattr(module, "sections", lambda runs: [shown])
+def table(format_name: str, grid: Grid, width: int = 60) -> list[str]:
+    document = Document("runs", "Title of the document", (Table((grid,)),))
     out = io.StringIO()
     if format_name == "terminal":
-        terminal.write([], out, width=width)
+        terminal.write(document, out, width=width)
     else:
-        markdown.write([], out)
+        markdown.write(document, out)
     return out.getvalue().splitlines()
 
 
@@ -29,8 +27,8 @@ def grid(*cells: Cell) -> Grid:
     return Grid("Title", columns, (Group("", (Row("a|b", cells),)),), corner="Kind")
 
 
-def test_words_wrap_in_a_terminal_and_figures_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = table(monkeypatch, "terminal", grid(Cell("12.5", "0.3", unit="ms"), Cell(WORDS)))
+def test_words_wrap_in_a_terminal_and_figures_do_not() -> None:
+    lines = table("terminal", grid(Cell("12.5", "0.3", unit="ms"), Cell(WORDS)))
     assert max(map(len, lines)) <= 60
     first = next(index for index, line in enumerate(lines) if line.lstrip().startswith("a|b"))
     assert "12.5 ±0.3 ms" in lines[first]
@@ -40,16 +38,16 @@ def test_words_wrap_in_a_terminal_and_figures_do_not(monkeypatch: pytest.MonkeyP
     assert any(line.split() == ["Kind", "name", "why"] for line in lines)
 
 
-def test_a_pipe_keeps_words_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = table(monkeypatch, "terminal", grid(Cell("1"), Cell(WORDS)), width=10_000)
+def test_a_pipe_keeps_words_on_one_line() -> None:
+    lines = table("terminal", grid(Cell("1"), Cell(WORDS)), width=10_000)
     assert any(line.endswith(WORDS) for line in lines)
 
 
-def test_markdown_escapes_headings_and_words_and_keeps_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = table(monkeypatch, "markdown", grid(Cell("12.5", "0.3", state="wide", unit="ms"), Cell("a|b *c*")))
+def test_markdown_escapes_headings_and_words_and_keeps_units() -> None:
+    lines = table("markdown", grid(Cell("12.5", "0.3", state="wide", unit="ms"), Cell("a|b *c*")))
     assert "### Title" in lines
     assert "| Kind | long name | why |" in lines
-    assert "|---:|---:|---|" in lines
+    assert "|---|---:|---|" in lines
     assert "| a\\|b | 12.5 ~0.3 ms | a\\|b \\*c\\* |" in lines
 
 

@@ -6,7 +6,7 @@ from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import say
 from isthmus.record import format_seconds
-from isthmus.report.comparison.labels import case_name, interval_text, ratio_text, verdict_name
+from isthmus.report.comparison.words import case_name, interval_text, ratio_text, verdict_name
 
 # Of the numbered looks those whose colours and shapes are farthest apart, grey for what is the same.
 _LOOKS: dict[Verdict, int] = {"slower": 1, "faster": 0, "same": 5, "cannot_tell": 3}

@@ -1,14 +1,16 @@
 """The tables of a comparison: experiments as a whole, groups, the largest differences, and every case."""
 
 import math
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from isthmus.compare import CaseResult, Comparison, GroupResult, Verdict, WholeResult
+from isthmus.document.document import Block, Heading, Prose, Table
 from isthmus.document.grid import Cell, Column, Grid, Group, Row
 from isthmus.language import say, sentences
 from isthmus.record import format_seconds
-from isthmus.report.comparison.labels import (
+from isthmus.report.comparison.words import (
     case_name,
     detectable_text,
     group_name,
@@ -18,9 +20,9 @@ from isthmus.report.comparison.labels import (
     verdict_name,
 )
 
-# Of groups and of cases, in the formats that one reads from top to bottom.
+# Rows of groups and of cases, where one reads from top to bottom.
 _MOST_ROWS = 12
-# Of all cases: a page of more would be slow to open. Those that are the same go first.
+# A page of more cases would be slow to open; those that are the same are left out first.
 _MOST_CASES = 3000
 _STATES: dict[Verdict, Literal["ok", "wide", "failed"]] = {
     "slower": "failed",
@@ -30,42 +32,47 @@ _STATES: dict[Verdict, Literal["ok", "wide", "failed"]] = {
 }
 
 
-class NotedTable(NamedTuple):
-    """A table and what it shows in a sentence or two."""
+def noted(grid: Grid, note: str) -> Iterator[Block]:
+    """A table under a heading of its own, and what it shows in a sentence or two."""
+    yield Heading(grid.title)
+    yield Table((replace(grid, title=""),))
+    yield Prose(note, "small")
 
-    grid: Grid
-    note: str
+
+def folded(grid: Grid) -> Block:
+    """A table for a page alone, folded away: it is too long to read through."""
+    words = f"{grid.title} ({len(grid.groups[0].rows)})"
+    return Table((replace(grid, title=""),), words, where="page")
 
 
-def short_tables(comparison: Comparison) -> list[NotedTable]:
+def short_tables(comparison: Comparison) -> Iterator[Block]:
     """Experiments as a whole, then the groups and the cases that are slower or faster and differ most."""
-    found = []
     if comparison.judgement.wholes:
-        found.append(NotedTable(_wholes(comparison), say("compare.wholes_note")))
+        yield from noted(_wholes(comparison), say("compare.wholes_note"))
     groups = [group for group in comparison.judgement.groups if group.verdict in ("slower", "faster")]
     if groups:
         groups.sort(key=_group_order)
-        found.append(NotedTable(_groups(groups[:_MOST_ROWS]), _noted("compare.groups_note", len(groups))))
+        yield from noted(_groups(groups[:_MOST_ROWS]), _noted("compare.groups_note", len(groups)))
     cases = [case for case in comparison.judgement.cases if case.verdict in ("slower", "faster")]
     if cases:
         cases.sort(key=lambda case: -case.least_change)
         largest = _cases("compare.largest", cases[:_MOST_ROWS])
-        found.append(NotedTable(largest, _noted("compare.largest_note", len(cases))))
-    return found
+        yield from noted(largest, _noted("compare.largest_note", len(cases)))
 
 
-def full_tables(comparison: Comparison) -> list[Grid]:
+def full_tables(comparison: Comparison) -> Iterator[Block]:
     """Every group by how much it differs, and every case in the order of the base run.
 
-    Of more than _MOST_CASES cases those that are the same are left out, which the title then says.
+    Where there are more than _MOST_CASES those that are the same are left out, which the title then says.
     """
     cases = comparison.judgement.cases
     if not cases:
-        return []
-    groups = _groups(sorted(comparison.judgement.groups, key=_group_order))
+        return
+    yield folded(_groups(sorted(comparison.judgement.groups, key=_group_order)))
     if len(cases) <= _MOST_CASES:
-        return [groups, _cases("compare.all_cases", cases)]
-    return [groups, _cases("compare.all_but_same", [case for case in cases if case.verdict != "same"])]
+        yield folded(_cases("compare.all_cases", cases))
+    else:
+        yield folded(_cases("compare.all_but_same", [case for case in cases if case.verdict != "same"]))
 
 
 def _noted(note: str, rows: int) -> str:

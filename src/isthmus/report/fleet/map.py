@@ -1,16 +1,16 @@
 """Every device of every host as a field of a map: hosts with slow devices first, the rest folded where many."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import way_name
-from isthmus.fleet import CellKey, Survey
+from isthmus.document.pictures import FleetMap, MapView
+from isthmus.fleet import CellKey, Survey, natural
 from isthmus.language import say
-from isthmus.report.fleet.columns import columns_of
 
 # What a page can show and a browser can draw; more hosts share lines, of which each shows the worst.
 _MOST_LINES, _MOST_ALONE = 800, 400
@@ -21,29 +21,10 @@ _MISSING, _LIMIT = -128, 99
 Fields = npt.NDArray[np.int8]
 
 
-@dataclass(frozen=True)
-class MapView:
-    """One kind of transfer: what each line's devices lose alone and together."""
-
-    name: str
-    alone: list[list[int]]
-    together: list[list[int]]
-
-
-@dataclass(frozen=True)
-class FleetMap:
-    """Lines with their names, columns with theirs, and views to choose from; `folded` hosts share lines with others."""
-
-    lines: list[str]
-    columns: list[str]
-    views: list[MapView]
-    folded: int
-
-
 def fleet_map(survey: Survey) -> FleetMap:
     """The map of a fleet, of a size that does not grow with it beyond what can be shown."""
     hosts = _ordered(survey)
-    names, places_of = columns_of(survey)
+    names, places_of = _columns_of(survey)
     wide = min(len(names), _MOST_COLUMNS)
     lines, starts = _lines(hosts)
     line_of = np.repeat(np.arange(len(lines)), np.diff([*starts, len(hosts)]))
@@ -136,3 +117,42 @@ def _certain(
                 lost[place] = max(lost[place], min(round(100 * most), _LIMIT))
         fields[phase] = lost.tolist()
     return MapView(say("fleet.map_certain"), fields["alone"], fields["together"])
+
+
+def _columns_of(survey: Survey) -> tuple[list[str], dict[str, list[int]]]:
+    """The names of columns, and for each machine the column of each of its devices.
+
+    A device's number says where it stands. Processes that see one device each all call it 0: then its address does,
+    among those that most hosts have; and where that tells nothing, its place among the host's devices.
+    """
+    named = {machine: _specs(survey, places) for machine, places in survey.hosts.items()}
+    usual = _usual_addresses(survey)
+    for machine, specs in named.items():
+        if len(set(specs)) < len(specs):
+            addresses = [survey.gathered.devices[place].pci_address for place in survey.hosts[machine]]
+            by_address = len(set(addresses)) == len(addresses) and set(addresses) <= usual.keys()
+            numbers = [usual[address] for address in addresses] if by_address else range(len(specs))
+            named[machine] = [f"{_backend(spec)}:{number}" for spec, number in zip(specs, numbers, strict=True)]
+    columns = sorted({spec for specs in named.values() for spec in specs}, key=natural)
+    at = {spec: column for column, spec in enumerate(columns)}
+    one_kind = len({_backend(spec) for spec in columns}) == 1
+    names = [spec.partition(":")[2] or "0" for spec in columns] if one_kind else columns
+    return names, {machine: [at[spec] for spec in specs] for machine, specs in named.items()}
+
+
+def _specs(survey: Survey, places: list[int]) -> list[str]:
+    return [survey.gathered.devices[place].spec for place in places]
+
+
+def _usual_addresses(survey: Survey) -> dict[str, int]:
+    """The addresses that most hosts have, of those with most devices, each with its number."""
+    devices = survey.gathered.devices
+    found = Counter(
+        tuple(sorted({devices[place].pci_address for place in places} - {""})) for places in survey.hosts.values()
+    )
+    usual = max(found, key=lambda addresses: (found[addresses] * len(addresses), addresses), default=())
+    return {address: number for number, address in enumerate(usual)}
+
+
+def _backend(spec: str) -> str:
+    return spec.partition(":")[0]

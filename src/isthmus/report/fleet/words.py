@@ -6,7 +6,7 @@ from typing import TypeVar
 from isthmus.compare import Difference
 from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name
 from isthmus.language import can_say, enumerated, say, sentences
-from isthmus.report.comparison.labels import group_name
+from isthmus.report.comparison.words import group_name
 
 _MOST_NAMES = 5
 _Item = TypeVar("_Item")

@@ -5,16 +5,16 @@ which any record was under way.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from isthmus.document.document import Picture
 from isthmus.document.palette import Look, look, numbered_look
+from isthmus.document.pictures import Lane, Lanes
 from isthmus.language import clauses, say
-from isthmus.report.trace.kinds import CopyKind, copy_kinds, groups
-from isthmus.report.trace.names import kernel_name
+from isthmus.report.trace.names import CopyKind, copy_kinds, groups, kernel_name
 from isthmus.report.trace.totals import devices_of
 from isthmus.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Trace, union
 
@@ -28,50 +28,6 @@ _LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True)
-class Lane:
-    """One line of the picture, with records by when they began; times in nanoseconds from the first record."""
-
-    name: str
-    look: Look
-    records: int
-    start_ns: list[int]
-    lasted_ns: list[int]
-    # Indices into `Lanes.texts`: what is known of each.
-    told: list[int]
-    # Empty where nothing moves.
-    bytes: list[int]
-    # Of each of equal parts of the time what share is busy, from 0 to 255; empty of a few records.
-    busy: list[int]
-
-
-@dataclass
-class Lanes:
-    """All lanes of a trace, and how many more there was no room for."""
-
-    span_ns: int
-    left_out: int = 0
-    lanes: list[Lane] = field(default_factory=list)
-    texts: dict[str, int] = field(default_factory=dict)
-
-    def packed(self) -> dict[str, Any]:
-        """What the page's script draws."""
-        lanes = [
-            {
-                "name": lane.name,
-                "colour": lane.look.variable,
-                "records": lane.records,
-                "start": lane.start_ns,
-                "lasted": lane.lasted_ns,
-                "told": lane.told,
-                "bytes": lane.bytes,
-                "busy": lane.busy,
-            }
-            for lane in self.lanes
-        ]
-        return {"span": self.span_ns, "texts": list(self.texts), "lanes": lanes}
-
-
-@dataclass(frozen=True)
 class _Source:
     """Records that are to share a lane; `tell` says what is known of the one at a place."""
 
@@ -81,6 +37,11 @@ class _Source:
     end_ns: Integers
     tell: Callable[[int], str]
     bytes: Integers | None = None
+
+
+def timeline(trace: Trace) -> Picture:
+    """When the program of a trace copied, computed and called."""
+    return Picture(say("trace_report.timeline", name=trace.path.name), partial(lanes_of, trace))
 
 
 def lanes_of(trace: Trace) -> Lanes:

@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.language import say
-from isthmus.report.trace.kinds import copy_kinds, groups
-from isthmus.report.trace.names import kernel_name
+from isthmus.report.trace.names import copy_kinds, groups, kernel_name
 from isthmus.trace import Copies, Integers, Intervals, Trace
 
 

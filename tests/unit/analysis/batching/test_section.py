@@ -12,7 +12,8 @@ from isthmus.document.chart import Spec, Tiles
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import KIB, MIB, Run
-from isthmus.report import terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import terminal
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +193,6 @@ def test_every_format_writes_it(h200: Run, format_name: str, rendered: Callable[
 
 def test_it_fits_a_terminal(h200: Run) -> None:
     out = io.StringIO()
-    terminal.write([h200], out, width=100)
+    terminal.write(runs_document([h200]), out, width=100)
     assert max(map(len, out.getvalue().splitlines())) <= 100
     assert "kernel 49." in out.getvalue()

@@ -17,7 +17,8 @@ from isthmus.document.chart import Spec
 from isthmus.document.grid import Cell, Grid, Row
 from isthmus.document.section import Chart, Part, Section
 from isthmus.record import KIB, MIB, Run
-from isthmus.report import terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import terminal
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +217,7 @@ def test_a_run_without_the_experiment_has_no_section(synthetic: ModuleType) -> N
 @pytest.mark.parametrize("width", [80, 100])
 def test_tables_fit_the_terminal(run: Run, width: int) -> None:
     out = io.StringIO()
-    terminal.write([run], out, width=width)
+    terminal.write(runs_document([run]), out, width=width)
     assert max(map(len, out.getvalue().splitlines())) <= width
 
 

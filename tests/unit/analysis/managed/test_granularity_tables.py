@@ -11,7 +11,8 @@ from isthmus.analysis.managed.section import section
 from isthmus.document.chart import Spec
 from isthmus.document.section import Part
 from isthmus.record import Faults, Run
-from isthmus.report import html, markdown, terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import html, markdown, terminal
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +99,9 @@ def test_every_format_shows_the_units(run: Run) -> None:
     found = section([run])
     assert found
     page, text, words = io.StringIO(), io.StringIO(), io.StringIO()
-    html.write([run], page)
-    terminal.write([run], text, width=100)
-    markdown.write([run], words)
+    html.write(runs_document([run]), page)
+    terminal.write(runs_document([run]), text, width=100)
+    markdown.write(runs_document([run]), words)
     for written in (page, text, words):
         assert "faults of the device" in written.getvalue()
     assert "1020 KiB, prefetch" in page.getvalue()

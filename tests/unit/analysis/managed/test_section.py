@@ -10,8 +10,9 @@ from isthmus.document.chart import Spec
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import KIB, MIB, Run
-from isthmus.report import html, markdown, terminal
+from isthmus.report import runs_document
 from isthmus.report.drawing import draw
+from isthmus.report.renderers import html, markdown, terminal
 
 THRESHOLDS = "Where a way beats copying the whole array"
 
@@ -161,11 +162,11 @@ def test_several_runs_have_tables_of_their_own(synthetic: ModuleType, synthetic_
 
 def test_every_format_shows_it(full: Run) -> None:
     out = io.StringIO()
-    terminal.write([full], out)
-    markdown.write([full], out)
+    terminal.write(runs_document([full]), out)
+    markdown.write(runs_document([full]), out)
     assert out.getvalue().count("Thresholds, 1 GiB") == 2
     page = io.StringIO()
-    html.write([full], page)
+    html.write(runs_document([full]), page)
     assert "Explicit and automatic data movement" in page.getvalue()
 
 

@@ -10,7 +10,7 @@ import pytest
 from isthmus.analysis.openacc.section import section
 from isthmus.document.grid import Grid, Row
 from isthmus.record import Case, Run
-from isthmus.report import write
+from isthmus.report import runs_document, write
 
 
 def grids(runs: list[Run]) -> dict[str, Grid]:
@@ -76,7 +76,7 @@ def test_a_run_of_skips_has_no_section(synthetic: ModuleType, synthetic_openacc:
 @pytest.mark.parametrize("how", ["terminal", "markdown", "html"])
 def test_every_format_shows_it(synthetic: ModuleType, synthetic_openacc: ModuleType, how: str) -> None:
     written = io.StringIO()
-    write([synthetic.run(synthetic_openacc.everything())], how, written)
+    write(runs_document([synthetic.run(synthetic_openacc.everything())]), how, written)
     for words in ("OpenACC programs", "The whole array, each way", "Stencils", "1.44", "g++ 12.2.0"):
         assert words in written.getvalue()
 

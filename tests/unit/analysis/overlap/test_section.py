@@ -11,8 +11,9 @@ from isthmus.document.chart import Spec, Timeline
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import Run, Span
-from isthmus.report import html, markdown, terminal
+from isthmus.report import runs_document
 from isthmus.report.drawing import draw
+from isthmus.report.renderers import html, markdown, terminal
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +166,9 @@ def test_a_timeline_is_drawn_as_bars(synthetic: ModuleType, synthetic_overlap: M
 
 def test_letters_are_for_text_and_pictures_for_the_page(full: Run) -> None:
     page, text, words = io.StringIO(), io.StringIO(), io.StringIO()
-    html.write([full], page)
-    terminal.write([full], text, width=100)
-    markdown.write([full], words)
+    html.write(runs_document([full]), page)
+    terminal.write(runs_document([full]), text, width=100)
+    markdown.write(runs_document([full]), words)
     assert "000000000011111" not in page.getvalue()
     assert page.getvalue().count(">Timelines</h3>") == 1
     assert 'class="chart low"' in page.getvalue()

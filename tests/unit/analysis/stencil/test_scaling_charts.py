@@ -14,8 +14,9 @@ from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part
 from isthmus.language import LANGUAGES, speaking
 from isthmus.record import Run
-from isthmus.report import csv, html, markdown, terminal
+from isthmus.report import runs_document
 from isthmus.report.drawing import draw
+from isthmus.report.renderers import csv, html, markdown, terminal
 
 TITLE = "Scaling with the number of ranks"
 
@@ -122,10 +123,10 @@ def test_every_format_shows_the_curves(run: Run, language: str) -> None:
     for write in (html.write, markdown.write, terminal.write):
         out = io.StringIO()
         with speaking(language):  # type: ignore[arg-type]
-            write([run, run], out)
+            write(runs_document([run, run]), out)
         assert expected in "".join(out.getvalue().split("\n")) or expected in " ".join(out.getvalue().split())
     out = io.StringIO()
-    csv.write([run], out)
+    csv.write(runs_document([run]), out)
     header, *lines = out.getvalue().splitlines()
     assert header.endswith(",compiler,cut")
     assert any(line.endswith(",2x2") and ",elapsed_seconds," in line for line in lines)

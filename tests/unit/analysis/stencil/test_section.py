@@ -10,8 +10,9 @@ from isthmus.document.chart import Stacks
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import Run
-from isthmus.report import html, markdown, terminal
+from isthmus.report import runs_document
 from isthmus.report.drawing import draw
+from isthmus.report.renderers import html, markdown, terminal
 
 
 @pytest.fixture(scope="module")
@@ -116,5 +117,5 @@ def test_every_format_shows_the_section(paper: Run) -> None:
         (terminal.write, "A: Square of 61440 points with halos of 1 column"),
     ):
         out = io.StringIO()
-        write([paper, paper], out)
+        write(runs_document([paper, paper]), out)
         assert expected in " ".join(out.getvalue().split())

@@ -12,7 +12,8 @@ from isthmus.document.chart import Spec, Tiles
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import KIB, Run
-from isthmus.report import terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import terminal
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def test_two_runs_keep_their_tables_apart(full: Run) -> None:
 
 def test_tables_fit_a_terminal(full: Run) -> None:
     out = io.StringIO()
-    terminal.write([full], out, width=80)
+    terminal.write(runs_document([full]), out, width=80)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert any("kernel x3.5" in line for line in lines)

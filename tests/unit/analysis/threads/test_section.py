@@ -12,7 +12,8 @@ from isthmus.document.chart import Spec
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Chart, Part, Section
 from isthmus.record import GIB, MIB, Run
-from isthmus.report import terminal
+from isthmus.report import runs_document
+from isthmus.report.renderers import terminal
 
 
 @pytest.fixture(scope="module")
@@ -220,14 +221,14 @@ def test_several_runs_stand_beside_each_other_on_one_scale(
 @pytest.mark.parametrize("width", [80, 100])
 def test_nothing_is_cut_in_a_terminal(full: Run, width: int) -> None:
     out = io.StringIO()
-    terminal.write([full], out, width=width)
+    terminal.write(runs_document([full]), out, width=width)
     assert max(map(len, out.getvalue().splitlines())) <= width
     assert "…" not in out.getvalue()
 
 
 def test_a_hundred_columns_hold_every_table_whole(full: Run) -> None:
     out = io.StringIO()
-    terminal.write([full], out, width=100)
+    terminal.write(runs_document([full]), out, width=100)
     assert "(columns 1 to" not in out.getvalue()
 
 

@@ -19,8 +19,9 @@ from isthmus.compare import Checkup, Comparison, check, compare, made_reference,
 from isthmus.errors import UsageError
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Case, Run, Series
-from isthmus.report import COMPARISON_FORMATS, write_comparison
+from isthmus.report import comparison_document, formats_for, write
 
+COMPARISON_FORMATS = [each.name for each in formats_for("comparison")]
 KINDS = {"pinned": 55e9, "pageable": 12e9}
 
 
@@ -60,7 +61,7 @@ def checkup(base: Run) -> Checkup:
 def written(shown: Comparison | Checkup, form: str, language: Language = "en") -> str:
     out = io.StringIO()
     with speaking(language):
-        write_comparison(shown, form, out)
+        write(comparison_document(shown), form, out)
     return out.getvalue()
 
 
@@ -157,7 +158,7 @@ def test_the_page_holds_every_case_folded_and_draws_each_experiment(comparison: 
     assert page.lstrip().startswith("<!doctype html>")
     assert page.count("<details>") == 2
     folded = page.split("<details>")[2]
-    assert folded.count("<th scope=row>") == 122
+    assert folded.count('<th scope="row">') == 122
     found = re.search(r'id="drawings"[^>]*>(.*?)</script>', page)
     assert found
     (chart,) = json.loads(gzip.decompress(base64.b64decode(found[1])))["charts"]
@@ -169,7 +170,7 @@ def test_the_page_of_many_cases_leaves_out_those_that_are_the_same(
 ) -> None:
     monkeypatch.setattr("isthmus.report.comparison.tables._MOST_CASES", 100)
     page = written(comparison, "html")
-    assert page.split("<details>")[2].count("<th scope=row>") == 62
+    assert page.split("<details>")[2].count('<th scope="row">') == 62
     assert "All cases but those that are the same (62)" in page
 
 

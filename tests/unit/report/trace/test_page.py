@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.report import write_advice, write_trace
+from isthmus.report import advice_document, trace_document, write
 from isthmus.report.trace.lanes import MOST_SINGLE, lanes_of
 from isthmus.trace import Copies, Trace
 from tests.made_traces import FIRST_NS, MS, made_advice, made_trace
@@ -20,7 +20,7 @@ from tests.made_traces import FIRST_NS, MS, made_advice, made_trace
 
 def page_of(trace: Trace) -> str:
     out = io.StringIO()
-    write_trace(trace, "html", out)
+    write(trace_document(trace), "html", out)
     return out.getvalue()
 
 
@@ -94,6 +94,6 @@ def test_the_page_asks_for_nothing_and_packs_every_lane() -> None:
 
 def test_advice_on_several_traces_shows_each() -> None:
     out = io.StringIO()
-    write_advice(made_advice(), [made_trace(), many(3)], "html", out)
+    write(advice_document(made_advice(), [made_trace(), many(3)]), "html", out)
     assert len(drawn(out.getvalue())) == 2
     assert re.findall(r'data-lanes="(\d)"', out.getvalue()) == ["0", "1"]

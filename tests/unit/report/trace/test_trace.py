@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isthmus.language import LANGUAGES, Language, speaking
-from isthmus.report import TRACE_FORMATS, write_trace
+from isthmus.report import formats_for, trace_document, write
 from isthmus.report.trace.names import kernel_name
 from isthmus.report.trace.records import COPY_COLUMNS
 from isthmus.report.trace.rows import activity_rows, call_rows
@@ -19,12 +19,13 @@ from isthmus.report.trace.totals import moved, shares
 from isthmus.trace import Copies, Intervals, Process, Trace
 from tests.made_traces import KERNEL, MS, columns, empty_trace, made_advice, made_trace, row
 
+TRACE_FORMATS = [each.name for each in formats_for("trace")]
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m"
 
 
 def written(trace: Trace, format_name: str, **more: object) -> str:
     out = io.StringIO()
-    write_trace(trace, format_name, out, **more)  # type: ignore[arg-type]
+    write(trace_document(trace, **more), format_name, out)  # type: ignore[arg-type]
     return out.getvalue()
 
 

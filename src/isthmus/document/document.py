@@ -1,0 +1,198 @@
+"""A report as plain data: blocks from top to bottom, for whichever format draws, and its figures for scripts."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from isthmus.document.finding import Finding, Severity
+from isthmus.document.grid import Grid
+from isthmus.document.pictures import FleetMap, Lanes
+from isthmus.document.section import Chart, LegendEntry
+
+Kind = Literal["runs", "comparison", "trace", "advice", "fleet", "devices"]
+Reader = Literal["terminal", "text", "page"]
+# Which readers see a block: `long` is not for terminals, `text` is what a page shows as a picture.
+Where = Literal["everywhere", "terminal", "text", "long", "page"]
+Tone = Literal["plain", "question", "answer", "warning", "small"]
+
+_SEEN: Mapping[Reader, frozenset[Where]] = {
+    "terminal": frozenset(("everywhere", "terminal", "text")),
+    "text": frozenset(("everywhere", "text", "long")),
+    "page": frozenset(("everywhere", "long", "page")),
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """What every block has: which readers it is for."""
+
+    where: Where = field(default="everywhere", kw_only=True)
+
+
+class Item(NamedTuple):
+    """One sentence of a list; `quoted` follows it in the words of a file, in English.
+
+    `severity` is that of a finding which stands at `target`, an anchor of the page; `link` names the place.
+    """
+
+    text: str
+    quoted: str = ""
+    severity: Severity | None = None
+    target: str = ""
+    link: str = ""
+
+    @property
+    def words(self) -> str:
+        """Both, where nothing tells them apart."""
+        return f"{self.text} {self.quoted}" if self.quoted else self.text
+
+
+@dataclass(frozen=True)
+class Heading(Block):
+    """What the blocks up to the next heading of this level or above are about; a page links to the `anchor`."""
+
+    text: str
+    level: Literal[2, 3] = 2
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Prose(Block):
+    """A paragraph; `quoted` ends it in the words of a file."""
+
+    text: str
+    tone: Tone = "plain"
+    quoted: str = ""
+
+
+@dataclass(frozen=True)
+class Bullets(Block):
+    """Sentences beside one another; in an answer they have a title, and a page folds away what is beyond `most`."""
+
+    items: tuple[Item, ...]
+    title: str = ""
+    most: int = 1_000_000
+
+
+@dataclass(frozen=True)
+class Answer(Block):
+    """What a reader takes away: sentences, then lists; `failed` marks one that should stop a build."""
+
+    sentences: tuple[str, ...]
+    title: str = ""
+    lists: tuple[Bullets, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Findings(Block):
+    """Conclusions with causes and remedies; on a page each is at the anchor with its topic."""
+
+    found: tuple[Finding, ...]
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """Grids one after the other; a page folds them away under the words of `folded`, if any."""
+
+    grids: tuple[Grid, ...]
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class Code(Block):
+    """Lines to be copied as they are, under what they are."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Charts(Block):
+    """Charts side by side, larger where they are `pairs`, with what their curves are."""
+
+    charts: tuple[Chart, ...]
+    legend: tuple[LegendEntry, ...] = ()
+    pairs: bool = True
+    where: Where = field(default="page", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Picture(Block):
+    """When a program copied, computed and called; drawn for pages alone, since that takes a while."""
+
+    title: str
+    draw: Callable[[], Lanes]
+    where: Where = field(default="page", kw_only=True)
+
+
+@dataclass(frozen=True)
+class HeatMap(Block):
+    """Every device of a fleet; `label` says what it is to who does not see it."""
+
+    label: str
+    draw: Callable[[], FleetMap]
+    where: Where = field(default="page", kw_only=True)
+
+
+class Fact(NamedTuple):
+    """A name and its value; `foreign` where a file worded it, in English.
+
+    A remark says what the fact before means for transfers; commands are what changes it.
+    """
+
+    name: str
+    value: str
+    foreign: bool = False
+    remark: bool = False
+    commands: tuple[str, ...] = ()
+
+
+class Machine(NamedTuple):
+    """A device or a host: what is known of it, and what speaks against it."""
+
+    title: str
+    facts: tuple[Fact, ...]
+    findings: tuple[Finding, ...] = ()
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Machines(Block):
+    """Machines side by side."""
+
+    machines: tuple[Machine, ...]
+
+
+class Records(NamedTuple):
+    """The figures as a table for scripts: columns in an order that they rely on, and rows made as they are read."""
+
+    columns: Sequence[str]
+    rows: Callable[[], Iterable[Mapping[str, Any]]]
+
+
+class Data(NamedTuple):
+    """The figures as one JSON object for scripts; what `listed` names comes last in it, too long to be held at once."""
+
+    content: Callable[[], Mapping[str, Any]]
+    listed: tuple[str, Callable[[], Iterator[Any]]] | None = None
+
+
+@dataclass(frozen=True)
+class Document:
+    """One report; `title` may have several lines, one for each of several runs.
+
+    `subject` is what the document was made of, for formats that fit one kind of subject only.
+    """
+
+    kind: Kind
+    title: str
+    blocks: tuple[Block, ...]
+    subject: Any = None
+    records: Records | None = None
+    data: Data | None = None
+
+    def shown_to(self, reader: Reader) -> Iterator[Block]:
+        """The blocks that this reader sees."""
+        return (block for block in self.blocks if block.where in _SEEN[reader])

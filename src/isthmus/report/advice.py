@@ -1,0 +1,157 @@
+"""The document of advice: the verdict, each finding with its price and its evidence, and rules that could not judge."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from isthmus.advice import Advice, Evidence, Finding
+from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.language import enumerated, say
+from isthmus.record import Interval, decimal_bytes, format_seconds
+from isthmus.report.trace.lanes import timeline
+from isthmus.trace import Trace
+
+_MOST_SHORT = 5
+
+
+def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None = None) -> Document:
+    """The advice on traces, whose timelines a page shows, too.
+
+    Code is shown in the language of `snippet`, else in all; in a terminal in the first.
+    """
+    names = enumerated([trace.path.name for trace in traces])
+    notes = tuple(f"{trace.path.name}: {note}" for trace in traces for note in trace.notes)
+    if advice.findings or any(len(trace.copies) for trace in traces):
+        blocks = [*_verdict(advice), *_findings(advice, snippet)]
+    else:
+        blocks = [Answer((say("advice_report.verdict_nothing"),))]
+    blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
+    blocks += _abstentions(advice)
+    if notes:
+        blocks += [Heading(say("advice_report.notes")), Bullets(tuple(map(Item, notes)))]
+    return Document(
+        "advice",
+        say("advice_report.title", names=names),
+        tuple(blocks),
+        data=Data(lambda: _data(advice, traces, notes)),
+    )
+
+
+def advice_blocks(advice: Advice) -> Iterator[Block]:
+    """The advice as a part of the document of its trace."""
+    yield from _verdict(advice)
+    yield from _findings(advice, None)
+    yield from _abstentions(advice)
+
+
+def short_blocks(advice: Advice) -> Iterator[Block]:
+    """The verdict and a line for each of the first findings."""
+    yield from _verdict(advice)
+    if advice.findings:
+        yield Bullets(tuple(Item(_short(finding, advice)) for finding in advice.findings[:_MOST_SHORT]))
+
+
+def _verdict(advice: Advice) -> Iterator[Block]:
+    gain, count = advice.gain_seconds, sum(finding.severity == "warning" for finding in advice.findings)
+    if gain is not None:
+        # The sum is over all that have a price, and so is their number.
+        priced = sum(finding.gain_seconds is not None for finding in advice.findings)
+        words = {"time": _interval(gain), "share": _share(gain, advice), "span": format_seconds(advice.span_seconds)}
+        verdict = say("advice_report.verdict" if count else "advice_report.verdict_little", count=priced, **words)
+    else:
+        verdict = say("advice_report.verdict_unpriced" if count else "advice_report.verdict_none", count=count)
+    yield Answer((verdict,))
+    if advice.abstentions:
+        rules = list(dict.fromkeys(each.rule for each in advice.abstentions))
+        yield Prose(say("advice_report.not_judged", rules=enumerated(rules)), "small")
+    if advice.priced_by:
+        yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
+    if advice.priced_elsewhere:
+        yield Prose(advice.priced_elsewhere, "warning")
+
+
+def _findings(advice: Advice, snippet: str | None) -> Iterator[Block]:
+    for number, finding in enumerate(advice.findings, 1):
+        severity = say(f"page.severity_{'warning' if finding.severity == 'warning' else 'info'}")
+        yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
+        if finding.gain_seconds is not None:
+            time, share = _interval(finding.gain_seconds), _share(finding.gain_seconds, advice)
+            yield Answer((say("advice_report.gain", time=time, share=share),))
+        yield from (Prose(text) for text in (finding.cause, finding.change) if text)
+        yield from _snippets(finding, snippet)
+        if finding.evidence:
+            yield Table((_evidence(finding.evidence),))
+        if finding.pricing:
+            yield Prose(finding.pricing, "small")
+
+
+def _snippets(finding: Finding, snippet: str | None) -> Iterator[Block]:
+    names = [name for name in finding.snippets if snippet in (None, name)]
+    for place, name in enumerate(names):
+        title = say("advice_report.snippet", language=name)
+        yield Code(title, finding.snippets[name].rstrip(), where="long" if place else "everywhere")
+    if others := names[1:]:
+        languages = enumerated(others, "or")
+        yield Prose(
+            say("advice_report.other_snippets", option="--snippet", languages=languages), "small", where="terminal"
+        )
+
+
+def _evidence(evidence: Sequence[Evidence]) -> Grid:
+    rows = tuple(
+        Row(
+            format_seconds(each.seconds),
+            (Cell(str(each.calls)), Cell(decimal_bytes(each.bytes) if each.bytes else ""), Cell(each.place)),
+        )
+        for each in evidence
+    )
+    calls, size, place = (say(f"advice_report.column_{name}") for name in ("calls", "bytes", "place"))
+    columns = (Column(calls, calls), Column(size, size), Column(place, place, prose=True))
+    return Grid("", columns, (Group("", rows),), corner=say("advice_report.column_time"))
+
+
+def _abstentions(advice: Advice) -> Iterator[Block]:
+    if advice.abstentions:
+        yield Heading(say("advice_report.abstentions"))
+        lines = (say("advice_report.abstention", rule=each.rule, why=each.why) for each in advice.abstentions)
+        yield Bullets(tuple(map(Item, lines)))
+
+
+def _short(finding: Finding, advice: Advice) -> str:
+    if finding.gain_seconds is None:
+        return finding.title
+    time, share = format_seconds(finding.gain_seconds.median), _share(finding.gain_seconds, advice)
+    return say("advice_report.short", title=finding.title, gain=say("advice_report.gain", time=time, share=share))
+
+
+def _interval(seconds: Interval) -> str:
+    median, low, high = map(format_seconds, seconds)
+    return say("plan.within", time=median, range=say("common.range", low=low, high=high))
+
+
+def _share(seconds: Interval, advice: Advice) -> str:
+    return f"{100 * seconds.median / advice.span_seconds:.1f} %" if advice.span_seconds > 0 else "-"
+
+
+def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapping[str, Any]:
+    """Findings with their prices, what could not be judged, and which traces they are of."""
+    return {
+        "format": "isthmus.advice",
+        "schema_version": 1,
+        "traces": [
+            {"name": trace.path.name, "maker": trace.maker, "processes": [asdict(each) for each in trace.processes]}
+            for trace in traces
+        ],
+        "priced_by": advice.priced_by,
+        "priced_elsewhere": advice.priced_elsewhere,
+        "span_seconds": advice.span_seconds,
+        "gain_seconds": _seconds(advice.gain_seconds),
+        "findings": [asdict(finding) | {"gain_seconds": _seconds(finding.gain_seconds)} for finding in advice.findings],
+        "abstentions": [asdict(abstention) for abstention in advice.abstentions],
+        "notes": notes,
+    }
+
+
+def _seconds(interval: Interval | None) -> Mapping[str, float] | None:
+    return interval and interval._asdict()

@@ -1,1 +1,0 @@
-"""What reports of traces, advice and fleets consist of, and how each format shows it."""

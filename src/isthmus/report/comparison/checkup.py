@@ -1,0 +1,142 @@
+"""What a check against a reference says: whether the run looks right, likely causes where not, and its tables."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from isthmus.analysis.phrases import describe_device, spanned
+from isthmus.compare import Checkup, FigureResult, Position
+from isthmus.document.document import Block
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.language import enumerated, say
+from isthmus.record import format_rate, format_seconds
+from isthmus.report.comparison.tables import folded, noted
+from isthmus.report.comparison.words import cause_sentence, group_name, ratio_text, way_memory_name
+
+_MOST_NAMES = 3
+_MOST_ROWS = 20
+# What matters most first: pinned rates say whether the link is right.
+_ORDER = {"rate": 0, "latency": 1, "time": 2}
+
+
+def check_runs(checkup: Checkup) -> list[str]:
+    """The reference and the run."""
+    reference, run = checkup.reference, checkup.run
+    return [
+        say(
+            "compare.check_reference",
+            name=reference.name,
+            device=describe_device(reference.run),
+            count=reference.runs,
+        ),
+        say("compare.check_run", run=run.run, device=describe_device(run), created=run.created),
+    ]
+
+
+def check_verdict(checkup: Checkup) -> list[str]:
+    """Whether it looks about right, and what does not."""
+    counts, total = checkup.counts, len(checkup.figures)
+    slow = sorted((each for each in checkup.figures if each.position == "slow"), key=_importance)
+    if checkup.right:
+        found = [say("compare.check_right", right=counts["right"], count=total)]
+    else:
+        found = [say("compare.check_wrong", slow=counts["slow"], count=total)]
+    if slow:
+        names = enumerated([_told(each) for each in slow[:_MOST_NAMES]])
+        key = "compare.check_few_slow" if checkup.right else "compare.check_such_as"
+        found.append(say(key, count=len(slow), names=names))
+    if counts["fast"]:
+        found.append(say("compare.check_fast", count=counts["fast"]))
+    if checkup.other_device:
+        base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
+        found.append(say("compare.check_other_device", base=base, new=new))
+    if checkup.busy_host:
+        found.append(say("compare.busy_host"))
+    return found
+
+
+def check_causes(checkup: Checkup) -> list[str]:
+    """What differs from the machines of the reference, the best explanation first."""
+    return [cause_sentence(cause, "compare.explains_figures", "compare.check_cause") for cause in checkup.causes] or [
+        say("compare.check_no_cause")
+    ]
+
+
+def check_left_out(checkup: Checkup) -> list[str]:
+    """Figures of the reference that this run says nothing of."""
+    return [say("compare.check_unmeasured", count=checkup.unmeasured)] if checkup.unmeasured else []
+
+
+def check_tables(checkup: Checkup) -> Iterator[Block]:
+    """Rates and latencies of plain transfers, the other figures that are farthest out of range, and all others."""
+    plain = [each for each in checkup.figures if each.expected.quantity != "time" and each.expected.method != "duplex"]
+    plain.sort(key=lambda each: each.expected.quantity == "latency")
+    times = [each for each in checkup.figures if each.expected.quantity == "time"]
+    out = [each for each in times if each.position != "right"]
+    out.sort(key=lambda each: -abs(math.log(each.value / each.expected.typical)))
+    if plain:
+        yield from noted(_grid("compare.check_rates", plain), say("compare.check_rates_note"))
+    if out:
+        yield from noted(_grid("compare.check_out", out[:_MOST_ROWS]), say("compare.check_times_note"))
+    if times:
+        yield folded(_grid("compare.check_times", times))
+
+
+def _figure_name(figure: FigureResult) -> str:
+    """``copy H2D pinned, rate``, or the group whose times it stands for."""
+    expected = figure.expected
+    if expected.quantity == "time":
+        return group_name(expected.key)
+    key = "compare.quantity_rate" if expected.quantity == "rate" else "compare.quantity_latency"
+    return say(key, name=way_memory_name(expected.key))
+
+
+def _value_text(figure: FigureResult) -> str:
+    """The value with its unit; a ratio has none."""
+    return _with_unit(figure, figure.value)
+
+
+def _expected_text(figure: FigureResult) -> str:
+    """The range with its unit."""
+    return spanned(_with_unit(figure, figure.expected.low), _with_unit(figure, figure.expected.high))
+
+
+def _with_unit(figure: FigureResult, value: float) -> str:
+    match figure.expected.quantity:
+        case "rate":
+            return format_rate(value)
+        case "latency":
+            return format_seconds(value)
+        case _:
+            return ratio_text(value)
+
+
+def _told(figure: FigureResult) -> str:
+    name, value, expected = _figure_name(figure), _value_text(figure), _expected_text(figure)
+    return say("compare.check_figure", name=name, value=value, range=expected)
+
+
+def _importance(figure: FigureResult) -> tuple[int, bool, bool, float]:
+    expected = figure.expected
+    return (
+        _ORDER[expected.quantity],
+        expected.host_memory != "pinned",
+        expected.method != "copy" or expected.direction == "both",
+        -abs(math.log(figure.value / expected.typical)),
+    )
+
+
+def _grid(title: str, figures: Sequence[FigureResult]) -> Grid:
+    rows = tuple(
+        Row(
+            _figure_name(figure),
+            (Cell(_value_text(figure)), Cell(_expected_text(figure)), _position(figure.position)),
+        )
+        for figure in figures
+    )
+    names = ("compare.column_value", "compare.column_expected", "compare.column_verdict")
+    columns = tuple(Column(say(name), say(name)) for name in names)
+    return Grid(say(title), columns, (Group("", rows),), corner=say("compare.column_figure"))
+
+
+def _position(position: Position) -> Cell:
+    return Cell(say(f"compare.position_{position}"), state="failed" if position == "slow" else "ok")

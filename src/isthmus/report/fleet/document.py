@@ -1,0 +1,209 @@
+"""The document of a fleet: the answer, causes, the slow devices, the map, what is usual, and what was read."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.compare import GroupKey
+from isthmus.document.document import (
+    Answer,
+    Block,
+    Bullets,
+    Code,
+    Data,
+    Document,
+    Heading,
+    HeatMap,
+    Item,
+    Prose,
+    Records,
+    Table,
+    Where,
+)
+from isthmus.document.grid import Cell, CellState, Column, Grid, Group, Row
+from isthmus.fleet import (
+    FLEET_COLUMNS,
+    LEAST_ALIKE,
+    RATE,
+    CellKey,
+    Judged,
+    Outlier,
+    Survey,
+    fleet_rows,
+    host_list,
+    is_host_name,
+)
+from isthmus.language import say
+from isthmus.record import format_rate, format_seconds
+from isthmus.report.comparison.words import group_name
+from isthmus.report.fleet.data import fleet_data
+from isthmus.report.fleet.files import about_files
+from isthmus.report.fleet.map import fleet_map
+from isthmus.report.fleet.words import (
+    beside_reference,
+    cause_name,
+    cause_why,
+    contention,
+    device_name,
+    devices_text,
+    evidence,
+    odd_names,
+    percent,
+    suspect_hosts,
+    verdict,
+    warnings,
+)
+
+# Devices in a table, and kinds of machines whose usual rates are shown.
+_MOST_DEVICES, _MOST_BRIEF, _MOST_GROUPS = 100, 20, 4
+_MOST_HOSTS = 80
+
+
+def fleet_document(survey: Survey) -> Document:
+    """The whole report; a terminal gets the worst devices and the figures of large transfers."""
+    hosts, devices = len(survey.hosts), len(survey.gathered.devices)
+    title = say("fleet.title", devices=say("fleet.devices", count=devices), hosts=say("fleet.hosts", count=hosts))
+    return Document(
+        "fleet",
+        title,
+        tuple(_blocks(survey)),
+        subject=survey,
+        records=Records(tuple(FLEET_COLUMNS), lambda: fleet_rows(survey)),
+        data=Data(lambda: fleet_data(survey)),
+    )
+
+
+def _blocks(survey: Survey) -> Iterator[Block]:
+    yield Answer((verdict(survey),))
+    yield from (Prose(text, "warning") for text in warnings(survey))
+    yield from (Prose(text, "warning" if wrong else "plain") for text, wrong in beside_reference(survey))
+    yield from _causes(survey)
+    if survey.unjudged < len(survey.gathered.devices):
+        hosts, devices = say("fleet.hosts", count=len(survey.hosts)), devices_text(len(survey.gathered.devices))
+        label = say("fleet.map_label", hosts=hosts, devices=devices)
+        yield Heading(say("fleet.map"), where="page")
+        yield HeatMap(label, partial(fleet_map, survey))
+    yield from _slow(survey)
+    for judged in survey.groups[:_MOST_GROUPS]:
+        yield Heading(say("fleet.usual", device=judged.group.name))
+        if text := contention(judged, survey.margin):
+            yield Prose(text)
+        yield Table((_usual(survey, judged, brief=True),), where="terminal")
+        yield Table((_usual(survey, judged, brief=False),), where="long")
+    yield Heading(say("fleet.about"))
+    yield Bullets(tuple(map(Item, about_files(survey))))
+    yield Prose(say("fleet.method", rate=percent(RATE), margin=percent(survey.margin)), "small")
+
+
+def _causes(survey: Survey) -> Iterator[Block]:
+    """How many devices have each cause, why it slows them, and the hosts as a list."""
+    causes: dict[str, list[Outlier]] = defaultdict(list)
+    for outlier in survey.outliers:
+        causes[outlier.cause].append(outlier)
+    ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
+    if ordered:
+        yield Heading(say("fleet.by_cause"))
+        columns = _columns("devices", "lost") + _columns("hosts", prose=True)
+        rows = tuple(_cause_row(survey, cause, found) for cause, found in ordered)
+        yield Table((Grid("", columns, (Group("", rows),), corner=say("fleet.column_cause")),))
+        why = (say("fleet.cause_why", name=cause_name(cause), why=cause_why(cause)) for cause, _ in ordered)
+        yield Bullets(tuple(map(Item, why)))
+    if suspects := suspect_hosts(survey):
+        yield Code(say("fleet.suspects"), suspects)
+    if odd := odd_names(survey):
+        yield Prose(odd, "warning")
+
+
+def _cause_row(survey: Survey, cause: str, found: Sequence[Outlier]) -> Row:
+    low, high = min(each.lost for each in found), max(each.lost for each in found)
+    lost = percent(high) if len(found) == 1 else say("common.range", low=percent(low), high=percent(high))
+    hosts = {survey.gathered.devices[each.device].host for each in found}
+    names = host_list(host for host in hosts if is_host_name(host))
+    shown = names if len(names) <= _MOST_HOSTS else f"{names[:_MOST_HOSTS]}…"
+    return Row(cause_name(cause), (Cell(str(len(found))), Cell(lost), Cell(shown)))
+
+
+def _slow(survey: Survey) -> Iterator[Block]:
+    if not survey.outliers:
+        return
+    yield Heading(say("fleet.slow_devices"))
+    columns = _columns("lost", "severity", "when", "directions") + _columns("cause", "evidence", "next", prose=True)
+    wheres: tuple[tuple[Where, int], ...] = (("terminal", _MOST_BRIEF), ("long", _MOST_DEVICES))
+    for where, most in wheres:
+        rows = tuple(_slow_row(survey, outlier) for outlier in survey.outliers[:most])
+        yield Table((Grid("", columns, (Group("", rows),), corner=say("fleet.column_device")),), where=where)
+        if len(survey.outliers) > most:
+            yield Prose(say("fleet.more", count=len(survey.outliers) - most), "small", where=where)
+
+
+def _slow_row(survey: Survey, outlier: Outlier) -> Row:
+    when = "both" if len(outlier.phases) == 2 else outlier.phases[0]
+    state: CellState = "failed" if outlier.severity == "severe" else "wide" if outlier.severity == "clear" else "ok"
+    return Row(
+        device_name(survey, outlier.device),
+        (
+            Cell(percent(outlier.lost), state=state),
+            Cell(say(f"fleet.severity_{outlier.severity}")),
+            Cell(say(f"fleet.when_{when}")),
+            Cell(say("common.comma").join(map(_way, outlier.directions))),
+            Cell(cause_name(outlier.cause)),
+            Cell(evidence(survey, outlier)),
+            Cell(outlier.command),
+        ),
+    )
+
+
+def _usual(survey: Survey, judged: Judged, *, brief: bool) -> Grid:
+    """The typical figure of each kind alone and together, and how far devices lie apart: half of them are within."""
+    rows = []
+    kinds = {cell.kind for cell in survey.cells}
+    if brief:
+        # A fleet that measured little has nothing else to show.
+        kinds = set(filter(_is_brief, kinds)) or kinds
+    places = {cell: place for place, cell in enumerate(survey.cells)}
+    for kind in sorted(kinds, key=lambda kind: (kind.experiment, kind.host_memory, kind.direction, kind)):
+        cells = [CellKey(phase, kind) for phase in ("alone", "together")]
+        texts = [_typical(survey, judged, cell) for cell in cells]
+        known = [judged.ratios[places[cell]] for cell in cells if cell in places]
+        if any(texts):
+            rows.append(Row(group_name(kind), (*map(Cell, texts), Cell(_spread(known)))))
+    return Grid("", _columns("alone", "together", "spread"), (Group("", tuple(rows)),), say("fleet.column_kind"))
+
+
+def _is_brief(kind: GroupKey) -> bool:
+    """What most questions are about: large transfers, without the single directions of those both ways at once."""
+    return kind.experiment == "bandwidth" and kind.size == "large" and kind.method != "duplex"
+
+
+def _typical(survey: Survey, judged: Judged, cell: CellKey) -> str:
+    """The largest size's rate, or the smallest's time where calls dominate."""
+    points = [
+        (survey.gathered.points[place], float(judged.typical[place]))
+        for place in survey.cells.get(cell, [])
+        if np.isfinite(judged.typical[place])
+    ]
+    if not points:
+        return ""
+    if cell.kind.size == "small" or not cell.kind.direction:
+        return format_seconds(min(points, key=lambda pair: pair[0].bytes)[1])
+    point, seconds = max(points, key=lambda pair: pair[0].bytes)
+    return format_rate(point.bytes * (2 if point.direction == "both" else 1) / seconds)
+
+
+def _way(direction: str) -> str:
+    """As short as a column of words allows."""
+    return direction if direction == "both" else direction.upper()
+
+
+def _spread(cells: Sequence[npt.NDArray[np.float32]]) -> str:
+    """The larger median absolute deviation; nothing where too few devices have one."""
+    known = [ratios[np.isfinite(ratios)] for ratios in cells]
+    found = [float(np.median(np.abs(each - np.median(each)))) for each in known if len(each) >= LEAST_ALIKE]
+    return f"±{percent(np.expm1(max(found)))}" if found else ""
+
+
+def _columns(*names: str, prose: bool = False) -> tuple[Column, ...]:
+    return tuple(Column(text, text, prose=prose) for text in (say(f"fleet.column_{name}") for name in names))

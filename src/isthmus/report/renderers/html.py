@@ -1,0 +1,108 @@
+"""A document as one HTML page that needs nothing else: no network, no other file, any browser of today."""
+
+import base64
+import gzip
+from typing import Any, TextIO
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
+from isthmus.document.document import Block, Charts, Document, Heading, HeatMap, Picture
+from isthmus.document.palette import all_looks
+from isthmus.document.pictures import Lanes
+from isthmus.language import say, sentences, spoken
+from isthmus.report import vega
+from isthmus.report.drawing import VegaLite, packed
+
+
+def write(document: Document, out: TextIO) -> None:
+    """Write the page to `out`, in parts, since tables and pictures may be large."""
+    sections: list[list[Block]] = [[]]
+    kinds = set()
+    for block in document.shown_to("page"):
+        if isinstance(block, Heading) and block.level == 2:
+            sections.append([])
+        sections[-1].append(block)
+        kinds.add(type(block))
+    page = _environment().get_template("page.html.j2")
+    out.writelines(
+        page.generate(
+            titles=document.title.splitlines(),
+            sections=sections,
+            embedded=_Embedded(),
+            has_charts=Charts in kinds,
+            has_lanes=Picture in kinds,
+            has_maps=HeatMap in kinds,
+            packed=_packed,
+        )
+    )
+
+
+def _environment() -> Environment:
+    """Templates that escape everything: what a file says is text, comes from elsewhere, may hold any characters."""
+    made = Environment(
+        loader=PackageLoader("isthmus.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(all_looks=all_looks, say=say, sentences=sentences, spoken=spoken)
+    return made
+
+
+class _Embedded:
+    """Collects what the page's scripts unpack, while its template is rendered; each kind is packed once, last."""
+
+    def __init__(self) -> None:
+        self._charts: list[VegaLite] = []
+        self._details: dict[str, int] = {}
+        self._lanes: list[dict[str, Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._charts) + len(self._details)
+
+    def add(self, spec: Spec | Stacks | Timeline | Tiles) -> int:
+        """Keep a chart; gives the number by which the page's script finds it."""
+        self._charts.append(packed(spec))
+        return len(self._charts) - 1
+
+    def tell(self, detail: str) -> int:
+        """Keep what pointing at a cell shows; gives the number by which the page's script finds it."""
+        return self._details.setdefault(detail, len(self._details))
+
+    def add_lanes(self, lanes: Lanes) -> int:
+        """Keep lanes over time; gives the number by which the page's script finds them."""
+        drawn = [
+            {
+                "name": lane.name,
+                "colour": lane.look.variable,
+                "records": lane.records,
+                "start": lane.start_ns,
+                "lasted": lane.lasted_ns,
+                "told": lane.told,
+                "bytes": lane.bytes,
+                "busy": lane.busy,
+            }
+            for lane in lanes.lanes
+        ]
+        self._lanes.append({"span": lanes.span_ns, "texts": list(lanes.texts), "lanes": drawn})
+        return len(self._lanes) - 1
+
+    def drawings(self) -> str:
+        """The library, where there are charts, the charts and the details.
+
+        Three quarters of a page's size would be these otherwise; every browser since 2023 unpacks them itself.
+        """
+        library = vega.script() if self._charts else ""
+        return _packed({"library": library, "charts": self._charts, "details": list(self._details)})
+
+    def lanes(self) -> str:
+        """All lanes."""
+        return _packed(self._lanes)
+
+
+def _packed(content: object) -> str:
+    """Base64 of gzip of JSON, so that nothing in it can be taken for markup; the same content gives the same text."""
+    return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()

@@ -1,0 +1,198 @@
+"""The document of one or several runs: their answers, a section for each experiment, skips, machines and method."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+from isthmus.analysis.conclusions import Conclusions, conclude
+from isthmus.analysis.facts import facts
+from isthmus.analysis.labels import run_label, run_title
+from isthmus.analysis.sections import sections
+from isthmus.analysis.skips import skip_groups, skip_item
+from isthmus.analysis.summary import Entry, summarise
+from isthmus.document.document import (
+    Answer,
+    Block,
+    Bullets,
+    Charts,
+    Document,
+    Findings,
+    Heading,
+    Item,
+    Machine,
+    Machines,
+    Prose,
+    Records,
+    Table,
+    Where,
+)
+from isthmus.document.section import Part, Section
+from isthmus.language import say, sentences
+from isthmus.record import COLUMNS, Run, rows
+
+
+class _Concluded(NamedTuple):
+    """A run with its names and what it shows; `anchor` is where a page has its findings."""
+
+    run: Run
+    letter: str
+    title: str
+    anchor: str
+    found: Conclusions
+
+
+def runs_document(runs: Sequence[Run]) -> Document:
+    """What several runs hold of an experiment stands side by side on the same scale."""
+    every = [
+        _Concluded(run, run_label(runs, index), run_title(runs, index), f"finding-{index}", conclude(run))
+        for index, run in enumerate(runs)
+    ]
+    return Document(
+        "runs",
+        "\n".join(each.title for each in every),
+        tuple(_blocks(every, sections(runs))),
+        subject=runs,
+        records=Records(COLUMNS, lambda: rows(runs)),
+    )
+
+
+def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[Block]:
+    titles = {section.name: section.title for section in shown}
+    several = len(every) > 1
+    yield from (_answer(each, titles, each.title if several else "", "long") for each in every)
+    for section in shown:
+        yield from _section(section, every)
+    for each in every:
+        if groups := skip_groups(each.run):
+            yield Heading(_of(each, say("page.skipped"), several), anchor=f"skipped{each.letter}")
+            yield Bullets(tuple(map(skip_item, groups)))
+    for each in every:
+        if each.found.findings:
+            yield Heading(_of(each, say("page.findings"), several), where="terminal")
+            yield Findings(tuple(each.found.findings), each.anchor, where="terminal")
+    yield Heading(say("page.machine"), anchor="machine", where="long")
+    machines = tuple(
+        Machine(each.title if several else "", tuple(facts(each.run)), each.found.whole.findings, each.anchor)
+        for each in every
+    )
+    yield Machines(machines, where="long")
+    yield from _method(every, with_transfers="bandwidth" in titles)
+    # What to take away, last, where a terminal ends.
+    yield from (_answer(each, titles, each.title, "terminal") for each in every)
+
+
+def _of(each: _Concluded, title: str, several: bool) -> str:
+    return say("labels.of_run", title=title, run=each.title) if several else title
+
+
+def _answer(each: _Concluded, titles: Mapping[str, str], title: str, where: Where) -> Answer:
+    summary = summarise(each.found)
+    texts = (
+        say("page.incomplete") if not summary.complete else "",
+        say("page.unreliable") if not summary.reliable else "",
+        summary.nothing,
+    )
+
+    def items(entries: Sequence[Entry]) -> tuple[Item, ...]:
+        return tuple(_entry(entry, titles, each.anchor) for entry in entries)
+
+    troubles = items((*summary.troubles, *summary.more)) or (Item(say("page.nothing_wrong")),)
+    lists = (
+        Bullets(items(summary.does), say("page.does")),
+        Bullets(items(summary.advice), say("page.advice")),
+        Bullets(troubles, say("page.wrong"), most=len(summary.troubles) or 1),
+    )
+    return Answer(
+        tuple(filter(None, texts)),
+        title,
+        tuple(listed for listed in lists if listed.items),
+        failed=not summary.reliable,
+        where=where,
+    )
+
+
+def _entry(entry: Entry, titles: Mapping[str, str], anchor: str) -> Item:
+    """The text, with a link to its finding, else to the section of its experiment."""
+    if entry.topic:
+        link = titles.get(entry.experiment, say("page.machine"))
+        return Item(entry.text, "", entry.severity, f"{anchor}-{entry.topic}", link)
+    if entry.experiment in titles:
+        return Item(entry.text, "", None, entry.experiment, titles[entry.experiment])
+    return Item(entry.text)
+
+
+def _section(section: Section, every: Sequence[_Concluded]) -> Iterator[Block]:
+    """The question, what each run answers, charts and tables, findings, and what they cannot say."""
+    several = len(every) > 1
+    # A terminal draws nothing, and has no use for a section that has nothing else.
+    where: Where = "everywhere" if section.has_grids else "long"
+    yield Heading(section.title, anchor=section.name, where=where)
+    if section.question:
+        yield Prose(section.question, "question", where=where)
+    for each in every:
+        if answer := each.found.of(section.name).takeaway:
+            yield Prose(_of_text(each, sentences([answer.does, answer.advice]), several), "answer", where="long")
+    if section.has_grids:
+        yield Prose(section.intro, where=where)
+        yield Prose(say("page.marks"), "small", where="text")
+    else:
+        yield Prose(section.intro, where="page")
+    if section.has_charts:
+        yield Prose(sentences([say("page.curves"), say("page.marks")]), "small", where="page")
+    for part in section.parts:
+        yield from _part(part, several)
+    for each in every:
+        if known := each.found.of(section.name).findings:
+            yield Heading(_of(each, say("page.findings"), several), 3, where="long")
+            yield Findings(known, each.anchor, where="long")
+    if section.caveats:
+        yield Heading(say("page.caveats"), 3, where=where)
+        yield Bullets(tuple(map(Item, section.caveats)), where=where)
+
+
+def _of_text(each: _Concluded, text: str, several: bool) -> str:
+    return say("labels.of_run", title=each.title, run=text) if several else text
+
+
+def _part(part: Part, several: bool) -> Iterator[Block]:
+    on_page = not part.text_only
+    if on_page:
+        yield Heading(part.title, 3, where="page")
+        if part.note:
+            yield Prose(part.note, "small", where="page")
+        if part.charts:
+            yield Charts(part.charts, part.legend, pairs=several or len(part.charts) != 3)
+    if part.grids:
+        # Folded where charts show the same; those of a part for the page alone are too many for a terminal.
+        folded = say("page.tables", title=part.title) if part.charts else ""
+        where: Where = "page" if part.page_only else "everywhere" if on_page else "text"
+        yield Table(part.grids, folded, where=where)
+        if part.note and not part.page_only:
+            yield Prose(part.note, "small", where="text")
+
+
+def _method(every: Sequence[_Concluded], *, with_transfers: bool) -> Iterator[Block]:
+    yield Heading(say("page.method"), anchor="method", where="page")
+    keys = ["page.method_order", "page.method_units"]
+    if with_transfers:
+        keys = ["page.method_transfer", "page.method_order", "page.method_settles", "page.method_units"]
+    yield from (Prose(say(key), where="page") for key in keys)
+    for each in every:
+        aim = each.run.settings
+        long = ""
+        if aim.long_seconds:
+            long = say("page.aim_long", count=aim.minimum_long_samples, milliseconds=1000 * aim.long_seconds)
+        text = say(
+            "page.aim",
+            percent=100 * aim.target_relative_half_width,
+            count=aim.minimum_samples,
+            long=long,
+            mode=aim.mode,
+            seed=aim.seed,
+        )
+        # The command as someone else would type it: without the folder of the program.
+        words = aim.command
+        command = shlex.join([PurePath(words[0]).name, *words[1:]]) if words else ""
+        text = _of_text(each, text, len(every) > 1)
+        yield Prose(f"{text} {say('page.again')}" if command else text, quoted=command, where="page")

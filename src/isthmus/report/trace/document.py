@@ -1,0 +1,211 @@
+"""The document of a trace: what moved, how busy devices were, nvprof's two tables, and what the trace cannot say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, get_args
+
+from isthmus.advice import Advice
+from isthmus.document.document import (
+    Answer,
+    Block,
+    Bullets,
+    Data,
+    Document,
+    Heading,
+    Item,
+    Prose,
+    Records,
+    Table,
+)
+from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.language import enumerated, say, speaking
+from isthmus.record import decimal_bytes, format_rate, format_seconds
+from isthmus.report.advice import advice_blocks, short_blocks
+from isthmus.report.trace.lanes import timeline
+from isthmus.report.trace.names import way_name
+from isthmus.report.trace.records import COPY_COLUMNS, copy_records
+from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
+from isthmus.report.trace.totals import moved, shares
+from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Knowledge, Trace, direction_index
+
+# Kernels and calls that take longest are named; the rest is one line.
+_MOST_NAMES = 20
+_MOST_PROCESSES = 32
+# Between the frames of a site, the innermost first.
+_CALLED_FROM = " < "
+
+
+def trace_document(trace: Trace, advice: Advice | None = None) -> Document:
+    """What a trace holds, and the advice on it, if any, of which a terminal gets a line a finding."""
+    blocks = [*_blocks(trace)]
+    if advice:
+        blocks.append(Heading(say("advice_report.findings")))
+        blocks += [replace(block, where="terminal") for block in short_blocks(advice)]
+        blocks += [replace(block, where="long") for block in advice_blocks(advice) if block.where != "terminal"]
+    return Document(
+        "trace",
+        say("trace_report.title", name=trace.path.name),
+        tuple(blocks),
+        subject=trace,
+        records=Records(COPY_COLUMNS, lambda: map(_cells, copy_records(trace))),
+        data=Data(lambda: _data(trace), ("copies", lambda: map(_known_fields, copy_records(trace)))),
+    )
+
+
+def _blocks(trace: Trace) -> Iterator[Block]:
+    begin, end = trace.span_ns
+    maker = say(f"trace_report.maker_{trace.maker}")
+    seconds = _time(end - begin)
+    yield Prose(say("trace_report.recorded", maker=maker, count=len(trace.processes), span=seconds), "small")
+    yield Answer((_answer(trace),))
+    if end > begin:
+        yield timeline(trace)
+        if devices := shares(trace):
+            yield Table((_devices(trace, end - begin),))
+        if len(trace.processes) > 1:
+            yield Table((_processes(trace),))
+        for title, rows in (("activities", activity_rows(trace)), ("calls", call_rows(trace))):
+            if rows:
+                yield from _table(
+                    say(f"trace_report.heading_{title}"), rows, with_bytes=bool(devices) and title != "calls"
+                )
+    lacking = [name for name in get_args(Knowledge) if name not in trace.knows]
+    remarks = [say("trace_report.lacking", names=enumerated([_known(name) for name in lacking]))] if lacking else []
+    if remarks or trace.notes:
+        yield Heading(say("trace_report.remarks"))
+        yield Bullets(tuple(map(Item, (*trace.notes, *remarks))))
+
+
+def _answer(trace: Trace) -> str:
+    """What moved each way, in one sentence."""
+    parts = [
+        say(
+            "trace_report.moved_migrations" if each.migration else "trace_report.moved_copies",
+            bytes=decimal_bytes(each.bytes),
+            way=way_name(each.direction),
+            count=each.copies,
+        )
+        for each in moved(trace)
+    ]
+    if parts:
+        return say("trace_report.moved", list=enumerated(parts))
+    tables = (trace.calls, trace.kernels, trace.memsets, trace.synchronizations)
+    return say("trace_report.no_copies") if any(map(len, tables)) else say("trace_report.nothing")
+
+
+def _devices(trace: Trace, span_ns: int) -> Grid:
+    rows = []
+    for share in shares(trace):
+        name = trace.devices.get(share.device, "")
+        number = say("trace_report.device_unknown") if share.device == UNKNOWN else str(share.device)
+        times = (share.copying_ns, share.computing_ns, share.both_ns, share.idle_ns)
+        rows.append(Row(f"{number} {name}".strip(), tuple(Cell(_percent(each / span_ns)) for each in times)))
+    columns = _columns("copying", "computing", "both", "idle")
+    return Grid(say("trace_report.devices"), columns, (Group("", tuple(rows)),), corner=say("trace_report.device"))
+
+
+def _processes(trace: Trace) -> Grid:
+    rows = []
+    for number, process in enumerate(trace.processes[:_MOST_PROCESSES]):
+        copies = trace.copies.taken(trace.copies.process == number)
+        rank = say("trace_report.rank", rank=process.rank) if process.rank is not None else ""
+        computed = int(trace.kernels.lasted_ns[trace.kernels.process == number].clip(0).sum())
+        cells = (
+            Cell(str(len(copies))),
+            *(Cell(decimal_bytes(_bytes(copies, way))) for way in ("h2d", "d2h")),
+            Cell(_time(int(copies.lasted_ns.clip(0).sum()))),
+            Cell(_time(computed)),
+        )
+        rows.append(Row(" ".join(filter(None, (str(process.pid), process.name, rank))), cells))
+    columns = _columns("copies", "bytes_h2d", "bytes_d2h", "copies_took", "kernels_took")
+    return Grid(say("trace_report.processes"), columns, (Group("", tuple(rows)),), corner=say("trace_report.process"))
+
+
+def _bytes(copies: Copies, way: str) -> int:
+    return int(copies.bytes[copies.direction == direction_index(way)].clip(0).sum())
+
+
+def _table(title: str, rows: Sequence[TraceRow], *, with_bytes: bool) -> Iterator[Block]:
+    """The columns of nvprof, with bytes and rate before the name; all copies, and those others with the most time."""
+    total = sum(row.total_ns for row in rows) or 1
+    others = [row for row in rows if row.kind in ("kernel", "call")]
+    hidden = others[_MOST_NAMES:]
+    left_out = set(map(id, hidden))
+    columns = _columns("time", "number", "average", "least", "most", *(("bytes", "rate") if with_bytes else ()))
+    name = say("trace_report.column_name")
+    shown = tuple(_row(row, total, with_bytes=with_bytes) for row in rows if id(row) not in left_out)
+    corner = say("trace_report.column_share")
+    yield Table((Grid(title, (*columns, Column(name, name, prose=True)), (Group("", shown),), corner=corner),))
+    if hidden:
+        percent = _percent(sum(row.total_ns for row in hidden) / total)
+        yield Prose(say("trace_report.left_out", count=len(hidden), share=percent), "small")
+
+
+def _row(row: TraceRow, total_ns: int, *, with_bytes: bool) -> Row:
+    times = (row.total_ns, row.mean_ns, row.least_ns, row.most_ns)
+    total, mean, least, most = (Cell(_time(each)) for each in times)
+    moved_cells = (
+        Cell("" if row.bytes is None else decimal_bytes(row.bytes)),
+        Cell("" if row.bytes_per_second is None else format_rate(row.bytes_per_second)),
+    )
+    figures = (total, Cell(str(row.calls)), mean, least, most, *(moved_cells if with_bytes else ()))
+    return Row(_percent(row.total_ns / total_ns), (*figures, Cell(row.name)))
+
+
+def _columns(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(said, said) for name in names if (said := say(f"trace_report.column_{name}")))
+
+
+def _known(name: Knowledge) -> str:
+    return say(f"trace_report.known_{name}")
+
+
+def _time(nanoseconds: float) -> str:
+    return format_seconds(nanoseconds / 1e9)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _cells(record: tuple[Any, ...]) -> dict[str, Any]:
+    """A copy as a line of a table, empty where nothing is known."""
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return _CALLED_FROM.join(value) if isinstance(value, list) else value
+
+    return dict(zip(COPY_COLUMNS, map(cell, record), strict=True))
+
+
+def _known_fields(record: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: value for name, value in zip(COPY_COLUMNS, record, strict=True) if value is not None}
+
+
+def _data(trace: Trace) -> Mapping[str, Any]:
+    """Totals and nvprof's tables for scripts; names are English whatever language is spoken."""
+    begin, end = trace.span_ns
+    with speaking("en"):
+        rows = {"activities": activity_rows(trace), "calls": call_rows(trace)}
+    return {
+        "format": "isthmus.transfers",
+        "schema_version": 1,
+        "name": trace.path.name,
+        "maker": trace.maker,
+        "maker_version": trace.version,
+        "first_ns": begin,
+        "span_ns": end - begin,
+        "knows": sorted(trace.knows),
+        "notes": trace.notes,
+        "processes": [asdict(process) for process in trace.processes],
+        "devices": {str(number): name for number, name in trace.devices.items()},
+        "moved": [
+            asdict(each) | {"direction": None if each.direction == UNKNOWN else DIRECTIONS[each.direction]}
+            for each in moved(trace)
+        ],
+        "shares": [asdict(share) for share in shares(trace)],
+    } | {
+        name: [{key: value for key, value in asdict(row).items() if value is not None} for row in found]
+        for name, found in rows.items()
+    }

@@ -1,0 +1,86 @@
+"""Advice as it is shown: verdict, findings with their prices and places, what could not be judged, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from isthmus.advice import Advice
+from isthmus.report import advice_document, formats_for, trace_document, write
+from tests.made_traces import made_advice, made_trace
+
+
+def written(advice: Advice, format_name: str, snippet: str | None = None) -> str:
+    out = io.StringIO()
+    write(advice_document(advice, [made_trace()], snippet), format_name, out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("format_name", ["terminal", "markdown", "html"])
+def test_findings_have_price_place_code_and_what_could_not_be_judged(format_name: str) -> None:
+    text = written(made_advice(), format_name)
+    for words in (
+        "16.0 ms (15.0 ms to 17.0 ms), 16.0 % of the 100 ms traced",
+        "Copies from pageable memory",
+        "Pin the buffer once.",
+        "cudaHostAlloc",
+        "200 MB",
+        "contents",
+        "at the rates of run 1",
+    ):
+        assert words in text, words
+    assert text.index("Copies from pageable memory") < text.index("Much is pinned")
+
+
+def test_a_terminal_gets_one_language_of_code_and_where_the_others_are() -> None:
+    text = written(made_advice(), "terminal")
+    assert "pin_memory" not in text
+    assert "--snippet shows it with torch." in text
+    assert "pin_memory" in written(made_advice(), "markdown")
+
+
+def test_code_can_be_of_one_language() -> None:
+    text = written(made_advice(), "terminal", snippet="torch")
+    assert "pin_memory" in text
+    assert "cudaHostAlloc" not in text
+
+
+def test_long_lines_of_code_stay_whole() -> None:
+    line = "call(" + ", ".join(f"argument_{number}" for number in range(40)) + ");"
+    advice = made_advice()
+    wide = replace(advice.findings[0], snippets={"cuda": f"first\n{line}"})
+    assert f"    first\n    {line}\n" in written(replace(advice, findings=(wide,)), "terminal")
+
+
+def test_nothing_to_change() -> None:
+    nothing = replace(made_advice(), findings=(), gain_seconds=None)
+    assert "Nothing here is worth changing." in written(nothing, "terminal")
+    assert "Nothing here is worth changing." in written(replace(nothing, findings=made_advice().findings[1:]), "html")
+
+
+def test_another_machines_rates_are_pointed_out() -> None:
+    elsewhere = replace(made_advice(), priced_elsewhere="The rates are of another machine.")
+    for format_name in (each.name for each in formats_for("advice")):
+        assert "The rates are of another machine." in written(elsewhere, format_name)
+
+
+def test_the_json_document() -> None:
+    document = json.loads(written(made_advice(), "json"))
+    assert (document["format"], document["schema_version"]) == ("isthmus.advice", 1)
+    assert document["gain_seconds"] == {"median": 0.016, "low": 0.015, "high": 0.017}
+    first, second = document["findings"]
+    assert (first["rule"], first["bytes"], first["gain_seconds"]["low"]) == ("pageable", 200_000_000, 0.015)
+    assert first["evidence"] == [{"place": "train.py:42 step", "calls": 2, "bytes": 200_000_000, "seconds": 0.02}]
+    assert second["gain_seconds"] is None
+    assert document["abstentions"][0]["rule"] == "duplicate"
+    assert document["traces"][0]["processes"][1] == {"pid": 101, "name": "./program", "rank": 1}
+
+
+def test_a_terminal_after_a_program_gets_a_line_a_finding() -> None:
+    out = io.StringIO()
+    write(trace_document(made_trace(), made_advice()), "terminal", out)
+    assert "Copies from pageable memory. The change gains 16.0 ms, 16.0 % of the time traced." in out.getvalue()
+    assert "cudaHostAlloc" not in out.getvalue()
