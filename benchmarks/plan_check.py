@@ -32,13 +32,13 @@ from isthmus.record import GIB, MIB, Run, format_bytes, format_seconds, parse_by
 EXPERIMENTS = ("allocation", "bandwidth", "batching", "breakeven", "managed", "overlap", "strided")
 CHOICE_FACTOR, CHOICE_SHARE = 1.10, 0.95
 TIME_FACTOR, TIME_SHARE = 1.20, 0.90
-# Of one need, all ways together, after each has had so many turns.
-NEED_SECONDS, LEAST_TURNS, MOST_TURNS = 2.0, 3, 8
-# What takes less is run several times in a turn: plans are about what a program does again and again, and so are the
+# For all ways of one need together, after so many rounds.
+NEED_SECONDS, LEAST_ROUNDS, MOST_ROUNDS = 2.0, 3, 8
+# What takes less is run several times in a round: plans are about what a program does again and again, and so are the
 # runs that they rest on (docs/measuring.md).
-SEVERAL_SECONDS, RUNS_A_TURN = 0.005, 5
+SEVERAL_SECONDS, RUNS_A_ROUND = 0.005, 5
 # A way that should take so many times as long as the first choice is measured seldom, or not at all.
-SLOW_FACTOR, SLOW_TURNS, HOPELESS_FACTOR = 2.5, 1, 25.0
+SLOW_FACTOR, SLOW_ROUNDS, HOPELESS_FACTOR = 2.5, 1, 25.0
 
 
 class Checked(NamedTuple):
@@ -117,7 +117,7 @@ def _measured(device: str, *, quick: bool) -> Run:
 
 
 def _check(run: Run, device: OpenDevice, need: Need, seed: int, seconds: float) -> Checked | str:
-    """The need with its ways measured in turns; or why there is nothing to measure."""
+    """The need with its ways measured in rounds; or why there is nothing to measure."""
     try:
         plan = answer(run, need)
     except IsthmusError as error:
@@ -134,7 +134,7 @@ def _check(run: Run, device: OpenDevice, need: Need, seed: int, seconds: float) 
     for name, measure in list(ready.items()):
         try:
             (seconds_a_run,) = measure(1)  # Not kept: it makes ready what later ones find.
-            runs[name] = RUNS_A_TURN if seconds_a_run < SEVERAL_SECONDS else 1
+            runs[name] = RUNS_A_ROUND if seconds_a_run < SEVERAL_SECONDS else 1
         except IsthmusError as error:
             left_out[name] = str(error)
             del ready[name]
@@ -146,15 +146,15 @@ def _check(run: Run, device: OpenDevice, need: Need, seed: int, seconds: float) 
 def _samples(
     plan: Plan, ready: Mapping[str, Measured], runs: Mapping[str, int], order: random.Random, seconds: float
 ) -> dict[str, list[float]]:
-    """Seconds of every run of every way, so many in a turn, in an order drawn anew for each round."""
+    """Seconds of every run of every way, so many a round, in an order drawn anew for each round."""
     first = next(way.seconds.median for way in plan.ways if way.name in ready)
     slow = {way.name for way in plan.ways if way.seconds.median > SLOW_FACTOR * first}
     samples: dict[str, list[float]] = {name: [] for name in ready}
     begin = time.monotonic()
-    for turn in range(MOST_TURNS):
-        if turn >= LEAST_TURNS and time.monotonic() - begin > seconds:
+    for place in range(MOST_ROUNDS):
+        if place >= LEAST_ROUNDS and time.monotonic() - begin > seconds:
             break
-        names = [name for name in ready if name not in slow or turn < SLOW_TURNS]
+        names = [name for name in ready if name not in slow or place < SLOW_ROUNDS]
         order.shuffle(names)
         for name in names:
             samples[name] += ready[name](runs[name])
@@ -180,8 +180,8 @@ def _words(need: Need) -> str:
         case BufferNeed():
             return f"{format_bytes(need.bytes)} {need.direction} x {need.uses} from {need.source}"
         case PiecesNeed():
-            lie = f"{need.host_layout}:{need.device_layout}"
-            return f"{need.pieces} x {need.piece_bytes} B {need.direction} {need.source} {lie}"
+            layouts = f"{need.host_layout}:{need.device_layout}"
+            return f"{need.pieces} x {need.piece_bytes} B {need.direction} {need.source} {layouts}"
         case SectionNeed():
             pitches = f"{need.pitch_bytes}:{need.device_pitch_bytes or need.width_bytes}"
             return f"{need.rows} rows of {need.width_bytes} B, pitch {pitches}, {need.direction} {need.source}"

@@ -34,7 +34,7 @@ _MOST_SPAN_BYTES = 256 * MIB
 _MOST_PIPELINE_BYTES = 256 * MIB
 # Every run writes all of it first, and reads all of it after.
 _MOST_MANAGED_BYTES = 512 * MIB
-# Of the device's work in a pipeline to the slower of its copies, at such a rate.
+# The device's work in a pipeline is chosen against the slower of its copies, at such a rate.
 _RATE = 40e9
 
 

@@ -6,7 +6,8 @@ from statistics import median
 
 from isthmus.analysis.overlap.times import timed_cases
 from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
-from isthmus.analysis.pieces.model import BATCHING, piece_cells
+from isthmus.analysis.pieces.cell import BATCHING
+from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.words import method_words
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.analysis.threads.model import thread_curves

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.pieces.model import BATCHING, Surface, piece_surfaces
+from isthmus.analysis.pieces.cell import BATCHING
+from isthmus.analysis.pieces.model import Surface, piece_surfaces
 from isthmus.analysis.pieces.words import layout_words
 from isthmus.analysis.statistics.surface import Spot
 from isthmus.language import say

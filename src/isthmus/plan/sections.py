@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from isthmus.analysis.pieces.model import STRIDED, WHOLE, Cell, piece_cells
+from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
+from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.statistics.surface import Spot
 from isthmus.errors import UsageError
 from isthmus.language import say

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from isthmus.analysis.pieces.model import BATCHING, Cell
+from isthmus.analysis.pieces.cell import BATCHING, Cell
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.analysis.statistics.surface import Spot, cost_surface
 from isthmus.language import say

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.analysis.managed.model import MANAGED_WAYS
-from isthmus.analysis.pieces.model import BATCHING, STRIDED
+from isthmus.analysis.pieces.cell import BATCHING, STRIDED
 from isthmus.errors import UsageError
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Way
 from isthmus.plan.managed import managed_name

@@ -2,7 +2,6 @@
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log2
@@ -14,10 +13,9 @@ import numpy.typing as npt
 from isthmus.analysis.statistics.curve import Curve
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.analysis.statistics.segments import Segment, fit_segments, relative_line
-from isthmus.analysis.statistics.threshold import Threshold, size_threshold
 from isthmus.record import Interval
 
-__all__ = ["Prediction", "Predictor", "crossover", "curve_predictor"]
+__all__ = ["Prediction", "Predictor", "curve_predictor"]
 
 Beyond = Literal["", "below", "above"]
 
@@ -162,18 +160,3 @@ def curve_predictor(curve: Curve) -> Predictor:
         raise ValueError("a prediction needs at least one measured size")
     medians = resampled_medians([point.samples for point in curve.points])
     return Predictor(tuple(point.bytes for point in curve.points), medians)
-
-
-def crossover(incumbent: Predictor, challenger: Predictor) -> Threshold | None:
-    """From which size on the challenger takes less time than the incumbent; None where their ranges share no size.
-
-    Asked at every size that either measured within the range of both. ``always`` and ``never`` say that the two do not
-    cross in that range, ``cannot_tell`` that the draws disagree; see `Threshold`.
-    """
-    first = max(incumbent.sizes[0], challenger.sizes[0])
-    last = min(incumbent.sizes[-1], challenger.sizes[-1])
-    sizes: Sequence[int] = sorted({size for size in incumbent.sizes + challenger.sizes if first <= size <= last})
-    if not sizes:
-        return None
-    each = [np.array([series.draws(size) for size in sizes]) for series in (incumbent, challenger)]
-    return size_threshold(sizes, *each)

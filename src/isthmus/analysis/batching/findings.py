@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.phrases import factor_words
+from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.findings import gain_finding, pays_finding, takeaway_of
-from isthmus.analysis.pieces.model import BATCHING, Surface, main_surfaces, piece_surfaces
+from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
 from isthmus.analysis.pieces.thresholds import batch_cliff
 from isthmus.analysis.pieces.words import where_words
 from isthmus.document.finding import Finding, Takeaway

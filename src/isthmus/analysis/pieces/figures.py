@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.phrases import link_rate
+from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.map import Source, corner, count_words, methods_legend
-from isthmus.analysis.pieces.model import STRIDED, Cell, Surface
+from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.pieces.words import method_heading, method_label, method_look, surface_title
 from isthmus.analysis.pointing import in_one_text, told
 from isthmus.analysis.statistics.curve import Point

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from isthmus.analysis.phrases import factor_digits, factor_words, link_rate
-from isthmus.analysis.pieces.model import Cell, Surface
+from isthmus.analysis.pieces.cell import Cell
+from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.pieces.thresholds import count_thresholds
 from isthmus.analysis.pieces.words import (
     count_words,

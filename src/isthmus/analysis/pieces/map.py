@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.pieces.model import Cell, Kind, Surface, main_surfaces
+from isthmus.analysis.pieces.cell import Cell, Kind
+from isthmus.analysis.pieces.model import Surface, main_surfaces
 from isthmus.analysis.pieces.words import figure_words, method_label, method_look, surface_title, times_text
 from isthmus.analysis.pointing import in_one_text
 from isthmus.document import chart

@@ -1,168 +1,18 @@
-"""Many pieces of one size, scattered or in rows: what each method takes, by their bytes and their number."""
+"""Pieces by their bytes and their number: surfaces of one direction, kind of memory and pair of layouts."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
 
 from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.pieces.alignment import without_misaligned
-from isthmus.analysis.statistics.contrast import MATTERS, above, ratio
+from isthmus.analysis.pieces.cell import BATCHING, Cell, Key, Kind, Shape
 from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
-from isthmus.record import KIB, Case, Direction, Interval, LayoutName, Run
+from isthmus.record import Case, Direction, LayoutName, Run
 
-# Bytes of a piece, number of pieces.
-Key = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What differs between the experiments whose cases move pieces.
-
-    `methods` come the plainest first; every other one is compared with the `incumbent`, and `challengers` are those
-    that may take its place for many pieces. `layouts` are in the order of tables. Figures are shown as rates or times.
-    """
-
-    experiment: Literal["batching", "strided"]
-    methods: tuple[str, ...]
-    incumbent: str
-    challengers: tuple[str, ...]
-    layouts: tuple[LayoutName, ...]
-    shows: Literal["rate", "time"]
-    narrow_bytes: int  # pieces up to here show what a piece costs, their bytes hardly count
-    typical: Key  # what is spoken of where several sizes and numbers were measured
-
-
-# Mapped memory stands in for pinned memory where kernels reach no other: `mapped_kernel`.
-BATCHING = Kind(
-    "batching",
-    (
-        *("waited_copies", "copies", "graph", "batch", "device_pack"),
-        *("pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
-    ),
-    "copies",
-    ("graph", "batch", "device_pack", "pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
-    ("scattered", "strided", "contiguous"),
-    "rate",
-    64,
-    (4 * KIB, 4096),
-)
-STRIDED = Kind(
-    "strided",
-    (
-        *("section", "copies", "batch", "whole", "device_pack"),
-        *("kernel", "mapped_kernel", "pack", "pack_threads", "pack_kernel"),
-    ),
-    "section",
-    ("device_pack", "kernel", "mapped_kernel", "pack_threads", "pack_kernel"),
-    ("contiguous", "strided"),
-    "time",
-    8,
-    (8, 32 * KIB),
-)
-# Copies what lies between the rows too, and so overwrites what the destination has there: no substitute for the others.
-WHOLE = "whole"
 _PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
-
-
-class Shape(NamedTuple):
-    """Pieces, or rows of an array, and where they lie; pitches in bytes, 0 where they say nothing."""
-
-    width_bytes: int
-    rows: int
-    slices: int = 1
-    pitch_bytes: int = 0
-    slice_pitch_bytes: int = 0
-    device_pitch_bytes: int = 0
-    device_slice_pitch_bytes: int = 0
-
-    @property
-    def strided_pitch_bytes(self) -> int:
-        """From one row to the next where they lie furthest apart."""
-        return max(self.pitch_bytes, self.device_pitch_bytes)
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every other stretch of the array is asked for, or pitches say nothing."""
-        return self.strided_pitch_bytes in (0, 2 * self.width_bytes)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it was cut out of an array that programs have: pitches of grids are twice the width or 2 to the n."""
-        pitch = self.strided_pitch_bytes
-        return self.slices > 1 or not (self.is_dense or pitch & (pitch - 1) == 0)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What each method takes for one shape, one way, from or to one kind of host memory.
-
-    `failed` are methods whose data did not arrive, on which no conclusion may rest; `skipped` has the reasons of those
-    that were not measured. `moved` are the bytes that cross the link; rates are of the bytes asked for. `threads` are
-    those that packed, 0 where none did.
-    """
-
-    kind: Kind
-    direction: Direction
-    host_memory: str
-    layouts: tuple[LayoutName, LayoutName]
-    shape: Shape
-    points: Mapping[str, Point]
-    failed: Mapping[str, Point]
-    skipped: Mapping[str, str]
-    moved: Mapping[str, int]
-    threads: int
-
-    @property
-    def pieces(self) -> int:
-        """How many, in all slices."""
-        return self.shape.rows * self.shape.slices
-
-    @property
-    def compared(self) -> Mapping[str, Point]:
-        """The points of the methods that can take each other's place."""
-        return {method: point for method, point in self.points.items() if method != WHOLE}
-
-    @cached_property
-    def ranking(self) -> tuple[str, ...]:
-        """The methods that are compared by their median rates, the fastest first."""
-        return tuple(sorted(self.compared, key=lambda method: -self.points[method].rate.median))
-
-    @property
-    def fastest(self) -> str:
-        """The method with the highest median rate. Precondition: some are compared."""
-        return self.ranking[0]
-
-    @property
-    def best(self) -> Point:
-        """Its point."""
-        return self.points[self.fastest]
-
-    @cached_property
-    def as_fast(self) -> tuple[str, ...]:
-        """Other methods that are not significantly slower, the fastest of them first."""
-        return tuple(method for method in self.ranking[1:] if not above(self.best, self.points[method]))
-
-    @property
-    def gain(self) -> Interval | None:
-        """How many times as fast as the incumbent the fastest is; None where either was not measured."""
-        incumbent = self.points.get(self.kind.incumbent)
-        return ratio(self.best.rate, incumbent.rate) if incumbent and self.ranking else None
-
-    @property
-    def lead(self) -> Interval | None:
-        """The gain; where the incumbent is the fastest, how far it is ahead of the next."""
-        if self.fastest != self.kind.incumbent:
-            return self.gain
-        return ratio(self.best.rate, self.points[self.ranking[1]].rate) if len(self.ranking) > 1 else None
-
-    @property
-    def gains(self) -> bool:
-        """Whether something beats the incumbent significantly, and by enough to act on."""
-        incumbent = self.points.get(self.kind.incumbent)
-        return bool(incumbent and self.gain and above(self.best, incumbent) and self.gain.median >= MATTERS)
 
 
 @dataclass(frozen=True)

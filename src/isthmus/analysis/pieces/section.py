@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from isthmus.analysis.pieces.cell import Kind
 from isthmus.analysis.pieces.figures import curves_part, figures_part
 from isthmus.analysis.pieces.map import main_sources, map_parts
-from isthmus.analysis.pieces.model import Kind, piece_surfaces
+from isthmus.analysis.pieces.model import piece_surfaces
 from isthmus.analysis.pieces.tables import cost_part, pays_part
 from isthmus.document.section import Part, Section
 from isthmus.language import say

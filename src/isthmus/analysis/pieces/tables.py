@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from isthmus.analysis.breakeven.words import about_uses
 from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.phrases import way_name
+from isthmus.analysis.pieces.cell import Kind
 from isthmus.analysis.pieces.figures import method_columns
 from isthmus.analysis.pieces.map import Source, corner
-from isthmus.analysis.pieces.model import Kind
 from isthmus.analysis.pieces.thresholds import count_thresholds, piece_cost
 from isthmus.analysis.pieces.words import count_words, layout_words, surface_title, within_words
 from isthmus.analysis.statistics.curve import ONE_WAY

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from isthmus.analysis.pieces.model import BATCHING, Surface
+from isthmus.analysis.pieces.cell import BATCHING
+from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.once import once

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from isthmus.analysis.breakeven.words import about_uses
 from isthmus.analysis.labels import kind_label, of_run
 from isthmus.analysis.phrases import memory_name, spanned, way_name
-from isthmus.analysis.pieces.model import BATCHING, Cell, Kind, Shape, Surface
+from isthmus.analysis.pieces.cell import BATCHING, Cell, Kind, Shape
+from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.palette import Look, numbered_look

@@ -1,4 +1,4 @@
-"""Two curves against each other, size by size: how many times as fast, and from which size on for certain."""
+"""Two curves against each other, size by size: how many times as fast, and from which size on significantly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Contrast:
 
     @property
     def matters(self) -> bool:
-        """Whether the difference is certain and large enough to act on."""
+        """Whether the difference is significant and large enough to act on."""
         return self.told_apart and not self.alike
 
     @property
@@ -109,7 +109,7 @@ def contrasts(curves: Sequence[Curve], kind: str, other: str, minimum_bytes: int
 
 
 def above(point: Point, other: Point) -> bool:
-    """Whether the first rate is certainly the higher one: the two 95 % intervals do not overlap."""
+    """Whether the first rate is significantly higher: the two 95 % intervals do not overlap."""
     return point.rate.low > other.rate.high
 
 

@@ -20,7 +20,7 @@ _MOST_SEGMENTS = 8
 # Smaller misses part no segments: they matter to no program, and small transfers that are measured again at another
 # moment differ by as much.
 _FLOOR = 0.05
-# Of Gauss and Newton: the misses of the last one are below a thousandth.
+# Steps of Gauss and Newton: the last one changes lines by less than a thousandth.
 _STEPS = 4
 
 _Array = npt.NDArray[np.float64]
@@ -46,7 +46,7 @@ class Segment:
 
     @property
     def rate(self) -> Interval | None:
-        """Bytes per second of what does; None where that is not certainly slower than no time at all."""
+        """Bytes per second of what does; None where that time may be none at all."""
         per_byte = interval_of(self.per_byte)
         if per_byte.low <= 0:
             return None
@@ -171,11 +171,11 @@ def _lines(sums: _Array) -> tuple[_Array, _Array]:
     """Fixed part and part for each byte of the lines of least squares, of which neither is negative."""
     _, inverse, rate, inverse2, mixed, rate2 = sums
     determinant = inverse2 * rate2 - mixed**2
-    # Of a single size no line can be told; that it is all rate is the careful guess for anything larger.
-    told = determinant > 1e-12 * inverse2 * rate2
-    safe = np.where(told, determinant, 1.0)
-    fixed = np.where(told, (inverse * rate2 - rate * mixed) / safe, 0.0)
-    per_byte = np.where(told, (rate * inverse2 - inverse * mixed) / safe, rate / rate2)
+    # A single size determines no line; that it is all rate is the careful guess for anything larger.
+    is_line = determinant > 1e-12 * inverse2 * rate2
+    safe = np.where(is_line, determinant, 1.0)
+    fixed = np.where(is_line, (inverse * rate2 - rate * mixed) / safe, 0.0)
+    per_byte = np.where(is_line, (rate * inverse2 - inverse * mixed) / safe, rate / rate2)
     # Where the best line has a negative part, the best without one has none of that part.
     falling, rootless = per_byte < 0, fixed < 0
     fixed = np.where(falling, inverse / inverse2, np.where(rootless, 0.0, fixed))

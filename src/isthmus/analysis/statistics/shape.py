@@ -99,24 +99,17 @@ class HalfSize:
     """The size that moves at half of the plateau; `at_most` when the smallest size measured is faster than that."""
 
     bytes: float
-    low_bytes: float
-    high_bytes: float
     at_most: bool = False
 
 
 def half_size(curve: Curve) -> HalfSize | None:
-    """Where the curve first reaches half of its plateau, interpolated in logarithms; None without a plateau.
-
-    The ends use the ends of the intervals of the curve and of the plateau, whichever reaches half sooner or later.
-    """
+    """Where the curve first reaches half of its plateau, interpolated in logarithms; None without a plateau."""
     settled = plateau(curve)
     if settled is None:
         return None
     sizes = [point.bytes for point in curve.points]
-    median = _crossing(sizes, [point.rate.median for point in curve.points], settled.rate.median / 2)
-    low = _crossing(sizes, [point.rate.high for point in curve.points], settled.rate.low / 2)
-    high = _crossing(sizes, [point.rate.low for point in curve.points], settled.rate.high / 2)
-    return HalfSize(median, low, high, at_most=median <= sizes[0])
+    half = _crossing(sizes, [point.rate.median for point in curve.points], settled.rate.median / 2)
+    return HalfSize(half, at_most=half <= sizes[0])
 
 
 def latency(curve: Curve) -> Interval | None:
@@ -135,14 +128,12 @@ def latency(curve: Curve) -> Interval | None:
 class Steadiness:
     """How steady the transfers of 1 MiB and above are.
 
-    `spread` and `worst_spread` are the 95th over the 5th percentile of the samples of one size: the median and the
-    largest over the sizes. `drop` is the largest factor by which a larger size is slower than a smaller one; `turns`
-    counts how often the curve changes between rising and falling by more than a tenth.
+    `spread` is the 95th over the 5th percentile of the samples of one size, the median over the sizes. `drop` is the
+    largest factor by which a larger size is slower than a smaller one; `turns` counts how often the curve changes
+    between rising and falling by more than a tenth.
     """
 
     spread: float
-    worst_spread: float
-    worst_bytes: int
     drop: float
     turns: int
 
@@ -158,10 +149,8 @@ def steadiness(curve: Curve) -> Steadiness | None:
     if not large:
         return None
     rates = [point.rate.median for point in large]
-    worst = max(large, key=lambda point: point.spread)
     drop = max(max(rates[: end + 1]) / rate for end, rate in enumerate(rates))
-    spread = float(np.median([point.spread for point in large]))
-    return Steadiness(spread, worst.spread, worst.bytes, drop, _turns(rates))
+    return Steadiness(float(np.median([point.spread for point in large])), drop, _turns(rates))
 
 
 def _agrees(point: Point, center: float) -> bool:

@@ -94,7 +94,7 @@ class CostSurface:
 
     @cached_property
     def variance(self) -> float:
-        """Of the logarithm, for each unit of kriging variance; robust, as a few spots differ for reasons of theirs."""
+        """Variance of the logarithm for each unit of kriging variance; robust, as a few spots are unlike all others."""
         if len(self.spots) < _LEAST_SPOTS:
             return _TYPICAL_VARIANCE
         return float(np.median(self.held_out**2 * np.diag(self._inverse)[:-1])) / _MEDIAN_SQUARE
@@ -111,7 +111,7 @@ class CostSurface:
 
     @cached_property
     def _inverse(self) -> _Array:
-        """Of the kriging system: generalised covariances, and weights that add up to one."""
+        """Inverse of the kriging system: generalised covariances, and weights that add up to one."""
         count = len(self.spots)
         system = np.ones((count + 1, count + 1))
         system[:count, :count] = -_distances(self._places, self._places)

@@ -34,8 +34,8 @@ class Threshold:
 
     The range is that of `first` to `last`. `low` and `high` enclose `value` with 95 % confidence: 0 stands for "below
     the range" and infinity for "beyond it", so ``never`` with a finite `low`, for example, is what the medians say and
-    not what every draw says. `faster` and `slower` are the points of the range at which the challenger is certainly one
-    or the other.
+    not what every draw says. `faster` and `slower` are the points of the range at which the challenger is significantly
+    one or the other.
     """
 
     state: State
@@ -102,7 +102,7 @@ def _threshold(points: npt.NDArray[np.float64], gain: Draws, *, logarithmic: boo
     nothing = Threshold("cannot_tell", *ends, math.nan, 0.0, math.inf, 0, faster, slower)
     if len(valid) < _CONFIDENCE * (len(places) - 1):
         return nothing
-    # Of the draws themselves and not between them, where one of two may be infinite.
+    # The draws themselves and nothing between them, where one of two may be infinite.
     ordered = np.sort(valid)
     low, median, high = (ordered[round((len(valid) - 1) * share)] for share in (1 - _ONE_SIDED, 0.5, _ONE_SIDED))
     value = median if np.isnan(places[0]) else places[0]
@@ -142,7 +142,7 @@ def _last_crossing(points: npt.NDArray[np.float64], gain: Draws) -> tuple[npt.ND
 def _places(place: Draws, *, inside: npt.NDArray[np.bool_]) -> Draws:
     """Crossings of the draws `inside` one kind of answer, 0 where they have none.
 
-    Of the others those without a crossing lie beyond the range, and the rest has no place (nan).
+    Those of the other kind lie beyond the range where they have none, and have no place (nan) where they have one.
     """
     nowhere = place == 0.0
     found: Draws = np.where(inside, place, np.where(nowhere, np.inf, np.nan))
@@ -154,7 +154,7 @@ def _known(places: Draws) -> int:
 
 
 def _turns(share: npt.NDArray[np.float64]) -> int:
-    """How often the lead certainly changes hands along the range."""
+    """How often the lead significantly changes hands along the range."""
     leads = [value >= _ONE_SIDED for value in share if value >= _ONE_SIDED or value <= 1 - _ONE_SIDED]
     return sum(1 for _ in pairwise(groupby(leads)))
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from isthmus.analysis.phrases import about_bytes, factor_words
+from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
 from isthmus.analysis.pieces.findings import gain_finding, pays_finding, takeaway_of, times_of
-from isthmus.analysis.pieces.model import STRIDED, WHOLE, Cell, main_surfaces, piece_cells, piece_surfaces
+from isthmus.analysis.pieces.model import main_surfaces, piece_cells, piece_surfaces
 from isthmus.analysis.pieces.words import section_kind, where_words
 from isthmus.analysis.strided.padding import paddings
 from isthmus.document.finding import Finding, Takeaway

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from isthmus.analysis.pieces.model import Cell
+from isthmus.analysis.pieces.cell import Cell
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.record import Interval
 

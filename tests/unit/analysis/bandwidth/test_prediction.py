@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.analysis.bandwidth.prediction import Predictor, crossover, curve_predictor
+from isthmus.analysis.bandwidth.prediction import Predictor, curve_predictor
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.record import GIB, KIB, MIB
@@ -159,30 +159,3 @@ def test_a_curve_without_points_predicts_nothing(synthetic: ModuleType) -> None:
     made = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(7e-6, 55e9)}, verified="no"))
     with pytest.raises(ValueError, match="at least one measured size"):
         curve_predictor(bandwidth_curves(made)[0])
-
-
-def test_where_one_overtakes_the_other() -> None:
-    found = crossover(affine(5e-6, 10e9), affine(20e-6, 50e9))
-    assert found is not None
-    assert (found.state, found.certain) == ("from", True)
-    assert found.value == pytest.approx(15e-6 / (1 / 10e9 - 1 / 50e9), rel=0.05)
-
-
-def test_one_that_is_never_ahead_does_not_overtake() -> None:
-    found = crossover(affine(5e-6, 50e9), affine(20e-6, 10e9))
-    assert found is not None
-    assert found.state == "never"
-
-
-def test_ranges_that_share_no_size_cannot_be_compared() -> None:
-    assert crossover(affine(5e-6, 50e9, POWERS[:4]), affine(5e-6, 50e9, POWERS[20:])) is None
-
-
-def test_noise_that_hides_the_crossing_is_no_answer() -> None:
-    random = np.random.default_rng(6)
-    first, second = (
-        series(POWERS, [(6e-6 + size / 50e9) * random.lognormal(0.0, 0.2) for size in POWERS]) for _ in range(2)
-    )
-    found = crossover(first, second)
-    assert found is not None
-    assert found.state == "cannot_tell"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from isthmus.analysis.pieces.alignment import alignment_pairs, alignment_unit, natural_unit
-from isthmus.analysis.pieces.model import BATCHING, STRIDED, piece_cells, piece_surfaces
+from isthmus.analysis.pieces.cell import BATCHING, STRIDED
+from isthmus.analysis.pieces.model import piece_cells, piece_surfaces
 from isthmus.record import KIB, Case
 
 

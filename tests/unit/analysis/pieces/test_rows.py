@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.analysis.pieces.model import STRIDED, Cell, Surface, piece_cells, piece_surfaces
+from isthmus.analysis.pieces.cell import STRIDED, Cell
+from isthmus.analysis.pieces.model import Surface, piece_cells, piece_surfaces
 from isthmus.analysis.pieces.thresholds import count_thresholds, piece_cost
 from isthmus.analysis.pieces.words import count_words, section_kind, shape_words
 from isthmus.analysis.strided.padding import paddings

@@ -5,7 +5,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from isthmus.analysis.pieces.model import BATCHING, Surface, main_surfaces, piece_surfaces
+from isthmus.analysis.pieces.cell import BATCHING
+from isthmus.analysis.pieces.model import Surface, main_surfaces, piece_surfaces
 from isthmus.analysis.pieces.thresholds import batch_cliff, count_thresholds
 from isthmus.analysis.pieces.words import count_words
 from isthmus.analysis.statistics.threshold import Threshold

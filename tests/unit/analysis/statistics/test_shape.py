@@ -31,7 +31,6 @@ def test_plateau_and_half_size_of_latency_and_rate(synthetic: ModuleType, latenc
     assert half
     # Where the transfer takes twice its latency; straight lines in logarithms between powers of two cost some percent.
     assert half.bytes == pytest.approx(latency_seconds * rate, rel=0.08)
-    assert half.low_bytes <= half.bytes <= half.high_bytes
     assert small
     assert small.median == pytest.approx(latency_seconds, rel=0.02)
 
@@ -123,7 +122,6 @@ def test_repeats_that_differ_are_erratic(synthetic: ModuleType) -> None:
     assert steady
     assert steady.erratic
     assert steady.spread == pytest.approx(2.0, rel=0.02)
-    assert steady.worst_spread >= steady.spread
 
 
 def test_sizes_that_jump_are_erratic_though_each_is_steady(synthetic: ModuleType) -> None:
