@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.analysis.statistics.curve import Curve
+from isthmus.analysis.statistics.line import relative_line
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
-from isthmus.analysis.statistics.segments import Segment, fit_segments, relative_line
 from isthmus.record import Interval
 
 __all__ = ["Prediction", "Predictor", "curve_predictor"]
@@ -21,6 +21,8 @@ Beyond = Literal["", "below", "above"]
 
 # How many of the nearest held-out sizes say how wrong a prediction may be: enough to count on, all of one regime.
 _NEAREST = 8
+# Through how many sizes at an end a line goes on beyond it.
+_LINE_SIZES = 5
 # With fewer the t distribution has draws without bound, and no variance.
 _LEAST_FREEDOM = 3
 # The logarithm of the factor by which no draw is further off, so that sums stay finite.
@@ -58,7 +60,8 @@ class Predictor:
         side, which averages four such errors, but reaches across changes. Held-out sizes of every kept run are missed
         by less with it than with the first alone (docs/model.md). Cubics that keep the monotony (Fritsch and Carlson
         1980, doi 10.1137/0717021) miss them by more: they carry the noise of one size on to the next. Beyond the
-        measured sizes it follows the first or the last segment of `fit_segments`.
+        measured sizes it follows the line through the five nearest, from the measured time on. Segments with
+        breakpoints found in the data (Bai and Perron 2003) predicted held-out ends of kept runs no better.
 
         The interval is that of the measured medians, widened by how far the eight nearest sizes lay from what the
         others had made of them (`errors`), with the t distribution of so many. Beyond the range it widens further, as
@@ -73,11 +76,6 @@ class Predictor:
         draws = self._interpolated(size)
         draws[1:] *= np.exp(np.clip(self._error_at(size) * self._luck, -_FURTHEST, _FURTHEST))
         return draws
-
-    @cached_property
-    def segments(self) -> tuple[Segment, ...]:
-        """Latency and rate by stretches of sizes."""
-        return fit_segments(self.sizes, self.seconds)
 
     @cached_property
     def errors(self) -> npt.NDArray[np.float64]:
@@ -104,10 +102,10 @@ class Predictor:
         if 0 < above < len(self.sizes):
             near = slice(max(above - 2, 0), above + 2)
             return _between(np.asarray(self.sizes[near], dtype=np.float64), self.seconds[near], size)
-        end = 0 if above == 0 else -1
-        segment = self.segments[end]
+        end, near = (0, slice(_LINE_SIZES)) if above == 0 else (-1, slice(-_LINE_SIZES, None))
+        fixed, per_byte = relative_line(np.asarray(self.sizes[near], dtype=np.float64), self.seconds[near])
         # Scaled to the measured time there, so that it goes on from it without a jump.
-        outside: Draws = self.seconds[end] * segment.at(size) / segment.at(self.sizes[end])
+        outside: Draws = self.seconds[end] * (fixed + per_byte * size) / (fixed + per_byte * self.sizes[end])
         return outside
 
     def _error_at(self, size: float) -> float:

@@ -1,11 +1,10 @@
-"""The section on predictions: latency, rate and changes of pace, how far predictions are off, both ways at once."""
+"""The section on predictions: how far predictions are off, and both ways at once."""
 
 from collections.abc import Sequence
 
 from isthmus.analysis.prediction.chart import chart_part
 from isthmus.analysis.prediction.check import PREDICTED_FROM, CurveCheck, prediction_checks, prediction_errors
 from isthmus.analysis.prediction.errors import errors_grid
-from isthmus.analysis.prediction.lines import lines_grid
 from isthmus.analysis.prediction.pipeline_check import pipeline_checks
 from isthmus.analysis.prediction.two_ways import two_ways_grid
 from isthmus.document.section import Part, Section
@@ -20,7 +19,6 @@ def section(runs: Sequence[Run]) -> Section | None:
     checks = [prediction_checks(run) for run in runs]
     if not any(map(_tells, checks)):
         return None
-    lines = tuple(lines_grid(runs, index, each) for index, each in enumerate(checks) if _tells(each))
     errors = tuple(
         errors_grid(runs, index, each, pipeline_checks(runs[index]))
         for index, each in enumerate(checks)
@@ -30,7 +28,6 @@ def section(runs: Sequence[Run]) -> Section | None:
     parts = [
         Part(say("prediction_report.errors_part"), say("prediction_report.errors_note"), grids=errors),
         chart_part(runs, checks),
-        Part(say("prediction_report.lines_part"), say("prediction_report.lines_note"), grids=lines),
     ]
     if slowed:
         parts.append(Part(say("prediction_report.two_ways_part"), say("prediction_report.two_ways_note"), grids=slowed))

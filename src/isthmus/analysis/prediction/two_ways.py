@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.two_ways import two_ways
 from isthmus.analysis.labels import kind_label, kind_rank, run_title
-from isthmus.analysis.prediction.lines import NOTHING
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.document.grid import Column, Grid, Group, Row, interval_cell
+from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import KIB, MIB, Run, format_bytes
 
@@ -26,7 +26,7 @@ def two_ways_grid(runs: Sequence[Run], index: int) -> Grid | None:
     rows = []
     for each in found:
         for way in ONE_WAY:
-            cells = (interval_cell(each.slowdown(way, size)) if size in each.sizes else NOTHING for size in sizes)
+            cells = (interval_cell(each.slowdown(way, size)) if size in each.sizes else missing() for size in sizes)
             name = say("prediction_report.two_ways_row", memory=kind_label(each.host_memory), way=way.upper())
             rows.append(Row(name, tuple(cells)))
     title = say("prediction_report.two_ways_part") if len(runs) == 1 else run_title(runs, index)

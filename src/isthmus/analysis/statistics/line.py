@@ -1,0 +1,29 @@
+"""A latency and a time for each byte: the line of least relative squares through measured times."""
+
+import numpy as np
+import numpy.typing as npt
+
+from isthmus.analysis.statistics.resample import Draws
+
+
+def relative_line(sizes: npt.NDArray[np.float64], seconds: Draws) -> tuple[Draws, Draws]:
+    """Fixed part and part for each byte of the lines of least relative squares, one for each column of `seconds`.
+
+    Neither is negative: where the best line has a negative part, the best without it is taken. Relative misses count,
+    so that microseconds do as much as seconds. A latency and a rate describe a transfer (Hockney, Parallel Computing
+    20, 1994: r_inf and n_half). `seconds` has a row for each of the sizes, of which there must be one.
+    """
+    inverse = 1 / seconds
+    rate = sizes[:, np.newaxis] * inverse
+    ones, rates = inverse.sum(axis=0), rate.sum(axis=0)
+    ones2, mixed, rates2 = (inverse**2).sum(axis=0), (inverse * rate).sum(axis=0), (rate**2).sum(axis=0)
+    determinant = ones2 * rates2 - mixed**2
+    # A single size determines no line; that it is all rate is the careful guess for anything larger.
+    is_line = determinant > 1e-12 * ones2 * rates2
+    safe = np.where(is_line, determinant, 1.0)
+    fixed = np.where(is_line, (ones * rates2 - rates * mixed) / safe, 0.0)
+    per_byte = np.where(is_line, (rates * ones2 - ones * mixed) / safe, rates / rates2)
+    falling, rootless = per_byte < 0, fixed < 0
+    fixed = np.where(falling, ones / ones2, np.where(rootless, 0.0, fixed))
+    per_byte = np.where(falling, 0.0, np.where(rootless, rates / rates2, per_byte))
+    return fixed, per_byte
