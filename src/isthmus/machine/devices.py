@@ -9,23 +9,10 @@ from typing import Any, NamedTuple
 
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
-from isthmus.experiment.fleet.ranks import ALONE, Ranks
 from isthmus.machine.binding import bind_near
 from isthmus.machine.default_device import default_device
 from isthmus.machine.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
-
-__all__ = [
-    "OpenDevice",
-    "choose_device",
-    "name_in_turn",
-    "names_in_turn",
-    "neighbours",
-    "open_device",
-    "open_native",
-    "open_neighbour",
-    "probe",
-]
 
 _INSTALL = {
     "cuda": "install NVIDIA's driver until nvidia-smi works; in a container, start it with --gpus all",
@@ -38,7 +25,7 @@ class OpenDevice(NamedTuple):
     """A device that is open, its description, and where threads and memory were bound before it was opened.
 
     `model` is what the host backend pretends, as the user words it. `allowed_cpus` are the processors that this process
-    could use before it was bound, and `ranks` are the processes that measure together.
+    could use before it was bound.
     """
 
     native: _native.Device
@@ -46,7 +33,6 @@ class OpenDevice(NamedTuple):
     placement: Placement = Placement()
     model: str = ""
     allowed_cpus: frozenset[int] = frozenset()
-    ranks: Ranks = ALONE
 
 
 def probe() -> list[Backend]:

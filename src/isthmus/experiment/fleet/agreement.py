@@ -28,7 +28,7 @@ def open_for_rank(spec: str | None, ranks: Ranks) -> OpenDevice:
 
     Raises what `open_device` raises.
     """
-    return open_device(name_in_turn(spec, ranks.local_rank), bind=True)._replace(ranks=ranks)
+    return open_device(name_in_turn(spec, ranks.local_rank), bind=True)
 
 
 def first_trouble(

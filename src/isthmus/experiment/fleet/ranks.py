@@ -22,8 +22,6 @@ from isthmus.experiment.fleet.mailbox import Mailbox
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
 
-__all__ = ["ALONE", "STEP_PATIENCE_SECONDS", "Ranks", "RanksBroken", "join_ranks"]
-
 T = TypeVar("T")
 Parts = npt.NDArray[np.float64]
 
@@ -211,6 +209,13 @@ class Ranks:
 
 # A process that no launcher started.
 ALONE = Ranks()
+# Those that this process has joined; MPI knows one world a process.
+_joined: list[Ranks] = []
+
+
+def ranks_here() -> Ranks:
+    """Those that this process has joined; ALONE where it joined none."""
+    return _joined[-1] if _joined else ALONE
 
 
 def join_ranks() -> Ranks:
@@ -219,9 +224,9 @@ def join_ranks() -> Ranks:
     Raises UsageError where mpi4py is absent, or knows nothing of the launcher.
     """
     found = launched(os.environ)
-    if found.ranks == 1:
-        return ALONE
-    return _connect(found)
+    if found.ranks > 1:
+        _joined.append(_connect(found))
+    return ranks_here()
 
 
 def _connect(found: Launched) -> Ranks:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from isthmus.errors import IsthmusError
-from isthmus.experiment.fleet.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken
+from isthmus.experiment.fleet.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
 from isthmus.experiment.stencil.points import Point
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import WORD, Checksum
@@ -30,8 +30,8 @@ class Team:
     """All ranks, as rank 0 sees them; every method is a step of all of them, or of the first ones, at once."""
 
     def __init__(self, device: OpenDevice) -> None:
-        self._ranks = device.ranks
-        self._own = StencilRank(device, device.ranks)
+        self._ranks = ranks_here()
+        self._own = StencilRank(device, self._ranks)
 
     @property
     def count(self) -> int:
@@ -96,7 +96,7 @@ class Team:
 
 def follow(device: OpenDevice) -> int:
     """Take every step that rank 0 tells; gives the exit code that it ends with."""
-    ranks = device.ranks
+    ranks = ranks_here()
     own = StencilRank(device, ranks)
     patience = None
     while (told := ranks.listen(patience)).step != "end":

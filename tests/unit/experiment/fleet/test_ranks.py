@@ -150,7 +150,7 @@ def test_each_rank_takes_a_device_in_turn(monkeypatch: pytest.MonkeyPatch, local
     monkeypatch.setattr(agreement, "open_device", open_named)
     ranks = Several({}, {})
     ranks.local_rank = local_rank
-    assert open_for_rank(None, ranks).ranks is ranks
+    assert open_for_rank(None, ranks) is host
     open_for_rank("cuda", ranks)
     open_for_rank("cuda:1", ranks)
     assert opened == [spec, spec, "cuda:1"]

@@ -101,7 +101,7 @@ def computed(device: OpenDevice, point: Point) -> list[tuple[Tile, Doubles, Chec
 
     def part(rank: int) -> tuple[Tile, Doubles, Checksum]:
         ranks = Neighbours(rank, queues)
-        own = StencilRank(device._replace(ranks=ranks), ranks)
+        own = StencilRank(device, ranks)
         assert own.prepare([point]) == {}
         own.sample(point, True)
         assert own.result
