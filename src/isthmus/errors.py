@@ -60,6 +60,10 @@ class TimedOut(IsthmusError, TimeoutError):
     """What was waited for had not ended in time. It goes on."""
 
 
+class RegistryError(IsthmusError):
+    """An experiment is entered by half: the message names what it lacks."""
+
+
 class RunFileError(IsthmusError):
     """A run file could not be read or written; the message names the file, the place and what was expected."""
 

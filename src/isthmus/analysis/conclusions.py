@@ -1,55 +1,17 @@
 """All that is concluded from a run: what each experiment shows, what speaks against the run, and its verdict."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.allocation.conclusions import allocation_findings, allocation_verdict
-from isthmus.analysis.bandwidth.model import bandwidth_findings, bandwidth_verdict
-from isthmus.analysis.batching.findings import batching_findings, batching_verdict
-from isthmus.analysis.breakeven.findings import breakeven_findings, breakeven_verdict
-from isthmus.analysis.managed.findings import managed_findings, managed_verdict
-from isthmus.analysis.openacc.findings import openacc_findings, openacc_verdict
-from isthmus.analysis.overlap.findings import overlap_findings, overlap_verdict
 from isthmus.analysis.phrases import describe_device
-from isthmus.analysis.prediction.findings import prediction_findings, prediction_verdict
 from isthmus.analysis.quality import quality_findings
-from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
-from isthmus.analysis.strided.findings import strided_findings, strided_verdict
 from isthmus.analysis.surroundings import surroundings_findings
-from isthmus.analysis.threads.findings import threads_findings, threads_verdict
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import say, sentences
 from isthmus.record import LEAST_SAMPLES, Run
-
-__all__ = ["Conclusion", "Conclusions", "conclude", "findings", "verdict"]
+from isthmus.registry import EXPERIMENTS, Experiment, load
 
 _GRAVITY = ("error", "warning", "info")
-
-
-@dataclass(frozen=True)
-class _Experiment:
-    """What one experiment contributes; both functions give nothing for a run without its cases."""
-
-    name: str
-    findings: Callable[[Run], list[Finding]]
-    verdict: Callable[[Run], Takeaway | None]
-
-
-# One line an experiment, in the order of a report.
-_EXPERIMENTS = (
-    _Experiment("bandwidth", bandwidth_findings, bandwidth_verdict),
-    _Experiment("allocation", allocation_findings, allocation_verdict),
-    _Experiment("breakeven", breakeven_findings, breakeven_verdict),
-    _Experiment("managed", managed_findings, managed_verdict),
-    _Experiment("stencil", stencil_findings, stencil_verdict),
-    _Experiment("openacc", openacc_findings, openacc_verdict),
-    _Experiment("threads", threads_findings, threads_verdict),
-    _Experiment("batching", batching_findings, batching_verdict),
-    _Experiment("strided", strided_findings, strided_verdict),
-    _Experiment("overlap", overlap_findings, overlap_verdict),
-    # Of no experiment's own cases: what those of bandwidth and overlap say of what was not measured.
-    _Experiment("prediction", prediction_findings, prediction_verdict),
-)
 
 
 @dataclass(frozen=True)
@@ -95,7 +57,7 @@ class Conclusions:
 
 def conclude(run: Run) -> Conclusions:
     """Everything that the run supports, in the language spoken now; takes up to seconds for a run of everything."""
-    concluded = [_concluded(run, experiment) for experiment in _EXPERIMENTS]
+    concluded = [_concluded(run, experiment) for experiment in EXPERIMENTS]
     known = tuple(each for each in concluded if each.takeaway or each.findings)
     return Conclusions(
         device=describe_device(run),
@@ -116,9 +78,9 @@ def verdict(runs: Sequence[Run]) -> str:
     return "\n".join(_verdict(conclude(run)) for run in runs)
 
 
-def _concluded(run: Run, experiment: _Experiment) -> Conclusion:
-    found = tuple(_gravest_first(experiment.findings(run)))
-    return Conclusion(experiment.name, experiment.verdict(run), found)
+def _concluded(run: Run, experiment: Experiment) -> Conclusion:
+    analysis = load(experiment.findings, ("findings", "takeaway"))
+    return Conclusion(experiment.name, analysis.takeaway(run), tuple(_gravest_first(analysis.findings(run))))
 
 
 def _gravest_first(found: Sequence[Finding]) -> list[Finding]:
@@ -141,7 +103,7 @@ def _nothing(run: Run) -> str:
     names = ", ".join(sorted({case.experiment for case in measured}))
     if not measured:
         return say("conclusions.nothing_measured")
-    if not {case.experiment for case in measured} <= {experiment.name for experiment in _EXPERIMENTS}:
+    if not {case.experiment for case in measured} <= {experiment.name for experiment in EXPERIMENTS}:
         return say("conclusions.unknown_experiment", names=names)
     if all(len(series.samples) < LEAST_SAMPLES for case in measured for series in case.series):
         return say("conclusions.too_few_samples", names=names)

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 
 from isthmus.analysis.conclusions import Conclusions
 from isthmus.document.finding import Finding, Severity
+from isthmus.registry import EXPERIMENTS
 
-__all__ = ["Entry", "Summary", "first_sentence", "summarise"]
-
-# What most programs meet first comes first; the rest is in the sections.
-_IMPORTANCE = (
-    *("bandwidth", "breakeven", "batching", "overlap", "managed"),
-    *("allocation", "strided", "threads", "stencil", "openacc"),
-)
 # Of text at the width of a page, which is half a screen in all; wide characters fill two of its columns.
 _LINES_DOES = 6
 _LINES_ADVICE = 5
@@ -53,9 +47,9 @@ def summarise(found: Conclusions) -> Summary:
 
     A run with an error gets no answers here: they may be wrong, and its sections still have them.
     """
-    rank = {name: index for index, name in enumerate(_IMPORTANCE)}
+    importance = {each.name: each.importance for each in EXPERIMENTS}
     answers = [(each.experiment, each.takeaway) for each in found.experiments if each.takeaway]
-    answers.sort(key=lambda each: rank.get(each[0], len(rank)))
+    answers.sort(key=lambda each: importance[each[0]])
     reliable = answers if found.reliable else []
     troubles = _troubles(found)
     return Summary(

@@ -18,16 +18,15 @@ from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError
+from isthmus.registry import MEASURED
 
 if TYPE_CHECKING:
     from isthmus.document.document import Document
-    from isthmus.experiment.engine.batch import Experiment
+    from isthmus.experiment.engine.batch import Planner
     from isthmus.experiment.engine.options import Options
     from isthmus.experiment.fleet.ranks import Ranks
     from isthmus.machine.devices import OpenDevice
     from isthmus.record import Run
-
-__all__ = ["measure", "measure_quickly"]
 
 
 def measure(
@@ -35,8 +34,7 @@ def measure(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="allocation, bandwidth (the default), batching, breakeven, managed, openacc, overlap, stencil, "
-            "strided, threads, or all.",
+            help=", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all.",
         ),
     ] = None,
     device: Annotated[
@@ -187,7 +185,7 @@ def measure(
         raise trouble
     assert wanted is not None
     with ranks, speaking(spoken):
-        code = _lead(wanted, as_json) if ranks.leads else _follow(wanted)
+        code = _lead(wanted, ranks, as_json) if ranks.leads else _follow(wanted)
     raise typer.Exit(code)
 
 
@@ -195,7 +193,7 @@ class _Wanted(NamedTuple):
     """What a command line asks for, on a device that is open."""
 
     options: "Options"
-    experiments: "list[Experiment]"
+    experiments: "list[Planner]"
     path: Path
     device: "OpenDevice"
 
@@ -266,15 +264,14 @@ def _heed_interruptions() -> None:
             signal.signal(number, _interrupt)
 
 
-def _lead(wanted: _Wanted, as_json: bool) -> int:
+def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     """Measure, save and show; gives the exit code, of all ranks if there are several."""
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run
     from isthmus.report import prepare_page
 
-    path, ranks = wanted.path, wanted.device.ranks
-    description = wanted.device.description
+    path, description = wanted.path, wanted.device.description
     together = f" by {ranks.count} ranks" if ranks.count > 1 else ""
     print(f"measuring {description.spec}, {description.name}{together}; run file {path}", file=sys.stderr)
     # A second of work for the page when it is made for the first time; done while buffers are allocated.

@@ -4,29 +4,21 @@ import math
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
-from isthmus.errors import RunFileError, UsageError
-from isthmus.experiment.allocation import cases as allocation
-from isthmus.experiment.bandwidth import cases as bandwidth
-from isthmus.experiment.batching import cases as batching
-from isthmus.experiment.breakeven import cases as breakeven
-from isthmus.experiment.engine.batch import Experiment
+from isthmus.errors import RegistryError, RunFileError, UsageError
+from isthmus.experiment.engine.batch import Planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, Pace
 from isthmus.experiment.engine.options import Options, check_names
 from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Rules
-from isthmus.experiment.managed import cases as managed
-from isthmus.experiment.openacc import cases as openacc
 from isthmus.experiment.openacc.build import check_folder
-from isthmus.experiment.overlap import cases as overlap
 from isthmus.experiment.stencil import cases as stencil
-from isthmus.experiment.strided import cases as strided
-from isthmus.experiment.threads import cases as threads
 from isthmus.machine.devices import OpenDevice
 from isthmus.machine.fingerprint import read_fingerprint
 from isthmus.machine.host import available_memory_bytes
@@ -43,27 +35,12 @@ from isthmus.record import (
     RunWriter,
     Settings,
 )
+from isthmus.registry import MEASURED, Experiment, load
 
-__all__ = ["EXPERIMENTS", "Progress", "choose_experiments", "measure", "quick_seconds"]
-
-# In the order in which a run takes them.
-EXPERIMENTS: Mapping[str, Experiment] = {
-    allocation.NAME: allocation,
-    bandwidth.NAME: bandwidth,
-    batching.NAME: batching,
-    breakeven.NAME: breakeven,
-    managed.NAME: managed,
-    openacc.NAME: openacc,
-    overlap.NAME: overlap,
-    stencil.NAME: stencil,
-    strided.NAME: strided,
-    threads.NAME: threads,
-}
-# What answers most questions within half a minute.
-_DEFAULT = (bandwidth.NAME,)
 _ALL = "all"
+_SURFACE = ("NAME", "MEMORY_KINDS", "DIRECTIONS", "EFFORTS", "plan")
 
-# Of a quick run beside its budgets: checks and buffers by the second, and the start of everything.
+# What a quick run takes beside its budgets: checks and buffers by the second, and the start of everything.
 _OVERHEAD, _START_SECONDS = 1.5, 3.0
 
 # Where device memory is host memory, every buffer counts twice, on machines that are small as a rule.
@@ -72,43 +49,59 @@ _MOST_SHARED_BYTES = 3 * GIB
 Progress = Callable[[int, int], None]
 
 
-def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -> list[Experiment]:
+def planner(experiment: Experiment) -> Planner:
+    """What plans the cases of an experiment. Raises RegistryError where it is entered by half."""
+    found = load(experiment.cases, _SURFACE)
+    if experiment.name != found.NAME:
+        raise RegistryError(
+            f"{experiment.cases} has the NAME {found.NAME!r}; isthmus/registry.py has {experiment.name!r}"
+        )
+    return cast(Planner, found)
+
+
+def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -> list[Planner]:
     """The experiments named, all of them for ``all``, or the default ones for none.
 
     Raises UsageError for an unknown name, offering the nearest, for a memory kind or direction that none of the
     chosen experiments knows, for a folder of OpenACC programs that has none, and for the stencil of several `ranks`
     beside anything else.
     """
-    known = (*EXPERIMENTS, _ALL)
-    chosen = check_names("experiment", names or _DEFAULT, known)
-    experiments = [EXPERIMENTS[name] for name in (EXPERIMENTS if _ALL in chosen else chosen)]
-    _check("memory kind", options.memory, [experiment.MEMORY_KINDS for experiment in experiments])
-    _check("direction", options.directions, [experiment.DIRECTIONS for experiment in experiments])
-    measured = {experiment.NAME for experiment in experiments}
-    if options.alignment_bytes is not None and bandwidth.NAME not in measured:
-        raise UsageError("--alignment concerns bandwidth alone; leave it out, or measure bandwidth")
+    known = [experiment.name for experiment in MEASURED]
+    default = [experiment.name for experiment in MEASURED if experiment.is_default]
+    chosen = check_names("experiment", names or default, (*known, _ALL))
+    measured = set(known if _ALL in chosen else chosen)
+    planners = [planner(experiment) for experiment in MEASURED if experiment.name in measured]
+    _check("memory kind", options.memory, [each.MEMORY_KINDS for each in planners])
+    _check("direction", options.directions, [each.DIRECTIONS for each in planners])
+    _check_owners(options, measured)
     if options.binaries:
-        if openacc.NAME not in measured:
-            raise UsageError("--binaries concerns openacc alone; leave it out, or measure openacc")
         check_folder(Path(options.binaries))
-    if (options.sides or options.halos) and not measured & {stencil.NAME, openacc.NAME}:
-        raise UsageError("--side and --halo concern stencil and openacc alone; leave them out, or measure one of them")
-    if (options.cuts or options.scalings) and stencil.NAME not in measured:
-        raise UsageError("--cut and --scaling concern stencil alone; leave them out, or measure stencil")
     check_names("cut", options.cuts, stencil.CUTS)
     check_names("scaling", options.scalings, stencil.SCALINGS)
-    if ranks > 1 and stencil.NAME in measured and len(measured) > 1:
+    if ranks > 1 and "stencil" in measured and len(measured) > 1:
         raise UsageError(
             f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "
             "`isthmus measure stencil` with them by itself"
         )
-    return experiments
+    return planners
 
 
 def quick_seconds(names: Sequence[str]) -> float:
     """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
-    budgets = [EXPERIMENTS[name].EFFORTS["quick"].budget_seconds for name in names]
+    budgets = [planner(each).EFFORTS["quick"].budget_seconds for each in MEASURED if each.name in names]
     return math.ceil(sum(_OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
+
+
+def _check_owners(options: Options, measured: set[str]) -> None:
+    """Raises UsageError for an option of experiments of which none is measured."""
+    if options.alignment_bytes is not None and "bandwidth" not in measured:
+        raise UsageError("--alignment concerns bandwidth alone; leave it out, or measure bandwidth")
+    if options.binaries and "openacc" not in measured:
+        raise UsageError("--binaries concerns openacc alone; leave it out, or measure openacc")
+    if (options.sides or options.halos) and not measured & {"stencil", "openacc"}:
+        raise UsageError("--side and --halo concern stencil and openacc alone; leave them out, or measure one of them")
+    if (options.cuts or options.scalings) and "stencil" not in measured:
+        raise UsageError("--cut and --scaling concern stencil alone; leave them out, or measure stencil")
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> None:
@@ -121,7 +114,7 @@ def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> N
 def measure(
     device: OpenDevice,
     options: Options,
-    experiments: Sequence[Experiment],
+    experiments: Sequence[Planner],
     path: Path,
     command: Sequence[str],
     progress: Progress,
@@ -217,7 +210,7 @@ class _Session:
         self.ended = 0
         self.total = 0
 
-    def run(self, experiments: Sequence[Experiment], memory_bytes: int) -> dict[str, dict[str, float]]:
+    def run(self, experiments: Sequence[Planner], memory_bytes: int) -> dict[str, dict[str, float]]:
         """Measure all of them; returns where the host memory lay, as `Placement.pages` has it."""
         plans = [experiment.plan(self._device, self._options, memory_bytes) for experiment in experiments]
         self.total = sum(planned.total for planned in plans)

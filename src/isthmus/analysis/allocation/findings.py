@@ -12,10 +12,10 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
-__all__ = ["allocation_findings", "allocation_verdict"]
+__all__ = ["findings", "takeaway"]
 
 
-def allocation_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """Everything that the run's allocation experiment supports; none where it measured none of it."""
     costs = allocation_costs(run)
     if costs is None:
@@ -31,7 +31,7 @@ def allocation_findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def allocation_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away about the cost of memory; None where none was measured."""
     costs = allocation_costs(run)
     if costs is None or not costs.curves:

@@ -13,16 +13,16 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_rate
 
-__all__ = ["bandwidth_findings", "bandwidth_verdict"]
+__all__ = ["findings", "takeaway"]
 
 
-def bandwidth_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about each kind of memory and about both directions at once."""
     curves = bandwidth_curves(run)
     return [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
 
 
-def bandwidth_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away about rates; None where none was measured."""
     curves = bandwidth_curves(run)
     kind = _main_kind(curves)

@@ -13,7 +13,7 @@ from isthmus.language import enumerated, say
 from isthmus.record import Run, format_bytes, format_rate
 
 
-def batching_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about each kind of memory, from how many pieces on another method pays, and the batch call."""
     main = main_surfaces(piece_surfaces(run, BATCHING))
     typical = [surface.typical for surface in main if surface.typical]
@@ -24,7 +24,7 @@ def batching_findings(run: Run) -> list[Finding]:
     return [finding for finding in (*found, pays_finding(run, main), _cliff(main)) if finding]
 
 
-def batching_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where pieces were not measured."""
     surfaces = piece_surfaces(run, BATCHING)
     cells = [surface.typical for surface in main_surfaces(surfaces) if surface.typical]

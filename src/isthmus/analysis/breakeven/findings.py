@@ -25,7 +25,7 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes
 
-__all__ = ["ALLOCATED_WAYS", "breakeven_findings", "breakeven_verdict"]
+__all__ = ["ALLOCATED_WAYS", "findings", "takeaway"]
 
 # Of a buffer that must be got for the purpose; a staging buffer is there already.
 ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
@@ -34,7 +34,7 @@ ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
 _MANY_USES = 1000
 
 
-def breakeven_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """What the breakeven experiment of a run says; nothing for a run without it."""
     analysis = analyse_breakeven(run)
     if analysis is None:
@@ -49,7 +49,7 @@ def breakeven_findings(run: Run) -> list[Finding]:
     return [finding for finding in found if finding]
 
 
-def breakeven_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """When pinning pays and what is the fastest; None for a run without the experiment."""
     analysis = analyse_breakeven(run)
     if analysis is None:

@@ -22,7 +22,7 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
-__all__ = ["managed_findings", "managed_verdict"]
+__all__ = ["findings", "takeaway"]
 
 _PREFETCHED = ManagedWay("prefetch_whole", "managed")
 _ADVISED = tuple(ManagedWay(method, "managed") for method in ("read_mostly", "prefer_device", "accessed_by"))
@@ -40,7 +40,7 @@ class _Fastest(NamedTuple):
     alone: bool
 
 
-def managed_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """All that the run's largest array supports, if it measured one, and how much moves at a time."""
     main = _main(run)
     if not main:
@@ -57,7 +57,7 @@ def managed_findings(run: Run) -> list[Finding]:
     return [*(finding for finding in found if finding), *granularity_findings(run)]
 
 
-def managed_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where nothing was measured."""
     main = _main(run)
     known_within = run.settings.target_relative_half_width

@@ -15,7 +15,7 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_seconds
 
-__all__ = ["NATIVE_BAR", "openacc_findings", "openacc_verdict"]
+__all__ = ["NATIVE_BAR", "findings", "takeaway"]
 
 # How far OpenACC's copies may be from the same copies made by native calls before that is a reason to look closer.
 NATIVE_BAR = 1.15
@@ -23,7 +23,7 @@ NATIVE_BAR = 1.15
 _SAME = 1.1
 
 
-def openacc_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about OpenACC programs; none for a run without them."""
     works = openacc_works(run)
     return [
@@ -34,7 +34,7 @@ def openacc_findings(run: Run) -> list[Finding]:
     ]
 
 
-def openacc_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where no program was measured both ways."""
     works = [work for work in openacc_works(run) if work.ratio("automatic")]
     if not works:

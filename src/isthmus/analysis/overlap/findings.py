@@ -26,7 +26,7 @@ _LIMITS = 0.9
 _ENGINES_SEEN_WITH = ("pinned", "staged", "pageable")
 
 
-def overlap_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """What each kind of memory gains; then both ways at once, and what a chunk costs."""
     everything = overlaps(run)
     mains = main_overlaps(everything)
@@ -42,7 +42,7 @@ def overlap_findings(run: Run) -> list[Finding]:
     return [*found, *(finding for finding in others if finding)]
 
 
-def overlap_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away about overlap; None where none was measured."""
     mains = [each for each in main_overlaps(overlaps(run)) if each.best and each.best.speedup]
     parts = [_gained(each, each.best) for each in mains if each.gains == "yes" and each.best]

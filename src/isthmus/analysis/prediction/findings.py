@@ -10,10 +10,10 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run
 
-__all__ = ["prediction_findings", "prediction_verdict"]
+__all__ = ["findings", "takeaway"]
 
 
-def prediction_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """How far predictions of transfers and of pipelines are off; nothing of runs with too few sizes to tell."""
     checks = prediction_checks(run)
     errors = prediction_errors(checks)
@@ -21,7 +21,7 @@ def prediction_findings(run: Run) -> list[Finding]:
     return [*found, *_pipelines(pipeline_checks(run))]
 
 
-def prediction_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None for a run with too few sizes to tell."""
     checks = prediction_checks(run)
     errors = prediction_errors(checks)

@@ -19,14 +19,14 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import LEAST_SAMPLES, Interval, Run, format_seconds
 
-__all__ = ["stencil_findings", "stencil_verdict"]
+__all__ = ["findings", "takeaway"]
 
 # What is not worth naming as a part of the time.
 _SMALL_SHARE = 0.05
 _FEW = 3
 
 
-def stencil_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The fastest way on each square, what halos of other widths change, and each of the paper's two comparisons."""
     everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
@@ -51,7 +51,7 @@ def _squares(everything: Sequence[Stencil]) -> list[Stencil]:
     return [each for each in squares if each.down == 1] or squares
 
 
-def stencil_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away from the largest square; None where no stencil was measured."""
     everything = _on_most_ranks(run)
     everything = _squares(everything) or everything

@@ -15,7 +15,7 @@ from isthmus.record import Run, format_bytes, format_seconds
 _KINDS = ("column", "halo", "box", "face")
 
 
-def strided_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about sections that programs know, about padding, and from how many rows on something else pays."""
     cells = piece_cells(run, STRIDED)
     typical = {kind: _typical(cells, kind) for kind in _KINDS}
@@ -24,7 +24,7 @@ def strided_findings(run: Run) -> list[Finding]:
     return [finding for finding in (*found, _padding(cells), pays) if finding]
 
 
-def strided_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where no sections were measured."""
     cells = piece_cells(run, STRIDED)
     for kind in _KINDS:

@@ -18,10 +18,10 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
-__all__ = ["threads_findings", "threads_verdict"]
+__all__ = ["findings", "takeaway"]
 
 
-def threads_findings(run: Run) -> list[Finding]:
+def findings(run: Run) -> list[Finding]:
     """The findings about threads of one device, and about several devices and nodes where there are some."""
     curves = thread_curves(run)
     gains = thread_gains(curves)
@@ -30,7 +30,7 @@ def threads_findings(run: Run) -> list[Finding]:
     return found + place_findings(run)
 
 
-def threads_verdict(run: Run) -> Takeaway | None:
+def takeaway(run: Run) -> Takeaway | None:
     """What to take away about threads; None where none were measured."""
     curves = thread_curves(run)
     gains = thread_gains(curves)

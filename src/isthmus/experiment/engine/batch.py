@@ -8,8 +8,6 @@ from isthmus.experiment.engine.rounds import Subject
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
-__all__ = ["Batch", "Experiment", "Planned", "Prepared"]
-
 
 class Prepared(NamedTuple):
     """Subjects that can be measured now, what has ended already, and where host memory lies.
@@ -47,8 +45,8 @@ class Planned(NamedTuple):
         return len(self.skipped) + sum(batch.subjects for batch in self.batches)
 
 
-class Experiment(Protocol):
-    """One module of this package."""
+class Planner(Protocol):
+    """The module `cases` of one experiment."""
 
     @property
     def NAME(self) -> str:  # noqa: N802

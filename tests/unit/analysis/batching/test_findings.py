@@ -5,7 +5,8 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.analysis.batching.findings import batching_findings, batching_verdict
+from isthmus.analysis.batching.findings import findings as batching_findings
+from isthmus.analysis.batching.findings import takeaway as batching_takeaway
 from isthmus.analysis.conclusions import findings, verdict
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import Language, speaking
@@ -23,7 +24,7 @@ def topic(run: Run, name: str) -> Finding:
 
 
 def takeaway(run: Run) -> Takeaway:
-    found = batching_verdict(run)
+    found = batching_takeaway(run)
     assert isinstance(found, Takeaway)
     return found
 
@@ -132,7 +133,7 @@ def test_without_a_loop_to_compare_with_the_verdict_says_so(
 def test_a_run_of_something_else_says_nothing(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)}, [KIB]))
     assert batching_findings(run) == []
-    assert batching_verdict(run) is None
+    assert batching_takeaway(run) is None
 
 
 def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from isthmus.analysis.breakeven.comparison import Blame
 from isthmus.analysis.breakeven.derived import _left_out
-from isthmus.analysis.breakeven.findings import breakeven_findings, breakeven_verdict
+from isthmus.analysis.breakeven.findings import findings as breakeven_findings
+from isthmus.analysis.breakeven.findings import takeaway as breakeven_takeaway
 from isthmus.analysis.breakeven.seed import _against
 from isthmus.analysis.breakeven.words import plain_size_words, size_words
 from isthmus.analysis.statistics.threshold import Threshold
@@ -21,7 +22,7 @@ from isthmus.record import KIB, MIB, Case, Run
 
 
 def takeaway(run: Run) -> Takeaway:
-    found = breakeven_verdict(run)
+    found = breakeven_takeaway(run)
     assert isinstance(found, Takeaway)
     return found
 
@@ -227,7 +228,7 @@ def test_few_ways_are_no_reason_to_fail(synthetic: ModuleType, builder: ModuleTy
 def test_a_run_without_the_experiment_says_nothing(synthetic: ModuleType, builder: ModuleType) -> None:
     run = synthetic.run(builder.bandwidth())
     assert breakeven_findings(run) == []
-    assert breakeven_verdict(run) is None
+    assert breakeven_takeaway(run) is None
 
 
 @pytest.fixture

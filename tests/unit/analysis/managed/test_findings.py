@@ -5,7 +5,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.managed.findings import managed_findings, managed_verdict
+from isthmus.analysis.managed.findings import findings as managed_findings
+from isthmus.analysis.managed.findings import takeaway as managed_takeaway
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.record import GIB, KIB, MIB, Run
 
@@ -21,7 +22,7 @@ def found(run: Run, topic: str) -> Finding:
 
 
 def taken(run: Run) -> Takeaway:
-    told = managed_verdict(run)
+    told = managed_takeaway(run)
     assert isinstance(told, Takeaway)
     return told
 
@@ -34,7 +35,7 @@ def test_nothing_measured_says_nothing(synthetic: ModuleType, synthetic_managed:
     skips = synthetic_managed.skips(("managed", "managed"), "no managed memory")
     for run in (synthetic.run([]), synthetic.run(skips)):
         assert managed_findings(run) == []
-        assert managed_verdict(run) is None
+        assert managed_takeaway(run) is None
 
 
 def test_the_share_is_said_beside_the_papers(full: Run) -> None:

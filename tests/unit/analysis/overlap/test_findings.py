@@ -8,7 +8,8 @@ import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
 from isthmus.analysis.overlap import findings as overlap_module
-from isthmus.analysis.overlap.findings import overlap_findings, overlap_verdict
+from isthmus.analysis.overlap.findings import findings as overlap_findings
+from isthmus.analysis.overlap.findings import takeaway as overlap_takeaway
 from isthmus.analysis.overlap.model import ChunkCost
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.record import Case, Interval, Run
@@ -33,7 +34,7 @@ def h200(synthetic: ModuleType, synthetic_overlap: ModuleType) -> Run:
 def test_a_run_without_overlap_says_nothing(synthetic: ModuleType) -> None:
     run = synthetic.h200()
     assert overlap_findings(run) == []
-    assert overlap_verdict(run) is None
+    assert overlap_takeaway(run) is None
 
 
 def test_a_whole_run_says_what_gains_and_what_does_not(h200: Run) -> None:
@@ -61,7 +62,7 @@ def test_a_size_that_one_memory_alone_has_is_told_beside_the_others(
 
 
 def test_the_verdict_names_the_best_pipelines(h200: Run) -> None:
-    taken = overlap_verdict(h200)
+    taken = overlap_takeaway(h200)
     assert isinstance(taken, Takeaway)
     assert taken.does.startswith("Pinned memory in 32 chunks on 2 streams is 2.51x as fast as in one piece.")
     assert "Chunking gains nothing for pageable memory." in taken.does
@@ -75,7 +76,7 @@ def test_the_verdict_names_together_what_has_one_answer(synthetic: ModuleType, s
         *synthetic_overlap.cases("pageable", synthetic_overlap.PAGEABLE),
         *synthetic_overlap.cases("staged", synthetic_overlap.Truth(overlaps=False, noise=0.3)),
     ]
-    assert overlap_verdict(synthetic.run(cases)) == Takeaway(
+    assert overlap_takeaway(synthetic.run(cases)) == Takeaway(
         "Chunking gains nothing for pinned memory and pageable memory. Whether staged pageable memory gains from "
         "chunking is unclear."
     )
@@ -106,7 +107,7 @@ def test_work_that_was_not_measured_alone_is_given_as_meant(
 def test_chunks_that_only_cost_lose(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
     run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(overlaps=False, chunk=1e-3)))
     assert "chunking slows it. The best, 2 chunks on " in by_topic(run)["overlap_pinned"].sentence
-    assert overlap_verdict(run) == Takeaway("Chunking slows copies of pinned memory.")
+    assert overlap_takeaway(run) == Takeaway("Chunking slows copies of pinned memory.")
 
 
 def test_a_single_fast_pipeline_is_no_gain(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
@@ -168,7 +169,7 @@ def test_noise_is_called_so(synthetic: ModuleType, synthetic_overlap: ModuleType
     truth = synthetic_overlap.Truth(overlaps=False, noise=0.3)
     run = synthetic.run(synthetic_overlap.cases("pinned", truth))
     assert "is unclear" in by_topic(run)["overlap_pinned"].sentence
-    assert overlap_verdict(run) == Takeaway("Whether pinned memory gains from chunking is unclear.")
+    assert overlap_takeaway(run) == Takeaway("Whether pinned memory gains from chunking is unclear.")
 
 
 @pytest.mark.parametrize("chunks", [(1,), (4, 16)])

@@ -7,7 +7,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings
-from isthmus.analysis.prediction.findings import prediction_findings, prediction_verdict
+from isthmus.analysis.prediction.findings import findings as prediction_findings
+from isthmus.analysis.prediction.findings import takeaway as prediction_takeaway
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import LANGUAGES, Language, speaking
 from isthmus.record import Run
@@ -57,7 +58,7 @@ def test_pipelines_are_said_by_memory(synthetic: ModuleType, synthetic_overlap: 
 
 
 def test_the_verdict_warns_of_what_varies(synthetic: ModuleType) -> None:
-    good, bad = prediction_verdict(steady(synthetic)), prediction_verdict(erratic(synthetic))
+    good, bad = prediction_takeaway(steady(synthetic)), prediction_takeaway(erratic(synthetic))
     assert isinstance(good, Takeaway)
     assert isinstance(bad, Takeaway)
     assert not good.advice
@@ -70,7 +71,7 @@ def test_runs_without_sizes_to_check_say_nothing(synthetic: ModuleType) -> None:
     skipped = synthetic.run(synthetic.skips(PINNED, [1 << 20], "no such memory"))
     for run in (few, wrong, skipped, synthetic.run([])):
         assert prediction_findings(run) == []
-        assert prediction_verdict(run) is None
+        assert prediction_takeaway(run) is None
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

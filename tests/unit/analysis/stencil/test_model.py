@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
+from isthmus.analysis.stencil.findings import findings as stencil_findings
+from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import stencils
 from isthmus.analysis.stencil.published import PUBLISHED_PAIRS
 from isthmus.document.finding import Finding, Takeaway
@@ -30,7 +31,7 @@ def test_a_run_without_a_stencil_says_nothing(synthetic: ModuleType, synthetic_s
     skipped = synthetic.run([synthetic_stencil.skip(64, ("gpu_pack", "managed"), "no")])
     for run in (synthetic.h200(), skipped):
         assert stencil_findings(run) == []
-        assert stencil_verdict(run) is None
+        assert stencil_takeaway(run) is None
 
 
 def test_ratios_are_those_of_the_medians_with_what_their_intervals_leave(paper: Run) -> None:
@@ -87,7 +88,7 @@ def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synt
     ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
     assert by_topic(run)["stencil_managed"].fix.startswith("Managed memory may stay: packing on the device")
-    verdict_of_run = stencil_verdict(run)
+    verdict_of_run = stencil_takeaway(run)
     assert isinstance(verdict_of_run, Takeaway)
     assert "one rank alone" in verdict_of_run.does
     assert verdict_of_run.advice.startswith("Arrays may stay in managed memory")

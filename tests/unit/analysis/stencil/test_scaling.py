@@ -5,7 +5,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.analysis.stencil.findings import stencil_findings, stencil_verdict
+from isthmus.analysis.stencil.findings import findings as stencil_findings
+from isthmus.analysis.stencil.findings import takeaway as stencil_takeaway
 from isthmus.analysis.stencil.model import stencils
 from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
 from isthmus.record import Case, Run
@@ -129,7 +130,7 @@ def test_ranks_that_share_a_device_are_told(synthetic: ModuleType, synthetic_ste
 
 
 def test_the_verdict_is_of_the_square_that_all_ranks_share(run: Run) -> None:
-    told = stencil_verdict(run)
+    told = stencil_takeaway(run)
     assert told
     assert "On a square of 64 points with halos of 1 column, 4 ranks with 4 devices, packing" in told.does
 
@@ -145,4 +146,4 @@ def test_a_field_that_is_no_square_has_both_sides_named(synthetic: ModuleType, s
     assert "On a field of 64 x 256 points with halos of 1 column, 4 ranks on one device" in (
         found["stencil_fastest_64x256"].sentence
     )
-    assert stencil_verdict(run)
+    assert stencil_takeaway(run)

@@ -8,7 +8,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.strided.findings import strided_findings, strided_verdict
+from isthmus.analysis.strided.findings import findings as strided_findings
+from isthmus.analysis.strided.findings import takeaway as strided_takeaway
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import Language, speaking
 from isthmus.record import KIB, Run
@@ -25,7 +26,7 @@ def topic(run: Run, name: str) -> Finding:
 
 
 def takeaway(run: Run) -> Takeaway:
-    found = strided_verdict(run)
+    found = strided_takeaway(run)
     assert isinstance(found, Takeaway)
     return found
 
@@ -47,7 +48,7 @@ def test_other_languages_keep_no_english(full: Run, language: Language) -> None:
 def test_a_run_without_sections_says_nothing(synthetic: ModuleType) -> None:
     run = synthetic.run([])
     assert strided_findings(run) == []
-    assert strided_verdict(run) is None
+    assert strided_takeaway(run) is None
 
 
 def test_the_column_beside_the_drivers_copy(full: Run) -> None:

@@ -7,8 +7,9 @@ import pytest
 from isthmus.errors import UsageError
 from isthmus.experiment.bandwidth.cases import EFFORTS
 from isthmus.experiment.engine.options import Options, check_names, powers_of_two
-from isthmus.experiment.measure import EXPERIMENTS, choose_experiments
+from isthmus.experiment.measure import choose_experiments
 from isthmus.record import GIB
+from isthmus.registry import MEASURED
 
 KNOWN = ("pageable", "pinned", "mapped")
 
@@ -38,8 +39,8 @@ def test_an_unknown_name_offers_the_nearest(name: str, message: str) -> None:
 
 def test_bandwidth_is_what_runs_by_default_and_all_means_every_experiment() -> None:
     assert [experiment.NAME for experiment in choose_experiments([], Options())] == ["bandwidth"]
-    assert [experiment.NAME for experiment in choose_experiments(["all"], Options())] == list(EXPERIMENTS)
-    assert [name for name, experiment in EXPERIMENTS.items() if name != experiment.NAME] == []
+    every = [experiment.name for experiment in MEASURED]
+    assert [experiment.NAME for experiment in choose_experiments(["all"], Options())] == every
 
 
 @pytest.mark.parametrize(

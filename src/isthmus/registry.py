@@ -1,0 +1,77 @@
+"""The experiments, each entered once: help texts, the default plan, conclusions and sections of reports derive from it.
+
+This is plain data: measuring and meaning do not import each other, so each side loads its own modules by their names.
+Experiment X has `isthmus.experiment.X.cases`, which plans what is measured, and `isthmus.analysis.X`, whose `findings`
+and `section` say what the figures mean; its title and question are texts of the subject ``X_report``.
+"""
+
+import importlib
+from types import ModuleType
+from typing import NamedTuple
+
+from isthmus.errors import RegistryError
+
+
+class Experiment(NamedTuple):
+    """One experiment, or what several of them say together, which has nothing to measure."""
+
+    name: str  # as the command line and the run file have it
+    help: str  # what it measures, in half a line
+    importance: int  # 1 is what most programs meet first, and what a summary begins with
+    is_default: bool = False  # measured where none is named: answers within half a minute
+    is_measured: bool = True
+
+    @property
+    def cases(self) -> str:
+        """The module that plans its cases."""
+        return f"isthmus.experiment.{self.name}.cases"
+
+    @property
+    def findings(self) -> str:
+        """The module that concludes."""
+        return f"isthmus.analysis.{self.name}.findings"
+
+    @property
+    def section(self) -> str:
+        """The module that shows it in a report."""
+        return f"isthmus.analysis.{self.name}.section"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The keys of texts that every language must have."""
+        return f"{self.name}_report.title", f"{self.name}_report.question"
+
+
+# In the order in which reports show them; runs take them by name.
+EXPERIMENTS = (
+    Experiment("bandwidth", "rates of each kind of memory by size, one way and both ways at once", 1, is_default=True),
+    Experiment("allocation", "what memory costs to get, to touch first and to give back", 6),
+    Experiment("breakeven", "from which size and how many uses on pinned memory pays", 2),
+    Experiment("managed", "managed memory beside explicit copies, and how pages migrate", 5),
+    Experiment("stencil", "ways of a stencil's halos through host memory, over MPI too", 9),
+    Experiment("openacc", "OpenACC's data directives beside managed memory and native calls", 10),
+    Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8),
+    Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
+    Experiment("strided", "sections of arrays whose rows lie apart", 7),
+    Experiment("overlap", "copying in, computing and copying out at the same time", 4),
+    # What the cases of bandwidth and overlap say about sizes that were not measured.
+    Experiment("prediction", "", 11, is_measured=False),
+)
+MEASURED = tuple(sorted((each for each in EXPERIMENTS if each.is_measured), key=lambda each: each.name))
+
+
+def load(module: str, attributes: tuple[str, ...]) -> ModuleType:
+    """The module of this name. Raises RegistryError where it is absent or lacks one of these attributes."""
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise RegistryError(
+            f"an experiment is entered in isthmus/registry.py, but there is no module {module}; add it, or take the "
+            "entry out"
+        ) from error
+    missing = [attribute for attribute in attributes if not hasattr(found, attribute)]
+    if missing:
+        raise RegistryError(f"{module} has no {', '.join(missing)}; docs/extending.md says what an experiment needs")
+    return found

@@ -1,0 +1,97 @@
+"""Every experiment is registered once and whole: what it measures, what that means, its texts, its line in the docs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from typer.testing import CliRunner
+
+from isthmus import registry
+from isthmus.analysis.conclusions import conclude
+from isthmus.analysis.sections import sections
+from isthmus.analysis.summary import summarise
+from isthmus.commands.main import app
+from isthmus.errors import RegistryError
+from isthmus.experiment.measure import choose_experiments, planner
+from isthmus.language import LANGUAGES, can_say, speaking
+from isthmus.registry import EXPERIMENTS, MEASURED, Experiment, load
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = REPOSITORY / "src" / "isthmus"
+NEW = Experiment("echo", "what an echo takes", 12)
+
+
+def folders_with(stage: str, module: str) -> set[str]:
+    return {path.parent.name for path in (PACKAGE / stage).glob(f"*/{module}.py")}
+
+
+def test_what_can_be_measured_is_registered_and_has_both_its_folders() -> None:
+    measured = {experiment.name for experiment in MEASURED}
+    assert folders_with("experiment", "cases") == measured
+    assert folders_with("analysis", "section") == {experiment.name for experiment in EXPERIMENTS}
+    assert len({experiment.importance for experiment in EXPERIMENTS}) == len(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda each: each.name)
+def test_an_experiment_is_whole_on_both_sides_of_the_run_file(experiment: Experiment) -> None:
+    if experiment.is_measured:
+        assert planner(experiment).EFFORTS.keys() == {"quick", "default", "full"}
+    load(experiment.findings, ("findings", "takeaway"))
+    load(experiment.section, ("section",))
+    for language in LANGUAGES:
+        with speaking(language):
+            assert [key for key in experiment.texts if not can_say(key)] == [], language
+
+
+def test_help_and_docs_name_every_experiment() -> None:
+    shown = CliRunner().invoke(app, ["measure", "--help"], env={"COLUMNS": "200"}).output
+    docs = (REPOSITORY / "docs" / "measuring.md").read_text("utf-8")
+    for experiment in MEASURED:
+        assert experiment.name in shown
+        assert f"\n| `{experiment.name}` | {experiment.help} |" in docs
+
+
+def test_an_experiment_without_its_folders_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType
+) -> None:
+    """As `latency` once was: registered for measuring, unknown to everything that follows."""
+    with pytest.raises(RegistryError, match=r"no module isthmus\.experiment\.echo\.cases; add it, or take the entry"):
+        planner(NEW)
+    for side in ("conclusions", "sections"):
+        monkeypatch.setattr(sys.modules[f"isthmus.analysis.{side}"], "EXPERIMENTS", (NEW,))
+    with pytest.raises(RegistryError, match=r"no module isthmus\.analysis\.echo\.findings"):
+        conclude(synthetic.h200())
+    with pytest.raises(RegistryError, match=r"no module isthmus\.analysis\.echo\.section"):
+        sections([synthetic.h200()])
+
+
+def test_an_experiment_with_half_a_surface_is_refused_by_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = ModuleType(NEW.cases)
+    monkeypatch.setitem(sys.modules, "isthmus.experiment.echo", ModuleType("isthmus.experiment.echo"))
+    monkeypatch.setitem(sys.modules, NEW.cases, cases)
+    monkeypatch.setattr(cases, "NAME", "ecko", raising=False)
+    with pytest.raises(
+        RegistryError, match=r"cases has no MEMORY_KINDS, DIRECTIONS, EFFORTS, plan; docs/extending\.md"
+    ):
+        planner(NEW)
+    for name in ("MEMORY_KINDS", "DIRECTIONS", "EFFORTS", "plan"):
+        monkeypatch.setattr(cases, name, (), raising=False)
+    with pytest.raises(RegistryError, match=r"has the NAME 'ecko'; isthmus/registry\.py has 'echo'"):
+        planner(NEW)
+
+
+def test_an_error_inside_a_module_is_not_taken_for_its_absence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken.py").write_text("import no_such_library\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        registry.load("broken", ())
+
+
+def test_all_measures_every_experiment_and_a_summary_ranks_them(synthetic: ModuleType) -> None:
+    from isthmus.experiment.engine.options import Options
+
+    assert [each.NAME for each in choose_experiments(["all"], Options())] == [each.name for each in MEASURED]
+    assert summarise(conclude(synthetic.h200())).does[0].experiment == "bandwidth"
