@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.phrases import MEMORY_KINDS, describe_device, memory_label
+from isthmus.analysis.phrases import describe_device, memory_label
 from isthmus.analysis.statistics.curve import Curve
 from isthmus.language import can_say, say
 from isthmus.record import Run, printable
@@ -14,7 +14,6 @@ __all__ = [
     "heading",
     "kind_heading",
     "kind_label",
-    "kind_rank",
     "of_run",
     "run_label",
     "run_title",
@@ -39,11 +38,6 @@ def kind_label(kind: str) -> str:
 def direction_title(direction: str) -> str:
     """The direction as a heading; for both ways it says that rates are sums."""
     return _said(f"labels.direction_{direction}") or direction
-
-
-def kind_rank(kind: str) -> int:
-    """Place of a memory kind in tables and charts."""
-    return MEMORY_KINDS.index(kind) if kind in MEMORY_KINDS else len(MEMORY_KINDS)
 
 
 def heading(curve: Curve) -> str:

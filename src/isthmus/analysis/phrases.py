@@ -6,7 +6,6 @@ from isthmus.language import can_say, say
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes, format_rate
 
 __all__ = [
-    "MEMORY_KINDS",
     "about_bytes",
     "describe_device",
     "factor_digits",
@@ -22,31 +21,6 @@ __all__ = [
     "times",
     "way_name",
 ]
-
-# In the order in which tables and charts show them: what everybody has first, what needs most care after, the device's
-# own last.
-MEMORY_KINDS = (
-    "malloc",
-    "pageable",
-    "pageable_huge",
-    "pinned",
-    "pinned_portable",
-    "write_combined",
-    "registered",
-    "registered_huge",
-    "touched_registered",
-    "touched_registered_huge",
-    "staging",
-    "staged",
-    "mapped",
-    "managed",
-    "managed_prefetch",
-    "device",
-    "device_pitched",
-    "device_array",
-    "device_pool",
-    "device_pool_cold",
-)
 
 
 def memory_name(kind: str) -> str:

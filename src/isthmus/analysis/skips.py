@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from isthmus.analysis.labels import DIRECTIONS, kind_rank
+from isthmus.analysis.labels import DIRECTIONS
 from isthmus.analysis.phrases import spanned
 from isthmus.document.document import Item
 from isthmus.language import enumerated, say
-from isthmus.record import Case, Run, format_bytes
+from isthmus.record import Case, Run, format_bytes, kind_rank
 
 # Sizes, threads, devices and directions tell cases apart and not reasons; an error's number, in parentheses, does.
 _OF_CASE = re.compile(r"(?<![\w.(-])\d[\d.,]*(?:\s?(?:bytes|B|[KMGT]i?B))?\b|\b(?:h2d|d2h|HtoD|DtoH)\b")

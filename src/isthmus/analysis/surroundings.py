@@ -3,22 +3,10 @@
 from isthmus.analysis.phrases import link_rate
 from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
-from isthmus.record import Link, Run, format_bytes, format_rate
+from isthmus.record import Link, Run, format_bytes, format_rate, memory_kind
 
 __all__ = ["surroundings_findings"]
 
-_HUGE_KINDS = {"pageable_huge", "registered_huge", "touched_registered_huge"}
-_LOCKED_KINDS = {
-    "pinned",
-    "pinned_portable",
-    "write_combined",
-    "registered",
-    "registered_huge",
-    "touched_registered",
-    "touched_registered_huge",
-    "staging",
-    "mapped",
-}
 _OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supported", "off"}
 
 
@@ -133,7 +121,9 @@ def _locked_memory(run: Run) -> Finding | None:
     limit = run.fingerprint.host.limits.locked_memory_bytes
     if limit is None:
         return None
-    skipped = [case for case in run.cases if case.skipped and case.host_memory in _LOCKED_KINDS and case.bytes > limit]
+    skipped = [
+        case for case in run.cases if case.skipped and memory_kind(case.host_memory).locked and case.bytes > limit
+    ]
     if not skipped:
         return None
     kinds = say("common.comma").join(sorted({case.host_memory for case in skipped}))
@@ -148,7 +138,7 @@ def _locked_memory(run: Run) -> Finding | None:
 
 def _huge_pages_off(run: Run) -> Finding | None:
     off = run.fingerprint.host.memory.transparent_huge_pages == "never"
-    if not off or not any(case.skipped and case.host_memory in _HUGE_KINDS for case in run.cases):
+    if not off or not any(case.skipped and memory_kind(case.host_memory).huge for case in run.cases):
         return None
     return Finding(
         "warning",

@@ -6,26 +6,10 @@ from dataclasses import dataclass
 from isthmus.compare.differences import Difference
 from isthmus.compare.spread import GroupKey
 from isthmus.compare.verdicts import GroupResult
-from isthmus.record import Case, Run
+from isthmus.record import MEMORY_KINDS, Case, Run, memory_kind
 
 # Of what was compared; fewer that got slower are no sign of anything that goes on all the time.
 _FEW = 0.05
-
-_HUGE = {"pageable_huge", "registered_huge", "touched_registered_huge"}
-_LOCKED = {
-    "pinned",
-    "pinned_portable",
-    "write_combined",
-    "registered",
-    "registered_huge",
-    "touched_registered",
-    "touched_registered_huge",
-    "staging",
-    "mapped",
-}
-# Kinds that the driver or a thread of the host copies through the CPU.
-_BY_CPU = {"malloc", "pageable", "pageable_huge", "staging", "staged"}
-_MOVED = {*_LOCKED, *_BY_CPU, "managed", "managed_prefetch"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +57,7 @@ def busy_host(base: Run, new: Run, groups: Sequence[GroupResult]) -> bool:
 
 def _weighed(difference: Difference, groups: Sequence[GroupResult], now_skipped: Sequence[Case]) -> tuple[float, Cause]:
     if difference.topic == "locked_memory" and now_skipped:
-        locked = sum(case.host_memory in _LOCKED for case in now_skipped)
+        locked = sum(memory_kind(case.host_memory).locked for case in now_skipped)
         return locked / len(now_skipped), Cause(difference, locked, len(now_skipped))
     changed = [group for group in groups if group.verdict in ("slower", "faster")]
     of = sum(group.cases for group in changed)
@@ -93,20 +77,36 @@ def _everything(_: GroupKey) -> bool:
 
 def _on_cpu(key: GroupKey) -> bool:
     """Whether a thread of the host spends the time: copies by the CPU, and calls where little is moved."""
-    return key.size == "small" or key.host_memory in _BY_CPU or "pack" in key.method or key.experiment == "allocation"
+    return (
+        key.size == "small"
+        or memory_kind(key.host_memory).by_cpu
+        or "pack" in key.method
+        or key.experiment == "allocation"
+    )
 
 
 def _on_link(key: GroupKey) -> bool:
-    return key.size != "small" and key.host_memory in _LOCKED | {"managed", "managed_prefetch"}
+    return key.size != "small" and (_locked(key) or _managed(key))
 
 
 def _crossing(key: GroupKey) -> bool:
-    return key.host_memory in _MOVED
+    """Whether host memory is moved."""
+    return key.host_memory in MEMORY_KINDS and not memory_kind(key.host_memory).on_device
+
+
+def _locked(key: GroupKey) -> bool:
+    return memory_kind(key.host_memory).locked
+
+
+def _managed(key: GroupKey) -> bool:
+    return key.host_memory in {"managed", "managed_prefetch"}
 
 
 def _paging(key: GroupKey) -> bool:
     """Whether the kernel gets, maps or moves pages."""
-    return key.experiment == "allocation" or key.host_memory in {"malloc", "managed", "registered", *_HUGE}
+    return key.experiment == "allocation" or (
+        memory_kind(key.host_memory).huge or key.host_memory in {"malloc", "managed", "registered"}
+    )
 
 
 # What each fact acts on; one that is not here explains nothing by itself, but is worth being told.
@@ -121,13 +121,13 @@ _ACTS_ON: dict[str, Callable[[GroupKey], bool]] = {
     "device_node": _crossing,
     "placement": _crossing,
     "nodes": _crossing,
-    "huge_pages": lambda key: key.host_memory in _HUGE,
-    "locked_memory": lambda key: key.host_memory in _LOCKED,
+    "huge_pages": lambda key: memory_kind(key.host_memory).huge,
+    "locked_memory": _locked,
     "cpu": _on_cpu,
     "cpus": lambda key: "threads" in (key.experiment, key.method) or _on_cpu(key),
     "container_cpus": _on_cpu,
-    "container_memory": lambda key: key.host_memory in {"managed", "managed_prefetch"},
-    "iommu": lambda key: key.host_memory in _LOCKED and (key.experiment == "allocation" or key.size == "small"),
+    "container_memory": _managed,
+    "iommu": lambda key: _locked(key) and (key.experiment == "allocation" or key.size == "small"),
     "kernel": _paging,
     "version": _everything,
     "card": _everything,

@@ -17,7 +17,7 @@ from isthmus.analysis.statistics.shape import largest, latency, plateau
 from isthmus.compare.pairing import parameters, timed_metric
 from isthmus.compare.spread import GroupKey, SizeClass, group_key
 from isthmus.errors import RunFileError, UsageError
-from isthmus.record import Case, Metric, Run, Series
+from isthmus.record import Case, Metric, Run, Series, memory_kind
 
 PREFIX = "reference:"
 _FORMAT, _SCHEMA_VERSION = "isthmus.reference", 1
@@ -29,7 +29,6 @@ Quantity = Literal["rate", "latency", "time"]
 # What a figure varies by between machines of one kind, as far as is known before looking: what the link bounds hardly,
 # what CPUs and their neighbours bound much. Counts like so many further runs.
 _BY_LINK, _BY_OTHERS, _WEIGHT = 0.01, 0.10, 2
-_LINK_BOUND = {"pinned", "write_combined", "registered", "mapped"}
 # So many standard deviations of the machines seen so far are still expected.
 _WIDTH = 3.0
 
@@ -181,7 +180,7 @@ def _expected(quantity: Quantity, key: GroupKey, values: Sequence[float]) -> Exp
     """The range that holds all values, and three standard deviations around the middle one."""
     logs = np.log(values)
     middle = float(np.median(logs))
-    link = quantity == "rate" and key.host_memory in _LINK_BOUND
+    link = quantity == "rate" and memory_kind(key.host_memory).link_bound
     prior = _BY_LINK if link else _BY_OTHERS
     variance = (_WEIGHT * prior**2 + float(np.sum((logs - middle) ** 2))) / (_WEIGHT + len(values) - 1)
     reach = _WIDTH * math.sqrt(variance)

@@ -10,7 +10,7 @@ from isthmus.compare import Cause, Difference, GroupResult, differences, likely_
 from isthmus.fleet.groups import Group
 from isthmus.fleet.outliers import Outlier, Pattern
 from isthmus.fleet.reading import DeviceRow, run_of
-from isthmus.record import Interval
+from isthmus.record import Interval, memory_kind
 
 # Facts of single devices, or of how they were measured; where threads ran is held against the device's own node.
 _OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
@@ -18,7 +18,6 @@ _OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
 _COMMON = 0.5
 # Facts of which an empty value says that there is none.
 _NONE_SAYS = {"confidential", "container_cpus", "container_memory"}
-_BY_CPU = {"malloc", "pageable", "pageable_huge", "staging", "staged"}
 
 
 def with_causes(
@@ -126,8 +125,8 @@ def _pattern(outlier: Outlier) -> Pattern:
     if outlier.phases == ("together",):
         return "neighbours"
     inside = [(cell.kind, is_slow) for cell, _, is_slow in outlier.everything if cell.phase in outlier.phases]
-    by_cpu = [is_slow for kind, is_slow in inside if kind.host_memory in _BY_CPU or kind.size == "small"]
-    by_link = [is_slow for kind, is_slow in inside if kind.host_memory not in _BY_CPU and kind.size == "large"]
+    by_cpu = [is_slow for kind, is_slow in inside if memory_kind(kind.host_memory).by_cpu or kind.size == "small"]
+    by_link = [is_slow for kind, is_slow in inside if not memory_kind(kind.host_memory).by_cpu and kind.size == "large"]
     cpu_slow, link_slow = _share(by_cpu), _share(by_link)
     if link_slow > 0.5 and cpu_slow > 0.5:
         return "everything"

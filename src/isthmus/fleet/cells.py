@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from isthmus.compare import GroupKey, group_key
 from isthmus.fleet.reading import Floats
-from isthmus.record import Case, Phase, Point
+from isthmus.record import Case, Phase, Point, memory_kind
 
 # What machines of one kind differ by, as far as is known before looking: what the link bounds little, what CPUs and
 # their neighbours bound much (docs/comparing.md).
 _BY_LINK, _BY_OTHERS = 0.03, 0.10
-_LINK_BOUND = {"pinned", "write_combined", "registered", "mapped"}
 
 
 class CellKey(NamedTuple):
@@ -50,7 +49,7 @@ def unseen_spread(kind: GroupKey) -> float:
 
 def is_link_bound(kind: GroupKey) -> bool:
     """Whether the link is the limit, rather than what CPUs copy, pages that move, or the calls."""
-    return kind.size == "large" and kind.host_memory in _LINK_BOUND
+    return kind.size == "large" and memory_kind(kind.host_memory).link_bound
 
 
 def typical_times(medians: Floats, members: npt.NDArray[np.intp]) -> Floats:

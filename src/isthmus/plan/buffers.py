@@ -30,7 +30,7 @@ from isthmus.plan.commands import size_option
 from isthmus.plan.need import BufferNeed, OneWay, Source
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
-from isthmus.record import KIB, Run
+from isthmus.record import KIB, MEMORY_KINDS, Run, memory_kind
 
 BUFFER_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "breakeven"),
@@ -44,26 +44,6 @@ _HELD: Mapping[str, tuple[str, ...]] = {
 }
 # Below glibc's M_MMAP_THRESHOLD (mallopt(3)) malloc gives memory that was in use before, from there on fresh pages.
 _FRESH_FROM = 128 * KIB
-# Memory whose pages come with the first touch on every device; that of other kinds where a run has measured one.
-_PROMISED = {"pageable", "pageable_huge", "managed"}
-# Whose transfers are those of other memory.
-_MOVED_AS = {
-    "touched_registered": "registered",
-    "touched_registered_huge": "registered",
-    "staging": "pinned",
-    "managed_prefetch": "managed",
-}
-_NEW = (
-    "pageable",
-    "pageable_huge",
-    "pinned",
-    "write_combined",
-    "registered",
-    "touched_registered",
-    "touched_registered_huge",
-    "mapped",
-    "managed_prefetch",
-)
 
 
 def buffer_ways(run: Run, need: BufferNeed) -> Plan:
@@ -98,7 +78,7 @@ def _extension(need: BufferNeed, ways: Sequence[Way], missing: tuple[str, ...]) 
 
 def transfer_kind(way: str) -> str:
     """The kind of memory whose transfers a way makes."""
-    return _MOVED_AS.get(way, way)
+    return memory_kind(way).copied_as or way
 
 
 def holding(prices: PriceList, way: str, size: int) -> list[Part]:
@@ -110,7 +90,7 @@ def holding(prices: PriceList, way: str, size: int) -> list[Part]:
     for kind in held:
         lock = kind == "registered"
         parts.append(Part("register" if lock else "allocate", 1, prices.phase("allocate", kind, size)))
-        if kind in _PROMISED or prices.has_touch(kind):
+        if memory_kind(kind).late or prices.has_touch(kind):
             parts.append(Part("touch", 1, prices.phase("touch", kind, size)))
     for kind in reversed(held):
         lock = kind == "registered"
@@ -138,7 +118,11 @@ def _recipes(run: Run, need: BufferNeed) -> dict[str, Recipe]:
             "staging": partial(_staged, need=need),
             "pinned": lambda prices: around(holding(prices, "pinned", size), _staged(prices, need)),
         }
-    ways = [way for way in _NEW if _can(run, way) and _makes_sense(way, need)]
+    ways = [
+        kind.name
+        for kind in MEMORY_KINDS.values()
+        if kind.planned and _can(run, kind.name) and _makes_sense(kind.name, need)
+    ]
     return {way: partial(_new, need=need, way=way) for way in ways}
 
 

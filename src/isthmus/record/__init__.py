@@ -16,6 +16,7 @@ from isthmus.record.fingerprint import (
 from isthmus.record.fleet import FLEET_FORMAT, FLEET_SCHEMA_VERSION, Fleet, Member, Missing, Point, Summary
 from isthmus.record.fleet_store import write_fleet
 from isthmus.record.interval import LEAST_SAMPLES, Interval, median_interval
+from isthmus.record.memory_kinds import MEMORY_KINDS, MemoryKind, kind_rank, memory_kind
 from isthmus.record.run import (
     FORMAT,
     SCHEMA_VERSION,
@@ -62,6 +63,7 @@ __all__ = [
     "GIB",
     "KIB",
     "LEAST_SAMPLES",
+    "MEMORY_KINDS",
     "MIB",
     "SCHEMA_VERSION",
     "Backend",
@@ -82,6 +84,7 @@ __all__ = [
     "Link",
     "Member",
     "Memory",
+    "MemoryKind",
     "Metric",
     "Migrations",
     "Missing",
@@ -106,7 +109,9 @@ __all__ = [
     "format_seconds",
     "joined",
     "keep_run",
+    "kind_rank",
     "median_interval",
+    "memory_kind",
     "near_bytes",
     "parse_bytes",
     "parse_seconds",

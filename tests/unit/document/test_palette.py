@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.document.palette import all_looks, look, numbered_look
+from isthmus.record import MEMORY_KINDS
 
 
 def test_every_kind_of_memory_can_be_told_apart_without_colour() -> None:

@@ -7,11 +7,11 @@ from isthmus.analysis.allocation.cost_ratio import CostRatio, cost_ratio
 from isthmus.analysis.allocation.model import AllocationCosts, CostPoint, Phase
 from isthmus.analysis.allocation.pinned_ways import EXISTING, NEW_WAYS, PinnedChoice, pinned_choices, pinned_crossovers
 from isthmus.analysis.breakeven.words import size_words
-from isthmus.analysis.labels import kind_heading, kind_label, kind_rank
+from isthmus.analysis.labels import kind_heading, kind_label
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.states import missing, skipped
 from isthmus.language import enumerated, say
-from isthmus.record import Case, Run, format_bytes, format_seconds
+from isthmus.record import Case, Run, format_bytes, format_seconds, kind_rank
 
 __all__ = [
     "Measured",

@@ -8,18 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
-from isthmus.record import Case, Interval, Run, median_interval
+from isthmus.record import Case, Interval, Run, kind_rank, median_interval, memory_kind
 
 __all__ = ["PHASES", "AllocationCosts", "CostCurve", "CostPoint", "Phase", "SizedCost", "allocation_costs"]
 
 Phase = Literal["allocate", "touch", "free"]
 PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 
-# Memory whose pages arrive when they are touched, on every device. Of other kinds a run holds touches where that is so.
-_COMES_WITH_TOUCH = {"malloc", "pageable", "pageable_huge", "managed"}
 _FIRST, _BESIDE = "first_", "beside_"
 # Locked pages that a driver got in so much less time than touching takes are not there yet.
 _ABSENT = 0.1
@@ -120,7 +117,7 @@ class AllocationCosts:
 
     def whole(self, kind: str) -> SizedCost | None:
         """From allocation to release of memory that is there: with its first touch where pages come only then."""
-        late = kind in _COMES_WITH_TOUCH or self.find(kind, "touch")
+        late = memory_kind(kind).late or self.find(kind, "touch")
         return self._sum(kind, PHASES if late else ("allocate", "free"))
 
     def pages_absent(self, kind: str, size: int) -> bool:
@@ -155,7 +152,7 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
         return None
     target = run.settings.target_relative_half_width
     curves: dict[bool, list[CostCurve]] = {False: [], True: []}
-    for kind, phase, beside in product(sorted({case.host_memory for case in cases}, key=_rank), PHASES, curves):
+    for kind, phase, beside in product(sorted({case.host_memory for case in cases}, key=kind_rank), PHASES, curves):
         method = f"{_BESIDE if beside else ''}{phase}"
         of_phase = [case for case in cases if (case.host_memory, case.method) == (kind, method)]
         points = [_point(case, target) for case in sorted(of_phase, key=lambda case: case.bytes)]
@@ -169,11 +166,6 @@ def allocation_costs(run: Run) -> AllocationCosts | None:
     }
     opened = next((case.samples("host_seconds")[0] for case in cases if case.method == "open_device"), None)
     return AllocationCosts(tuple(curves[False]), tuple(curves[True]), first, opened)
-
-
-def _rank(kind: str) -> tuple[int, str]:
-    order = MEMORY_KINDS
-    return (order.index(kind) if kind in order else len(order), kind)
 
 
 def _point(case: Case, target: float) -> CostPoint:

@@ -13,13 +13,13 @@ from isthmus.analysis.allocation.grids import (
 )
 from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
 from isthmus.analysis.allocation.summaries import first_call_grid, fit_grid, published_grid
-from isthmus.analysis.labels import kind_label, kind_rank, run_label, run_title
+from isthmus.analysis.labels import kind_label, run_label, run_title
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.document.grid import Grid
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
 from isthmus.language import say, sentences
-from isthmus.record import Run, format_bytes, format_seconds
+from isthmus.record import Run, format_bytes, format_seconds, kind_rank
 
 __all__ = ["section"]
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.figures import rate_chart, samples_chart, time_chart
-from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, kind_rank, of_run, run_label
+from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, of_run, run_label
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, chart_name
 from isthmus.language import say
-from isthmus.record import Run
+from isthmus.record import Run, kind_rank
 
 __all__ = ["legend", "rate_charts", "samples_charts", "time_charts"]
 

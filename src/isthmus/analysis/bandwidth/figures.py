@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from isthmus.analysis.labels import curve_name, kind_rank
+from isthmus.analysis.labels import curve_name
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.pointing import told
 from isthmus.analysis.statistics.curve import Curve, Point
@@ -12,7 +12,7 @@ from isthmus.analysis.statistics.shape import LARGE_BYTES
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, points_chart, row
 from isthmus.document.palette import look
 from isthmus.language import say
-from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds
+from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds, kind_rank
 
 __all__ = ["rate_chart", "samples_chart", "time_chart"]
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, kind_rank, run_label
+from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, run_label
 from isthmus.analysis.phrases import about_bytes, link_rate, spanned
 from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves
 from isthmus.analysis.statistics.shape import half_size, plateau
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell
 from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
-from isthmus.record import KIB, Case, Run, format_bytes, format_seconds
+from isthmus.record import KIB, Case, Run, format_bytes, format_seconds, kind_rank
 
 __all__ = ["grids"]
 

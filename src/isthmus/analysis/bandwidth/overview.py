@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, kind_rank, run_label
+from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, run_label
 from isthmus.analysis.phrases import about_bytes, link_rate, spanned
 from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
 from isthmus.analysis.statistics.shape import half_size, latency, plateau, steadiness, trend
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals
 from isthmus.language import say
-from isthmus.record import Run, format_bytes, format_rate, format_seconds
+from isthmus.record import Run, format_bytes, format_rate, format_seconds, kind_rank
 
 __all__ = ["overview"]
 

@@ -6,12 +6,12 @@ from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
 from isthmus.analysis.breakeven.seed import SEED_ANSWERS
 from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
-from isthmus.analysis.labels import kind_label, kind_rank, run_title
+from isthmus.analysis.labels import kind_label, run_title
 from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import capitalised, say
-from isthmus.record import Interval, Run, format_bytes, format_seconds
+from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
 __all__ = [
     "Source",

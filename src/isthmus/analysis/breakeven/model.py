@@ -22,7 +22,7 @@ import numpy as np
 from isthmus.analysis.breakeven.costs import USUAL, Absent, CostTable, Term
 from isthmus.analysis.breakeven.measured import Key, Totals
 from isthmus.analysis.statistics.resample import DRAWS, Draws
-from isthmus.record import Run
+from isthmus.record import Run, memory_kind
 
 __all__ = ["Derivation", "Missing", "derived_totals"]
 
@@ -53,8 +53,6 @@ _RECIPES = {
     "managed": _Recipe(("managed",), *_copies("managed", "prefetch")),
     "managed_prefetch": _Recipe(("managed",), *_copies("managed", "prefetch")),
 }
-# Memory that every driver merely promises, so that its first touch has to be known.
-_PROMISED = (USUAL, "pageable", "managed")
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _totals(run: Run, costs: CostTable, work: str, way: str, sizes: Iterable[int
 
 
 def _setup(costs: CostTable, kind: str) -> list[Term]:
-    touched = kind in _PROMISED or costs.sizes(_touch(kind))
+    touched = memory_kind(kind).late or costs.sizes(_touch(kind))
     ends = [Term("allocation", method, kind) for method in ("allocate", "free")]
     return [*ends, _touch(kind)] if touched else ends
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from isthmus.analysis.labels import kind_label, kind_rank, of_run
+from isthmus.analysis.labels import kind_label, of_run
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, traced
 from isthmus.document import chart
@@ -11,7 +11,7 @@ from isthmus.document.grid import Cell, Column, Grid, Group, Row
 from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import say
-from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seconds
+from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seconds, kind_rank
 
 # Solid grey, which none of the first five numbers of streams has.
 _BOUND_LOOK = numbered_look(5)

@@ -9,11 +9,10 @@ import numpy as np
 
 from isthmus.analysis.overlap.pipeline import pipeline_seconds
 from isthmus.analysis.overlap.times import Timed, Work, fastest_alone, measured_work, timed_cases
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of
-from isthmus.record import Case, Interval, Run, Span, StageName
+from isthmus.record import Case, Interval, Run, Span, StageName, kind_rank
 
 STAGES: tuple[StageName, ...] = ("in", "work", "out")
 Answer = Literal["yes", "no", "cannot tell"]
@@ -149,12 +148,11 @@ def _whole(spans: list[Span]) -> bool:
     return all(span.end >= span.begin for span in spans)
 
 
-def _rank(kind: str) -> int:
-    order = ["pinned", *(kind for kind in MEMORY_KINDS if kind != "pinned")]
-    return order.index(kind) if kind in order else len(order)
+def _rank(kind: str) -> tuple[object, ...]:
+    return kind != "pinned", kind_rank(kind)
 
 
-def _place(each: Overlap) -> tuple[int, int, float]:
+def _place(each: Overlap) -> tuple[object, ...]:
     return each.bytes, _rank(each.host_memory), each.ratio
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.labels import kind_label, kind_rank, run_label
+from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.overlap.charts import speedup_part, timeline_parts
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
@@ -13,7 +13,7 @@ from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell,
 from isthmus.document.section import Part, Section
 from isthmus.document.states import failed, missing, skipped
 from isthmus.language import enumerated, say
-from isthmus.record import Interval, Run, format_bytes, format_seconds
+from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
 _BEST = ("best", "time", "serial", "speedup", "bound", "share", "in_alone", "work_alone", "out_alone")
 _EXCHANGE = ("in_alone", "out_alone", "one_by_one", "at_once", "ideal", "hidden", "engines")

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.labels import direction_title, kind_label, kind_rank, run_title
+from isthmus.analysis.labels import direction_title, kind_label, run_title
 from isthmus.analysis.prediction.check import CurveCheck
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.document.chart import Axis, Drawn, Row, points_chart
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import say
-from isthmus.record import Run, format_bytes, format_seconds
+from isthmus.record import Run, format_bytes, format_seconds, kind_rank
 
 __all__ = ["chart_part"]
 

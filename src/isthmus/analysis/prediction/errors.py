@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.labels import kind_label, kind_rank, run_title
+from isthmus.analysis.labels import kind_label, run_title
 from isthmus.analysis.prediction.check import CurveCheck, PredictionErrors, prediction_errors
 from isthmus.analysis.prediction.pipeline_check import PipelineCheck, pipeline_errors
 from isthmus.document.grid import Cell, Column, Grid, Group, Row
 from isthmus.language import say
-from isthmus.record import Run
+from isthmus.record import Run, kind_rank
 
 __all__ = ["errors_grid"]
 

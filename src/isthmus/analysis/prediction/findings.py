@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.phrases import MEMORY_KINDS, memory_name, moved_memory_name
+from isthmus.analysis.phrases import memory_name, moved_memory_name
 from isthmus.analysis.prediction.check import CurveCheck, PredictionErrors, prediction_checks, prediction_errors
 from isthmus.analysis.prediction.pipeline_check import PipelineCheck, pipeline_checks, pipeline_errors
 from isthmus.analysis.statistics.shape import steadiness
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
-from isthmus.record import Run
+from isthmus.record import Run, kind_rank
 
 __all__ = ["findings", "takeaway"]
 
@@ -61,7 +61,7 @@ def _transfers(checks: Sequence[CurveCheck], errors: PredictionErrors) -> Findin
 def _missed(checks: Sequence[CurveCheck]) -> dict[str, float]:
     """The 95th percentile of the errors of each kind of memory of which it is larger than it should be."""
     found = {}
-    for kind in sorted({check.curve.host_memory for check in checks}, key=_rank):
+    for kind in sorted({check.curve.host_memory for check in checks}, key=kind_rank):
         errors = prediction_errors([check for check in checks if check.curve.host_memory == kind])
         if errors and errors.sufficient and not errors.good:
             found[kind] = errors.high
@@ -71,7 +71,7 @@ def _missed(checks: Sequence[CurveCheck]) -> dict[str, float]:
 def _pipelines(checks: Sequence[PipelineCheck]) -> list[Finding]:
     """One finding with a sentence for each kind of memory."""
     said = []
-    for kind in sorted({check.overlap.host_memory for check in checks}, key=_rank):
+    for kind in sorted({check.overlap.host_memory for check in checks}, key=kind_rank):
         errors = pipeline_errors([check for check in checks if check.overlap.host_memory == kind])
         if errors:
             median, high = 100 * errors.median, 100 * errors.high
@@ -79,7 +79,3 @@ def _pipelines(checks: Sequence[PipelineCheck]) -> list[Finding]:
                 say("prediction.pipelines", name=memory_name(kind), count=errors.count, median=median, high=high)
             )
     return [Finding("info", "prediction_pipelines", sentences(said))] if said else []
-
-
-def _rank(kind: str) -> tuple[int, str]:
-    return (MEMORY_KINDS.index(kind) if kind in MEMORY_KINDS else len(MEMORY_KINDS), kind)

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.two_ways import two_ways
-from isthmus.analysis.labels import kind_label, kind_rank, run_title
+from isthmus.analysis.labels import kind_label, run_title
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.document.grid import Column, Grid, Group, Row, interval_cell
 from isthmus.document.states import missing
 from isthmus.language import say
-from isthmus.record import KIB, MIB, Run, format_bytes
+from isthmus.record import KIB, MIB, Run, format_bytes, kind_rank
 
 __all__ = ["two_ways_grid"]
 

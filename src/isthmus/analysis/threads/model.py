@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, get_args
 
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
-from isthmus.record import MIB, Case, Direction, Run
+from isthmus.record import MIB, Case, Direction, Run, kind_rank
 
 __all__ = [
     "REFERENCE_BYTES",
@@ -112,10 +111,14 @@ def created_threads(direction: Direction, threads: int) -> int:
 
 
 def _place(curve: ThreadCurve) -> tuple[object, ...]:
-    kinds = MEMORY_KINDS
-    kind = kinds.index(curve.host_memory) if curve.host_memory in kinds else len(kinds)
     plain = (curve.method != "workers", curve.slicing != "slices", curve.streams != "shared")
-    return kind, curve.host_memory, get_args(Direction).index(curve.direction), curve.bytes, *plain
+    return (
+        kind_rank(curve.host_memory),
+        curve.host_memory,
+        get_args(Direction).index(curve.direction),
+        curve.bytes,
+        *plain,
+    )
 
 
 def _is_plain(case: Case) -> bool:

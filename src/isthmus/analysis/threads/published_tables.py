@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.labels import direction_title, kind_heading, kind_label, kind_rank, run_label
+from isthmus.analysis.labels import direction_title, kind_heading, kind_label, run_label
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.threads.labels import threads_label
 from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, most_complete, thread_curves
@@ -13,7 +13,7 @@ from isthmus.document.grid import Cell, Column, Grid, Group, Row
 from isthmus.document.section import Part
 from isthmus.document.states import missing
 from isthmus.language import say
-from isthmus.record import MIB, Run, format_bytes
+from isthmus.record import MIB, Run, format_bytes, kind_rank
 
 __all__ = ["published_part"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.analysis.labels import DIRECTIONS, direction_title, kind_label, kind_rank, run_label, run_title
+from isthmus.analysis.labels import DIRECTIONS, direction_title, kind_label, run_label, run_title
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.pointing import in_one_text, told
 from isthmus.analysis.statistics.curve import Point
@@ -16,7 +16,7 @@ from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
-from isthmus.record import Run, format_bytes, format_rate
+from isthmus.record import Run, format_bytes, format_rate, kind_rank
 
 __all__ = ["point_cell", "rate_parts"]
 

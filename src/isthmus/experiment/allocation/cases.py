@@ -21,29 +21,12 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, Series
+from isthmus.record import MEMORY_KINDS as KINDS
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
 
 NAME = "allocation"
-MEMORY_KINDS = (
-    "malloc",
-    "pageable",
-    "pageable_huge",
-    "pinned",
-    "pinned_portable",
-    "write_combined",
-    "mapped",
-    "registered",
-    "registered_huge",
-    "touched_registered",
-    "touched_registered_huge",
-    "managed",
-    "device",
-    "device_pitched",
-    "device_array",
-    "device_pool",
-    "device_pool_cold",
-)
+MEMORY_KINDS = tuple(kind.name for kind in KINDS.values() if kind.allocated)
 DIRECTIONS: Sequence[str] = ()
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([4 * KIB, MIB, 16 * MIB, 64 * MIB], 4.0, 0.2),
@@ -93,7 +76,7 @@ def _points(kind: str, sizes: Sequence[int]) -> list[_Point]:
 
 
 def _why_too_large(point: _Point, device: OpenDevice, memory_bytes: int) -> str | None:
-    on_device = point.kind.startswith("device")
+    on_device = KINDS[point.kind].on_device
     if point.kind == "managed" and (limit := most_managed_bytes(device.native.free_bytes())) < point.bytes:
         return over_half(limit)
     if point.bytes > memory_bytes and (not on_device or device.description.shares_host_memory):

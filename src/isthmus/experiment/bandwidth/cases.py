@@ -19,11 +19,15 @@ from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, least_seconds
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, CommandMetric, format_bytes
+from isthmus.record import MEMORY_KINDS as KINDS
 
 __all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_points", "plan", "prepare"]
 
 NAME = "bandwidth"
-MEMORY_KINDS = ("pageable", "pageable_huge", "pinned", "write_combined", "registered", "mapped", "managed")
+# Kinds whose copies differ from one another; the device's own do not cross the link.
+MEMORY_KINDS = tuple(
+    kind.name for kind in KINDS.values() if kind.allocated and not kind.on_device and not kind.copied_as
+)
 DIRECTIONS = ("h2d", "d2h", "both")
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([1, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB], 2.5, 0.2),
