@@ -8,7 +8,7 @@ import pytest
 from isthmus.compare import compare
 from isthmus.plan import BufferNeed, answer
 from isthmus.record import MIB, Run, rows
-from isthmus.report import FORMATS, write
+from isthmus.report import formats_for, runs_document, write
 from tests.synthetic import runs
 
 UNKNOWN = "pinned_by_light"
@@ -25,10 +25,10 @@ def run() -> Run:
     return runs.run([*measured, gone])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [each.name for each in formats_for("runs")])
 def test_every_format_shows_it_by_its_field_name(run: Run, name: str) -> None:
     out = io.StringIO()
-    write([run], name, out)
+    write(runs_document([run]), name, out)
     shown = " ".join(out.getvalue().split())
     assert UNKNOWN in shown or UNKNOWN.replace("_", " ") in shown
 

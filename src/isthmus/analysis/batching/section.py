@@ -7,9 +7,9 @@ from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.phrases import way_name
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.figures import rate_cell
+from isthmus.analysis.pieces.frame import pieces_section
 from isthmus.analysis.pieces.map import Source, corner, fastest_cell, main_sources
 from isthmus.analysis.pieces.model import Surface, piece_surfaces
-from isthmus.analysis.pieces.section import pieces_section
 from isthmus.analysis.pieces.thresholds import CliffLook, batch_cliff
 from isthmus.analysis.pieces.words import layout_words
 from isthmus.document.grid import Cell, Column, Grid, Group, Row

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from isthmus.analysis.phrases import MEMORY_KINDS
 from isthmus.analysis.pieces.alignment import without_misaligned
 from isthmus.analysis.pieces.cell import BATCHING, Cell, Key, Kind, Shape
 from isthmus.analysis.statistics.curve import ONE_WAY, Point, case_point, is_resolved
 from isthmus.analysis.statistics.once import once
-from isthmus.record import Case, Direction, LayoutName, Run
+from isthmus.record import Case, Direction, LayoutName, Run, kind_rank
 
 _PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
 
@@ -188,8 +187,7 @@ def _pitch(cell: Cell) -> int | None:
 
 
 def _place(cell: Cell) -> tuple[object, ...]:
-    kinds = ("pinned", *MEMORY_KINDS)
-    memory = kinds.index(cell.host_memory) if cell.host_memory in kinds else len(kinds)
+    memory = cell.host_memory != "pinned", kind_rank(cell.host_memory)
     order = cell.kind.layouts
     layouts = tuple(order.index(each) if each in order else len(order) for each in cell.layouts)
     direction = ONE_WAY.index(cell.direction)

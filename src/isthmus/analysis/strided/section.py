@@ -6,9 +6,9 @@ from isthmus.analysis.labels import kind_label, of_run, run_label
 from isthmus.analysis.phrases import about_bytes, way_name
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
 from isthmus.analysis.pieces.figures import method_cell, method_columns
+from isthmus.analysis.pieces.frame import pieces_section
 from isthmus.analysis.pieces.map import fastest_cell
 from isthmus.analysis.pieces.model import piece_cells
-from isthmus.analysis.pieces.section import pieces_section
 from isthmus.analysis.pieces.words import layout_words, section_kind, shape_words
 from isthmus.analysis.strided.padding import paddings
 from isthmus.document.grid import Column, Grid, Group, Row, interval_cell

@@ -33,10 +33,10 @@ def pieces_section(
     name = kind.experiment
     return Section(
         name,
-        say(f"pieces_report.section_{name}"),
+        say("batching_report.title" if name == "batching" else "strided_report.title"),
         say(f"pieces_report.intro_{name}"),
         shown,
-        question=say(f"pieces_report.question_{name}"),
+        question=say("batching_report.question" if name == "batching" else "strided_report.question"),
         caveats=(
             say("pieces_report.caveat_prepared"),
             say(f"pieces_report.caveat_{name}"),
