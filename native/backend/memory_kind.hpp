@@ -1,10 +1,9 @@
-// The kinds of memory that a transfer can start from or end in, and the ways to get it, by their field names.
+// The one table of memory kinds on this side of the seam: what a transfer can start from or end in, and how it is got.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/pages.hpp"
 
@@ -30,66 +29,92 @@ enum class MemoryKind {
     device_pool_cold,  // from one that gives it back to the system
 };
 
-inline constexpr std::array<std::pair<MemoryKind, std::string_view>, 17> memory_kind_names{{
-    {MemoryKind::malloc, "malloc"},
-    {MemoryKind::pageable, "pageable"},
-    {MemoryKind::pageable_huge, "pageable_huge"},
-    {MemoryKind::pinned, "pinned"},
-    {MemoryKind::pinned_portable, "pinned_portable"},
-    {MemoryKind::write_combined, "write_combined"},
-    {MemoryKind::mapped, "mapped"},
-    {MemoryKind::registered, "registered"},
-    {MemoryKind::registered_huge, "registered_huge"},
-    {MemoryKind::touched_registered, "touched_registered"},
-    {MemoryKind::touched_registered_huge, "touched_registered_huge"},
-    {MemoryKind::managed, "managed"},
-    {MemoryKind::device, "device"},
-    {MemoryKind::device_pitched, "device_pitched"},
-    {MemoryKind::device_array, "device_array"},
-    {MemoryKind::device_pool, "device_pool"},
-    {MemoryKind::device_pool_cold, "device_pool_cold"},
-}};
+// Python's table (src/isthmus/record/memory_kinds.py) says the same of `huge`, `by_cpu`, `locked` and `on_device`.
+struct MemoryTraits {
+    MemoryKind kind;
+    std::string_view name;
+    bool locked = false;      // page-locked
+    bool huge = false;        // on transparent huge pages
+    bool by_cpu = false;      // ordinary or huge pages that nobody has locked: drivers copy them with the CPU
+    bool on_device = false;   // in the memory of the device
+    bool registered = false;  // page-locked after it was got as ordinary memory
+    bool touched = false;     // getting it includes the touching of its pages
+};
 
-// Ordinary or huge pages that nobody has locked.
+// In the order of the enumeration.
+inline constexpr std::array memory_kinds{
+    MemoryTraits{.kind = MemoryKind::malloc, .name = "malloc", .by_cpu = true},
+    MemoryTraits{.kind = MemoryKind::pageable, .name = "pageable", .by_cpu = true},
+    MemoryTraits{.kind = MemoryKind::pageable_huge, .name = "pageable_huge", .huge = true, .by_cpu = true},
+    MemoryTraits{.kind = MemoryKind::pinned, .name = "pinned", .locked = true},
+    MemoryTraits{.kind = MemoryKind::pinned_portable, .name = "pinned_portable", .locked = true},
+    MemoryTraits{.kind = MemoryKind::write_combined, .name = "write_combined", .locked = true},
+    MemoryTraits{.kind = MemoryKind::mapped, .name = "mapped", .locked = true},
+    MemoryTraits{.kind = MemoryKind::registered, .name = "registered", .locked = true, .registered = true},
+    MemoryTraits{.kind = MemoryKind::registered_huge,
+                 .name = "registered_huge",
+                 .locked = true,
+                 .huge = true,
+                 .registered = true},
+    MemoryTraits{.kind = MemoryKind::touched_registered,
+                 .name = "touched_registered",
+                 .locked = true,
+                 .registered = true,
+                 .touched = true},
+    MemoryTraits{.kind = MemoryKind::touched_registered_huge,
+                 .name = "touched_registered_huge",
+                 .locked = true,
+                 .huge = true,
+                 .registered = true,
+                 .touched = true},
+    MemoryTraits{.kind = MemoryKind::managed, .name = "managed"},
+    MemoryTraits{.kind = MemoryKind::device, .name = "device", .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_pitched, .name = "device_pitched", .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_array, .name = "device_array", .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_pool, .name = "device_pool", .on_device = true},
+    MemoryTraits{.kind = MemoryKind::device_pool_cold, .name = "device_pool_cold", .on_device = true},
+};
+
+constexpr const MemoryTraits& traits_of(MemoryKind kind) {
+    return memory_kinds[static_cast<std::size_t>(kind)];
+}
+
+static_assert([] {
+    for (std::size_t i = 0; i < memory_kinds.size(); ++i) {
+        if (traits_of(static_cast<MemoryKind>(i)).kind != static_cast<MemoryKind>(i)) return false;
+    }
+    return true;
+}());
+
 constexpr bool is_pageable(MemoryKind kind) {
-    return kind == MemoryKind::malloc || kind == MemoryKind::pageable || kind == MemoryKind::pageable_huge;
+    return traits_of(kind).by_cpu;
 }
 
-// Page-locked after it was got as ordinary memory.
 constexpr bool is_registered(MemoryKind kind) {
-    return kind >= MemoryKind::registered && kind <= MemoryKind::touched_registered_huge;
+    return traits_of(kind).registered;
 }
 
-// Where getting the memory includes the touching of its pages.
 constexpr bool is_touched(MemoryKind kind) {
-    return kind == MemoryKind::touched_registered || kind == MemoryKind::touched_registered_huge;
+    return traits_of(kind).touched;
 }
 
 constexpr bool is_on_device(MemoryKind kind) {
-    return kind >= MemoryKind::device;
+    return traits_of(kind).on_device;
 }
 
 // Where the pages of host memory come from that the driver does not provide.
 constexpr HostBlock::Source source_of(MemoryKind kind) {
-    switch (kind) {
-        case MemoryKind::malloc: return HostBlock::Source::malloc;
-        case MemoryKind::pageable_huge:
-        case MemoryKind::registered_huge:
-        case MemoryKind::touched_registered_huge: return HostBlock::Source::huge;
-        default: return HostBlock::Source::ordinary;
-    }
+    if (kind == MemoryKind::malloc) return HostBlock::Source::malloc;
+    return traits_of(kind).huge ? HostBlock::Source::huge : HostBlock::Source::ordinary;
 }
 
 constexpr std::string_view name_of(MemoryKind kind) {
-    for (const auto& [known, name] : memory_kind_names) {
-        if (known == kind) return name;
-    }
-    return "unknown";
+    return traits_of(kind).name;
 }
 
 constexpr std::optional<MemoryKind> memory_kind_of(std::string_view name) {
-    for (const auto& [kind, known] : memory_kind_names) {
-        if (known == name) return kind;
+    for (const MemoryTraits& traits : memory_kinds) {
+        if (traits.name == name) return traits.kind;
     }
     return std::nullopt;
 }

@@ -92,6 +92,20 @@ Advice advice_of(const std::string& name) {
            "no advice '" + name + "'; there are read_mostly, prefer_device and accessed_by_device"});
 }
 
+nb::list memory_kind_table() {
+    nb::list rows;
+    for (const MemoryTraits& traits : memory_kinds) {
+        nb::dict row;
+        row["name"] = std::string(traits.name);
+        row["locked"] = traits.locked;
+        row["huge"] = traits.huge;
+        row["by_cpu"] = traits.by_cpu;
+        row["on_device"] = traits.on_device;
+        rows.append(row);
+    }
+    return rows;
+}
+
 void bind(Session& session) {
     check(session.device().bind_thread());
 }
@@ -120,6 +134,7 @@ nb::dict link_dict(const LinkReading& link) {
 }
 
 void bind_devices(nb::module_& module) {
+    module.def("memory_kinds", &memory_kind_table);
     module.def("list_devices", &list_devices, nb::arg("opencl_drivers"));
     module.def("open_device", &open_device, nb::arg("backend"), nb::arg("index"), nb::arg("model"),
                nb::arg("opencl_drivers"), ReleaseGil());

@@ -56,6 +56,13 @@ class BackendDict(TypedDict):
     looked_for: list[str]
     absent_because: str
 
+class MemoryKindDict(TypedDict):
+    name: str
+    locked: bool
+    huge: bool
+    by_cpu: bool
+    on_device: bool
+
 class Device:
     """A device that is open: a context and a stream for work that is not timed."""
 
@@ -466,6 +473,9 @@ def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer,
 
 def create_allocation(device: Device, kind: str, bytes: int, beside: bool = False) -> AllocationCase:
     """Timed allocations; with `beside`, a small block of the same kind is held all the while."""
+
+def memory_kinds() -> list[MemoryKindDict]:
+    """The core's table of memory kinds, a row each: what `allocate` and `time_allocation` take."""
 
 def list_devices(opencl_drivers: list[str]) -> list[BackendDict]: ...
 def open_device(backend: str, index: int, model: str, opencl_drivers: list[str]) -> Device: ...

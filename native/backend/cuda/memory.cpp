@@ -218,18 +218,10 @@ std::unique_ptr<Allocation> make(const ContextPointer& context, MemoryKind kind,
 
 Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, MemoryKind kind, std::size_t bytes,
                                             std::byte* pages) {
+    if (is_pageable(kind)) return make<PageableMemory>(context, kind, bytes);
+    if (is_registered(kind)) return make<RegisteredMemory>(context, kind, bytes, pages);
+    if (traits_of(kind).locked) return make<PinnedMemory>(context, kind, bytes);
     switch (kind) {
-        case MemoryKind::malloc:
-        case MemoryKind::pageable:
-        case MemoryKind::pageable_huge: return make<PageableMemory>(context, kind, bytes);
-        case MemoryKind::pinned:
-        case MemoryKind::pinned_portable:
-        case MemoryKind::write_combined:
-        case MemoryKind::mapped: return make<PinnedMemory>(context, kind, bytes);
-        case MemoryKind::registered:
-        case MemoryKind::registered_huge:
-        case MemoryKind::touched_registered:
-        case MemoryKind::touched_registered_huge: return make<RegisteredMemory>(context, kind, bytes, pages);
         case MemoryKind::managed:
         case MemoryKind::device:
         case MemoryKind::device_pitched: return make<DeviceMemory>(context, kind, bytes);
@@ -249,6 +241,7 @@ Result<std::unique_ptr<Allocation>> reserve(const ContextPointer& context, Memor
             ISTHMUS_TRY_ASSIGN(pool, context->pool(kind == MemoryKind::device_pool));
             return make<PoolMemory>(context, kind, bytes, pool);
         }
+        default: break;
     }
     return Status(Code::invalid_argument, "no such memory kind");
 }

@@ -2,9 +2,22 @@
 
 import pytest
 
+from isthmus import _native
 from isthmus.language import LANGUAGES, Language
 from isthmus.language.catalogue import read
 from isthmus.record import MEMORY_KINDS, MemoryKind, kind_rank, memory_kind
+
+
+def test_both_sides_of_the_seam_have_the_same_kinds_and_say_the_same_of_them() -> None:
+    core = {
+        row["name"]: (row["locked"], row["huge"], row["by_cpu"], row["on_device"]) for row in _native.memory_kinds()
+    }
+    ours = {
+        kind.name: (kind.locked, kind.huge, kind.by_cpu, kind.on_device)
+        for kind in MEMORY_KINDS.values()
+        if kind.allocated
+    }
+    assert core == ours
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
