@@ -6,7 +6,7 @@ from isthmus.compare.comparison import MARGIN, Comparison, compare
 from isthmus.compare.differences import Difference, differences, facts
 from isthmus.compare.gates import Gate, GateResult, parse_gate
 from isthmus.compare.level import VERDICTS, Verdict
-from isthmus.compare.pairing import PARAMETERS, CasePair, Pairing, timed_metric
+from isthmus.compare.pairing import CasePair, Pairing, timed_metric
 from isthmus.compare.rank_test import corrected
 from isthmus.compare.reference import (
     PREFIX,
@@ -22,7 +22,6 @@ from isthmus.compare.verdicts import CaseResult, GroupResult, WholeResult
 
 __all__ = [
     "MARGIN",
-    "PARAMETERS",
     "PREFIX",
     "VERDICTS",
     "CasePair",

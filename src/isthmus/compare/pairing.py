@@ -5,19 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from isthmus.record import Case, Metric, Run
+from isthmus.record import Case, Metric, Run, case_key
 
-# What a run found out about a case; everything else says which case it is. `moved_bytes` follows from the others and
-# from the machine's pages.
-_FOUND = {"migrations", "faults", "spans", "series", "verified", "skipped", "note", "moved_bytes"}
-PARAMETERS = tuple(field for field in Case.__struct_fields__ if field not in _FOUND)
 # The first that there is: to completion on the host's clock, else on the device's, else until the call returns.
 _METRICS: tuple[Metric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
-
-
-def parameters(case: Case) -> tuple[object, ...]:
-    """The values of PARAMETERS, by which cases of two runs are matched."""
-    return tuple(getattr(case, name) for name in PARAMETERS)
 
 
 @dataclass(frozen=True)
@@ -69,13 +60,13 @@ def paired(base: Run, new: Run) -> Pairing:
     """The cases of both runs by what became of them, in the order of the base run."""
     waiting: dict[tuple[object, ...], list[Case]] = defaultdict(list)
     for case in new.cases:
-        waiting[parameters(case)].append(case)
+        waiting[case_key(case)].append(case)
     places: dict[str, list[CasePair]] = {
         name: [] for name in ("timed", "broken", "wrong", "now_skipped", "now_measured", "untimed")
     }
     only_base = []
     for case in base.cases:
-        others = waiting.get(parameters(case))
+        others = waiting.get(case_key(case))
         if not others:
             only_base.append(case)
             continue

@@ -14,10 +14,10 @@ import numpy as np
 
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.shape import largest, latency, plateau
-from isthmus.compare.pairing import parameters, timed_metric
+from isthmus.compare.pairing import timed_metric
 from isthmus.compare.spread import GroupKey, SizeClass, group_key
 from isthmus.errors import RunFileError, UsageError
-from isthmus.record import Case, Metric, Run, Series, memory_kind
+from isthmus.record import Case, Metric, Run, Series, case_key, memory_kind
 
 PREFIX = "reference:"
 _FORMAT, _SCHEMA_VERSION = "isthmus.reference", 1
@@ -105,11 +105,11 @@ def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey
         smallest = latency(curve)
         if smallest:
             found["latency", key._replace(size="small")] = smallest.median
-    times = {parameters(case): case.series[0].samples[0] for case in typical}
+    times = {case_key(case): case.series[0].samples[0] for case in typical}
     ratios: dict[GroupKey, list[float]] = {}
     for case in run.cases:
         metric = timed_metric(case)
-        expected = times.get(parameters(case))
+        expected = times.get(case_key(case))
         if metric and expected and case.experiment != "bandwidth" and case.verified != "no":
             ratios.setdefault(group_key(case), []).append(median(case.samples(metric)) / expected)
     return found | {("time", key): median(values) for key, values in ratios.items()}
@@ -148,8 +148,8 @@ def _typical_cases(runs: Sequence[Run]) -> list[Case]:
         for case in run.cases:
             metric = timed_metric(case)
             if metric and case.verified != "no":
-                first.setdefault(parameters(case), (case, metric))
-                medians.setdefault(parameters(case), []).append(median(case.samples(metric)))
+                first.setdefault(case_key(case), (case, metric))
+                medians.setdefault(case_key(case), []).append(median(case.samples(metric)))
     return [
         msgspec.structs.replace(
             case,

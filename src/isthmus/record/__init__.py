@@ -1,6 +1,7 @@
 """What was measured: runs, cases and fingerprints as plain data, their files and their table."""
 
-from isthmus.record.cache import cached_run, case_key, joined, keep_run
+from isthmus.record.cache import cached_run, joined, keep_run
+from isthmus.record.files import file_bytes, replacing
 from isthmus.record.fingerprint import (
     Backend,
     Cpu,
@@ -13,12 +14,22 @@ from isthmus.record.fingerprint import (
     NumaNode,
     Placement,
 )
-from isthmus.record.fleet import FLEET_FORMAT, FLEET_SCHEMA_VERSION, Fleet, Member, Missing, Point, Summary
-from isthmus.record.fleet_store import write_fleet
+from isthmus.record.fleet import (
+    FLEET_FORMAT,
+    FLEET_SCHEMA_VERSION,
+    Fleet,
+    Member,
+    Missing,
+    Point,
+    Summary,
+    summaries,
+    write_fleet,
+)
 from isthmus.record.interval import LEAST_SAMPLES, Interval, median_interval
 from isthmus.record.memory_kinds import MEMORY_KINDS, MemoryKind, kind_rank, memory_kind
 from isthmus.record.run import (
     FORMAT,
+    PARAMETERS,
     SCHEMA_VERSION,
     Case,
     CommandMetric,
@@ -36,11 +47,10 @@ from isthmus.record.run import (
     Span,
     StageName,
     Verified,
+    case_key,
 )
-from isthmus.record.store import RunWriter, file_bytes, read_run
-from isthmus.record.summaries import summaries
+from isthmus.record.store import RunWriter, read_run
 from isthmus.record.table import COLUMNS, rows
-from isthmus.record.texts import printable
 from isthmus.record.units import (
     GIB,
     KIB,
@@ -53,6 +63,7 @@ from isthmus.record.units import (
     parse_bytes,
     parse_seconds,
     parse_sizes,
+    printable,
 )
 
 __all__ = [
@@ -65,6 +76,7 @@ __all__ = [
     "LEAST_SAMPLES",
     "MEMORY_KINDS",
     "MIB",
+    "PARAMETERS",
     "SCHEMA_VERSION",
     "Backend",
     "Case",
@@ -118,6 +130,7 @@ __all__ = [
     "parse_sizes",
     "printable",
     "read_run",
+    "replacing",
     "rows",
     "summaries",
     "write_fleet",

@@ -8,17 +8,15 @@ from pathlib import Path
 
 import msgspec
 
+from isthmus.record.files import replacing
 from isthmus.record.fingerprint import Device, Host
-from isthmus.record.run import Case, Run
+from isthmus.record.run import Case, Run, case_key
 from isthmus.record.store import read_run
 
 # So many runs of each experiment stay, of quick ones and of others.
 _KEPT = 3
 _QUICK = "quick"
 _SUFFIX = ".json.gz"
-# Of a case: what came of it. All else says what was measured.
-_RESULTS = {"series", "verified", "skipped", "note", "migrations", "faults", "spans", "moved_bytes"}
-_PARAMETERS = tuple(field.name for field in msgspec.structs.fields(Case) if field.name not in _RESULTS)
 
 
 def keep_run(run: Run, root: Path | None = None) -> Path:
@@ -30,12 +28,8 @@ def keep_run(run: Run, root: Path | None = None) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     measured = sorted({case.experiment for case in run.cases if not case.skipped})
     path = folder / f"{run.run}.{run.settings.mode}.{'+'.join(measured)}{_SUFFIX}"
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as part:
         part.write_bytes(gzip.compress(msgspec.json.encode(run), mtime=0))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     for old in set(_runs_in(folder)) - _worth_keeping(_runs_in(folder)):
         old.unlink(missing_ok=True)
     return path
@@ -104,8 +98,3 @@ def _parts(path: Path) -> tuple[str, list[str]]:
     """Mode and experiments out of a name that `keep_run` gave."""
     _, mode, experiments = path.name.removesuffix(_SUFFIX).rsplit(".", 2)
     return mode, experiments.split("+")
-
-
-def case_key(case: Case) -> tuple[object, ...]:
-    """All that says what was measured, and nothing of what came of it: the same of one case in several runs."""
-    return tuple(getattr(case, name) for name in _PARAMETERS)

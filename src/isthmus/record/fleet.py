@@ -1,20 +1,30 @@
-"""What many devices measured, as summaries: small enough for ten thousand nodes in one report. Plain data.
+"""What many devices measured, as summaries: small enough for ten thousand nodes in one report.
 
 Raw samples stay in the run files that each rank writes; a fleet file says which.
 """
 
+import gzip
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
+from isthmus.errors import RunFileError
+from isthmus.record.files import replacing
 from isthmus.record.fingerprint import Fingerprint
-from isthmus.record.run import Direction, Metric, Phase, Verified
+from isthmus.record.run import PARAMETERS, Case, Direction, Metric, Phase, Run, Verified
 
 FLEET_FORMAT = "isthmus.fleet"
 FLEET_SCHEMA_VERSION = 1
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
+# Parameters that a point has by name; all others are named in its text.
+_NAMED = {"experiment", "method", "host_memory", "direction", "bytes"}
+_FURTHER = tuple(name for name in PARAMETERS if name not in _NAMED)
+_PLAIN = Case(experiment="", method="", host_memory="", bytes=0)
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -82,3 +92,78 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     missing: list[Missing] = []
     # What does not fit together: ranks that share a device, several versions of the package.
     notes: list[str] = []
+
+
+def write_fleet(path: Path, fleet: Fleet, members: Iterable[Member]) -> None:
+    """Write a fleet with these members in place of its own, one by one: a large fleet has millions of points.
+
+    The file is there when it is whole.
+
+    A name that ends in ``.gz`` is compressed. Raises RunFileError where the file cannot be written.
+    """
+    try:
+        with replacing(path) as part, _opened(path, part) as file:
+            fields = msgspec.to_builtins(fleet)
+            del fields["members"]
+            file.write(msgspec.json.encode(fields)[:-1] + b',"members":[\n')
+            separator = b""
+            for member in members:
+                file.write(separator + msgspec.json.encode(member))
+                separator = b",\n"
+            file.write(b"\n]}\n")
+    except OSError as error:
+        raise RunFileError(
+            f"{path}: cannot be written: {error.strerror or error}; name another place with -o"
+        ) from error
+
+
+def summaries(run: Run) -> dict[Point, Summary]:
+    """A summary of every case: of its host time, or of its first metric where that was not taken.
+
+    Times have five significant digits. A run that no launcher started was measured alone.
+    """
+    return {_point(run, case): _summary(case) for case in run.cases}
+
+
+def _point(run: Run, case: Case) -> Point:
+    further = ((name, getattr(case, name)) for name in _FURTHER)
+    return Point(
+        phase=run.launch.phase if run.launch else "alone",
+        experiment=case.experiment,
+        method=case.method,
+        host_memory=case.host_memory,
+        direction=case.direction,
+        bytes=case.bytes,
+        metric="host_seconds" if case.samples("host_seconds") or not case.series else case.series[0].metric,
+        parameters=" ".join(f"{name}={value}" for name, value in further if value != getattr(_PLAIN, name)),
+    )
+
+
+def _summary(case: Case) -> Summary:
+    samples = sorted(case.samples("host_seconds") or (case.series[0].samples if case.series else ()))
+    if not samples:
+        return Summary(samples=0, verified=case.verified, note=case.note)
+    least, lower, median, upper, most = (_quantile(samples, quarter / 4) for quarter in range(5))
+    return Summary(
+        samples=len(samples),
+        least=least,
+        lower_quartile=lower,
+        median=median,
+        upper_quartile=upper,
+        most=most,
+        verified=case.verified,
+        note=case.note,
+    )
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Between the two samples that it falls between, in proportion."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    value = ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    return float(f"{value:.5g}")
+
+
+def _opened(path: Path, part: Path) -> gzip.GzipFile | io.BufferedWriter:
+    return gzip.GzipFile(part, "wb", mtime=0) if path.suffix == ".gz" else part.open("wb")

@@ -128,6 +128,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return 2 * self.bytes if self.direction == "both" else self.bytes
 
 
+# What came of a case; every other field says which case it is. `moved_bytes` follows from those and from the machine.
+_RESULTS = {"migrations", "faults", "spans", "series", "verified", "skipped", "note", "moved_bytes"}
+PARAMETERS = tuple(name for name in Case.__struct_fields__ if name not in _RESULTS)
+
+
+def case_key(case: Case) -> tuple[object, ...]:
+    """The values of PARAMETERS: the same for one case in several runs."""
+    return tuple(getattr(case, name) for name in PARAMETERS)
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the run was asked to do; enough to repeat it."""
 

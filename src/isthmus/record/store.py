@@ -4,18 +4,15 @@ import errno
 import gzip
 import io
 import os
-import zlib
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
 from isthmus.errors import RunFileError
+from isthmus.record.files import file_bytes, replacing
 from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
-
-# Each time a case may end while its file is read.
-_TRIES = 5
 
 
 class _Header(msgspec.Struct):
@@ -56,30 +53,6 @@ def read_run(path: Path) -> Run:
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
 
 
-def _read_whole(path: Path) -> bytes:
-    """All bytes as they are at one moment, also of a run that is still being measured: its file only ever grows."""
-    for _ in range(_TRIES):
-        bytes_before = path.stat().st_size
-        data = path.read_bytes()
-        if len(data) == bytes_before or not path.is_file():
-            break
-    return data
-
-
-def file_bytes(path: Path) -> bytes:
-    """The content of a file, decompressed where it is gzip.
-
-    Raises RunFileError when it cannot be read or is damaged.
-    """
-    try:
-        data = _read_whole(path)
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise RunFileError(f"{path}: damaged gzip data: {error}; copy the file again") from error
-    except OSError as error:
-        raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
 class RunWriter:
     """Writes a run file that is complete, valid JSON after every case.
 
@@ -116,13 +89,11 @@ class RunWriter:
         self._replace_tail(b'\n],"end":' + msgspec.json.encode(end), b"}\n")
         self.close()
         if self.path.suffix == ".gz":
-            part = self.path.with_name(self.path.name + ".part")
             try:
-                # No time stamp inside, so that the same run gives the same file.
-                part.write_bytes(gzip.compress(self.path.read_bytes(), mtime=0))
-                part.replace(self.path)
+                with replacing(self.path) as part:
+                    # No time stamp inside, so that the same run gives the same file.
+                    part.write_bytes(gzip.compress(self.path.read_bytes(), mtime=0))
             except OSError as error:
-                part.unlink(missing_ok=True)
                 raise self._error("compressed", error) from error
 
     def close(self) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from isthmus.compare import PARAMETERS
 from isthmus.compare.pairing import paired
-from isthmus.record import Case, Series
+from isthmus.record import PARAMETERS, Case, Series
 
 
 def case(**changes: Any) -> Case:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from isthmus.compare import PARAMETERS, VERDICTS, CaseResult, Cause, Checkup, Comparison
-from isthmus.record import Case, Interval, Run
+from isthmus.compare import VERDICTS, CaseResult, Cause, Checkup, Comparison
+from isthmus.record import PARAMETERS, Case, Interval, Run
 from isthmus.report.comparison.checkup import check_verdict
 from isthmus.report.comparison.words import left_out, verdict_sentences
 

@@ -6,9 +6,9 @@ from statistics import median
 
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import describe_device
-from isthmus.compare import PARAMETERS, CaseResult, Cause, Comparison, GroupKey, Verdict
+from isthmus.compare import CaseResult, Cause, Comparison, GroupKey, Verdict
 from isthmus.language import enumerated, say, sentences
-from isthmus.record import Case, Interval, Run, format_bytes
+from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes
 
 _MOST_NAMES = 3
 # Said in front, so that they need no name beside their value.
