@@ -11,6 +11,11 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.language import Language
 
+DeviceOption = Annotated[
+    str | None,
+    typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
 # What `language_of` reads.
 LanguageOption = Annotated[
     str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")

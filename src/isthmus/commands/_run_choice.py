@@ -4,15 +4,22 @@ import sys
 import tempfile
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from isthmus.commands._progress import ProgressBar
 from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
-from isthmus.language import say
-from isthmus.record import Device, Run, cached_run, read_run
+from isthmus.language import say, sentences
+from isthmus.record import Device, Run, cached_run, keep_run, read_run
+
+if TYPE_CHECKING:
+    from isthmus.advice import Advice
+    from isthmus.machine.devices import OpenDevice
+    from isthmus.trace import Trace
 
 
 class Rates(NamedTuple):
@@ -64,6 +71,17 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
     return _reference_like(traced)
 
 
+def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
+    """The advice, which says where the rates are a reference's, in the language spoken now."""
+    from isthmus.advice import advise
+
+    advice = advise(traces, rates.run)
+    if not rates.reference:
+        return advice
+    note = say("advice_report.reference", name=rates.reference, command="isthmus measure all")
+    return replace(advice, priced_elsewhere=sentences([note, advice.priced_elsewhere]))
+
+
 def kept_run(device: str | None, backend: str) -> Run | None:
     """What is kept of a device of this machine.
 
@@ -111,18 +129,42 @@ def _is_like(reference: Reference, traced: Collection[str]) -> bool:
 
 
 def _measured_now(device: Device, wanted: Sequence[str]) -> Run:
-    from isthmus.commands.measure import measure_quickly
-    from isthmus.experiment.measure import quick_seconds
+    """What a user at a terminal has measured now, which is kept for the next time."""
+    from isthmus.experiment.engine.options import Options
+    from isthmus.experiment.measure import choose_experiments, measure, quick_seconds
+    from isthmus.machine.devices import open_chosen
 
-    spec = device.spec
-    command = f"isthmus measure {' '.join(wanted)} --quick --device {spec}"
-    seconds = quick_seconds(wanted)
+    words = ["isthmus", "measure", *wanted, "--quick", "--device", device.spec]
+    command, seconds = " ".join(words), quick_seconds(wanted)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"no run of {spec} on this machine is kept yet; measure one first (about {seconds:.0f} s, or without "
-            f"--quick a minute and more, and better): {command}"
+            f"no run of {device.spec} on this machine is kept yet; measure one first (about {seconds:.0f} s, or "
+            f"without --quick a minute and more, and better): {command}"
         )
     if not typer.confirm(say("plan.offer", command=command, seconds=f"{seconds:.0f}"), default=True, err=True):
         raise UsageError(f"nothing to plan with; measure first, or name a run file with --run: {command}")
+    options = Options(mode="quick")
+    experiments = choose_experiments(wanted, options)
+    opened = open_chosen(device, bind=True)
     with tempfile.TemporaryDirectory() as folder:
-        return measure_quickly(wanted, spec, Path(folder) / "quick.json")
+        path = Path(folder) / "quick.json"
+        with ProgressBar() as progress:
+            measure(opened, options, experiments, path, words, progress.update, lambda: None)
+        run = read_run(path)
+    keep(run, opened)
+    return run
+
+
+def keep(run: Run, device: "OpenDevice") -> None:
+    """Keep the run for plans. What a host pretends to be is no machine, and aligned buffers are no usual ones."""
+    usual = not device.model and not run.settings.options.get("alignment")
+    if not usual or not any(case.series for case in run.cases):
+        return
+    try:
+        keep_run(run)
+    except OSError as error:
+        print(
+            f"isthmus: the run is not kept for plans: {error.filename}: {error.strerror or error}; set XDG_CACHE_HOME "
+            "to a folder that can be written",
+            file=sys.stderr,
+        )

@@ -1,22 +1,14 @@
 """`isthmus advise`: what to change in a program that was traced, and what each change would gain."""
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from isthmus.commands._choices import LanguageOption, language_of, one_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import TraceFileError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isthmus.advice import Advice
-    from isthmus.commands._run_choice import Rates
-    from isthmus.trace import Trace
 
 
 def advise(
@@ -66,7 +58,7 @@ def advise(
 ) -> None:
     """Name what to change in a traced program, each with the gain at measured rates; works on any machine."""
     from isthmus.advice import interface_of_all, parse_gain_gate
-    from isthmus.commands._run_choice import rates_for
+    from isthmus.commands._run_choice import advice_on, rates_for
     from isthmus.language import speaking
     from isthmus.plan import SNIPPET_LANGUAGES
     from isthmus.record import format_seconds
@@ -100,18 +92,6 @@ def advise(
         gained = f"{100 * share:.1f} % of the time traced" if gate.share else format_seconds(advice.gain_seconds.median)
         typer.echo(f"isthmus: {gate} fails: all changes together gain {gained}", err=True)
         raise typer.Exit(1)
-
-
-def advice_on(traces: "Sequence[Trace]", rates: "Rates") -> "Advice":
-    """The advice, which says where the rates are a reference's, in the language spoken now."""
-    from isthmus.advice import advise
-    from isthmus.language import say, sentences
-
-    advice = advise(traces, rates.run)
-    if not rates.reference:
-        return advice
-    note = say("advice_report.reference", name=rates.reference, command="isthmus measure all")
-    return replace(advice, priced_elsewhere=sentences([note, advice.priced_elsewhere]))
 
 
 def _format(name: str | None, output: Path | None, *, as_json: bool) -> str:

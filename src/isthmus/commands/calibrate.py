@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isthmus.commands._choices import DeviceOption, JsonOption
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
 
@@ -23,10 +24,7 @@ _PIPE_WIDTH = 200
 
 
 def calibrate(
-    device: Annotated[
-        str | None,
-        typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
-    ] = None,
+    device: DeviceOption = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer sizes and shapes, in about a third of the time.")
     ] = False,
@@ -38,7 +36,7 @@ def calibrate(
         typer.Option("-o", "--output", metavar="FILE", help="Write the table there, and not to this machine's place."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the order of the measurements and of the data.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure which way to copy is fastest here, in some fifteen seconds, for isthmus.copy and the C interface."""
     from isthmus.experiment.calibration.calibrate import table_in_use, table_path

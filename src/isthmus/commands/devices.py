@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from isthmus.commands._choices import JsonOption
 from isthmus.record import Backend, Host
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def devices(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
+    as_json: JsonOption = False,
     idle: Annotated[
         bool, typer.Option("--idle", help="Leave the links idle: faster, but not read under load.")
     ] = False,

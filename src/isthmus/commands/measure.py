@@ -5,14 +5,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from isthmus.commands._choices import language_of
+from isthmus.commands._choices import DeviceOption, LanguageOption, language_of
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
@@ -37,10 +37,7 @@ def measure(
             help=", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all.",
         ),
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
-    ] = None,
+    device: DeviceOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Larger sizes and more time for each case, minutes.")] = False,
     sizes: Annotated[
@@ -145,9 +142,7 @@ def measure(
         typer.Option("--no-mpi", help="Under mpirun or srun: measure as if alone, each rank its own device and file."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
-    language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the report: en, ja, zh.")
-    ] = "en",
+    language: LanguageOption = "en",
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
     from isthmus.experiment.fleet.agreement import first_trouble
@@ -266,6 +261,7 @@ def _heed_interruptions() -> None:
 
 def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     """Measure, save and show; gives the exit code, of all ranks if there are several."""
+    from isthmus.commands._run_choice import keep
     from isthmus.experiment.measure import measure as run_experiments
     from isthmus.experiment.stencil.team import end
     from isthmus.record import read_run
@@ -290,43 +286,8 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     # Now, since whoever reads what is shown may take their time. Launchers give the highest of all exit codes.
     end(ranks, 0)
     run = read_run(path)
-    _keep(run, wanted.device)
+    keep(run, wanted.device)
     return _show(run, path, as_json)
-
-
-def measure_quickly(names: Sequence[str], device: str, path: Path) -> "Run":
-    """Measure with ``--quick`` for a command that needs the figures: kept in the cache, shown nowhere.
-
-    The run file is at `path`; progress goes to standard error.
-    """
-    from isthmus.experiment.engine.options import Options
-    from isthmus.experiment.fleet.ranks import ALONE
-    from isthmus.experiment.measure import measure as run_experiments
-    from isthmus.record import read_run
-
-    wanted = _prepare(list(names), Options(mode="quick"), device, str(path), ALONE)
-    command = ["isthmus", "measure", *names, "--quick", "--device", device]
-    with ProgressBar() as progress:
-        run_experiments(wanted.device, wanted.options, wanted.experiments, path, command, progress.update, lambda: None)
-    run = read_run(path)
-    _keep(run, wanted.device)
-    return run
-
-
-def _keep(run: "Run", device: "OpenDevice") -> None:
-    """Keep the run for plans. What a host pretends to be is no machine, and aligned buffers are no usual ones."""
-    from isthmus.record import keep_run
-
-    usual = not device.model and not run.settings.options.get("alignment")
-    if usual and any(case.series for case in run.cases):
-        try:
-            keep_run(run)
-        except OSError as error:
-            print(
-                f"isthmus: the run is not kept for plans: {error.filename}: {error.strerror or error}; set "
-                "XDG_CACHE_HOME to a folder that can be written",
-                file=sys.stderr,
-            )
 
 
 def _follow(wanted: _Wanted) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import language_of
+from isthmus.commands._choices import DeviceOption, JsonOption, LanguageOption, language_of
 from isthmus.errors import UsageError
 
 
@@ -69,9 +69,7 @@ def plan(
     run_file: Annotated[
         Path | None, typer.Option("--run", metavar="FILE", help="Plan with this run instead of this machine's newest.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one by default.")
-    ] = None,
+    device: DeviceOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of every way.")] = False,
     snippet: Annotated[
         str | None,
@@ -81,8 +79,8 @@ def plan(
             help="Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")] = False,
-    lang: Annotated[str, typer.Option("--lang", metavar="LANGUAGE", help="en, ja or zh.")] = "en",
+    as_json: JsonOption = False,
+    lang: LanguageOption = "en",
 ) -> None:
     """Name the fastest way to move what you describe, with the time to expect, the next best, and why."""
     import msgspec

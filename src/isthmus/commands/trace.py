@@ -206,8 +206,7 @@ def _advice(opened: "Trace", formats: Collection[str]) -> "Advice | None":
     None where there is no such run, or no such report among the formats.
     """
     from isthmus.advice import interface_of_all
-    from isthmus.commands._run_choice import rates_of_like
-    from isthmus.commands.advise import advice_on
+    from isthmus.commands._run_choice import advice_on, rates_of_like
 
     with suppress(IsthmusError, OSError):
         if len(opened.copies) and any(each.has_sentences and each.name in formats for each in formats_for("trace")):

@@ -71,7 +71,15 @@ def open_device(spec: str | None, bind: bool = False) -> OpenDevice:
     what `choose_device` does.
     """
     device = choose_device(spec)
-    return _open(device, (spec or "").partition(":")[2] if device.backend == "host" else "", bind)
+    return open_chosen(device, bind, (spec or "").partition(":")[2] if device.backend == "host" else "")
+
+
+def open_chosen(device: Device, bind: bool = False, model: str = "") -> OpenDevice:
+    """Open a device that `choose_device` gave, bound as `open_device` does it; `model` is what a host pretends."""
+    allowed_cpus = frozenset(os.sched_getaffinity(0))
+    placement = bind_near(device) if bind else Placement()
+    native = open_native(device.backend, device.index, model)
+    return OpenDevice(native, _describe(native.info), placement, model, allowed_cpus)
 
 
 def names_in_turn(spec: str | None) -> list[str]:
@@ -119,13 +127,6 @@ def _device(backend: Backend, index: int) -> Device:
     known = ", ".join(device.spec for device in backend.devices)
     why = f"; {backend.absent_because}" if backend.absent_because else ""
     raise DeviceAbsent(f"no device {backend.name}:{index} here; found {known}{why}")
-
-
-def _open(device: Device, model: str, bind: bool) -> OpenDevice:
-    allowed_cpus = frozenset(os.sched_getaffinity(0))
-    placement = bind_near(device) if bind else Placement()
-    native = open_native(device.backend, device.index, model)
-    return OpenDevice(native, _describe(native.info), placement, model, allowed_cpus)
 
 
 def open_native(backend: str, index: int, model: str = "") -> _native.Device:
