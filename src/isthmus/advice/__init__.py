@@ -1,10 +1,9 @@
 """From a trace and a run of the machine to what to change, and what that would gain."""
 
 from isthmus.advice.advise import advise
-from isthmus.advice.elsewhere import are_alike
-from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, Severity
-from isthmus.advice.gates import GainGate, parse_gain_gate
-from isthmus.advice.interfaces import Interface, interface_of_all
+from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, GainGate, Severity, parse_gain_gate
+from isthmus.advice.missing import are_alike
+from isthmus.advice.records import Interface, interface_of_all
 
 __all__ = [
     "Abstention",

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.advice.combining import gain_of, gain_together
-from isthmus.advice.elsewhere import elsewhere_words
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
-from isthmus.advice.missing import missing_words, unknown_kinds_words
+from isthmus.advice.missing import elsewhere_words, missing_words, unknown_kinds_words
 from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary

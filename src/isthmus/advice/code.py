@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from importlib.resources import files
 
-from isthmus.advice.interfaces import Interface
+from isthmus.advice.records import Interface
 from isthmus.plan import Need, Way, snippet, snippet_languages
 from isthmus.record import Interval
 

@@ -1,10 +1,13 @@
-"""What advice on a trace consists of: findings with their price, and rules that could not judge."""
+"""What advice on a trace consists of: priced findings, rules that could not judge, and the gate of a build."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.record import Interval
+from isthmus.errors import UsageError
+from isthmus.record import Interval, format_seconds, parse_seconds
 
+_GATE = re.compile(r"\s*gain\s*:\s*(?:(?P<percent>\d+(?:\.\d+)?)\s*%\s*|(?P<time>\d.*))", re.ASCII)
 # A warning names something to change that would gain time; information is worth knowing, and nothing to act on.
 Severity = Literal["warning", "information"]
 
@@ -66,3 +69,41 @@ class Advice:
     priced_by: str
     # Whether that is another machine than the one the trace is of, as far as one can tell; empty where it is not.
     priced_elsewhere: str
+
+
+@dataclass(frozen=True)
+class GainGate:
+    """Fails where all changes together would gain at least that share of the span, or that many seconds."""
+
+    share: float | None
+    seconds: float | None
+
+    def __str__(self) -> str:
+        return f"gain:{100 * self.share:g}%" if self.share is not None else f"gain:{format_seconds(self.seconds or 0)}"
+
+    def fails(self, advice: Advice) -> bool:
+        """Whether the advice reaches it; advice without a price never does."""
+        if advice.gain_seconds is None:
+            return False
+        limit = self.share * advice.span_seconds if self.share is not None else self.seconds or 0.0
+        return advice.gain_seconds.median >= limit
+
+
+def parse_gain_gate(text: str) -> GainGate:
+    """The gate in a text such as ``gain:10%`` or ``gain:5ms``.
+
+    Raises UsageError for anything else.
+    """
+    match = _GATE.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"not a gate: {text!r}; expected gain:N% of the span or gain:TIME, such as gain:10% or gain:5ms"
+        )
+    if match["time"]:
+        if match["time"].rstrip()[-1].isdigit():
+            raise UsageError(f"not a gate: {text!r}; say % of the span or a unit of time: gain:10%, gain:5ms, gain:2s")
+        return GainGate(None, parse_seconds(match["time"]))
+    share = float(match["percent"]) / 100
+    if not 0 < share <= 1:
+        raise UsageError(f"not a gate: {text!r}; changes gain more than nothing, and no more than all of the time")
+    return GainGate(share, None)

@@ -1,15 +1,17 @@
-"""The records of one process of a trace, in seconds since the trace began."""
+"""The records of one process of a trace, in seconds since the trace began, and the interface that made them."""
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.advice.interfaces import Interface, interface_of
 from isthmus.advice.stretches import Seconds
 from isthmus.record import Direction
 from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
 
+Interface = Literal["cuda", "opencl"]
 Mask = npt.NDArray[np.bool_]
 ONE_WAY: tuple[Direction, ...] = ("h2d", "d2h")
 _NANO = 1e-9
@@ -106,3 +108,18 @@ class Records:
         mine = table.process == self.process
         start = table.start_ns[mine]
         return self.moments(start), self.moments(np.maximum(table.end_ns[mine], start))
+
+
+def interface_of(trace: Trace, copies: Integers) -> Interface:
+    """By whose calls most of these copies were made; CUDA's where no calls are known, as OpenCL's always are."""
+    calls = trace.copies.call[copies]
+    names = trace.calls.name[calls[(calls >= 0) & (calls < len(trace.calls))]]
+    # Functions of CUDA begin with cu or cuda.
+    ours = [place for place, name in enumerate(trace.names) if name.startswith("cl")]
+    return "opencl" if 2 * int(np.isin(names, ours).sum()) > names.size else "cuda"
+
+
+def interface_of_all(traces: Sequence[Trace]) -> Interface:
+    """OpenCL's where it made most copies of every trace that has any."""
+    found = {interface_of(trace, np.arange(len(trace.copies))) for trace in traces if len(trace.copies)}
+    return "opencl" if found == {"opencl"} else "cuda"

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from isthmus.advice.finding import Severity
-from isthmus.advice.interfaces import Interface
-from isthmus.advice.rates import Range, Rates
+from isthmus.advice.rates import Range, Rates, saved
+from isthmus.advice.records import Interface
 from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import Seconds
 from isthmus.trace import Integers, Knowledge
@@ -68,3 +68,12 @@ class Rule:
     words: Callable[[Summary], Words]
     # Names of rules whose gains on the same records come on top: this one's price begins where theirs end.
     beyond: frozenset[str] = frozenset()
+
+
+def removed(scene: Scene, rates: Rates, rows: Integers, facts: Mapping[str, Any]) -> Draft | None:
+    """None for no copies."""
+    if not rows.size:
+        return None
+    cost = scene.cost(rows, rates)
+    gains = saved(cost, np.zeros((rows.size, 3)), scene.exposed(rows))
+    return Draft("copies", rows, gains, facts=facts)

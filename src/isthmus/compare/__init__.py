@@ -2,10 +2,9 @@
 
 from isthmus.compare.causes import Cause, likely_causes
 from isthmus.compare.checkup import Checkup, FigureResult, Position, check
-from isthmus.compare.comparison import MARGIN, Comparison, compare
+from isthmus.compare.comparison import MARGIN, Comparison, Gate, GateResult, compare, parse_gate
 from isthmus.compare.differences import Difference, differences, facts
-from isthmus.compare.gates import Gate, GateResult, parse_gate
-from isthmus.compare.level import VERDICTS, Verdict
+from isthmus.compare.levels import VERDICTS, Verdict
 from isthmus.compare.pairing import CasePair, Pairing, timed_metric
 from isthmus.compare.rank_test import corrected
 from isthmus.compare.reference import (

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
-from isthmus.compare.level import DEGREES, Array, Level, Verdict, verdict
-from isthmus.compare.levels import Levels, levels, members_of
+from isthmus.compare.levels import DEGREES, Array, Level, Levels, Verdict, levels, members_of, verdict
 from isthmus.compare.pairing import CasePair
 from isthmus.compare.rank_test import rank_test
 from isthmus.compare.spread import GroupKey, SizeClass, group_key, spreads

@@ -4,7 +4,7 @@ from isthmus.fleet.causes import odd_facts
 from isthmus.fleet.cells import CellKey
 from isthmus.fleet.contention import Contention
 from isthmus.fleet.expected import BelowReference, chosen_reference
-from isthmus.fleet.files import found_files
+from isthmus.fleet.gathering import found_files
 from isthmus.fleet.groups import LEAST_ALIKE, Group
 from isthmus.fleet.hosts import host_list, is_host_name, natural
 from isthmus.fleet.outliers import MARGIN, Outlier, SlowKind

@@ -1,16 +1,18 @@
-"""What devices lose while the others of their host work, beside what they get alone: the price of what they share."""
+"""Devices of one host beside each other: what they lose together, and which of them share something."""
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from isthmus.compare import GroupKey
 from isthmus.fleet.cells import CellKey, is_link_bound
 from isthmus.fleet.gathering import Gathered
+from isthmus.fleet.outliers import Outlier
+from isthmus.fleet.reading import DeviceRow
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def contentions(gathered: Gathered, cells: Mapping[CellKey, Sequence[int]], memb
     found = []
     for (_, kind), places in _together(cells).items():
         alone = {gathered.points[place]: place for place in cells.get(CellKey("alone", kind), [])}
-        same = ((place, replace(gathered.points[place], phase="alone")) for place in places)
+        same = ((place, msgspec.structs.replace(gathered.points[place], phase="alone")) for place in places)
         pairs = [(place, alone[point]) for place, point in same if point in alone]
         if not pairs:
             continue
@@ -73,3 +75,27 @@ def _together(cells: Mapping[CellKey, Sequence[int]]) -> dict[CellKey, Sequence[
         and cell.kind.size == "large"
         and cell.kind.method != "duplex"
     }
+
+
+def sharing(devices: Sequence[DeviceRow]) -> set[int]:
+    """The places of devices that several ranks measured: together each had a part of it."""
+    ranks = Counter((device.machine, device.card) for device in devices)
+    return {place for place, device in enumerate(devices) if ranks[device.machine, device.card] > 1}
+
+
+def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow], shared: set[int]) -> list[Outlier]:
+    """The outliers, those that are slow together with others of their host with these as neighbours.
+
+    Of those devices that ranks `shared`, that says enough.
+    """
+    found = list(outliers)
+    machines: dict[str, list[int]] = defaultdict(list)
+    for outlier in found:
+        if outlier.phases == ("together",) and outlier.device not in shared:
+            machines[devices[outlier.device].machine].append(outlier.device)
+    return [
+        replace(outlier, neighbours=tuple(place for place in sorted(others) if place != outlier.device))
+        if outlier.device in (others := machines[devices[outlier.device].machine]) and len(others) > 1
+        else outlier
+        for outlier in found
+    ]

@@ -11,13 +11,12 @@ import numpy as np
 from isthmus.compare import Checkup, Reference
 from isthmus.fleet.causes import with_causes
 from isthmus.fleet.cells import CellKey, cells_of, residuals, typical_times
-from isthmus.fleet.contention import Contention, contentions, with_company
+from isthmus.fleet.contention import Contention, contentions, sharing, with_company, with_neighbours
 from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
 from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
 from isthmus.fleet.reading import Floats
-from isthmus.fleet.switches import sharing, with_neighbours
 
 
 @dataclass(frozen=True)

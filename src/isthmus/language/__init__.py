@@ -1,7 +1,18 @@
 """What Isthmus says, in the languages it speaks: every text of conclusions and reports by its key."""
 
-from isthmus.language.catalogue import LANGUAGES, Language, can_say, say, speaking, spoken
-from isthmus.language.joining import capitalised, clauses, enumerated, in_brackets, sentences
+from isthmus.language.catalogue import (
+    LANGUAGES,
+    Language,
+    can_say,
+    capitalised,
+    clauses,
+    enumerated,
+    in_brackets,
+    say,
+    sentences,
+    speaking,
+    spoken,
+)
 
 __all__ = [
     "LANGUAGES",

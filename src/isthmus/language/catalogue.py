@@ -1,11 +1,11 @@
-"""Texts by key from catalogue files: one folder a language, one JSON file a subject; English is the source.
+"""Texts by key from catalogue files, and their joining: a folder a language, a file a subject; English is the source.
 
 A key is ``subject.name``. Its text has the placeholders of `str.format`. Where a number decides between forms, it is
 an object of forms instead, of which ``count`` picks one: ``one`` for 1 and ``other`` for the rest.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -80,3 +80,31 @@ def _text(language: Language, key: str) -> Text:
 def read(language: Language, subject: str) -> Texts:
     """All texts of one subject."""
     return msgspec.json.decode((files(__package__) / language / f"{subject}.json").read_bytes(), type=Texts)
+
+
+def enumerated(words: Sequence[str], last: Literal["and", "or"] = "and") -> str:
+    """``a``, ``a and b`` or ``a, b and c``; nothing for no words."""
+    *others, final = words or [""]
+    if not others:
+        return final
+    return say(f"common.list_{last}", others=say("common.comma").join(others), last=final)
+
+
+def sentences(parts: Iterable[str]) -> str:
+    """One text of several sentences; empty ones leave no trace."""
+    return say("common.between_sentences").join(filter(None, parts))
+
+
+def clauses(parts: Iterable[str]) -> str:
+    """Several clauses of one sentence, or of one cell of a table; empty ones leave no trace."""
+    return say("common.between_clauses").join(filter(None, parts))
+
+
+def in_brackets(text: str) -> str:
+    """The text in brackets, with the space before them that follows a word; nothing for no text."""
+    return say("common.brackets", text=text) if text else ""
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital first letter and everything else as it is."""
+    return text[:1].upper() + text[1:]

@@ -26,10 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from isthmus.plan.answer import Plan, Way
-from isthmus.plan.commands import size_option
 from isthmus.plan.need import BufferNeed, OneWay, Source
 from isthmus.plan.prices import PriceList, Unpriced
-from isthmus.plan.ways import Part, by_time, way_of
+from isthmus.plan.ways import Part, by_time, size_option, way_of
 from isthmus.record import KIB, MEMORY_KINDS, Run, memory_kind
 
 BUFFER_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {

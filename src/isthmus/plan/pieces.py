@@ -8,11 +8,10 @@ from isthmus.analysis.pieces.words import layout_words
 from isthmus.analysis.statistics.surface import Spot
 from isthmus.language import say
 from isthmus.plan.answer import Plan
-from isthmus.plan.commands import size_option
-from isthmus.plan.contenders import contenders
 from isthmus.plan.misalignment import misalignment
 from isthmus.plan.need import PiecesNeed
 from isthmus.plan.surfaces import reasons, ways_at
+from isthmus.plan.ways import contenders, size_option
 from isthmus.record import LayoutName, Run
 
 _EXPERIMENT = "batching"

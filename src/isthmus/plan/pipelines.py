@@ -23,10 +23,9 @@ from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way
 from isthmus.plan.buffers import BUFFER_EXPERIMENTS, around, holding, locking, missing_experiments, transfer_kind
-from isthmus.plan.commands import size_option
 from isthmus.plan.need import PipelineNeed, Source
 from isthmus.plan.prices import Price, PriceList, Unpriced
-from isthmus.plan.ways import Part, by_time, way_of
+from isthmus.plan.ways import Part, by_time, size_option, way_of
 from isthmus.record import KIB, Run
 
 PIPELINE_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {

@@ -9,11 +9,10 @@ from isthmus.analysis.statistics.surface import Spot
 from isthmus.errors import UsageError
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way
-from isthmus.plan.commands import size_option
-from isthmus.plan.contenders import contenders
 from isthmus.plan.misalignment import misalignment
 from isthmus.plan.need import SectionNeed
 from isthmus.plan.surfaces import reasons, ways_at
+from isthmus.plan.ways import contenders, size_option
 from isthmus.record import LayoutName, Run
 
 _EXPERIMENT = "strided"

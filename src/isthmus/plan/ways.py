@@ -1,4 +1,4 @@
-"""Puts a way together from its steps: their sum, with the uncertainty of each."""
+"""Puts a way together from its steps, orders ways, and says which of them may be the fastest."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
 from isthmus.plan.answer import Beyond, Step, Way
 from isthmus.plan.prices import Price
+from isthmus.record import format_bytes
 
 
 class Part(NamedTuple):
@@ -52,3 +53,13 @@ def by_time(ways: Iterable[Way]) -> tuple[Way, ...]:
     surest = min((way.seconds.high for way in level), default=0.0)
     first = next((way for way in level if way.seconds.high <= MATTERS * surest), None)
     return tuple(sorted(given, key=lambda way: (way is not first, way.seconds.median)))
+
+
+def contenders(ways: Sequence[Way]) -> list[Way]:
+    """The ways, which come the fastest first, whose intervals reach down to that of the first."""
+    return [way for way in ways if way.seconds.low <= ways[0].seconds.high]
+
+
+def size_option(count: int) -> str:
+    """``4KiB``, as options of the command line take sizes."""
+    return format_bytes(count).replace(" ", "")

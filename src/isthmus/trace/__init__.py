@@ -19,7 +19,7 @@ from isthmus.trace.columns import (
 )
 from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
-from isthmus.trace.texts import OPENCL_WAITS
+from isthmus.trace.recorded import OPENCL_WAITS
 from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
 from isthmus.trace.union import Union, union
 

@@ -19,26 +19,11 @@ CAUSES = ("user", "fault", "prefetch", "eviction", "access counters")
 # What the driver of managed memory did besides moving pages: a processor or a device faulted; pages went to and fro;
 # a processor was held back for it; pages were mapped where they lay.
 FAULTS = ("cpu", "device", "thrashing", "throttling", "remote map")
-
-
-def direction_index(name: str) -> int:
-    """The number of one of `DIRECTIONS`."""
-    return DIRECTIONS.index(name)
-
-
-def memory_index(name: str) -> int:
-    """The number of one of `MEMORY_KINDS`."""
-    return MEMORY_KINDS.index(name)
-
-
-def cause_index(name: str) -> int:
-    """The number of one of `CAUSES`."""
-    return CAUSES.index(name)
-
-
-def fault_index(name: str) -> int:
-    """The number of one of `FAULTS`."""
-    return FAULTS.index(name)
+# The number of each name.
+direction_index = DIRECTIONS.index
+memory_index = MEMORY_KINDS.index
+cause_index = CAUSES.index
+fault_index = FAULTS.index
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,20 @@
-"""What can be true of any record, whoever made the trace, and CUPTI's numbers that several makers write as they are."""
+"""What the readers of all makers share: which records can be right, what belongs together, and names of calls."""
+
+import re
+from collections.abc import Mapping
 
 import numpy as np
 
-from isthmus.trace.columns import CAUSES, Integers
+from isthmus.trace.columns import CAUSES, UNKNOWN, Integers
 
+# Calls of OpenCL that wait, and for what; those of CUDA say it in their names.
+OPENCL_WAITS = {"clFinish": "stream", "clWaitForEvents": "event"}
+
+# ``cudaMemcpyAsync_v3020`` of CUPTI, ``cuMemcpyHtoDAsync_v2`` of the driver, and both on the per-thread default stream:
+# ``cudaMemcpyAsync_ptsz_v7000``, ``cuMemcpyHtoDAsync_v2_ptsz``.
+_VERSION = re.compile(r"(?:_(?:v\d+|ptsz|ptds))+\Z", re.ASCII)
+# Correlations are below this.
+CORRELATIONS = 1 << 32
 # Nothing that a program does lasts a year.
 MOST_NS = 365 * 24 * 3600 * 10**9
 # Times count from when a recording began, a machine started, or 1970.
@@ -30,3 +41,30 @@ def sound_rows(start_ns: Integers, end_ns: Integers, sizes: Integers | None, fir
     rows = np.flatnonzero(sound)
     ordered: Integers = rows[np.argsort(start_ns[rows], kind="stable")]
     return ordered
+
+
+def places_of(process: Integers, correlation: Integers, in_process: Integers, in_correlation: Integers) -> Integers:
+    """For each record the place of what has its process and correlation; of several the first, of none UNKNOWN."""
+    distinct, first = np.unique(_keys(in_process, in_correlation), return_index=True)
+    wanted = _keys(process, correlation)
+    if distinct.size == 0:
+        return np.full_like(wanted, UNKNOWN)
+    place = np.minimum(np.searchsorted(distinct, wanted), distinct.size - 1)
+    return np.where((wanted >= 0) & (distinct[place] == wanted), first[place], UNKNOWN)
+
+
+def _keys(process: Integers, correlation: Integers) -> Integers:
+    known = (process >= 0) & (correlation >= 0)
+    return np.where(known, process * CORRELATIONS + correlation, UNKNOWN)
+
+
+def looked_up(values: Integers, found: Mapping[int, int]) -> Integers:
+    """What stands for each value; UNKNOWN for those that are not among the found."""
+    distinct, places = np.unique(values, return_inverse=True)
+    stands: Integers = np.array([found.get(value, UNKNOWN) for value in distinct.tolist()], np.int64)[places]
+    return stands
+
+
+def call_name(recorded: str) -> str:
+    """The name of a call of the driver or the runtime; any other name as it is."""
+    return _VERSION.sub("", recorded) if recorded.startswith("cu") else recorded

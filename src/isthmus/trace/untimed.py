@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.trace.columns import Integers
-from isthmus.trace.joins import CORRELATIONS, places_of
+from isthmus.trace.recorded import CORRELATIONS, places_of
 
 Columns = dict[str, Integers]
 # The share of delays between calls and their work that no queue has lengthened.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.advice.code import own_code, way_code
-from isthmus.advice.interfaces import Interface
+from isthmus.advice.records import Interface
 from isthmus.plan import BufferNeed
 
 CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "synchronous")

@@ -7,7 +7,7 @@ import pytest
 
 from isthmus.errors import UsageError
 from isthmus.plan import ManagedNeed, answer
-from isthmus.plan.managed_places import at_share
+from isthmus.plan.managed import at_share
 from isthmus.record import GIB, KIB, MIB, Interval, Run
 
 

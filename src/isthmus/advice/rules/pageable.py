@@ -6,11 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.advice.code import way_code
-from isthmus.advice.interfaces import Interface
 from isthmus.advice.loops import one_way
 from isthmus.advice.places import copy_places, grouped, size_steps
 from isthmus.advice.rates import Range, Rates, saved
-from isthmus.advice.records import ONE_WAY
+from isthmus.advice.records import ONE_WAY, Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.language import say, sentences

@@ -3,11 +3,10 @@
 import numpy as np
 
 from isthmus.advice.code import own_code
-from isthmus.advice.pairs import previous
+from isthmus.advice.places import previous
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Mask
-from isthmus.advice.removed import removed
-from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.rule import Draft, Rule, Summary, Words, removed
 from isthmus.advice.scene import Scene
 from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import FASTEST_WRITE_BYTES_PER_SECOND

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isthmus.advice.elsewhere import other_devices
+from isthmus.advice.missing import other_devices
 from isthmus.advice.rates import Range, Rates, saved
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words

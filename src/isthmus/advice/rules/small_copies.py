@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from isthmus.advice.bursts import Burst, bursts
 from isthmus.advice.code import way_code
-from isthmus.advice.loops import Loop, looped, packed, pieces_need, source_of
+from isthmus.advice.loops import Burst, Loop, bursts, looped, packed, pieces_need, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.rules.strided import regular_bursts

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from isthmus.advice.bursts import Burst, bursts
 from isthmus.advice.code import way_code
-from isthmus.advice.interfaces import Interface
-from isthmus.advice.loops import Loop, looped, one_way, packed, source_of
+from isthmus.advice.loops import Burst, Loop, bursts, looped, one_way, packed, source_of
 from isthmus.advice.rates import Rates
+from isthmus.advice.records import Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST

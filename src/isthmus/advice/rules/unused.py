@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from isthmus.advice.pairs import previous
+from isthmus.advice.places import previous
 from isthmus.advice.rates import Rates
-from isthmus.advice.removed import removed
-from isthmus.advice.rule import Draft, Rule, Summary, Words
+from isthmus.advice.rule import Draft, Rule, Summary, Words, removed
 from isthmus.advice.scene import Scene
 from isthmus.language import say
 from isthmus.record import decimal_bytes

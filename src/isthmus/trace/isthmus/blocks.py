@@ -26,106 +26,36 @@ _HEADER = np.dtype(
         ("reserved", "<u8", 2),
     ]
 )
-_TIMES = [("start_ns", "<u8"), ("end_ns", "<u8")]
-
 # NumPy's types know no type with places of fields.
 _dtype: Callable[[Any], np.dtype[Any]] = np.dtype
 Kind = str
-# Every kind of record by its number.
+_TIMES = "start_ns:u8 end_ns:u8"
+_LAYOUTS: tuple[tuple[Kind, str], ...] = (
+    ("process", "started_ns:u8 ended_ns:u8 dropped:u8 name:u4 rank:i4 flags:u4 disk_full:u4"),
+    ("text", "byte:u1"),
+    (
+        "copy",
+        f"{_TIMES} bytes:u8 correlation:u4 device:u4 peer:u4 stream:u4 copy_kind:u1 source:u1 destination:u1 flags:u1 "
+        "count:u4",
+    ),
+    ("call", f"{_TIMES} correlation:u4 thread:u4 name:u4 site:u4"),
+    (
+        "operands",
+        "source:u8 destination:u8 bytes:u8 content:u8 correlation:u4 rows:u4 device:u4 stream:u4 copy_kind:u2 "
+        "waited:u2 timing:u4",
+    ),
+    ("kernel", f"{_TIMES} correlation:u4 device:u4 stream:u4 name:u4"),
+    ("memset", f"{_TIMES} bytes:u8 correlation:u4 device:u4 stream:u4 padding:u4"),
+    ("migration", f"{_TIMES} bytes:u8 address:u8 counter:u4 source:u4 destination:u4 cause:u4"),
+    ("fault", f"{_TIMES} address:u8 count:u8 counter:u4 device:u4"),
+    ("allocation", f"{_TIMES} address:u8 bytes:u8 correlation:u4 memory:u2 release:u2"),
+    ("device", "index:u4 name:u4"),
+    ("note", "text:u4 padding:u4"),
+)
+# Every kind of record by its number, from 1 on.
 RECORDS: dict[int, tuple[Kind, np.dtype[Any]]] = {
-    number: (kind, _dtype(fields))
-    for number, kind, fields in (
-        (
-            1,
-            "process",
-            [
-                ("started_ns", "<u8"),
-                ("ended_ns", "<u8"),
-                ("dropped", "<u8"),
-                ("name", "<u4"),
-                ("rank", "<i4"),
-                ("flags", "<u4"),
-                ("disk_full", "<u4"),
-            ],
-        ),
-        (2, "text", [("byte", "u1")]),
-        (
-            3,
-            "copy",
-            [
-                *_TIMES,
-                ("bytes", "<u8"),
-                ("correlation", "<u4"),
-                ("device", "<u4"),
-                ("peer", "<u4"),
-                ("stream", "<u4"),
-                ("copy_kind", "u1"),
-                ("source", "u1"),
-                ("destination", "u1"),
-                ("flags", "u1"),
-                ("count", "<u4"),
-            ],
-        ),
-        (4, "call", [*_TIMES, ("correlation", "<u4"), ("thread", "<u4"), ("name", "<u4"), ("site", "<u4")]),
-        (
-            5,
-            "operands",
-            [
-                ("source", "<u8"),
-                ("destination", "<u8"),
-                ("bytes", "<u8"),
-                ("content", "<u8"),
-                ("correlation", "<u4"),
-                ("rows", "<u4"),
-                ("device", "<u4"),
-                ("stream", "<u4"),
-                ("copy_kind", "<u2"),
-                ("waited", "<u2"),
-                ("timing", "<u4"),
-            ],
-        ),
-        (6, "kernel", [*_TIMES, ("correlation", "<u4"), ("device", "<u4"), ("stream", "<u4"), ("name", "<u4")]),
-        (
-            7,
-            "memset",
-            [
-                *_TIMES,
-                ("bytes", "<u8"),
-                ("correlation", "<u4"),
-                ("device", "<u4"),
-                ("stream", "<u4"),
-                ("padding", "<u4"),
-            ],
-        ),
-        (
-            8,
-            "migration",
-            [
-                *_TIMES,
-                ("bytes", "<u8"),
-                ("address", "<u8"),
-                ("counter", "<u4"),
-                ("source", "<u4"),
-                ("destination", "<u4"),
-                ("cause", "<u4"),
-            ],
-        ),
-        (9, "fault", [*_TIMES, ("address", "<u8"), ("count", "<u8"), ("counter", "<u4"), ("device", "<u4")]),
-        (
-            10,
-            "allocation",
-            [
-                *_TIMES,
-                ("address", "<u8"),
-                ("bytes", "<u8"),
-                ("correlation", "<u4"),
-                ("memory", "<u2"),
-                ("release", "<u2"),
-            ],
-        ),
-        (11, "device", [("index", "<u4"), ("name", "<u4")]),
-        (12, "note", [("text", "<u4"), ("padding", "<u4")]),
-    )
+    number: (kind, _dtype([(name, f"<{form}") for name, _, form in (each.partition(":") for each in layout.split())]))
+    for number, (kind, layout) in enumerate(_LAYOUTS, 1)
 }
 _TEXT_HEADER_BYTES = 8
 

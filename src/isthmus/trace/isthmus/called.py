@@ -4,9 +4,8 @@ import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Allocations, Integers, direction_index, memory_index
 from isthmus.trace.isthmus.records import MAYBE_TIMED, Records, called_copies
-from isthmus.trace.joins import places_of
 from isthmus.trace.live_memory import kinds_at
-from isthmus.trace.recorded import MOST_BYTES
+from isthmus.trace.recorded import MOST_BYTES, places_of
 from isthmus.trace.untimed import Waits, estimated_times
 
 

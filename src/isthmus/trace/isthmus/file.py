@@ -23,8 +23,7 @@ from isthmus.trace.isthmus.records import (
     timed_copies,
     waits,
 )
-from isthmus.trace.joins import looked_up, places_of
-from isthmus.trace.texts import call_name
+from isthmus.trace.recorded import call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
 from isthmus.trace.untimed import Waits
 

@@ -1,13 +1,12 @@
 """Records of `isthmus trace` as the model of a trace has them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 
 import numpy as np
 
-from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
-from isthmus.trace.joins import CORRELATIONS, looked_up, places_of
-from isthmus.trace.recorded import CAUSE_OF, NO_NUMBER, sound_rows
-from isthmus.trace.texts import OPENCL_WAITS
+from isthmus.trace.columns import UNKNOWN, Copies, Integers, direction_index, memory_index
+from isthmus.trace.recorded import CAUSE_OF, CORRELATIONS, NO_NUMBER, OPENCL_WAITS, looked_up, places_of, sound_rows
 
 Records = dict[str, Integers]
 
@@ -97,25 +96,30 @@ def timed_copies(records: Records, operands: Records) -> Records:
         found[same] = operands[name][place[same]]
         return np.where(found == nothing, UNKNOWN, found)
 
-    return {
-        "start_ns": records["start_ns"],
-        "end_ns": records["end_ns"],
-        "bytes": records["bytes"],
-        "direction": looked_up(records["copy_kind"], _DIRECTIONS),
-        "source": looked_up(records["source"], MEMORY),
-        "destination": looked_up(records["destination"], MEMORY),
-        "process": records["process"],
-        "correlation": records["correlation"],
-        "device": records["device"],
-        "stream": records["stream"],
-        "migration": np.zeros_like(place),
-        "cause": np.full_like(place, UNKNOWN),
-        "source_address": operand("source", 0),
-        "destination_address": operand("destination", 0),
-        "rows": operand("rows", UNKNOWN),
-        "content": operand("content", 0),
-        "estimated": np.zeros_like(place),
-    }
+    return _copies(
+        start_ns=records["start_ns"],
+        end_ns=records["end_ns"],
+        bytes=records["bytes"],
+        direction=looked_up(records["copy_kind"], _DIRECTIONS),
+        source=looked_up(records["source"], MEMORY),
+        destination=looked_up(records["destination"], MEMORY),
+        process=records["process"],
+        correlation=records["correlation"],
+        device=records["device"],
+        stream=records["stream"],
+        source_address=operand("source", 0),
+        destination_address=operand("destination", 0),
+        rows=operand("rows", UNKNOWN),
+        content=operand("content", 0),
+    )
+
+
+def _copies(**columns: Integers) -> Records:
+    """Columns of copies: timed ones that the program made, with UNKNOWN in what is not given."""
+    size = columns["bytes"].size
+    default = {field.name: UNKNOWN for field in fields(Copies) if field.name != "call"} | {"correlation": UNKNOWN}
+    default |= {"migration": 0, "estimated": 0}
+    return {name: columns.get(name, np.full(size, value, np.int64)) for name, value in default.items()}
 
 
 def _of_their_calls(records: Records, place: Integers, operands: Records) -> Integers:
@@ -137,58 +141,45 @@ def _of_their_calls(records: Records, place: Integers, operands: Records) -> Int
 
 def called_copies(operands: Records, rows: Integers) -> Records:
     """Copies that no device told of, as their calls have it; their times and kinds of memory are not filled in."""
-    unknown = np.full(rows.size, UNKNOWN, np.int64)
     untimed = operands["timing"][rows] >= MAYBE_TIMED
-    direction = looked_up(operands["copy_kind"][rows], _DIRECTIONS)
 
-    def told(name: str) -> Integers:
+    def if_untimed(name: str) -> Integers:
         return np.where(untimed, operands[name][rows], UNKNOWN)
 
-    return {
-        "start_ns": unknown,
-        "end_ns": unknown,
-        "bytes": operands["bytes"][rows],
-        "direction": direction,
-        "source": unknown,
-        "destination": unknown,
-        "process": operands["process"][rows],
-        "correlation": operands["correlation"][rows],
-        "device": told("device"),
-        "stream": np.where(told("stream") == NO_NUMBER, UNKNOWN, told("stream")),
-        "migration": np.zeros_like(unknown),
-        "cause": unknown,
-        "source_address": operands["source"][rows],
-        "destination_address": operands["destination"][rows],
-        "rows": operands["rows"][rows],
-        "content": np.where(operands["content"][rows] == 0, UNKNOWN, operands["content"][rows]),
-        "estimated": np.ones_like(unknown),
-    }
+    stream = if_untimed("stream")
+    return _copies(
+        bytes=operands["bytes"][rows],
+        direction=looked_up(operands["copy_kind"][rows], _DIRECTIONS),
+        process=operands["process"][rows],
+        correlation=operands["correlation"][rows],
+        device=if_untimed("device"),
+        stream=np.where(stream == NO_NUMBER, UNKNOWN, stream),
+        source_address=operands["source"][rows],
+        destination_address=operands["destination"][rows],
+        rows=operands["rows"][rows],
+        content=np.where(operands["content"][rows] == 0, UNKNOWN, operands["content"][rows]),
+        estimated=np.ones(rows.size, np.int64),
+    )
 
 
 def migrated(records: Records) -> Records:
     """Pages of managed memory that moved, as copies."""
-    unknown = np.full(records["start_ns"].size, UNKNOWN, np.int64)
-    managed = np.full_like(unknown, memory_index("managed"))
-    to_device = records["counter"] == _TO_DEVICE
-    return {
-        "start_ns": records["start_ns"],
-        "end_ns": records["end_ns"],
-        "bytes": records["bytes"],
-        "direction": looked_up(records["counter"], _MIGRATIONS),
-        "source": managed,
-        "destination": managed,
-        "process": records["process"],
-        "correlation": unknown,
-        "device": np.where(to_device, records["destination"], records["source"]),
-        "stream": unknown,
-        "migration": np.ones_like(unknown),
-        "cause": looked_up(records["cause"], CAUSE_OF),
-        "source_address": records["address"],
-        "destination_address": records["address"],
-        "rows": unknown,
-        "content": unknown,
-        "estimated": np.zeros_like(unknown),
-    }
+    size = records["start_ns"].size
+    managed = np.full(size, memory_index("managed"), np.int64)
+    return _copies(
+        start_ns=records["start_ns"],
+        end_ns=records["end_ns"],
+        bytes=records["bytes"],
+        direction=looked_up(records["counter"], _MIGRATIONS),
+        source=managed,
+        destination=managed,
+        process=records["process"],
+        device=np.where(records["counter"] == _TO_DEVICE, records["destination"], records["source"]),
+        migration=np.ones(size, np.int64),
+        cause=looked_up(records["cause"], CAUSE_OF),
+        source_address=records["address"],
+        destination_address=records["address"],
+    )
 
 
 def waits(call_names: Integers, names: Indices) -> tuple[Integers, Integers]:

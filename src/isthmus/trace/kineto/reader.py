@@ -6,9 +6,9 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals
-from isthmus.trace.joins import looked_up
 from isthmus.trace.kineto.items import EXPECTED, Items
 from isthmus.trace.kineto.records import MOST_RECORDS, Records, Table
+from isthmus.trace.recorded import looked_up
 from isthmus.trace.trace import Knowledge, Process, Trace
 
 Columns = dict[str, Integers]

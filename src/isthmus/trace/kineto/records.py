@@ -9,8 +9,7 @@ import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Integers, direction_index, memory_index
 from isthmus.trace.kineto.items import Item, shown
-from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER
-from isthmus.trace.texts import call_name
+from isthmus.trace.recorded import MOST_BYTES, MOST_NS, NO_NUMBER, call_name
 
 _WHEN = ("start_ns", "end_ns")
 _WHERE = ("device", "stream", "correlation")

@@ -8,21 +8,22 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
-from isthmus.trace.joins import looked_up, places_of
-from isthmus.trace.nsys.names import (
+from isthmus.trace.nsys.records import (
+    Columns,
     Names,
     directions,
     memory_kinds,
     migrations,
+    number_devices,
+    number_processes,
     operations,
     processes,
+    records,
     synchronizations,
     version,
 )
-from isthmus.trace.nsys.records import Columns, number_devices, number_processes, records
 from isthmus.trace.nsys.tables import Tables, opened
-from isthmus.trace.recorded import CAUSE_OF
-from isthmus.trace.texts import call_name
+from isthmus.trace.recorded import CAUSE_OF, call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Trace
 
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isthmus.trace.texts import call_name
+from isthmus.trace.recorded import call_name
 
 
 @pytest.mark.parametrize(
