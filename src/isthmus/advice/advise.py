@@ -10,11 +10,10 @@ from isthmus.advice.combining import gain_of, gain_together
 from isthmus.advice.finding import Abstention, Advice, Evidence, Finding
 from isthmus.advice.missing import elsewhere_words, missing_words, unknown_kinds_words
 from isthmus.advice.places import call_places, copy_places, gathered, place_evidence
-from isthmus.advice.rates import Rates
+from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.rule import Draft, Rule, Summary
 from isthmus.advice.rules import RULES
 from isthmus.advice.scene import Scene, scenes
-from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import least_gain
 from isthmus.analysis.phrases import describe_device
 from isthmus.language import say, sentences

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus.advice.places import grouped
+from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import Seconds, union
 from isthmus.advice.thresholds import (
     LARGE_COPY_BYTES,
     LEAST_CYCLES,
@@ -15,7 +15,7 @@ from isthmus.advice.thresholds import (
     OVERLAP_SECONDS,
     SINGLE_CHUNKS,
 )
-from isthmus.trace import Integers, direction_index
+from isthmus.trace import Integers, direction_index, union
 
 _IN, _WORK, _OUT = range(3)
 # Kinds of turns that are looked at: those that copy longest.

@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from isthmus.advice.places import grouped, size_steps
-from isthmus.advice.rates import Range, Rates, range_of, saved
+from isthmus.advice.rates import Range, Rates, Seconds, range_of, saved
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import LEAST_BURST, LONGEST_BURST_GAP_SECONDS, MOST_PACKED_BYTES
 from isthmus.plan import OneWay, PiecesNeed
 from isthmus.record import Interval, LayoutName

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus.advice.finding import Evidence
+from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import MOST_PLACES
 from isthmus.language import say
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers

@@ -9,6 +9,7 @@ from isthmus.analysis.statistics.resample import Draws, interval_of
 from isthmus.plan import Need, Plan, PriceList, answer
 from isthmus.record import Direction, Interval, Run
 
+Seconds = npt.NDArray[np.float64]
 # Seconds whose last axis is the median, the low and the high end of its 95 % interval.
 Range = npt.NDArray[np.float64]
 # More sizes than this are priced at the nearest of so many to a doubling.

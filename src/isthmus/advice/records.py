@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.advice.stretches import Seconds
+from isthmus.advice.rates import Seconds
 from isthmus.record import Direction
 from isthmus.trace import Allocations, Calls, Integers, Intervals, Trace, direction_index, memory_index
 

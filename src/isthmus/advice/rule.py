@@ -7,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from isthmus.advice.finding import Severity
-from isthmus.advice.rates import Range, Rates, saved
+from isthmus.advice.rates import Range, Rates, Seconds, saved
 from isthmus.advice.records import Interface
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import Seconds
 from isthmus.trace import Integers, Knowledge
 
 

@@ -5,13 +5,15 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus.advice.rates import Range, Rates
+from isthmus.advice.rates import Range, Rates, Seconds
 from isthmus.advice.records import ONE_WAY, Mask, Records
-from isthmus.advice.stretches import ALWAYS, Seconds, Stretches, union
 from isthmus.advice.thresholds import TRACED_BYTES
 from isthmus.plan import Unpriced
 from isthmus.record import Direction
-from isthmus.trace import OPENCL_WAITS, UNKNOWN, Integers, Trace, direction_index, memory_index
+from isthmus.trace import OPENCL_WAITS, UNKNOWN, Integers, Trace, Union, direction_index, memory_index, union
+
+# Longer than any trace, and short enough for sums of it to keep nanoseconds.
+_ALWAYS = Union(np.array([-1e6]), np.array([1e6]))
 
 
 class Scene(Records):
@@ -20,7 +22,7 @@ class Scene(Records):
     def __init__(self, trace: Trace, process: int) -> None:
         super().__init__(trace, process)
         # Rules ask several times in a row about the same copies.
-        self._last: tuple[Integers, Stretches] | None = None
+        self._last: tuple[Integers, Union] | None = None
 
     def call(self, rows: Integers) -> Integers:
         """The call of each copy that made no other one, UNKNOWN where there is none such."""
@@ -148,10 +150,10 @@ class Scene(Records):
         return np.array([*waits, False])
 
     @cached_property
-    def calling(self) -> Stretches:
+    def calling(self) -> Union:
         """When a thread was in a call; always where calls are not known."""
         if "calls" not in self.trace.knows:
-            return ALWAYS
+            return _ALWAYS
         return union(*self._of_calls(np.flatnonzero(self.trace.calls.process == self.process)))
 
     def _of_calls(self, rows: Integers) -> tuple[Seconds, Seconds]:
@@ -159,10 +161,10 @@ class Scene(Records):
         return self.moments(calls.start_ns[rows]), self.moments(np.maximum(calls.end_ns[rows], calls.start_ns[rows]))
 
     @cached_property
-    def _demanded(self) -> Stretches:
+    def _demanded(self) -> Union:
         """When a thread was in a call, or a device had been given work that it had not begun."""
         if "calls" not in self.trace.knows:
-            return ALWAYS
+            return _ALWAYS
         begin, end = [self.calling.begin], [self.calling.end]
         trace = self.trace
         for table in (trace.copies, trace.kernels, trace.memsets):
@@ -171,7 +173,7 @@ class Scene(Records):
             end.append(self.moments(table.start_ns[given]))
         return union(np.concatenate(begin), np.concatenate(end))
 
-    def _free_beside(self, rows: Integers) -> Stretches:
+    def _free_beside(self, rows: Integers) -> Union:
         """Moments at which the program waits for nothing but these copies, if for anything."""
         if self._last is None or self._last[0] is not rows:
             trace = self.trace

@@ -1,47 +1,68 @@
-"""Time in which at least one of many intervals was under way."""
+"""Sets of moments as intervals that do not overlap: their length, what they cover, and what they leave free."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from isthmus.trace.columns import Integers
 
+# Whole nanoseconds, or seconds.
+Moments = npt.NDArray[Any]
+
 
 class Union(NamedTuple):
-    """Intervals that neither touch nor overlap, in their order."""
+    """Ascending intervals that neither touch nor overlap, all in one unit of time."""
 
-    start_ns: Integers
-    end_ns: Integers
+    begin: Moments
+    end: Moments
 
     @property
-    def total_ns(self) -> int:
-        """How long all of them last together."""
-        return int((self.end_ns - self.start_ns).sum())
+    def length(self) -> Any:
+        """How long all of them last together, a number as their ends are."""
+        return (self.end - self.begin).sum().item()
 
-    def before(self, moments: Integers) -> Integers:
+    def before(self, moments: Moments) -> Moments:
         """How much of the union lies before each of these moments."""
-        lasted = np.concatenate(([0], np.cumsum(self.end_ns - self.start_ns)))
-        begun = np.searchsorted(self.start_ns, moments, side="right")
-        # Of the last that has begun, what is still to come.
-        rest = np.where(begun > 0, self.end_ns[np.maximum(begun, 1) - 1] - moments, 0) if self.start_ns.size else 0
-        whole: Integers = lasted[begun] - np.maximum(rest, 0)
-        return whole
+        if not self.begin.size:
+            return np.zeros_like(moments)
+        lasted = self.end - self.begin
+        last = np.searchsorted(self.begin, moments, "right") - 1
+        begun = np.maximum(last, 0)
+        inside = np.clip(moments - self.begin[begun], 0, lasted[begun])
+        return np.where(last >= 0, (np.cumsum(lasted) - lasted)[begun] + inside, 0)
 
-    def gaps(self, start_ns: int, end_ns: int) -> "Union":
+    def covered(self, begin: Moments, end: Moments) -> Moments:
+        """How much of each of these intervals lies in the union."""
+        found: Moments = np.maximum(self.before(end) - self.before(begin), 0)
+        return found
+
+    def without(self, other: "Union") -> "Union":
+        """The moments that are in this union and not in the other."""
+        bounds = np.unique(np.concatenate([*self, *other]))
+        inside = self._holds(bounds[:-1]) & ~other._holds(bounds[:-1])
+        return union(bounds[:-1][inside], bounds[1:][inside])
+
+    def gaps(self, begin: int, end: int) -> "Union":
         """What of this time the union leaves free."""
-        starts = np.concatenate(([start_ns], np.clip(self.end_ns, start_ns, end_ns)))
-        ends = np.concatenate((np.clip(self.start_ns, start_ns, end_ns), [end_ns]))
-        free = ends > starts
-        return Union(starts[free], ends[free])
+        return union(np.array([begin]), np.array([end])).without(self)
+
+    def _holds(self, moments: Moments) -> npt.NDArray[np.bool_]:
+        """Whether each moment, and what follows it at once, is in the union."""
+        if not self.begin.size:
+            return np.zeros(moments.size, np.bool_)
+        last = np.searchsorted(self.begin, moments, "right") - 1
+        found: npt.NDArray[np.bool_] = (last >= 0) & (moments < self.end[np.maximum(last, 0)])
+        return found
 
 
-def union(start_ns: Integers, end_ns: Integers) -> Union:
-    """The union of intervals in any order; those without a length leave no trace."""
-    lasting = end_ns > start_ns
-    order = np.argsort(start_ns[lasting], kind="stable")
-    starts, ends = start_ns[lasting][order], np.maximum.accumulate(end_ns[lasting][order])
+def union(begin: Moments, end: Moments) -> Union:
+    """The union of intervals in any order; those that do not end after they begin leave no trace."""
+    lasting = end > begin
+    order = np.argsort(begin[lasting], kind="stable")
+    starts, ends = begin[lasting][order], np.maximum.accumulate(end[lasting][order])
     if not starts.size:
         return Union(starts, ends)
-    first = np.concatenate(([True], starts[1:] > ends[:-1]))
+    first: Integers = np.concatenate(([True], starts[1:] > ends[:-1]))
     last = np.concatenate((first[1:], [True]))
     return Union(starts[first], ends[last])

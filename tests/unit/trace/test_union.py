@@ -23,13 +23,13 @@ def covered(pairs: list[tuple[int, int]]) -> set[int]:
 
 def test_overlapping_and_touching_intervals_become_one() -> None:
     found = of([(10, 5), (0, 4), (12, 8), (20, 2), (30, 0)])
-    assert found.start_ns.tolist() == [0, 10]
-    assert found.end_ns.tolist() == [4, 22]
+    assert found.begin.tolist() == [0, 10]
+    assert found.end.tolist() == [4, 22]
 
 
 @given(PAIRS)
 def test_the_length_is_that_of_all_moments_covered(pairs: list[tuple[int, int]]) -> None:
-    assert of(pairs).total_ns == len(covered(pairs))
+    assert of(pairs).length == len(covered(pairs))
 
 
 @given(PAIRS)
@@ -43,5 +43,16 @@ def test_what_lies_before_a_moment(pairs: list[tuple[int, int]]) -> None:
 def test_gaps_are_the_rest(pairs: list[tuple[int, int]], start: int, length: int) -> None:
     gaps = of(pairs).gaps(start, start + length)
     free = set(range(start, start + length)) - covered(pairs)
-    assert gaps.total_ns == len(free)
-    assert all(int(each) in free for each in gaps.start_ns)
+    assert gaps.length == len(free)
+    assert all(int(each) in free for each in gaps.begin)
+
+
+@given(PAIRS, PAIRS, PAIRS)
+def test_what_two_unions_cover_of_an_interval(
+    some: list[tuple[int, int]], others: list[tuple[int, int]], asked: list[tuple[int, int]]
+) -> None:
+    left = of(some).without(of(others))
+    assert (left.begin[1:] > left.end[:-1]).all()
+    begin = np.array([start for start, _ in asked], np.float64)
+    found = left.covered(begin, begin + [length for _, length in asked])
+    assert found.tolist() == [len((covered(some) - covered(others)) & covered([each])) for each in asked]

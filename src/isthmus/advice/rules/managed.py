@@ -11,13 +11,12 @@ from isthmus.advice.rates import Range, Rates, range_of
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
 from isthmus.analysis.managed.granularity_counts import counted_passes
 from isthmus.language import say, sentences
 from isthmus.plan import ManagedNeed, Way
 from isthmus.record import Direction, decimal_bytes, format_seconds
-from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index
+from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index, union
 
 _PREFETCH, _EXPLICIT, _ON_DEMAND = "prefetch_whole", "explicit_whole_pinned", "managed"
 _PHASES = {"h2d": 0, "d2h": 1}

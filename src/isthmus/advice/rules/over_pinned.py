@@ -6,11 +6,10 @@ from isthmus.advice.finding import Severity
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import PINNED_BYTES, PINNED_SHARE_OF_HOST, UNUSED_PINNED_SHARE
 from isthmus.language import say
 from isthmus.record import near_bytes
-from isthmus.trace import UNKNOWN, memory_index
+from isthmus.trace import UNKNOWN, memory_index, union
 
 
 def _find(scene: Scene, rates: Rates) -> Draft | None:

@@ -9,11 +9,10 @@ from isthmus.advice.places import call_places, grouped
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import union
 from isthmus.advice.thresholds import LEAST_REPEATED_ALLOCATIONS
 from isthmus.language import say
 from isthmus.record import format_seconds
-from isthmus.trace import Integers, memory_index
+from isthmus.trace import Integers, memory_index, union
 
 # Of the runtime, and of the driver where a program calls that.
 _GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")

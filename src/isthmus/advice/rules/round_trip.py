@@ -4,11 +4,10 @@ import numpy as np
 
 from isthmus.advice.code import own_code
 from isthmus.advice.places import previous
-from isthmus.advice.rates import Rates
+from isthmus.advice.rates import Rates, Seconds
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft, Rule, Summary, Words, removed
 from isthmus.advice.scene import Scene
-from isthmus.advice.stretches import Seconds
 from isthmus.advice.thresholds import FASTEST_WRITE_BYTES_PER_SECOND
 from isthmus.language import say
 from isthmus.plan import Unpriced

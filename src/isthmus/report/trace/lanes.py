@@ -79,7 +79,7 @@ def _devices(trace: Trace) -> Iterator[_Source]:
             for side in ("start_ns", "end_ns")
         )
         gaps = union(starts, ends).gaps(*trace.span_ns)
-        yield _Source(name(say("trace_report.idle")), numbered_look(5), gaps.start_ns, gaps.end_ns, lambda _: "")
+        yield _Source(name(say("trace_report.idle")), numbered_look(5), gaps.begin, gaps.end, lambda _: "")
 
 
 def _threads(trace: Trace) -> Iterator[_Source]:

@@ -36,7 +36,7 @@ def moved(trace: Trace) -> list[Moved]:
         for direction in (*range(len(DIRECTIONS)), UNKNOWN):
             chosen = _chosen(copies, direction, migration=migration)
             if chosen.any():
-                busy = union(copies.start_ns[chosen], copies.end_ns[chosen]).total_ns
+                busy = union(copies.start_ns[chosen], copies.end_ns[chosen]).length
                 total = int(copies.bytes[chosen].clip(0).sum())
                 found.append(Moved(direction, migration, int(chosen.sum()), total, busy))
     return found
@@ -70,4 +70,4 @@ def _busy_ns(device: int, *tables: Copies | Intervals) -> int:
     """Time in which at least one record of these tables was under way on the device."""
     chosen = [table.taken(table.device == device) for table in tables]
     starts, ends = (np.concatenate([getattr(table, name) for table in chosen]) for name in ("start_ns", "end_ns"))
-    return union(starts, ends).total_ns
+    return int(union(starts, ends).length)
