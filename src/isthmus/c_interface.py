@@ -39,7 +39,7 @@ def get_pkgconfig_dir() -> str:
 
 
 def _folder(name: str, file: str) -> str:
-    """Of several folders of the package, those of an editable installation, the one that has the file."""
+    """The folder of the package that has the file; an editable installation has several."""
     spec = find_spec("isthmus")
     packages = (spec.submodule_search_locations if spec else None) or []
     for package in packages:

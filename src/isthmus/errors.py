@@ -39,7 +39,7 @@ class Unsupported(IsthmusError):
 class CallFailed(IsthmusError):
     """A driver call failed; the message holds the operation, the driver's code and the bytes concerned.
 
-    Of a copy, `operation` is the function that was called, `code` is ``call_failed``, ``timed_out`` or
+    For a copy, `operation` is the function that was called, `code` is ``call_failed``, ``timed_out`` or
     ``out_of_memory``, and `bytes_completed` says how much had arrived.
     """
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from isthmus.cupti import cupti_libraries, driver_version
 from isthmus.errors import ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
 
-# What the recorder is told beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
+# What the recorder records beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
 RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
 
 _INJECTION = "CUDA_INJECTION64_PATH"
@@ -25,7 +25,7 @@ _OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 # As CPython ignores them, which a program would inherit.
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
-# Of a signal that the kernel sends, in place of a process.
+# The code of a signal that the kernel sends, not a process.
 _SI_KERNEL = 0x80
 # After which the program is looked at even without a signal, which a thread of somebody else's may have taken.
 _LOOK_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""What a device did as turns of a pipeline: copies in, work, copies out."""
+"""What a device did as iterations of a pipeline: copies in, work, copies out."""
 
 from dataclasses import dataclass
 
@@ -18,13 +18,13 @@ from isthmus.advice.thresholds import (
 from isthmus.trace import Integers, direction_index, union
 
 _IN, _WORK, _OUT = range(3)
-# Kinds of turns that are looked at: those that copy longest.
+# Kinds of iterations that are looked at: those that copy longest.
 _MOST_KINDS = 64
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Turns of one kind, which could run at the same time, or the one turn whose copies can be cut into chunks."""
+    """Iterations of one kind, which could run at the same time, or the one whose copies can be cut into chunks."""
 
     rows: Integers
     # Seconds of all kernels, with the copies as they are, and of both at once: each moment counted once.
@@ -39,7 +39,7 @@ class Pipeline:
 def pipelines(scene: Scene) -> list[Pipeline]:
     """Loops of copies and kernels, and single large copies beside long kernels.
 
-    A turn ends where the device goes back to an earlier stage. Turns that move the same bytes are of one loop.
+    An iteration ends where the device goes back to an earlier stage; those that move the same bytes are of one loop.
     """
     rows = scene.copies[scene.trace.copies.bytes[scene.copies] >= OVERLAP_BYTES]
     begin, end = scene.kernels
@@ -51,26 +51,26 @@ def pipelines(scene: Scene) -> list[Pipeline]:
     ends = np.concatenate([scene.device_end(rows), end])
     order = np.argsort(begins, kind="stable")
     stages, begins, ends = stages[order], begins[order], ends[order]
-    turn = np.concatenate([[0], np.cumsum(stages[1:] < stages[:-1])])
+    iteration = np.concatenate([[0], np.cumsum(stages[1:] < stages[:-1])])
     row_of = np.concatenate([rows, np.full(begin.size, -1)])[order]
     sizes = np.where(row_of >= 0, scene.trace.copies.bytes[np.maximum(row_of, 0)], 0)
-    moved = [np.bincount(turn, np.where(stages == each, sizes, 0)).astype(np.int64) for each in (_IN, _OUT)]
-    work = np.bincount(turn, np.where(stages == _WORK, ends - begins, 0.0))
-    copied = np.bincount(turn, np.where(stages != _WORK, ends - begins, 0.0))
+    moved = [np.bincount(iteration, np.where(stages == each, sizes, 0)).astype(np.int64) for each in (_IN, _OUT)]
+    work = np.bincount(iteration, np.where(stages == _WORK, ends - begins, 0.0))
+    copied = np.bincount(iteration, np.where(stages != _WORK, ends - begins, 0.0))
     largest = np.zeros(work.size, np.int64)
-    np.maximum.at(largest, turn, sizes)
+    np.maximum.at(largest, iteration, sizes)
     is_large = (largest >= LARGE_COPY_BYTES) & (np.minimum(copied, work) >= OVERLAP_SECONDS)
-    is_large &= np.bincount(turn, stages == _WORK) <= MOST_SINGLE_KERNELS
-    # Where copies of its size come again and again, they are a loop's, whose turns are told apart badly.
+    is_large &= np.bincount(iteration, stages == _WORK) <= MOST_SINGLE_KERNELS
+    # Copies of a size that comes again and again belong to a loop whose iterations were not recognised.
     is_large &= ~np.isin(largest, _repeated(sizes[row_of >= 0]))
     usable = np.flatnonzero((work > 0) & (copied > 0))
     kinds = [usable[group] for group in grouped(moved[0][usable], moved[1][usable])]
-    kinds = [turns for turns in kinds if turns.size >= LEAST_CYCLES or is_large[turns].all()]
+    kinds = [same_kind for same_kind in kinds if same_kind.size >= LEAST_CYCLES or is_large[same_kind].all()]
     found = []
-    for turns in sorted(kinds, key=lambda kind: -float(copied[kind].sum()))[:_MOST_KINDS]:
-        members = np.isin(turn, turns)
-        is_loop = turns.size >= LEAST_CYCLES
-        chunks = int(turns.size) if is_loop else SINGLE_CHUNKS * int(turns.size)
+    for same_kind in sorted(kinds, key=lambda kind: -float(copied[kind].sum()))[:_MOST_KINDS]:
+        members = np.isin(iteration, same_kind)
+        is_loop = same_kind.size >= LEAST_CYCLES
+        chunks = int(same_kind.size) if is_loop else SINGLE_CHUNKS * int(same_kind.size)
         copies = row_of[members & (row_of >= 0)]
         found.append(Pipeline(copies, *_times(stages[members], begins[members], ends[members]), chunks, is_loop))
     return found

@@ -61,9 +61,9 @@ class Advice:
 
     findings: tuple[Finding, ...]
     abstentions: tuple[Abstention, ...]
-    # Of the program, from the first record to the last.
+    # The program's time, from the first record to the last.
     span_seconds: float
-    # Of all changes together: never more than the span, and no second counted twice.
+    # The gain of all changes together: never more than the span, and no second counted twice.
     gain_seconds: Interval | None
     # The run whose rates the gains are priced with, and the device it measured.
     priced_by: str

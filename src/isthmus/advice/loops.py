@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST, LONGEST_BURST_GAP_SECONDS, MOST_PACKED_BYTES
-from isthmus.plan import OneWay, PiecesNeed
+from isthmus.plan import OneWay, PiecesNeed, PiecesSource
 from isthmus.record import Interval, LayoutName
 from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, memory_index
 
-Source = Literal["pageable", "pinned"]
 # Kinds of bursts, by size, number and distances, that are priced: those of the most copies.
 _MOST_KINDS = 64
 
@@ -100,7 +99,7 @@ def looped(
             continue
         as_it_is = _as_it_is(scene, rates, longest)
         each = min(longest.elapsed, as_it_is) / longest.rows.size
-        told = {"count": longest.rows.size, "each": each, "new": loop.seconds.median}
+        figures = {"count": longest.rows.size, "each": each, "new": loop.seconds.median}
         for burst in alike:
             # Those of a kind differ a little in number.
             count = burst.rows.size
@@ -113,7 +112,7 @@ def looped(
             took.append(np.full(count, cost / count))
             gains.append(np.repeat(gain[np.newaxis] / count, count, axis=0))
             if gain[0] > largest[0]:
-                largest = (float(gain[0]), {**loop.facts, **told})
+                largest = (float(gain[0]), {**loop.facts, **figures})
     if not taken:
         return None
     bound = sum(burst.elapsed for burst in found)
@@ -126,13 +125,13 @@ def one_way(direction: int) -> OneWay:
     return "h2d" if DIRECTIONS[direction] == "h2d" else "d2h"
 
 
-def source_of(scene: Scene, burst: Burst) -> Source | None:
+def source_of(scene: Scene, burst: Burst) -> PiecesSource | None:
     """The host's memory of a burst, where a run may have measured it."""
     kind = int(scene.host_kind(burst.rows[:1])[0])
     return "pinned" if kind == memory_index("pinned") else "pageable" if kind == memory_index("pageable") else None
 
 
-def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
+def pieces_need(scene: Scene, burst: Burst, source: PiecesSource) -> PiecesNeed:
     """As many pieces of a burst as are packed at once, which lie apart on the host; on the device as addresses say."""
     copies, rows = scene.trace.copies, burst.rows
     each = max(int(copies.bytes[rows].sum()) // rows.size, 1)
@@ -140,7 +139,7 @@ def pieces_need(scene: Scene, burst: Burst, source: Source) -> PiecesNeed:
     return PiecesNeed(count, each, one_way(int(copies.direction[rows[0]])), source, "scattered", layout)
 
 
-def packed(scene: Scene, rates: Rates, burst: Burst, source: Source) -> Interval:
+def packed(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) -> Interval:
     """Seconds of packing a burst into one pinned buffer by one thread, and of its copy. Raises Unpriced."""
     ways = _measured(scene, rates, burst, source)
     if "pack" in ways:
@@ -160,7 +159,7 @@ def _as_it_is(scene: Scene, rates: Rates, burst: Burst) -> float:
     return ways[way].median if way in ways else math.inf
 
 
-def _measured(scene: Scene, rates: Rates, burst: Burst, source: Source) -> dict[str, Interval]:
+def _measured(scene: Scene, rates: Rates, burst: Burst, source: PiecesSource) -> dict[str, Interval]:
     """What each way to move a burst, some pieces of it at a time, takes on the measured machine.
 
     A run that knows no pieces that lie so, as quick ones do, knows those that lie apart on both sides, which take no

@@ -24,7 +24,7 @@ class Records:
         self.trace = trace
         self.process = process
         self._begin_ns, end_ns = trace.span_ns
-        # Of a single record that ends before it begins there is none.
+        # A single record that ends before it begins has no span.
         self.span_seconds = max(end_ns - self._begin_ns, 0) * _NANO
 
     def moments(self, nanoseconds: Integers) -> Seconds:

@@ -145,7 +145,7 @@ class Scene(Records):
 
     @cached_property
     def _synchronizing(self) -> Mask:
-        """Of each name whether its calls wait for a stream or a device; and of no name."""
+        """Whether calls of each name wait for a stream or a device; the last entry is for calls without a name."""
         waits = [name in OPENCL_WAITS or "Synchronize" in name for name in self.trace.names]
         return np.array([*waits, False])
 
@@ -196,7 +196,7 @@ class Scene(Records):
 
     @cached_property
     def _asynchronous(self) -> Mask:
-        """Of each name whether its calls return before what they ask for is done; and of no name."""
+        """Whether calls of each name return before what they ask for is done; the last entry is for no name."""
         return np.array([*("Async" in name for name in self.trace.names), True])
 
 

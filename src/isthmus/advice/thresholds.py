@@ -5,7 +5,7 @@ from isthmus.record import GIB, KIB, MIB
 # A warning gains so much of the span, and so long, at least; and the low end of its interval is above zero.
 _LEAST_GAIN_SHARE = 0.01
 _LEAST_GAIN_SECONDS = 100e-6
-# Of which a finding names as many; the rest is in its totals.
+# A finding names so many places; the rest is in its totals.
 MOST_PLACES = 20
 
 # A traced call costs microseconds more than one that is not. Copies below this are taken to cost what the run says of
@@ -15,7 +15,7 @@ TRACED_BYTES = MIB
 SMALL_COPY_BYTES = 64 * KIB
 LEAST_BURST = 16
 LONGEST_BURST_GAP_SECONDS = 200e-6
-# Of which no more are packed at once: larger buffers take memory, and gain nothing.
+# No more bytes are packed at once: larger buffers take memory and gain nothing.
 MOST_PACKED_BYTES = 64 * MIB
 # Copies below this mark no stage of a pipeline: results of a few bytes that the host looks at.
 OVERLAP_BYTES = 64 * KIB
@@ -35,10 +35,10 @@ SLOW_TIMES = 1.5
 SLOW_PAGEABLE_TIMES = 2.5
 # Pinned memory that is got and given back again so often could have been kept.
 LEAST_REPEATED_ALLOCATIONS = 4
-# Of what explicit copies gain over pages that move on demand, with which a prefetch is the change to make.
+# A prefetch that gains this share of what explicit copies would is the change to make.
 PREFETCH_SHARE = 0.25
-# Pinned memory of which copies touch less than this share, from so many bytes on; a warning from this share of the
-# host's memory on.
+# Pinned memory is unused where copies touch less than this share, from so many bytes on; a warning from this share of
+# the host's memory on.
 UNUSED_PINNED_SHARE = 0.5
 PINNED_BYTES = GIB
 PINNED_SHARE_OF_HOST = 0.25

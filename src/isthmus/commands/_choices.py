@@ -1,4 +1,4 @@
-"""Options that take one of a few words: a wrong one is told with the nearest right one."""
+"""Options that several commands share, and options that take one of a few words."""
 
 import difflib
 from collections.abc import Sequence

@@ -125,12 +125,12 @@ _RAISE_ELSEWHERE = {
 def _add_container(block: Block, host: Host) -> None:
     limits = host.limits
     memory, cpus, processes = limits.container_memory_bytes, limits.container_cpus, limits.container_processes
-    told = [
+    limited = [
         f"{near_size(memory)} of memory" if memory is not None else "",
         f"{cpus:g} CPUs' time" if cpus is not None else "",
         f"{processes} processes and threads" if processes is not None else "",
     ]
-    within = ", ".join(filter(None, told))
+    within = ", ".join(filter(None, limited))
     if not limits.container and not within:
         block.add("container", "none seen, no limits")
         return

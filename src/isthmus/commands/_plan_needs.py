@@ -55,7 +55,7 @@ def need_of(options: Mapping[str, Any]) -> Need:
 
     Raises UsageError for options that contradict each other, that miss one they need, or that make no sense.
     """
-    # By identity: a share or a count of 0 equals False, and is an error to be told, not an option left out.
+    # By identity: a share or a count of 0 equals False, and is an error, not an option left out.
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     kind = next((name for name, kind in _KINDS.items() if any(option in given for option in kind.telling)), None)
     if kind is None:
@@ -85,8 +85,8 @@ def _check(kind: str, given: Mapping[str, Any]) -> None:
     needed, telling, allowed, example = _KINDS[kind]
     missing = [name for name in needed if name not in given]
     if missing:
-        told = next(name for name in telling if name in given)
-        raise UsageError(f"{told} needs {' and '.join(missing)} too; such as: isthmus plan {example}")
+        first = next(name for name in telling if name in given)
+        raise UsageError(f"{first} needs {' and '.join(missing)} too; such as: isthmus plan {example}")
     fitting = [*dict.fromkeys((*needed, *telling, *allowed))]
     alien = [name for name in given if name not in fitting]
     if alien:

@@ -58,7 +58,7 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
         raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
     if named is not None:
         if named.startswith(PREFIX):
-            # That it is no run of this machine needs nobody to be told who asked for it.
+            # Whoever names a reference knows that it is no run of this machine.
             return Rates(read_reference(named.removeprefix(PREFIX)).run)
         return Rates(read_run(Path(named)))
     if (kept := kept_run(device, backend)) is not None:

@@ -109,7 +109,7 @@ def _run(words: list[str]) -> int:
 def _fail(code: int, message: str) -> int:
     from isthmus.experiment.fleet.launcher import launched
 
-    # Of several MPI ranks the first says it, since all of them end by the same error.
+    # All MPI ranks end by the same error, so only the first prints it.
     if launched(os.environ).rank == 0:
         print(f"isthmus: {message.translate(_SHOWN)}", file=sys.stderr)
     return code

@@ -138,9 +138,9 @@ def _record(
             left = left_in(folder)
             if left.parts:
                 _join(left.parts, path)
-            # Of what the recorder says, that its own files cannot be written is a failure; it names them.
+            # A message that names one of its own files says that it could not be written, which is a failure.
             unwritten = [message for message in left.messages if message.startswith(f"{folder}{os.sep}")]
-        # Of several ranks the first speaks; the others' files have its form.
+        # Only the first of several ranks prints; the others write their files.
         _tell(path, left, outputs, speaks=not quiet and here.rank == 0)
         if unwritten and not path.exists():
             raise TraceFileError(

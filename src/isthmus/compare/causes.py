@@ -8,7 +8,7 @@ from isthmus.compare.spread import GroupKey
 from isthmus.compare.verdicts import GroupResult
 from isthmus.record import MEMORY_KINDS, Case, Run, memory_kind
 
-# Of what was compared; fewer that got slower are no sign of anything that goes on all the time.
+# Share of what was compared: fewer slower cases are no sign of a load that goes on all the time.
 _FEW = 0.05
 
 
@@ -16,7 +16,7 @@ _FEW = 0.05
 class Cause:
     """A fact that differs and the cases that it can explain.
 
-    Of the `of` cases in groups that changed, `explains` are of the kind that this fact acts on and changed in the
+    `of` counts cases in groups that changed; `explains` counts those that this fact acts on and that changed in the
     direction in which it acts. `of` is 0 where nothing changed, or where the fact acts on no measured time.
     """
 
@@ -109,7 +109,7 @@ def _paging(key: GroupKey) -> bool:
     )
 
 
-# What each fact acts on; one that is not here explains nothing by itself, but is worth being told.
+# What each fact acts on; one that is not here explains nothing by itself, but is worth showing.
 _ACTS_ON: dict[str, Callable[[GroupKey], bool]] = {
     "backend": _everything,
     "device": _everything,

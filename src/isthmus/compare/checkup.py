@@ -13,7 +13,7 @@ from isthmus.errors import UsageError
 from isthmus.record import Interval, Run
 
 Position = Literal["slow", "right", "fast"]
-# Of many figures of a machine in order, a few are out of their range.
+# Share of the figures of a healthy machine that may be out of their range.
 _FEW = 0.05
 
 

@@ -21,7 +21,7 @@ MARGIN = 0.03
 
 @dataclass(frozen=True)
 class Gate:
-    """Fails for any case that is certainly slower, faster or either by at least `share` of the base's time."""
+    """Fails for any case that is significantly slower, faster or either by at least `share` of the base's time."""
 
     kind: Literal["slower", "faster", "different"]
     share: float
@@ -32,7 +32,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateResult:
-    """A gate and the cases that it names, the largest certain difference first; it holds when there are none.
+    """A gate and the cases that it names, the largest significant difference first; it holds when there are none.
 
     `blind` counts the cases that could not have shown so small a difference even together with those like them,
     `blind_alone` those that could not have shown it without them: what the gate does not guard.
@@ -64,7 +64,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def checked(gates: Sequence[Gate], cases: Sequence[CaseResult]) -> list[GateResult]:
-    """Each gate with the cases whose verdict is certain and whose ratio reaches it.
+    """Each gate with the cases whose verdict is significant and whose ratio reaches it.
 
     10 % faster takes 0.9 of the base's time, 10 % slower 1.1 of it.
     """

@@ -21,7 +21,7 @@ Verdict = Literal["slower", "faster", "same", "cannot_tell"]
 VERDICTS: tuple[Verdict, ...] = ("slower", "faster", "same", "cannot_tell")
 
 _SIGNIFICANT = 0.05
-# Of standard errors: where what two runs differ by anyway is more than this, they say nothing of use.
+# Largest useful standard error: two runs that differ by more than this anyway say nothing.
 _UNSTEADY = math.log(1.25)
 # Medians of one machine measured twice have heavier tails than a normal distribution; those of Student's with six
 # degrees of freedom fit the pairs of runs in results/ (docs/comparing.md). So many standard errors hold 95 % of it.
@@ -79,7 +79,7 @@ class Level:
         return Interval(*(math.exp(value) for value in (shift, shift - half, shift + half)))
 
     def differs(self, index: int) -> bool:
-        """Whether the difference is certainly beyond the margin, as one of so many."""
+        """Whether the difference is significantly beyond the margin, as one of so many."""
         return bool(self.p[index] <= _SIGNIFICANT)
 
     def doubtful(self, index: int) -> bool:
@@ -97,7 +97,7 @@ def beyond(shift: Array, error: Array, limit: float) -> Array:
 
 
 def verdict(found: Level, index: int, above: tuple[Verdict, float, bool] = ("same", 0.0, False)) -> Verdict:
-    """The verdict of one estimate: its own where that is certain, else that of what it belongs to, where it fits.
+    """The verdict of one estimate: its own where that is significant, else that of what it belongs to, where it fits.
 
     `above` is the verdict of the level above, the logarithm of its ratio, and whether that level is steady. The same
     is what shows no difference, not even a doubtful one, where it or what it belongs to is steady.
@@ -113,7 +113,7 @@ def verdict(found: Level, index: int, above: tuple[Verdict, float, bool] = ("sam
     if found.doubtful(index) or not (found.steady(index) or steady):
         return "cannot_tell"
     if inherited in ("slower", "faster"):
-        # Unlike what it belongs to, or too uncertain to be told from it.
+        # Unlike what it belongs to, or too uncertain to be distinguished from it.
         return "same" if abs(shift - common) > half else "cannot_tell"
     return inherited
 

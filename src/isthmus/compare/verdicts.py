@@ -49,7 +49,7 @@ class CaseResult:
     def least_change(self) -> float:
         """Logarithm of the least that the interval admits as a change in the direction of the ratio; below 0 for none.
 
-        What orders differences by how large they certainly are.
+        Orders differences by the end of their interval that is nearer to no change.
         """
         return math.log(self.ratio.low if self.ratio.median >= 1 else 1 / self.ratio.high)
 
@@ -177,7 +177,7 @@ def _above_groups(
     chosen: dict[GroupKey, _Above] = {}
     for key in members:
         part = key.experiment, key.size
-        # Groups may well be told where they are too unlike one another for all of them to be.
+        # Single groups may have a verdict where they are too unlike one another for all of them to have one.
         whole: Verdict = "same" if wholes[part] == "cannot_tell" else wholes[part]
         chosen[key] = above.get(key[:4], (whole, shifts[part], False))
     return chosen

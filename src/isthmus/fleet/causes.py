@@ -40,10 +40,10 @@ def with_causes(
         is_shared = outlier.device in shared and outlier.phases == ("together",)
         causes = [] if is_shared else _causes(outlier, device, odd, having, far)
         others = tuple(each for each in odd if each not in [cause.difference for cause in causes])
-        told = replace(
+        explained = replace(
             outlier, causes=tuple(causes), others=others, pattern="sharing" if is_shared else _pattern(outlier)
         )
-        found.append(replace(told, command=_command(told, device)))
+        found.append(replace(explained, command=_command(explained, device)))
     return found
 
 

@@ -86,7 +86,7 @@ def sharing(devices: Sequence[DeviceRow]) -> set[int]:
 def with_neighbours(outliers: Iterable[Outlier], devices: Sequence[DeviceRow], shared: set[int]) -> list[Outlier]:
     """The outliers, those that are slow together with others of their host with these as neighbours.
 
-    Of those devices that ranks `shared`, that says enough.
+    Devices that ranks `shared` are left as they are.
     """
     found = list(outliers)
     machines: dict[str, list[int]] = defaultdict(list)

@@ -13,7 +13,7 @@ from isthmus.fleet.cells import CellKey, unseen_spread
 from isthmus.fleet.significance import RATE, named_devices, slow_p_values
 from isthmus.record import Phase
 
-# Less is no matter, however certain it is.
+# Smaller losses do not matter, however significant they are.
 MARGIN = 0.05
 # What a pattern of slow kinds speaks for where no fact does.
 Pattern = Literal["sharing", "neighbours", "link", "host", "everything", "some"]

@@ -19,7 +19,7 @@ from isthmus.fleet.groups import LEAST_ALIKE
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# Of the devices that are named, so many may be named by chance.
+# The share of named devices that may be named by chance.
 RATE = 0.001
 # A median absolute deviation of n values knows a normal distribution's spread as well as a standard deviation of 0.37 n
 # does; what is known before counts like six.

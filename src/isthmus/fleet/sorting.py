@@ -1,4 +1,4 @@
-"""Which of many rows count: the newest of each device, the launches that are whole, and machines told apart."""
+"""Which of many rows count: the newest of each device, the launches that are whole, and machines of one name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ class SortedOut:
 
 
 def sorted_out(parts: list[FilePart]) -> SortedOut:
-    """Of a device that was measured again the newest row; what a fleet file says counts before its ranks' own files.
+    """The newest row of each device; what a fleet file says counts before its ranks' own files.
 
-    Ranks of one launch that share a device are told apart: by its first rank, its second, and so on.
+    Ranks of one launch that share a device are kept apart: by its first rank, its second, and so on.
     """
     rows = [device for part in parts for device in part.devices]
     run_files = frozenset().union(*(part.run_files for part in parts))
@@ -29,7 +29,7 @@ def sorted_out(parts: list[FilePart]) -> SortedOut:
     sharing: dict[tuple[str, str, str], set[int]] = {}
     for row in rows:
         sharing.setdefault((row.fleet, row.host, row.card), set()).add(row.rank or 0)
-    turns = {key: {rank: turn for turn, rank in enumerate(sorted(ranks))} for key, ranks in sharing.items()}
+    order_of = {key: {rank: place for place, rank in enumerate(sorted(ranks))} for key, ranks in sharing.items()}
     newest: dict[tuple[str, str, int], DeviceRow] = {}
     found = SortedOut([], [], [], 0)
     for row in rows:
@@ -37,7 +37,7 @@ def sorted_out(parts: list[FilePart]) -> SortedOut:
         if row.member is None and in_launch:
             found.of_ranks += 1
             continue
-        key = row.host, row.card, turns[row.fleet, row.host, row.card][row.rank or 0]
+        key = row.host, row.card, order_of[row.fleet, row.host, row.card][row.rank or 0]
         other = newest.get(key)
         if other is not None and other.member is None and row.member is None and row.fleet and row.fleet == other.fleet:
             found.further.append((row, other))

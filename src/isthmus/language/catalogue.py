@@ -18,11 +18,11 @@ Language = Literal["en", "ja", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 Text = str | dict[Literal["one", "other"], str]
-# Of one subject in one language.
+# The texts of one subject in one language.
 Texts = dict[str, Text]
 
-# Of the thread or task rather than of every call: between a command's option and a word in a sentence there are many
-# functions that have no other use for it.
+# Held by the thread or task rather than passed to every call: between a command's option and a word in a sentence
+# there are many functions that have no other use for it.
 _spoken: ContextVar[Language] = ContextVar("spoken", default="en")
 
 

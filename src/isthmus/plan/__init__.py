@@ -1,7 +1,17 @@
 """From a described need to the way that meets it fastest on a measured machine, with the time that it takes."""
 
 from isthmus.plan.answer import Beyond, Plan, Step, Way
-from isthmus.plan.need import BufferNeed, ManagedNeed, Need, OneWay, PiecesNeed, PipelineNeed, SectionNeed, Source
+from isthmus.plan.need import (
+    BufferNeed,
+    BufferSource,
+    ManagedNeed,
+    Need,
+    OneWay,
+    PiecesNeed,
+    PiecesSource,
+    PipelineNeed,
+    SectionNeed,
+)
 from isthmus.plan.planner import answer, wanted_experiments
 from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.snippets import (
@@ -25,17 +35,18 @@ __all__ = [
     "SNIPPET_LANGUAGES",
     "Beyond",
     "BufferNeed",
+    "BufferSource",
     "ManagedNeed",
     "Need",
     "OneWay",
     "PiecesNeed",
+    "PiecesSource",
     "PipelineNeed",
     "Plan",
     "Price",
     "PriceList",
     "SectionNeed",
     "SnippetLanguage",
-    "Source",
     "Step",
     "Unpriced",
     "Way",

@@ -27,7 +27,7 @@ class Way:
     `name` is a stable name for scripts, made of the words of run files: a kind of memory (``registered``), a method
     (``pack_threads``), a managed way. `seconds` is the whole need's time with its 95 % interval; `steps` add up to its
     median where the way is a sum, and are empty where it was interpolated as a whole. `options` holds what else the
-    way needs to be told, such as chunks or threads. `draws` are the time and its bootstrap draws, where there are such:
+    way needs to know, such as chunks or threads. `draws` are the time and its bootstrap draws, where there are such:
     what two ways share cancels out of their ratio.
     """
 

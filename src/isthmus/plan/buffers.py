@@ -26,12 +26,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from isthmus.plan.answer import Plan, Way
-from isthmus.plan.need import BufferNeed, OneWay, Source
+from isthmus.plan.need import BufferNeed, BufferSource, OneWay
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, size_option, way_of
 from isthmus.record import KIB, MEMORY_KINDS, Run, memory_kind
 
-BUFFER_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {
+BUFFER_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "breakeven"),
     "pinned": ("bandwidth",),
     "new": ("allocation", "bandwidth", "breakeven"),

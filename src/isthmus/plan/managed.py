@@ -15,7 +15,7 @@ from isthmus.record import Interval, Run
 _EXPERIMENT = "managed"
 # Move all of the array, so that it says nothing how much of it is touched, and in which pattern.
 _WHOLE = ("explicit_whole", "prefetch_whole")
-# Of the host's reading, below which it cannot be told whether anything else takes time.
+# Share of the host's reading below which nothing else can be measured beside it.
 _TRIFLE = 1e-3
 _Points = Mapping[int, ManagedPoint]
 
@@ -188,7 +188,7 @@ def _beyond(measured: Mapping[float, Interval], shares: Sequence[float], share: 
 
 
 def _slope(measured: Mapping[float, Interval], low: float, high: float) -> float:
-    """Of the logarithm over that of the share, within what can be."""
+    """Slope of the logarithm of time over that of the share, between 0 and 1."""
     slope = math.log(measured[high].median / measured[low].median) / math.log(high / low)
     return min(max(slope, 0.0), 1.0)
 

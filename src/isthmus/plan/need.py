@@ -8,7 +8,8 @@ from isthmus.record import LayoutName
 OneWay = Literal["h2d", "d2h"]
 # Where the host's data lies: in ordinary memory that is there and stays there; in pinned memory that is there; or in a
 # buffer that the program is still to allocate and may allocate as it likes.
-Source = Literal["pageable", "pinned", "new"]
+BufferSource = Literal["pageable", "pinned", "new"]
+PiecesSource = Literal["pageable", "pinned"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class BufferNeed:
     bytes: int
     direction: Literal["h2d", "d2h", "both"] = "h2d"
     uses: int = 1
-    source: Source = "pageable"
+    source: BufferSource = "pageable"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class PiecesNeed:
     pieces: int
     piece_bytes: int
     direction: OneWay = "h2d"
-    source: Literal["pageable", "pinned"] = "pageable"
+    source: PiecesSource = "pageable"
     host_layout: LayoutName = "scattered"
     device_layout: LayoutName = "scattered"
 
@@ -44,7 +45,7 @@ class SectionNeed:
     width_bytes: int
     pitch_bytes: int
     direction: OneWay = "h2d"
-    source: Literal["pageable", "pinned"] = "pageable"
+    source: PiecesSource = "pageable"
     device_pitch_bytes: int | None = None
 
 
@@ -67,7 +68,7 @@ class PipelineNeed:
     bytes: int
     compute_seconds: float
     chunks: int | None = None
-    source: Source = "pinned"
+    source: BufferSource = "pinned"
 
 
 Need = BufferNeed | PiecesNeed | SectionNeed | ManagedNeed | PipelineNeed

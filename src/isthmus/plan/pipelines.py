@@ -1,7 +1,7 @@
 """Ways to send data to the device, work on it and bring it back, in one piece or in chunks that overlap.
 
 The time runs from the first call until all is back, with what the memory costs around it. The data comes back to where
-it was. One thread starts everything; chunks take turns on at most four streams, each of which takes a chunk through
+it was. One thread starts everything; chunks alternate on at most four streams, each of which takes a chunk through
 copy in, work and copy out. `KIND_serial` is one chunk, `KIND_pipeline` several, through memory of these kinds:
 - source ``pinned``: ``pinned``, which is there.
 - source ``pageable``: ``pageable``, whose copies the calling thread makes, so that it has nothing to overlap; and
@@ -23,17 +23,17 @@ from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way
 from isthmus.plan.buffers import BUFFER_EXPERIMENTS, around, holding, locking, missing_experiments, transfer_kind
-from isthmus.plan.need import PipelineNeed, Source
+from isthmus.plan.need import BufferSource, PipelineNeed
 from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, size_option, way_of
 from isthmus.record import KIB, Run
 
-PIPELINE_EXPERIMENTS: Mapping[Source, tuple[str, ...]] = {
+PIPELINE_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "overlap"),
     "pinned": ("bandwidth", "overlap"),
     "new": ("allocation", "bandwidth", "overlap"),
 }
-_KINDS: Mapping[Source, tuple[str, ...]] = {
+_KINDS: Mapping[BufferSource, tuple[str, ...]] = {
     "pageable": ("pageable", "registered"),
     "pinned": ("pinned",),
     "new": ("pageable", "pinned", "registered", "touched_registered", "touched_registered_huge"),
@@ -117,8 +117,8 @@ def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held:
         parts = [part._replace(price=part.price._replace(beyond=whole.beyond)) for part in stages]
         return way_of(f"{kind}_serial", around(held, parts), {"chunks": 1, "streams": 1})
     # What the model says of the whole beyond its first chunk, so that the sum is the model's with all its uncertainty.
-    turn = Price((whole.draws - first) / (chunks - 1), whole.beyond)
-    parts = [*stages, Part("chunk_turn", chunks - 1, turn)]
+    further = Price((whole.draws - first) / (chunks - 1), whole.beyond)
+    parts = [*stages, Part("chunk_turn", chunks - 1, further)]
     return way_of(f"{kind}_pipeline", around(held, parts), {"chunks": chunks, "streams": streams})
 
 

@@ -38,7 +38,7 @@ def keep_run(run: Run, root: Path | None = None) -> Path:
 def cached_run(host: Host, device: Device, root: Path | None = None) -> Run | None:
     """All that the cached runs of a device of this machine say together; None where there is none.
 
-    Of cases that several runs measured, the newest counts, those of quick runs after all others. Raises RunFileError
+    Where several runs measured a case the newest counts, quick runs after all others. Raises RunFileError
     for a file that cannot be read.
     """
     paths = _runs_in(_folder(host, device, root))
@@ -71,8 +71,8 @@ def _folder(host: Host, device: Device, root: Path | None) -> Path:
 
 def _root() -> Path:
     # As the XDG Base Directory Specification has it: a relative path counts for nothing.
-    told = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (told if told.is_absolute() else Path.home() / ".cache") / "isthmus" / "runs"
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".cache") / "isthmus" / "runs"
 
 
 def _runs_in(folder: Path) -> list[Path]:

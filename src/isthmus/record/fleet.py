@@ -62,7 +62,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     local_rank: _Count | None = None
     # The lowest rank on the same machine, since names of hosts may repeat.
     node: _Count | None = None
-    # Of each of the fleet's points, in their order; shorter where it ended before.
+    # One for each of the fleet's points, in their order; fewer where it ended before.
     summaries: list[Summary]
     # The rank's own run files, with all samples; the last of them where there are several.
     run_file: str = ""

@@ -29,7 +29,7 @@ Metric = Literal[
 Verified = Literal["yes", "no", "n/a"]
 LayoutName = Literal["", "contiguous", "strided", "scattered"]
 StageName = Literal["in", "work", "out"]
-# Of a fleet: one device of a node at a time, or all of them at once.
+# How a fleet is measured: one device of a node at a time, or all of them at once.
 Phase = Literal["alone", "together"]
 # No bytes and no count of anything are negative: a file that was edited so is refused where it is read.
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -146,7 +146,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int = 0
     target_relative_half_width: float = 0.02
     minimum_samples: int = 10
-    # Of transfers whose median is `long_seconds` or more.
+    # For transfers whose median is `long_seconds` or more.
     minimum_long_samples: int = 10
     long_seconds: float = 0.0
     budget_seconds: float = 0.0

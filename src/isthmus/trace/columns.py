@@ -112,7 +112,7 @@ class Intervals(_Table):
     stream: Integers
     # Index into `Trace.names`: of kernels theirs, of waits what was waited for (``stream``, ``device``, ``event``).
     name: Integers
-    # Of memory that is set.
+    # Bytes of memory that is set.
     bytes: Integers
 
 
@@ -124,7 +124,7 @@ class Allocations(_Table):
     # Index into `Trace.calls`.
     call: Integers
     address: Integers
-    # Of what is given back UNKNOWN where its allocation was not recorded.
+    # UNKNOWN for memory that is given back and whose allocation was not recorded.
     bytes: Integers
     kind: Integers
     # 1 where memory was given back, 0 where it was got.
@@ -138,7 +138,7 @@ class Faults(_Table):
     process: Integers
     # One of `FAULTS`.
     kind: Integers
-    # Of the device that faulted; UNKNOWN of processors.
+    # The device that faulted; UNKNOWN for processors.
     device: Integers
     address: Integers
     # Pages or groups of them.

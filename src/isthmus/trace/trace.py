@@ -42,10 +42,10 @@ class Trace:
 
     path: Path
     maker: Maker
-    # Of the file: ``3.25`` of nsys's exports; empty where it names none.
+    # The file's version, such as ``3.25`` of nsys's exports; empty where it names none.
     version: str
     processes: tuple[Process, ...]
-    # Of devices by their index, as far as the trace tells.
+    # Names of devices by their index, as far as the trace tells.
     devices: dict[int, str]
     names: tuple[str, ...]
     copies: Copies

@@ -16,7 +16,7 @@ Columns = dict[str, Integers]
 _UNQUEUED = 0.1
 # A wait that lasts longer is for a device that is behind, in nanoseconds; shorter ones are the call itself.
 _LEAST_WAIT = 10_000
-# Of one copy, and from its call to its end, in nanoseconds: days.
+# Longest copy, and longest time from its call to its end, in nanoseconds: days.
 _LONGEST = 10**15
 _NEVER = np.iinfo(np.int64).max
 _KERNEL = -1
@@ -81,7 +81,7 @@ def estimated_times(timed: Columns, kernels: Columns, untimed: Columns, calls: C
 
 def _in_order(timed: Columns, kernels: Columns, untimed: Columns, calls: Columns) -> _Work:
     tables = (timed, kernels, untimed)
-    # Of the untimed the times are not known yet.
+    # The times of the untimed ones are not known yet.
     count = timed["process"].size + kernels["process"].size
 
     def joined(name: str, *parts: Columns) -> Integers:
@@ -128,7 +128,7 @@ def _kind(copies: Columns) -> Integers:
 
 
 def _usual_delays(kind: Integers, delay: Integers) -> Integers:
-    """Of each what timed ones of its kind, else of all kinds, need from their call to their beginning."""
+    """What timed copies of each kind, else of all kinds, need from their call to their beginning."""
     usual = np.full(kind.size, max(int(np.quantile(delay, _UNQUEUED)), 0) if delay.size else 0)
     for each in np.unique(kind[: delay.size]).tolist():
         usual[kind == each] = max(int(np.quantile(delay[kind[: delay.size] == each], _UNQUEUED)), 0)

@@ -153,11 +153,11 @@ def _words(summary: Summary) -> Words:
     # No trace of OpenCL tells migrations, so that these are CUDA's also where OpenCL made the copies.
     facts = summary.facts
     thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
-    faults, told = facts["faults"], ""
+    faults, counted = facts["faults"], ""
     if faults["device"] or faults["cpu"]:
-        told = say("advice.managed_faults", device=faults["device"], cpu=faults["cpu"])
+        counted = say("advice.managed_faults", device=faults["device"], cpu=faults["cpu"])
     if faults["thrashing"]:
-        told = sentences([told, say("advice.managed_told", count=faults["thrashing"])])
+        counted = sentences([counted, say("advice.managed_told", count=faults["thrashing"])])
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
         code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT, "cuda")
@@ -171,7 +171,7 @@ def _words(summary: Summary) -> Words:
         pricing = [say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]
     return Words(
         say("advice.managed_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
-        sentences([say("advice.managed_cause"), thrashing, told]),
+        sentences([say("advice.managed_cause"), thrashing, counted]),
         sentences([change, alternative]),
         sentences(pricing),
         code,

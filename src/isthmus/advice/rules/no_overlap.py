@@ -1,4 +1,4 @@
-"""Copies and kernels that take turns, though those of one chunk could run under those of another."""
+"""Copies and kernels that run one after the other, though those of one chunk could run under those of another."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from isthmus.trace import Integers, direction_index, memory_index
 
 # Standard deviations that hold 95 %.
 _NORMAL_95 = 1.96
-# Of the copies of a loop: both directions count, and only those to the device are tied.
+# Share of a loop's copies: both directions count, and only those to the device are tied.
 _TIED_SHARE = 0.25
 # In code: one for each stage, and one in reserve.
 _STREAMS = 4
@@ -36,7 +36,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     candidates = pipelines(scene)
     tied = _tied(scene, rates) if candidates else np.zeros(0, np.int64)
     for pipeline in candidates:
-        # What a turn begins with is what the one before it ended with.
+        # What an iteration begins with is what the one before it ended with.
         if np.isin(pipeline.rows, tied).mean() > _TIED_SHARE:
             continue
         stages = {direction: _stage(scene, rates, pipeline, direction) for direction in ONE_WAY}
@@ -51,13 +51,13 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     rows = np.concatenate([pipeline.rows for _, pipeline in found])
     draft = Draft("copies", rows, np.concatenate(gains))
     if gain_of(scene, draft).median <= 0:
-        # They take turns here and there, and nothing would end sooner.
+        # They alternate here and there, and nothing would end sooner.
         return None
     longest = max(found, key=lambda each: each[0])[1]
     alike = [pipeline for _, pipeline in found if pipeline.is_loop == longest.is_loop]
     facts: dict[str, Any] = {
         "loop": longest.is_loop,
-        "turns": sum(pipeline.chunks for pipeline in alike),
+        "iterations": sum(pipeline.chunks for pipeline in alike),
         "work": sum(pipeline.work for pipeline in alike),
         "both": sum(pipeline.both for pipeline in alike),
         "copied": sum(_measured(scene, pipeline) for pipeline in alike),
@@ -68,7 +68,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _tied(scene: Scene, rates: Rates) -> Integers:
-    """Copies that only bring back what the turn before them had sent away."""
+    """Copies that only bring back what the iteration before them had sent away."""
     if scene.trace.knows.isdisjoint(("addresses", "contents")):
         return np.zeros(0, np.int64)
     return round_trips(scene, rates)[1]
@@ -121,7 +121,7 @@ def _words(summary: Summary) -> Words:
     copied, work = format_seconds(facts["copied"]), format_seconds(facts["work"])
     size, both = format_bytes(facts["bytes"]), format_seconds(round(facts["both"], 9))
     cause = (
-        say("advice.overlap_loop", count=facts["turns"], copied=copied, work=work, both=both)
+        say("advice.overlap_loop", count=facts["iterations"], copied=copied, work=work, both=both)
         if facts["loop"]
         else say("advice.overlap_single", size=size, copied=copied, work=work)
     )

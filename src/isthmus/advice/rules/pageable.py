@@ -13,7 +13,7 @@ from isthmus.advice.records import ONE_WAY, Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.language import say, sentences
-from isthmus.plan import BufferNeed, Source, Unpriced
+from isthmus.plan import BufferNeed, BufferSource, Unpriced
 from isthmus.record import Direction, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers
 
@@ -124,7 +124,7 @@ def _words(summary: Summary) -> Words:
         "staging": say("advice.pageable_stage"),
     }
     once = say("advice.pageable_once", time=format_seconds(facts["once"])) if facts["once"] > 0 else ""
-    source: Source = "new" if facts["way"] == "pinned" else "pageable"
+    source: BufferSource = "new" if facts["way"] == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
     buffers = say("advice.pageable_buffers" if facts["addresses"] else "advice.pageable_one_buffer")
     return Words(

@@ -14,7 +14,7 @@ from isthmus.language import say
 from isthmus.record import format_seconds
 from isthmus.trace import Integers, memory_index, union
 
-# Of the runtime, and of the driver where a program calls that.
+# Calls of the runtime, and of the driver where a program calls that.
 _GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")
 _GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")
 

@@ -16,7 +16,7 @@ from isthmus.plan import SectionNeed
 from isthmus.record import decimal_bytes, format_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers
 
-# What a program can be told to call; the plainest first.
+# What a program can call instead; the plainest first.
 _CALLS: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("section", "pack", "pack_threads"),
     "opencl": ("section", "pack"),

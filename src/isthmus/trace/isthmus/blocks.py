@@ -172,7 +172,7 @@ def join_parts(parts: Sequence[Path], out: Path) -> None:
         for part in parts:
             with part.open("rb") as begin:
                 if not any(begin.read(len(MAGIC))):
-                    continue  # Of a process that was killed before it wrote anything.
+                    continue  # The process was killed before it wrote anything.
             for block in blocks(part, []):
                 _write(block, file)
 

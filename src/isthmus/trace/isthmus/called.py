@@ -1,4 +1,4 @@
-"""Copies that no device told of: untimed ones, and the last ones of programs that were killed."""
+"""Copies that no device reported: untimed ones, and the last ones of programs that were killed."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from isthmus.trace.recorded import MOST_BYTES, places_of
 from isthmus.trace.untimed import Waits, estimated_times
 
 
-def untold_copies(
+def unreported_copies(
     timed: Records,
     kernels: Records,
     operands: Records,
@@ -19,7 +19,7 @@ def untold_copies(
     ended: Integers,
     notes: list[str],
 ) -> Records:
-    """Copies that calls made and no device told of, with times that are estimates; `notes` says of how many."""
+    """Copies that calls made and no device reported, with estimated times; `notes` says how many."""
     seen = places_of(operands["process"], operands["correlation"], timed["process"], timed["correlation"])
     call = places_of(operands["process"], operands["correlation"], calls["process"], calls["correlation"])
     rows = np.flatnonzero(

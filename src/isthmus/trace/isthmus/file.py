@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
 from isthmus.trace.isthmus.blocks import RECORDS, Block, Kind, blocks, texts
-from isthmus.trace.isthmus.called import untold_copies
+from isthmus.trace.isthmus.called import unreported_copies
 from isthmus.trace.isthmus.records import (
     MEMORY,
     Indices,
@@ -32,7 +32,7 @@ _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.
 _FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
 _ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
-# Of what a process did.
+# Kinds of records that say nothing of what a process did.
 _SAYS_NOTHING = ("process", "text", "device", "note")
 # CUPTI's counters of faults, in the order of the model's.
 _CPU_FAULTS = 3
@@ -75,8 +75,8 @@ def read_isthmus(path: Path) -> Trace:
         kind=looked_up(got["memory"], MEMORY),
         release=got["release"],
     )
-    untold = untold_copies(timed, kernels, operands, calls, waited, allocations, ended, notes)
-    found = in_order([timed, untold, migrated(sound(file.records("migration"), notes, "migrations"))])
+    unreported = unreported_copies(timed, kernels, operands, calls, waited, allocations, ended, notes)
+    found = in_order([timed, unreported, migrated(sound(file.records("migration"), notes, "migrations"))])
     called_for = called(found)
     del found["correlation"]
     faults = sound(file.records("fault"), notes, "faults")

@@ -64,7 +64,7 @@ class Indices:
 def sound(records: Records, notes: list[str], words: str) -> Records:
     """The records that can be right, by when they began."""
     start, end = records["start_ns"], records["end_ns"]
-    # Of faults that are moments the end is 0.
+    # Faults that are moments have an end of 0.
     end = np.where(end == 0, start, end)
     rows = sound_rows(start, end, records.get("bytes"), _FIRST_NS)
     if wrong := int(start.size - rows.size):
@@ -83,7 +83,7 @@ def in_order(parts: Sequence[Records]) -> Records:
 
 
 def timed_copies(records: Records, operands: Records) -> Records:
-    """Copies that a device told of, with what their calls were asked to copy."""
+    """Copies that a device reported, with what their calls were asked to copy."""
     place = places_of(records["process"], records["correlation"], operands["process"], operands["correlation"])
     right = _of_their_calls(records, place, operands)
     records, place = {name: column[right] for name, column in records.items()}, place[right]
@@ -140,7 +140,7 @@ def _of_their_calls(records: Records, place: Integers, operands: Records) -> Int
 
 
 def called_copies(operands: Records, rows: Integers) -> Records:
-    """Copies that no device told of, as their calls have it; their times and kinds of memory are not filled in."""
+    """Copies that no device reported, as their calls have it; their times and kinds of memory are not filled in."""
     untimed = operands["timing"][rows] >= MAYBE_TIMED
 
     def if_untimed(name: str) -> Integers:
@@ -197,7 +197,7 @@ def waits(call_names: Integers, names: Indices) -> tuple[Integers, Integers]:
 
 
 def blocking(calls: Records, operands: Records) -> Integers:
-    """Of each call 1 where it waited for what it asked for, 0 where it did not, UNKNOWN where its name alone tells."""
+    """For each call 1 where it waited for its work, 0 where it did not, UNKNOWN where its name alone tells."""
     place = places_of(calls["process"], calls["correlation"], operands["process"], operands["correlation"])
     found = np.full(place.size, UNKNOWN, np.int64)
     known = place != UNKNOWN

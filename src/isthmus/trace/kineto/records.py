@@ -18,7 +18,7 @@ CALLS = (*_WHEN, "pid", "thread", "correlation", "name")
 INTERVALS = (*_WHEN, *_WHERE, "bytes", "name")
 # At most 72 bytes each; a gzip file of any size can unpack to more than memory holds.
 MOST_RECORDS = 20_000_000
-# Of what is kept as Python objects.
+# Bounds of what is kept as Python objects.
 _MOST_NAMES = 10_000
 _MOST_PROCESSES = 1000
 _MOST_DEVICES = 1000

@@ -158,5 +158,5 @@ def physical_devices(tables: Tables) -> dict[tuple[int, int], int]:
 
 
 def version(tables: Tables) -> str:
-    """Of the export's schema, ``3.25``; empty where it names none."""
+    """The version of the export's schema, ``3.25``; empty where it names none."""
     return ".".join(tables.setting("META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION").split(".")[:2])

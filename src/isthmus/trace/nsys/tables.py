@@ -24,7 +24,7 @@ _REPORTS = {".nsys-rep", ".qdrep"}
 _ADVICE = "make an export with: nsys export --type sqlite REPORT.nsys-rep"
 _NOT_AN_INTEGER = np.iinfo(np.int64).min
 _ROWS_AT_ONCE = 16384
-# Of names of kernels, which templates make long; and of any value that SQLite takes into memory.
+# Longest name of a kernel, which templates make long; and longest value that SQLite takes into memory.
 _MOST_CHARACTERS = 1000
 _MOST_BYTES = 64 << 20
 # A damaged file can name the same page many times over. Whole records take more than 8 bytes each in a file, and a byte
