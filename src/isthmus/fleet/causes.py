@@ -9,11 +9,9 @@ from dataclasses import replace
 from isthmus.compare import Cause, Difference, GroupResult, differences, likely_causes
 from isthmus.fleet.groups import Group
 from isthmus.fleet.outliers import Outlier, Pattern
-from isthmus.fleet.reading import DeviceRow, run_of
+from isthmus.fleet.reading import OF_ONE, DeviceRow, run_of
 from isthmus.record import Interval, memory_kind
 
-# Facts of single devices, or of how they were measured; where threads ran is held against the device's own node.
-_OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
 # Values that so many of those that are right have as well explain nothing.
 _COMMON = 0.5
 # Facts of which an empty value says that there is none.
@@ -57,7 +55,7 @@ def _odd(device: DeviceRow, typical: DeviceRow, having: dict[tuple[str, str], fl
     return [
         each
         for each in differences(run_of(typical.fingerprint), run_of(device.fingerprint))
-        if each.topic not in _OF_ONE and _is_known(each) and having.get((each.topic, each.new), 0) < _COMMON
+        if each.topic not in OF_ONE and _is_known(each) and having.get((each.topic, each.new), 0) < _COMMON
     ]
 
 

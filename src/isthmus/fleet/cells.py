@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from isthmus.compare import GroupKey, group_key
 from isthmus.fleet.reading import Floats
-from isthmus.record import Case, Phase, Point, memory_kind
+from isthmus.record import Case, Phase, Point, Series, memory_kind
 
 # What machines of one kind differ by, as far as is known before looking: what the link bounds little, what CPUs and
 # their neighbours bound much (docs/comparing.md).
@@ -31,15 +31,20 @@ def cells_of(points: Sequence[Point]) -> dict[CellKey, list[int]]:
     """The places of the points of each kind, in the order of the points."""
     found: dict[CellKey, list[int]] = defaultdict(list)
     for place, point in enumerate(points):
-        case = Case(
-            experiment=point.experiment,
-            method=point.method,
-            host_memory=point.host_memory,
-            bytes=point.bytes,
-            direction=point.direction,
-        )
-        found[CellKey(point.phase, group_key(case))].append(place)
+        found[CellKey(point.phase, group_key(case_of(point)))].append(place)
     return dict(found)
+
+
+def case_of(point: Point, seconds: Sequence[float] = ()) -> Case:
+    """The case of a point, with these samples if any."""
+    return Case(
+        experiment=point.experiment,
+        method=point.method,
+        host_memory=point.host_memory,
+        bytes=point.bytes,
+        direction=point.direction,
+        series=[Series(metric=point.metric, samples=list(seconds))] if seconds else [],
+    )
 
 
 def unseen_spread(kind: GroupKey) -> float:

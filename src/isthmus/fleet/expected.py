@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from isthmus.compare import PREFIX, Checkup, GroupKey, Reference, check, made_reference, read_reference
 from isthmus.errors import UsageError
-from isthmus.fleet.cells import CellKey
+from isthmus.fleet.cells import CellKey, case_of
 from isthmus.fleet.reading import Floats, run_of
-from isthmus.record import Case, Point, Run, Series, read_run
+from isthmus.record import Case, Point, Run, read_run
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,7 @@ def chosen_reference(name: str) -> Reference:
 def held_against(reference: Reference, fingerprint: bytes, points: Sequence[Point], typical: Floats) -> Checkup | None:
     """A checkup of typical times as one run, measured alone; None where the reference has no figure of them."""
     cases = [
-        Case(
-            experiment=point.experiment,
-            method=point.method,
-            host_memory=point.host_memory,
-            bytes=point.bytes,
-            direction=point.direction,
-            series=[Series(metric=point.metric, samples=[float(seconds)])],
-        )
+        case_of(point, [float(seconds)])
         for point, seconds in zip(points, typical, strict=True)
         if point.phase == "alone" and np.isfinite(seconds)
     ]

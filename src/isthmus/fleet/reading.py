@@ -1,6 +1,7 @@
 """One fleet file or run file as rows of devices: who they are, and the median of every point."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,6 @@ from isthmus.record import (
     Fingerprint,
     Launch,
     Missing,
-    Placement,
     Point,
     Run,
     Summary,
@@ -129,7 +129,7 @@ class _Fleet(msgspec.Struct):
 
 
 # What differs from device to device of any host, and what is no property of a machine.
-_OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
+OF_ONE = {"card", "device_node", "placement", "schema", "mode"}
 
 
 class Reader:
@@ -237,7 +237,7 @@ class Reader:
             ) from error
         device, host = run.fingerprint.device, run.fingerprint.host
         known = facts(run, device.conditions.keys())
-        shared = tuple((topic, value) for topic, value in known.items() if topic not in _OF_ONE)
+        shared = tuple((topic, value) for topic, value in known.items() if topic not in OF_ONE)
         return DeviceRow(
             # In parentheses, which no name of a host has, so that no tool of a cluster is given it.
             host=host.name or f"({path.name})",
@@ -274,8 +274,9 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
     return {place: points for place, points in found.items() if points}
 
 
-def run_of(fingerprint: bytes, bound_node: int | None = None) -> Run:
-    """A run without cases on this fingerprint, as what compares machines takes them.
+@lru_cache(maxsize=4096)
+def run_of(fingerprint: bytes) -> Run:
+    """A run without cases on this fingerprint, as what compares machines takes them; decoded once for most fleets.
 
     Raises msgspec.ValidationError for what is no fingerprint.
     """
@@ -285,5 +286,5 @@ def run_of(fingerprint: bytes, bound_node: int | None = None) -> Run:
         run="",
         created="",
         fingerprint=msgspec.json.decode(fingerprint, type=Fingerprint),
-        end=End(status="complete", placement=Placement(bound_node=bound_node)),
+        end=End(status="complete"),
     )
