@@ -1,18 +1,14 @@
-"""One module a rule, and the table of all."""
+"""The rules by what they look at, and the table of all."""
 
 from isthmus.advice.rules import (
-    duplicate,
     managed,
+    needless,
     no_overlap,
-    over_pinned,
+    one_by_one,
     pageable,
-    pinned_in_loop,
-    round_trip,
+    pinned_memory,
     slow_copies,
-    small_copies,
-    strided,
     synchronous,
-    unused,
 )
 
 __all__ = ["RULES"]
@@ -20,15 +16,15 @@ __all__ = ["RULES"]
 # In the order of the documentation; findings come by what they gain.
 RULES = (
     pageable.RULE,
-    small_copies.RULE,
-    strided.RULE,
+    one_by_one.SMALL_COPIES,
+    one_by_one.STRIDED,
     no_overlap.RULE,
     synchronous.RULE,
-    duplicate.RULE,
-    round_trip.RULE,
-    unused.RULE,
+    needless.DUPLICATE,
+    needless.ROUND_TRIP,
+    needless.UNUSED,
     managed.RULE,
-    pinned_in_loop.RULE,
-    over_pinned.RULE,
+    pinned_memory.PINNED_IN_LOOP,
+    pinned_memory.OVER_PINNED,
     slow_copies.RULE,
 )

@@ -13,7 +13,7 @@ from isthmus.advice.cycles import Pipeline, pipelines
 from isthmus.advice.rates import Range, Rates
 from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
-from isthmus.advice.rules.round_trip import round_trips
+from isthmus.advice.rules.needless import round_trips
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SINGLE_CHUNKS
 from isthmus.analysis.prediction.pipeline_check import checked_pipeline_model

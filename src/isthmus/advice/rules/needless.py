@@ -1,4 +1,4 @@
-"""Data that goes to the host and comes back unchanged: it can stay on the device."""
+"""Copies that need not be made: the same content again, data that comes back unchanged, data that nobody reads."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import FASTEST_WRITE_BYTES_PER_SECOND
 from isthmus.language import say
 from isthmus.plan import Unpriced
-from isthmus.record import near_bytes
+from isthmus.record import decimal_bytes, near_bytes
 from isthmus.trace import UNKNOWN, Integers, direction_index
 
 
@@ -66,7 +66,7 @@ def _least_to_change(rates: Rates, sizes: Integers) -> Seconds:
         return sizes / FASTEST_WRITE_BYTES_PER_SECOND
 
 
-def _find(scene: Scene, rates: Rates) -> Draft | None:
+def _find_round_trip(scene: Scene, rates: Rates) -> Draft | None:
     there, back = round_trips(scene, rates)
     if not back.size:
         return None
@@ -75,7 +75,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     return removed(scene, rates, np.unique(np.concatenate([there, back])), facts)
 
 
-def _words(summary: Summary) -> Words:
+def _words_round_trip(summary: Summary) -> Words:
     facts = summary.facts
     seen = say("advice.round_trip_by_content" if facts["contents"] else "advice.round_trip_by_place")
     return Words(
@@ -87,4 +87,60 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("round-trip", (("addresses", "contents"),), _find, _words)
+ROUND_TRIP = Rule("round-trip", (("addresses", "contents"),), _find_round_trip, _words_round_trip)
+
+
+def _find_duplicate(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+    rows = scene.of("h2d")
+    rows = rows[copies.content[rows] != UNKNOWN]
+    again = previous(np.arange(rows.size), copies.content[rows], copies.bytes[rows], copies.device[rows]) >= 0
+    distinct = np.unique(copies.content[rows[again]]).size
+    return removed(scene, rates, rows[again], {"distinct": distinct})
+
+
+def _words_duplicate(summary: Summary) -> Words:
+    return Words(
+        say("advice.duplicate_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
+        say("advice.duplicate_cause", count=summary.facts["distinct"]),
+        say("advice.duplicate_change"),
+        say("advice.removed_pricing"),
+        own_code("duplicate", summary.interface),
+    )
+
+
+DUPLICATE = Rule("duplicate", (("contents",),), _find_duplicate, _words_duplicate)
+
+
+def _find_unused(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+    rows = scene.of("h2d")
+    rows = rows[copies.destination_address[rows] != UNKNOWN]
+    begin, end = scene.kernels
+    # A program without a kernel in the trace computes where the trace does not see it.
+    if not begin.size or not rows.size:
+        return None
+    keys = (copies.destination_address[rows], copies.bytes[rows], copies.device[rows])
+    before = previous(np.arange(rows.size), *keys)
+    later = np.flatnonzero(before >= 0)
+    first, second = rows[before[later]], rows[later]
+    # What may read it: kernels, and copies that are not to the device.
+    inward = copies.direction == direction_index("h2d")
+    readers = np.flatnonzero((copies.process == scene.process) & ~inward)
+    begins = np.sort(np.concatenate([begin, scene.device_begin(readers)]))
+    ends = np.sort(np.concatenate([end, scene.device_end(readers)]))
+    begun = np.searchsorted(begins, scene.device_begin(second))
+    over = np.searchsorted(ends, scene.device_begin(first), "right")
+    return removed(scene, rates, first[begun == over], {})
+
+
+def _words_unused(summary: Summary) -> Words:
+    return Words(
+        say("advice.unused_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
+        say("advice.unused_cause"),
+        say("advice.unused_change"),
+        say("advice.removed_pricing"),
+    )
+
+
+UNUSED = Rule("unused", (("addresses",), ("kernels",)), _find_unused, _words_unused)

@@ -1,19 +1,19 @@
-"""Rows or columns that are copied one by one: one 2-D copy, or a pack, moves them all."""
+"""Pieces that are copied one by one: rows or columns that one 2-D copy moves, small copies that a pack moves."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from isthmus.advice.code import way_code
-from isthmus.advice.loops import Burst, Loop, bursts, looped, one_way, packed, source_of
+from isthmus.advice.loops import Burst, Loop, bursts, looped, one_way, packed, pieces_need, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_BURST
+from isthmus.advice.thresholds import LEAST_BURST, SMALL_COPY_BYTES
 from isthmus.language import say
-from isthmus.plan import SectionNeed
-from isthmus.record import decimal_bytes, format_bytes, format_seconds
+from isthmus.plan import PiecesNeed, SectionNeed
+from isthmus.record import decimal_bytes, format_bytes, format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers
 
 # What a program can call instead; the plainest first.
@@ -49,7 +49,7 @@ def regular_bursts(scene: Scene) -> list[Burst]:
     return bursts(scene, rows[member], run[member])
 
 
-def _find(scene: Scene, rates: Rates) -> Draft | None:
+def _find_strided(scene: Scene, rates: Rates) -> Draft | None:
     copies, calls = scene.trace.copies, _CALLS[scene.interface]
 
     def pitch(loop: Burst, addresses: Integers) -> int:
@@ -74,7 +74,7 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     return looped(scene, rates, regular_bursts(scene), replaced, copies.source_address, copies.destination_address)
 
 
-def _words(summary: Summary) -> Words:
+def _words_strided(summary: Summary) -> Words:
     facts = summary.facts
     section = "advice.strided_section_opencl" if summary.interface == "opencl" else "advice.strided_section"
     change = say(section) if facts["way"] == "section" else say("advice.strided_pack")
@@ -89,4 +89,37 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("strided", (("addresses",),), _find, _words)
+STRIDED = Rule("strided", (("addresses",),), _find_strided, _words_strided)
+
+
+def _find_small_copies(scene: Scene, rates: Rates) -> Draft | None:
+    copies = scene.trace.copies
+    rows = scene.copies[(copies.bytes[scene.copies] <= SMALL_COPY_BYTES) & (copies.rows[scene.copies] <= 1)]
+    # What lies at regular distances is the other rule's.
+    regular = regular_bursts(scene)
+    if regular:
+        rows = rows[~np.isin(rows, np.concatenate([burst.rows for burst in regular]))]
+
+    def replaced(burst: Burst) -> Loop | None:
+        source = source_of(scene, burst)
+        if source is None:
+            return None
+        return Loop(packed(scene, rates, burst, source), {"need": pieces_need(scene, burst, source)})
+
+    return looped(scene, rates, bursts(scene, rows), replaced)
+
+
+def _words_small_copies(summary: Summary) -> Words:
+    facts = summary.facts
+    need: PiecesNeed = facts["need"]
+    at_once = facts["new"] * need.pieces / facts["count"]
+    return Words(
+        say("advice.small_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
+        say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
+        say("advice.small_change_apart" if need.device_layout == "scattered" else "advice.small_change"),
+        say("advice.small_pricing", size=near_bytes(need.pieces * need.piece_bytes), time=format_seconds(at_once)),
+        way_code(need, "pack", summary.interface),
+    )
+
+
+SMALL_COPIES = Rule("small-copies", (), _find_small_copies, _words_small_copies)

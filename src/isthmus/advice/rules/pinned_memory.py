@@ -1,25 +1,67 @@
-"""Pinned memory that is got and given back again and again: keep what was got first."""
+"""Pinned memory that copies hardly touch, and pinned memory that is got and given back again and again."""
 
 import re
 
 import numpy as np
 
 from isthmus.advice.code import own_code
+from isthmus.advice.finding import Severity
 from isthmus.advice.places import call_places, grouped
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
-from isthmus.advice.thresholds import LEAST_REPEATED_ALLOCATIONS
+from isthmus.advice.thresholds import (
+    LEAST_REPEATED_ALLOCATIONS,
+    PINNED_BYTES,
+    PINNED_SHARE_OF_HOST,
+    UNUSED_PINNED_SHARE,
+)
 from isthmus.language import say
-from isthmus.record import format_seconds
-from isthmus.trace import Integers, memory_index, union
+from isthmus.record import format_seconds, near_bytes
+from isthmus.trace import UNKNOWN, Integers, memory_index, union
 
 # Calls of the runtime, and of the driver where a program calls that.
 _GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")
 _GIVES_BACK = re.compile(r"(cuda|cuMem)(FreeHost|HostUnregister)")
 
 
-def _find(scene: Scene, _rates: Rates) -> Draft | None:
+def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
+    table = scene.trace.allocations
+    mine = (table.process == scene.process) & (table.kind == memory_index("pinned")) & (table.release != 1)
+    rows = np.flatnonzero(mine & (table.address != UNKNOWN) & (table.bytes > 0))
+    if not rows.size:
+        return None
+    # On either side: what a device works on may be pinned memory, too.
+    copies = scene.trace.copies.taken(scene.copies)
+    begin = np.concatenate([copies.source_address, copies.destination_address])
+    sizes = np.tile(copies.bytes, 2)[begin != UNKNOWN]
+    begin = begin[begin != UNKNOWN].astype(np.float64)
+    touched = union(begin, begin + sizes)
+    start = table.address[rows].astype(np.float64)
+    used = np.minimum(touched.covered(start, start + table.bytes[rows]), table.bytes[rows])
+    held, unused = int(table.bytes[rows].sum()), int((table.bytes[rows] - used).sum())
+    if held < PINNED_BYTES or unused < UNUSED_PINNED_SHARE * held:
+        return None
+    idle = rows[used < UNUSED_PINNED_SHARE * table.bytes[rows]]
+    host = rates.run.fingerprint.host.memory.total_bytes
+    severity: Severity = "warning" if host and unused >= PINNED_SHARE_OF_HOST * host else "information"
+    return Draft("allocations", idle, np.zeros((idle.size, 3)), severity=severity, facts={"held": held, "idle": unused})
+
+
+def _words_over_pinned(summary: Summary) -> Words:
+    opencl = summary.interface == "opencl"
+    held, idle = near_bytes(summary.facts["held"]), near_bytes(summary.facts["idle"])
+    return Words(
+        say("advice.over_pinned_title", idle=idle, held=held),
+        say("advice.over_pinned_cause"),
+        say("advice.over_pinned_change_opencl" if opencl else "advice.over_pinned_change"),
+    )
+
+
+OVER_PINNED = Rule("over-pinned", (("allocations",), ("addresses",)), _find_over_pinned, _words_over_pinned)
+
+
+def _find_pinned_in_loop(scene: Scene, _rates: Rates) -> Draft | None:
     trace = scene.trace
     if scene.interface == "opencl":
         gets, gives_back = (_of_buffers(scene, release) for release in (0, 1))
@@ -70,7 +112,7 @@ def _of_buffers(scene: Scene, release: int) -> Integers:
     return found
 
 
-def _words(summary: Summary) -> Words:
+def _words_pinned_in_loop(summary: Summary) -> Words:
     facts = summary.facts
     cause = "advice.pinned_loop_cause_opencl" if summary.interface == "opencl" else "advice.pinned_loop_cause"
     return Words(
@@ -82,4 +124,4 @@ def _words(summary: Summary) -> Words:
     )
 
 
-RULE = Rule("pinned-in-loop", (("calls",),), _find, _words)
+PINNED_IN_LOOP = Rule("pinned-in-loop", (("calls",),), _find_pinned_in_loop, _words_pinned_in_loop)
