@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from isthmus.plan.answer import Plan, Way
-from isthmus.plan.need import BufferNeed, BufferSource, OneWay
+from isthmus.plan.need import BufferNeed, BufferSource, OneWay, PipelineNeed
 from isthmus.plan.prices import PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, size_option, way_of
 from isthmus.record import KIB, MEMORY_KINDS, Run, memory_kind
@@ -57,7 +57,7 @@ def buffer_ways(run: Run, need: BufferNeed) -> Plan:
             unknown[name] = str(unpriced)
     ways = list(by_time(ways))
     missing = missing_experiments(run, BUFFER_EXPERIMENTS[need.source])
-    return Plan(need, tuple(ways), unknown, missing, _extension(need, ways, missing))
+    return Plan(need, tuple(ways), unknown, missing, extension(need, ways, missing))
 
 
 def missing_experiments(run: Run, wanted: tuple[str, ...]) -> tuple[str, ...]:
@@ -66,8 +66,8 @@ def missing_experiments(run: Run, wanted: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in wanted if name not in measured)
 
 
-def _extension(need: BufferNeed, ways: Sequence[Way], missing: tuple[str, ...]) -> str:
-    """The command that measures what the plan lacks."""
+def extension(need: BufferNeed | PipelineNeed, ways: Sequence[Way], missing: tuple[str, ...]) -> str:
+    """The command that measures what a plan lacks; empty where it lacks nothing."""
     if missing:
         return f"isthmus measure {' '.join(missing)}"
     if not any(way.beyond for way in ways):

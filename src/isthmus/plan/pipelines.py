@@ -22,10 +22,10 @@ from isthmus.analysis.prediction.pipeline_check import checked_pipeline_model
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way
-from isthmus.plan.buffers import BUFFER_EXPERIMENTS, around, holding, locking, missing_experiments, transfer_kind
+from isthmus.plan.buffers import around, extension, holding, locking, missing_experiments, transfer_kind
 from isthmus.plan.need import BufferSource, PipelineNeed
 from isthmus.plan.prices import Price, PriceList, Unpriced
-from isthmus.plan.ways import Part, by_time, size_option, way_of
+from isthmus.plan.ways import Part, by_time, way_of
 from isthmus.record import KIB, Run
 
 PIPELINE_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
@@ -70,7 +70,7 @@ def pipeline_ways(run: Run, need: PipelineNeed) -> Plan:
         counts = [1] if model.occupied else [1, _chunks(model, need)]
         ways += [_way(kind, model, need, count, held) for count in dict.fromkeys(counts)]
     missing = missing_experiments(run, PIPELINE_EXPERIMENTS[need.source])
-    return Plan(need, by_time(ways), unknown, missing, _extension(need, ways, missing))
+    return Plan(need, by_time(ways), unknown, missing, extension(need, ways, missing))
 
 
 def _model(run: Run, kind: str) -> PipelineModel | None:
@@ -120,11 +120,3 @@ def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held:
     further = Price((whole.draws - first) / (chunks - 1), whole.beyond)
     parts = [*stages, Part("chunk_turn", chunks - 1, further)]
     return way_of(f"{kind}_pipeline", around(held, parts), {"chunks": chunks, "streams": streams})
-
-
-def _extension(need: PipelineNeed, ways: list[Way], missing: tuple[str, ...]) -> str:
-    if missing:
-        return f"isthmus measure {' '.join(missing)}"
-    if not any(way.beyond for way in ways):
-        return ""
-    return f"isthmus measure {' '.join(BUFFER_EXPERIMENTS[need.source])} --sizes {size_option(need.bytes)}"
