@@ -10,7 +10,6 @@ import numpy as np
 from isthmus.errors import TraceFileError
 from isthmus.trace.columns import FAULTS, UNKNOWN, Allocations, Calls, Copies, Faults, Integers, Intervals
 from isthmus.trace.isthmus.blocks import RECORDS, Block, Kind, blocks, texts
-from isthmus.trace.isthmus.called import unreported_copies
 from isthmus.trace.isthmus.records import (
     MEMORY,
     Indices,
@@ -23,9 +22,9 @@ from isthmus.trace.isthmus.records import (
     timed_copies,
     waits,
 )
+from isthmus.trace.isthmus.untimed import Waits, unreported_copies
 from isthmus.trace.recorded import call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Process, Site, Trace
-from isthmus.trace.untimed import Waits
 
 _VERSION = "1"
 _MOST_PROCESSES = 100_000

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from isthmus.trace import UNKNOWN, Allocations, Integers, direction_index, memory_index, open_trace
+from isthmus.trace.isthmus.untimed import Columns, Waits, estimated_times
 from isthmus.trace.live_memory import kinds_at
-from isthmus.trace.untimed import Columns, Waits, estimated_times
 from tests.synthetic.trace_file import CALL, COPY, OPERANDS, whole
 
 # A device begins 2 us after the call, and makes 4 KiB a microsecond.
