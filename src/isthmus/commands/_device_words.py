@@ -5,25 +5,25 @@ from collections.abc import Collection
 
 import msgspec
 
-from isthmus.commands._block import Block, Row, near_size
+from isthmus.document.document import Fact, Machine
 from isthmus.machine.numa import format_cpu_list, parse_cpu_list
-from isthmus.record import Backend, Device, Host, Link, NumaNode, format_rate
+from isthmus.record import GIB, KIB, MIB, Backend, Device, Host, Link, NumaNode, format_rate
 
 
-def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Collection[int]) -> Block:
+def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Collection[int]) -> Machine:
     """One device: what it is, its link and its place, with a remark where something costs transfers their speed."""
-    block = Block(f"{device.spec}  {device.name}")
+    block = Machine(f"{device.spec}  {device.name}")
     if device.memory_bytes:
         shared = ", shared with the host: copies never cross a link" if device.shares_host_memory else ""
         block.add("memory", near_size(device.memory_bytes) + shared)
     block.add("driver", _driver(device, backend))
     block.add("address", device.pci_address)
     if device.link is not None:
-        block.rows += _link_rows(device.link)
+        block.facts += _link_rows(device.link)
     elif device.pci_address:
         block.add("link", "not shown by driver or kernel (a virtual machine or container may hide it)")
     if not device.shares_host_memory and device.backend != "host":
-        block.rows += _node_rows(device, host, allowed_cpus)
+        block.facts += _node_rows(device, host, allowed_cpus)
     if device.copy_engines is not None:
         block.add("copy engines", f"{device.copy_engines}{_ENGINES.get(device.copy_engines, '')}")
     for name, reading in device.conditions.items():
@@ -34,9 +34,9 @@ def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Col
 _ENGINES = {0: " (copies do not overlap kernels)", 1: " (copies overlap kernels, but not each other)"}
 
 
-def absent_block(backend: Backend) -> Block:
+def absent_block(backend: Backend) -> Machine:
     """A backend without devices: the reason, the files that were tried and what to install."""
-    block = Block(f"{backend.name}  not available")
+    block = Machine(f"{backend.name}  not available")
     block.add("why", backend.absent_because or "it has no device")
     block.add("library", backend.library)
     block.add("looked for", ", ".join(backend.looked_for))
@@ -56,19 +56,19 @@ def _driver(device: Device, backend: Backend) -> str:
 _API_NAMES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
 
-def _link_rows(link: Link) -> list[Row]:
+def _link_rows(link: Link) -> list[Fact]:
     now, most = _pcie(link.generation, link.width), _pcie(link.max_generation, link.max_width)
-    rows = [Row("link", f"PCIe {now} now, {most} at most")]
+    rows = [Fact("link", f"PCIe {now} now, {most} at most")]
     under_load = _pcie(link.generation_under_load, link.width_under_load)
     if under_load == _UNKNOWN:
-        rows.append(Row("", "not read under load"))
+        rows.append(Fact("", "not read under load"))
     else:
-        rows.append(Row("", f"PCIe {under_load} under load"))
+        rows.append(Fact("", f"PCIe {under_load} under load"))
     best = link if under_load != _UNKNOWN or most == _UNKNOWN else _at_most(link)
     rate = best.theoretical_bytes_per_second
     if rate is not None:
         reached = _pcie(best.generation_under_load or best.generation, best.width_under_load or best.width)
-        rows.append(Row("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
+        rows.append(Fact("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
     return rows + _link_remarks(link)
 
 
@@ -88,7 +88,7 @@ def _at_most(link: Link) -> Link:
     )
 
 
-def _link_remarks(link: Link) -> list[Row]:
+def _link_remarks(link: Link) -> list[Fact]:
     loaded = link.generation_under_load is not None or link.width_under_load is not None
     slower = _below(link.generation_under_load or link.generation, link.max_generation)
     narrower = _below(link.width_under_load or link.width, link.max_width)
@@ -96,16 +96,16 @@ def _link_remarks(link: Link) -> list[Row]:
         return []
     cure = "reseat the card, try another slot, and look for the slot's link speed and lane split in the BIOS"
     if loaded:
-        return [Row.remark(f"Under load the link stays below what it can do: {cure}.")]
+        return [Fact.remark(f"Under load the link stays below what it can do: {cure}.")]
     if narrower:
         return [
-            Row.remark(
+            Fact.remark(
                 "The link has fewer lanes than the device. Some narrow when idle: isthmus measure reads it under load. "
                 f"If it is still x{link.width} there, {cure}."
             )
         ]
     return [
-        Row.remark(
+        Fact.remark(
             "An idle link slows down to save power, as this one seems to: isthmus measure reads it under load. "
             f"If it is still PCIe {link.generation}.0 there, {cure}."
         )
@@ -116,22 +116,22 @@ def _below(value: int | None, most: int | None) -> bool:
     return value is not None and most is not None and value < most
 
 
-def _node_rows(device: Device, host: Host, allowed_cpus: Collection[int]) -> list[Row]:
+def _node_rows(device: Device, host: Host, allowed_cpus: Collection[int]) -> list[Fact]:
     with_cpus = [node for node in host.numa_nodes if node.cpus]
     node = next((node for node in host.numa_nodes if node.id == device.numa_node), None)
     if device.numa_node is None and len(with_cpus) > 1:
         return [
-            Row("NUMA node", "not told by firmware or hypervisor"),
-            Row.remark(
+            Fact("NUMA node", "not told by firmware or hypervisor"),
+            Fact.remark(
                 f"The host has {len(with_cpus)} nodes and the far ones copy slower. To find the near one, compare:",
                 *(_on_node(each, device) for each in with_cpus),
             ),
         ]
     if device.numa_node is None:
-        return [Row("NUMA node", "not told; all CPUs of this host are equally near")] if with_cpus else []
+        return [Fact("NUMA node", "not told; all CPUs of this host are equally near")] if with_cpus else []
     if node is None or not node.cpus:
-        return [Row("NUMA node", f"{device.numa_node}, which has no CPUs that this kernel shows")]
-    rows = [Row("NUMA node", f"{node.id}, near CPUs {node.cpus}")]
+        return [Fact("NUMA node", f"{device.numa_node}, which has no CPUs that this kernel shows")]
+    rows = [Fact("NUMA node", f"{node.id}, near CPUs {node.cpus}")]
     near_cpus = parse_cpu_list(node.cpus)
     if near_cpus and not near_cpus & set(allowed_cpus):
         rows.append(_wrong_node(device, node, allowed_cpus))
@@ -142,11 +142,20 @@ def _on_node(node: NumaNode, device: Device) -> str:
     return f"numactl --cpunodebind={node.id} --membind={node.id} isthmus measure --device {device.spec}"
 
 
-def _wrong_node(device: Device, node: NumaNode, allowed_cpus: Collection[int]) -> Row:
-    return Row.remark(
+def _wrong_node(device: Device, node: NumaNode, allowed_cpus: Collection[int]) -> Fact:
+    return Fact.remark(
         f"This process may run on CPUs {format_cpu_list(allowed_cpus)} only, none of them near {device.spec}: every "
         "copy crosses the link between the sockets as well. To run near it (if that is refused, the batch system or "
         "the container has to grant these CPUs):",
         _on_node(node, device),
         f"taskset -c {node.cpus} isthmus measure --device {device.spec}",
     )
+
+
+def near_size(count: int) -> str:
+    """A size to one decimal, for sizes of which nobody wants every byte: ``140.4 GiB``, ``105 MiB``."""
+    factor, unit = next(((size, name) for size, name in _UNITS if count >= size), (1, "B"))
+    return f"{round(count / factor, 1):g} {unit}"
+
+
+_UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))

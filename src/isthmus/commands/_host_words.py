@@ -1,6 +1,7 @@
 """The host in plain words: its settings and, only where one costs transfers their speed, what it does and the cure."""
 
-from isthmus.commands._block import Block, near_size
+from isthmus.commands._device_words import near_size
+from isthmus.document.document import Machine
 from isthmus.record import GIB, Host, Limits, Memory, NumaNode
 
 # The default sweep goes up to 1 GiB, both ways at once.
@@ -10,9 +11,9 @@ _PROCESSES_NEEDED = 256
 _THP = "/sys/kernel/mm/transparent_hugepage"
 
 
-def host_block(host: Host, *, has_own_memory: bool) -> Block:
+def host_block(host: Host, *, has_own_memory: bool) -> Machine:
     """The host's block; `has_own_memory` tells whether a device here has memory that a link leads to."""
-    block = Block(f"This host  {host.name}".rstrip())
+    block = Machine(f"This host  {host.name}".rstrip())
     system = (host.distribution, host.kernel and f"Linux {host.kernel}", host.cpu.architecture)
     block.add("system", ", ".join(filter(None, system)))
     _add_cpu(block, host)
@@ -36,7 +37,7 @@ def host_block(host: Host, *, has_own_memory: bool) -> Block:
     return block
 
 
-def _add_cpu(block: Block, host: Host) -> None:
+def _add_cpu(block: Machine, host: Host) -> None:
     cpu = host.cpu
     sockets = f"{cpu.sockets} x " if cpu.sockets and cpu.sockets > 1 else ""
     cache = cpu.last_level_cache_bytes
@@ -48,7 +49,7 @@ def _add_cpu(block: Block, host: Host) -> None:
         block.add("", "virtual machine: nodes, caches and links are as the hypervisor shows them")
 
 
-def _add_nodes(block: Block, nodes: list[NumaNode]) -> None:
+def _add_nodes(block: Machine, nodes: list[NumaNode]) -> None:
     # Grace Hopper lists placeholders for GPU partitions that have neither CPUs nor memory.
     nodes = [node for node in nodes if node.cpus or node.memory_bytes]
     if not nodes:
@@ -62,7 +63,7 @@ def _add_nodes(block: Block, nodes: list[NumaNode]) -> None:
             block.add("" if position else "NUMA", f"node {node.id}: {place}, {near_size(node.memory_bytes)}")
 
 
-def _add_memory(block: Block, memory: Memory, limits: Limits) -> None:
+def _add_memory(block: Machine, memory: Memory, limits: Limits) -> None:
     if not memory.total_bytes:
         block.add("memory", "not readable")
         return
@@ -75,7 +76,7 @@ def _add_memory(block: Block, memory: Memory, limits: Limits) -> None:
         )
 
 
-def _add_pages(block: Block, memory: Memory) -> None:
+def _add_pages(block: Machine, memory: Memory) -> None:
     reserved = memory.reserved_huge_pages
     huge = near_size(memory.huge_page_bytes) if memory.huge_page_bytes else "none"
     block.add("pages", f"{near_size(memory.page_bytes)}; huge pages {huge}, {reserved or 'none'} reserved")
@@ -96,7 +97,7 @@ def _add_pages(block: Block, memory: Memory) -> None:
         )
 
 
-def _add_limits(block: Block, limits: Limits) -> None:
+def _add_limits(block: Machine, limits: Limits) -> None:
     locked = limits.locked_memory_bytes
     block.add("locked memory", "no limit for this process" if locked is None else f"at most {near_size(locked)}")
     if locked is not None and locked < _PINNED_BY_DEFAULT:
@@ -122,7 +123,7 @@ _RAISE_ELSEWHERE = {
 }
 
 
-def _add_container(block: Block, host: Host) -> None:
+def _add_container(block: Machine, host: Host) -> None:
     limits = host.limits
     memory, cpus, processes = limits.container_memory_bytes, limits.container_cpus, limits.container_processes
     limited = [

@@ -23,13 +23,16 @@ def format_option(kind: "Kind", about: str = "") -> Any:
     return typer.Option("--format", metavar="NAME", help=said, show_default=False)
 
 
-def format_of(kind: "Kind", name: str | None, output: Path | None) -> str:
+def format_of(kind: "Kind", name: str | None, output: Path | None, *, as_json: bool = False) -> str:
     """The format of this name, which must fit such a document; without one what the suffix says.
 
     Raises UsageError for a suffix that says none that fits, or another than the name; for a format that is not
-    installed, or needs a file and has none; and for ``-``, which programs take for standard output: a file of that
-    name is nobody's wish.
+    installed, or needs a file and has none; for ``--json`` with another format; and for ``-``, which programs take for
+    standard output: a file of that name is nobody's wish.
     """
+    if as_json and name not in (None, "json"):
+        raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
+    name = "json" if as_json else name
     if output == Path("-"):
         raise UsageError("-o -: a report goes to standard output without -o; leave it out, or name a file")
     told = format_of_suffix(output.suffix if output else "")

@@ -68,7 +68,10 @@ def advise(
     # Contradictions are found before anything is read.
     gate = parse_gain_gate(fail_if) if fail_if is not None else None
     outputs: list[Path | None] = [*output] if output else [None]
-    chosen, spoken = [_format(format_name, each, as_json=as_json) for each in outputs], language_of(language)
+    chosen, spoken = (
+        [format_of("advice", format_name, each, as_json=as_json) for each in outputs],
+        language_of(language),
+    )
     if snippet is not None:
         one_of(snippet, SNIPPET_LANGUAGES, "language of snippets")
     for each in outputs:
@@ -92,9 +95,3 @@ def advise(
         gained = f"{100 * share:.1f} % of the time traced" if gate.share else format_seconds(advice.gain_seconds.median)
         typer.echo(f"isthmus: {gate} fails: all changes together gain {gained}", err=True)
         raise typer.Exit(1)
-
-
-def _format(name: str | None, output: Path | None, *, as_json: bool) -> str:
-    if as_json and name not in (None, "json"):
-        raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
-    return format_of("advice", "json" if as_json else name, output)

@@ -139,23 +139,38 @@ class HeatMap(Block):
 class Fact(NamedTuple):
     """A name and its value; `foreign` where a file worded it, in English.
 
-    A remark says what the fact before means for transfers; commands are what changes it.
+    A remark says what the fact before it means for transfers; commands are what changes that, to be copied.
     """
 
     name: str
     value: str
     foreign: bool = False
-    remark: bool = False
+    is_remark: bool = False
     commands: tuple[str, ...] = ()
 
+    @classmethod
+    def remark(cls, text: str, *commands: str) -> "Fact":
+        """A remark on the fact before."""
+        return cls("", text, is_remark=True, commands=commands)
 
-class Machine(NamedTuple):
+
+@dataclass
+class Machine:
     """A device or a host: what is known of it, and what speaks against it."""
 
     title: str
-    facts: tuple[Fact, ...]
+    facts: list[Fact] = field(default_factory=list)
     findings: tuple[Finding, ...] = ()
     anchor: str = ""
+
+    def add(self, name: str, value: str) -> None:
+        """Append a fact, unless there is nothing to say."""
+        if value:
+            self.facts.append(Fact(name, value))
+
+    def remark(self, text: str, *commands: str) -> None:
+        """Append a remark on the fact before."""
+        self.facts.append(Fact.remark(text, *commands))
 
 
 @dataclass(frozen=True)

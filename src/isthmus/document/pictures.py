@@ -2,22 +2,20 @@
 
 from dataclasses import dataclass, field
 
-from isthmus.document.palette import Look
-
 
 @dataclass(frozen=True)
 class Lane:
     """One line of a timeline, with records by when they began; times in nanoseconds from the first record.
 
-    `told` are indices into the texts of `Lanes`; `bytes` is empty where nothing moves. `busy` says what share of each
-    of equal parts of the time is busy, from 0 to 255; it is empty where there are few records.
+    `colour` is a variable of the page, `told` are places in the texts of `Lanes`; `bytes` is empty where nothing moves.
+    `busy` says what share of each of equal parts of the time is busy, from 0 to 255; it is empty where records are few.
     """
 
     name: str
-    look: Look
+    colour: str
     records: int
-    start_ns: list[int]
-    lasted_ns: list[int]
+    start: list[int]
+    lasted: list[int]
     told: list[int]
     bytes: list[int]
     busy: list[int]
@@ -25,9 +23,9 @@ class Lane:
 
 @dataclass
 class Lanes:
-    """All lanes of a trace, and how many more there was no room for."""
+    """All lanes of a trace over its span in nanoseconds, and how many more there was no room for."""
 
-    span_ns: int
+    span: int
     left_out: int = 0
     lanes: list[Lane] = field(default_factory=list)
     texts: dict[str, int] = field(default_factory=dict)

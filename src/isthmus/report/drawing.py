@@ -43,9 +43,11 @@ def draw(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
         if isinstance(spec, Tiles):
             return _tiles(spec)
         if isinstance(spec, Stacks):
-            return _stacks(spec)
+            return _bars(spec.kinds, spec.x, 0.0, spec.bars, "y", _BAR_HEIGHT, overlap=False)
         if isinstance(spec, Timeline):
-            return _timeline(spec)
+            first = min(row["x"] for lane in spec.lanes for row in lane.rows)
+            names = [lane.name for lane in spec.lanes]
+            return _bars(spec.lanes, spec.x, first, names, "kind", _LANE_HEIGHT, overlap=True)
         return _curves(spec) if spec.joined else _points(spec)
 
 
@@ -75,50 +77,28 @@ def _points(spec: Spec) -> VegaLite:
     return _finished(chart, {"points": points})
 
 
-def _timeline(spec: Timeline) -> VegaLite:
-    bars = [each for lane in spec.lanes for each in lane.rows]
-    low, high = spec.x.domain or (min(each["x"] for each in bars), max(each["x2"] for each in bars))
-    written: dict[str, Any] = {"labelExpr": _LABELS[spec.x.labels]} if spec.x.labels in _LABELS else {}
-    names = [lane.name for lane in spec.lanes]
+def _bars(
+    looks: Sequence[Drawn], x: Axis, low: float, bars: Sequence[str], y: str, height: int, *, overlap: bool
+) -> VegaLite:
+    """Horizontal bars, those of a timeline from its first begin on and shining through where they overlap."""
+    rows = [each for look in looks for each in look.rows]
+    low, high = x.domain or (low, max(each["x2"] for each in rows))
+    written: dict[str, Any] = {"labelExpr": _LABELS[x.labels]} if x.labels in _LABELS else {}
+    scale = alt.Scale(domain=[low, high], nice=False)
     chart = (
-        alt.Chart(alt.NamedData("bars"), height=_LANE_HEIGHT * len(names), width="container")
-        # The edges keep chunks apart that follow each other without a gap; bars that overlap shine through.
-        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6, opacity=0.7)
+        alt.Chart(alt.NamedData("bars"), height=height * len(bars), width="container")
+        # The edges keep bars apart that follow each other without a gap.
+        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6, opacity=0.7 if overlap else 1)
         .encode(
             x=alt.X(
-                "x:Q",
-                title=spec.x.title,
-                scale=alt.Scale(domain=[low, high], nice=False),
-                axis=alt.Axis(grid=False, tickCount=_MOST_TICKS, **written),
+                "x:Q", title=x.title, scale=scale, axis=alt.Axis(grid=not overlap, tickCount=_MOST_TICKS, **written)
             ),
             x2=alt.X2("x2"),
-            y=alt.Y("kind:N", title=None, sort=names, axis=alt.Axis(ticks=False)),
-            color=alt.Color("kind:N", scale=_scale(spec.lanes, "color"), legend=None),
+            y=alt.Y(f"{y}:N", title=None, sort=bars, axis=alt.Axis(ticks=False, labelLimit=220)),
+            color=alt.Color("kind:N", scale=_scale(looks, "color"), legend=None),
         )
     )
-    return _finished(chart, {"bars": bars})
-
-
-def _stacks(spec: Stacks) -> VegaLite:
-    layers = [each for kind in spec.kinds for each in kind.rows]
-    low, high = spec.x.domain or (0.0, max(each["x2"] for each in layers))
-    written: dict[str, Any] = {"labelExpr": _LABELS[spec.x.labels]} if spec.x.labels in _LABELS else {}
-    chart = (
-        alt.Chart(alt.NamedData("layers"), height=_BAR_HEIGHT * len(spec.bars), width="container")
-        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6)
-        .encode(
-            x=alt.X(
-                "x:Q",
-                title=spec.x.title,
-                scale=alt.Scale(domain=[low, high], nice=False),
-                axis=alt.Axis(grid=True, tickCount=_MOST_TICKS, **written),
-            ),
-            x2=alt.X2("x2"),
-            y=alt.Y("y:N", title=None, sort=spec.bars, axis=alt.Axis(ticks=False, labelLimit=220)),
-            color=alt.Color("kind:N", scale=_scale(spec.kinds, "color"), legend=None),
-        )
-    )
-    return _finished(chart, {"layers": layers})
+    return _finished(chart, {"bars": rows})
 
 
 def _tiles(spec: Tiles) -> VegaLite:

@@ -29,6 +29,11 @@ class Figure:
     chart: Chart
 
 
+def figure_titles(runs: Sequence[Run]) -> dict[str, str]:
+    """The names of all figures in reading order, each with what it shows."""
+    return {each.name: f"{each.heading}: {each.chart.title}" for each in figures(runs)}
+
+
 def figures(runs: Sequence[Run]) -> list[Figure]:
     """Every chart of a report in reading order, under the name that it has in every language.
 
@@ -53,11 +58,11 @@ def _placed(runs: Sequence[Run]) -> list[tuple[Section, Part, Chart]]:
     return [(section, part, chart) for section in sections(runs) for part in section.parts for chart in part.charts]
 
 
-def picture(figure: Figure, kind: Literal["svg", "png"]) -> bytes:
-    """The chart with its titles and a legend, 640 pixels wide without its axes; PNG has twice the pixels."""
+def figure_picture(runs: Sequence[Run], name: str, kind: Literal["svg", "png"]) -> bytes:
+    """The figure of this name with titles and legend, 640 pixels wide without its axes; PNG has twice the pixels."""
     import vl_convert
 
-    spec = _standing_alone(figure)
+    spec = _standing_alone(next(each for each in figures(runs) if each.name == name))
     if kind == "svg":
         text: str = vl_convert.vegalite_to_svg(spec)
         return text.encode()

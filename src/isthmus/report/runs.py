@@ -73,7 +73,7 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
             yield Findings(tuple(each.found.findings), each.anchor, where="terminal")
     yield Heading(say("page.machine"), anchor="machine", where="long")
     machines = tuple(
-        Machine(each.title if several else "", tuple(facts(each.run)), each.found.whole.findings, each.anchor)
+        Machine(each.title if several else "", facts(each.run), each.found.whole.findings, each.anchor)
         for each in every
     )
     yield Machines(machines, where="long")

@@ -34,6 +34,11 @@ def script() -> str:
     return _enclosed(bundle)
 
 
+def prepare_page() -> None:
+    """Make what every HTML page needs and the user's cache keeps: a second of work the first time, none later."""
+    script()
+
+
 def _enclosed(bundle: str) -> str:
     # The names at the top of the bundle are one letter long and would meet those of any other script.
     return f"(()=>{{{bundle}}})();"

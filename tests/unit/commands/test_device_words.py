@@ -3,27 +3,27 @@
 import pytest
 from msgspec.structs import replace
 
-from isthmus.commands._block import Block
 from isthmus.commands._device_words import absent_block, device_block
+from isthmus.document.document import Machine
 from isthmus.record import Backend, Device, Host, Link, NumaNode
 
 _CUDA = Backend(name="cuda", library="libcuda.so.1")
 
 
-def _remarks(block: Block) -> list[str]:
-    return [row.text for row in block.rows if row.is_remark]
+def _remarks(block: Machine) -> list[str]:
+    return [fact.value for fact in block.facts if fact.is_remark]
 
 
-def _commands(block: Block) -> list[str]:
-    return [command for row in block.rows for command in row.commands]
+def _commands(block: Machine) -> list[str]:
+    return [command for fact in block.facts for command in fact.commands]
 
 
-def _row(block: Block, label: str) -> str:
-    return next(row.text for row in block.rows if row.label == label)
+def _row(block: Machine, label: str) -> str:
+    return next(row.value for row in block.facts if row.name == label)
 
 
-def _texts(block: Block) -> str:
-    return "\n".join(row.text for row in block.rows)
+def _texts(block: Machine) -> str:
+    return "\n".join(row.value for row in block.facts)
 
 
 def test_a_device_in_order_gets_no_remark(h200: Device, node: Host) -> None:
@@ -129,7 +129,7 @@ def test_a_device_in_host_memory_has_no_node_of_its_own(node: Host) -> None:
     pocl = Device(backend="opencl", index=0, name="PoCL", memory_bytes=1 << 34, shares_host_memory=True)
     block = device_block(pocl, Backend(name="opencl"), node, range(8))
     assert "shared with the host" in _row(block, "memory")
-    assert not any(row.label in ("NUMA node", "link") for row in block.rows)
+    assert not any(row.name in ("NUMA node", "link") for row in block.facts)
 
 
 def test_a_single_copy_engine_cannot_do_both_ways(h200: Device, node: Host) -> None:
@@ -146,9 +146,9 @@ def test_an_absent_backend_says_why_where_and_what_to_install() -> None:
     )
     block = absent_block(backend)
     assert block.title == "cuda  not available"
-    assert [(row.label, row.text) for row in block.rows] == [
+    assert [(row.name, row.value) for row in block.facts] == [
         ("why", "no such file"),
         ("looked for", "libcuda.so.1, /usr/lib/wsl/lib/libcuda.so.1"),
         ("to get it", "NVIDIA's driver, R525 or newer"),
     ]
-    assert [row.text for row in absent_block(Backend(name="opencl")).rows] == ["it has no device"]
+    assert [row.value for row in absent_block(Backend(name="opencl")).facts] == ["it has no device"]

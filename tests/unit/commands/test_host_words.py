@@ -3,26 +3,26 @@
 import pytest
 from msgspec.structs import replace
 
-from isthmus.commands._block import Block
 from isthmus.commands._host_words import host_block
+from isthmus.document.document import Machine
 from isthmus.record import GIB, MIB, Host, Limits, Memory, NumaNode
 
 
-def _remarks(block: Block) -> list[str]:
-    return [row.text for row in block.rows if row.is_remark]
+def _remarks(block: Machine) -> list[str]:
+    return [fact.value for fact in block.facts if fact.is_remark]
 
 
-def _commands(block: Block) -> list[str]:
-    return [command for row in block.rows for command in row.commands]
+def _commands(block: Machine) -> list[str]:
+    return [command for fact in block.facts for command in fact.commands]
 
 
-def _rows(block: Block) -> dict[str, str]:
+def _rows(block: Machine) -> dict[str, str]:
     """Label -> all text below it."""
     texts: dict[str, str] = {}
     label = ""
-    for row in block.rows:
-        label = row.label or label
-        texts[label] = f"{texts.get(label, '')} {row.text}".strip()
+    for row in block.facts:
+        label = row.name or label
+        texts[label] = f"{texts.get(label, '')} {row.value}".strip()
     return texts
 
 

@@ -74,20 +74,7 @@ class _Embedded:
 
     def add_lanes(self, lanes: Lanes) -> int:
         """Keep lanes over time; gives the number by which the page's script finds them."""
-        drawn = [
-            {
-                "name": lane.name,
-                "colour": lane.look.variable,
-                "records": lane.records,
-                "start": lane.start_ns,
-                "lasted": lane.lasted_ns,
-                "told": lane.told,
-                "bytes": lane.bytes,
-                "busy": lane.busy,
-            }
-            for lane in lanes.lanes
-        ]
-        self._lanes.append({"span": lanes.span_ns, "texts": list(lanes.texts), "lanes": drawn})
+        self._lanes.append({"span": lanes.span, "texts": list(lanes.texts), "lanes": lanes.lanes})
         return len(self._lanes) - 1
 
     def drawings(self) -> str:

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from textwrap import indent
+from textwrap import indent, wrap
 from typing import Literal, TextIO
 
 from rich.cells import cell_len
@@ -106,18 +106,24 @@ def _machine(machine: Machine, width: int) -> Iterator[RenderableType]:
     """Rows with their names to the left; commands on lines of their own, to be copied."""
     if machine.title:
         yield from (Text(""), _text(machine.title, "bold"))
-    margin = 2 + _LABEL
     for fact in machine.facts:
-        row = RichTable(box=None, show_header=False, padding=0, pad_edge=False)
-        row.add_column(width=margin)
-        row.add_column(width=width - margin)
-        text = _text(f"! {fact.value}", "yellow") if fact.remark else _text(fact.value)
-        row.add_row(f"  {fact.name}", text)
-        yield row
+        mark = "! " if fact.is_remark else ""
+        margin = " " * (2 + _LABEL + len(mark))
+        first = f"  {fact.name:{_LABEL - 1}} {mark}"
+        style = "yellow" if fact.is_remark else ""
+        for line in wrap(
+            printable(fact.value),
+            width,
+            initial_indent=first,
+            subsequent_indent=margin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ):
+            yield Text(line, style, no_wrap=True)
+        # Under the remark if there is room, else as far left as it takes to keep the longest command whole.
+        room = width - max(map(len, fact.commands), default=0)
         for command in fact.commands:
-            # Under the remark if there is room, else as far left as it takes to keep the longest command whole.
-            room = width - max(map(len, fact.commands))
-            yield Text(" " * min(margin + 2, max(room, 4)) + printable(command), style="cyan", no_wrap=True)
+            yield Text(" " * min(len(margin), max(room, 4)) + printable(command), style="cyan", no_wrap=True)
     for finding in machine.findings:
         yield from _finding(finding)
 

@@ -107,7 +107,7 @@ def test_bars_are_made_of_the_phases_in_turn(paper: Run) -> None:
     drawn = draw(spec)
     assert drawn["encoding"]["y"]["sort"] == list(spec.bars)
     assert drawn["encoding"]["x"]["scale"]["domain"][0] == 0
-    assert len(drawn["datasets"]["layers"]) == sum(len(kind.rows) for kind in spec.kinds)
+    assert len(drawn["datasets"]["bars"]) == sum(len(kind.rows) for kind in spec.kinds)
 
 
 def test_every_format_shows_the_section(paper: Run) -> None:

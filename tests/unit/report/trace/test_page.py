@@ -60,12 +60,12 @@ def test_lanes_are_of_each_device_and_thread() -> None:
 def test_records_are_there_one_by_one() -> None:
     lanes = lanes_of(made_trace())
     pageable = lanes.lanes[0]
-    assert (pageable.start_ns, pageable.lasted_ns) == ([10 * MS, 30 * MS], [10 * MS, 10 * MS])
+    assert (pageable.start, pageable.lasted) == ([10 * MS, 30 * MS], [10 * MS, 10 * MS])
     assert (pageable.bytes, pageable.busy) == ([100_000_000, 100_000_000], [])
     texts = list(lanes.texts)
     assert texts[pageable.told[0]] == "cudaMemcpy; stream 7; train.py:42 step"
     idle = next(lane for lane in lanes.lanes if lane.name == "device 0: idle")
-    assert idle.start_ns == [0, 20 * MS, 54 * MS, 57 * MS, 61 * MS]
+    assert idle.start == [0, 20 * MS, 54 * MS, 57 * MS, 61 * MS]
 
 
 def test_very_many_records_are_the_longest_and_shares() -> None:
@@ -73,10 +73,10 @@ def test_very_many_records_are_the_longest_and_shares() -> None:
     lanes = lanes_of(trace)
     copies = lanes.lanes[0]
     assert copies.records == 100_000
-    assert max(copies.lasted_ns) == 4000
-    assert sum(len(lane.start_ns) for lane in lanes.lanes) <= MOST_SINGLE
+    assert max(copies.lasted) == 4000
+    assert sum(len(lane.start) for lane in lanes.lanes) <= MOST_SINGLE
     assert set(copies.busy[:-5]) == {128}
-    assert copies.start_ns == sorted(copies.start_ns)
+    assert copies.start == sorted(copies.start)
 
 
 def test_the_page_is_of_bounded_size() -> None:
