@@ -12,16 +12,15 @@ from isthmus.analysis.allocation.grids import (
     ratio_grids,
 )
 from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
-from isthmus.analysis.allocation.summaries import first_call_grid, fit_grid, published_grid
+from isthmus.analysis.allocation.summaries import first_call_grid, fit_grid
 from isthmus.analysis.labels import kind_label, run_label, run_title
+from isthmus.analysis.published.table import published_part
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.document.grid import Grid
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
 from isthmus.language import say, sentences
 from isthmus.record import Run, format_bytes, format_seconds, kind_rank
-
-__all__ = ["section"]
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -57,13 +56,10 @@ def section(runs: Sequence[Run]) -> Section | None:
             grids=_present([beside_grid(measured)]),
         ),
         Part(say("allocation_report.first_calls"), _opening(measured), grids=_present(map(first_call_grid, measured))),
-        Part(
-            say("allocation_report.published"),
-            say("allocation_report.published_note"),
-            grids=_present(map(published_grid, measured)),
-        ),
     ]
     parts += [part for part in found if part.grids]
+    if known := published_part(runs, "allocation"):
+        parts.append(known)
     if not parts:
         return None
     return Section(

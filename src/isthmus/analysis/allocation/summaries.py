@@ -1,18 +1,13 @@
-"""The tables of allocation by kind: fixed parts and parts for each MiB, first calls, and published figures."""
+"""The tables of allocation by kind: fixed parts and parts for each MiB, and first calls."""
 
 from isthmus.analysis.allocation.cost_fit import TOLERANCE, CostPiece, fit_cost
 from isthmus.analysis.allocation.grids import Measured, time_detail
 from isthmus.analysis.allocation.model import PHASES, CostCurve, Phase
-from isthmus.analysis.allocation.published_costs import PublishedCost, published_costs
-from isthmus.analysis.allocation.words import factor_words
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.phrases import spanned
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
 from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import MIB, Interval, format_bytes, format_seconds
-
-__all__ = ["first_call_grid", "fit_grid", "published_grid"]
 
 
 def fit_grid(measured: Measured) -> Grid | None:
@@ -47,23 +42,6 @@ def first_call_grid(measured: Measured) -> Grid | None:
     sizes = say("common.comma").join(format_bytes(size) for size in sorted({size for size, _ in first.values()}))
     title = measured.titled(say("allocation_report.first_call_grid", sizes=sizes))
     return Grid(title, tuple(columns), (Group("", rows),), corner=say("allocation_report.memory"))
-
-
-def published_grid(measured: Measured) -> Grid | None:
-    """Figures of 2008 beside those of the run; None where the run has none of their sizes and kinds."""
-    found = published_costs(measured.costs)
-    if not found:
-        return None
-    columns = (*map(_column, ("then", "here", "here_over_then")), _column("why", prose=True))
-    groups = [
-        Group(
-            say(f"allocation_report.published_{unit}"),
-            tuple(Row(each.name, _published_cells(each)) for each in found if each.unit == unit),
-        )
-        for unit in ("seconds", "times")
-    ]
-    title = measured.titled(say("allocation_report.published_grid"))
-    return Grid(title, columns, tuple(group for group in groups if group.rows), corner=say("allocation_report.call"))
 
 
 def _phase(phase: Phase) -> str:
@@ -112,17 +90,3 @@ def _first_cells(measured: Measured, kind: str, phase: Phase) -> tuple[Cell, Cel
     first = Cell(format_seconds(seconds), detail=say("allocation_report.one_sample"))
     later = time_cell(point.seconds, wide=not point.converged, detail=time_detail(point)) if point else missing()
     return first, later
-
-
-def _published_cells(each: PublishedCost) -> tuple[Cell, ...]:
-    here = time_cell(each.interval) if each.interval else Cell(_range(each.here))
-    published = format_seconds(each.published[0]) if each.unit == "seconds" else _range(each.published)
-    if each.factor is None:
-        factor = Cell("-", state="missing", detail=say("allocation_report.range_published"))
-    else:
-        factor = Cell(_range(each.factor))
-    return Cell(published), here, factor, Cell(each.why)
-
-
-def _range(ends: tuple[float, float]) -> str:
-    return spanned(*map(factor_words, ends))

@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
 from isthmus.analysis.bandwidth.grid import grids
 from isthmus.analysis.bandwidth.overview import overview
-from isthmus.analysis.bandwidth.published_tables import published_grid
+from isthmus.analysis.published.table import published_part
 from isthmus.document.section import Part, Section
 from isthmus.language import say
 from isthmus.record import Run
 
-__all__ = ["section"]
-
 
 def section(runs: Sequence[Run]) -> Section | None:
     """Charts and tables of all runs that measured bandwidth; None where none did."""
-    tables, known = tuple(grids(runs)), published_grid(runs)
+    tables, known = tuple(grids(runs)), published_part(runs, "bandwidth")
     if not tables:
         return None
     glance, entries = overview(runs), legend(runs)
@@ -30,11 +28,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         Part(say("bandwidth_report.glance"), grids=(glance,) if glance else (), page_only=True),
         Part(say("bandwidth_report.small"), charts=tuple(time_charts(runs)), legend=entries),
         Part(say("bandwidth_report.steady"), say("bandwidth_report.steady_note"), charts=tuple(samples_charts(runs))),
-        Part(
-            say("bandwidth_report.published"),
-            say("bandwidth_report.published_note"),
-            grids=(known,) if known else (),
-        ),
+        *([known] if known else []),
     )
     return Section(
         "bandwidth",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
-from isthmus.analysis.breakeven.seed import SEED_ANSWERS
 from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.labels import kind_label, run_title
 from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
@@ -12,17 +11,6 @@ from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
-
-__all__ = [
-    "Source",
-    "by_uses_charts",
-    "least_uses_charts",
-    "sources",
-    "speed_charts",
-    "time_charts",
-    "uses_legend",
-    "ways_legend",
-]
 
 # An analysis with the title of its run, empty for a single one.
 Source = tuple[str, BreakevenAnalysis]
@@ -79,7 +67,6 @@ def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
             Axis(say("breakeven_report.axis_speed")),
             uses=uses,
             rules=[(1.0, "")],
-            verticals=_seed_marks if uses == 1 else None,
         )
     return tuple(charts)
 
@@ -118,7 +105,6 @@ def _charts(
     *,
     uses: int | None = None,
     rules: Sequence[tuple[float, str]] = (),
-    verticals: Callable[[str], list[tuple[float, str]]] | None = None,
 ) -> tuple[Chart, ...]:
     """One chart for each case and run, of so many uses; those of several runs stand side by side on the same scale.
 
@@ -137,7 +123,7 @@ def _charts(
             if uses is not None:
                 words = say("common.comma").join([words, uses_count(uses)])
             size, axis = Axis(say("breakeven_report.axis_size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
-            spec = curves_chart(curves, size, axis, rules=rules, verticals=verticals(case) if verticals else ())
+            spec = curves_chart(curves, size, axis, rules=rules)
             label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
             made.append(Chart(say("labels.of_run", title=words, run=run) if run else words, label, spec))
     return tuple(made)
@@ -172,9 +158,3 @@ def _uses_rows(analysis: BreakevenAnalysis, case: str, way: str) -> Iterable[Row
         ends = [min(max(value, 1.0), _MOST_SHOWN_USES) for value in (least.value, least.low, least.high)]
         interval = say("common.range", low=f"{ends[1]:.0f}", high=f"{ends[2]:.0f}")
         yield row(kind_label(way), size, *ends, size=format_bytes(size), uses=f"{ends[0]:.0f}", interval=interval)
-
-
-def _seed_marks(case: str) -> list[tuple[float, str]]:
-    """Where pinned memory paid in 2008; named once, since names beside each other would overlap."""
-    sizes = sorted(answer.bytes for answer in SEED_ANSWERS if answer.case == case and answer.bytes)
-    return [(size, "" if index else "2008") for index, size in enumerate(reversed(sizes))]

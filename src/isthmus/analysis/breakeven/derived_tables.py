@@ -1,4 +1,4 @@
-"""The tables that set derived thresholds, and those of a machine of 2008, beside the measured ones."""
+"""The tables that set derived thresholds beside the measured ones."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,17 +9,13 @@ from isthmus.analysis.breakeven.comparison import AgreementShare, ThresholdCompa
 from isthmus.analysis.breakeven.derived import missing_words
 from isthmus.analysis.breakeven.grids import Labelled
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
-from isthmus.analysis.breakeven.seed import SEED_ANSWERS, seed_threshold, seed_words
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, uses_count
+from isthmus.analysis.breakeven.words import case_words, uses_count
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.document.grid import Cell, Column, Grid, Group, Row
-from isthmus.document.states import missing
 from isthmus.language import clauses, say
 from isthmus.record import format_seconds
-
-__all__ = ["agreement_grid", "differing_grid", "pairs_grids", "seed_grid"]
 
 
 def agreement_grid(found: Sequence[Labelled]) -> Grid | None:
@@ -147,18 +143,3 @@ def _why(comparison: ThresholdComparison) -> str:
         time=format_seconds(abs(blame.seconds)),
         size=about_bytes(blame.bytes),
     )
-
-
-def seed_grid(found: Sequence[Labelled]) -> Grid | None:
-    """The answers of a GTX 280 on PCIe 2.0 in 2008 beside those of these runs: pinned against pageable, one use."""
-    rows = []
-    for case in PLAIN_CASES:
-        for answer in (answer for answer in SEED_ANSWERS if answer.case == case):
-            ours = [seed_threshold(analysis, case) for _, analysis in found]
-            if any(ours):
-                cells = [Cell(size_words(each)) if each else missing() for each in ours]
-                rows.append(Row(case_words(case), (Cell(seed_words(answer)), *cells)))
-    columns = [_column("then", prose=True)]
-    columns += [replace(_column("here", prose=True), run=label) for label, _ in found]
-    title, corner = say("breakeven_report.seed_grid"), say("breakeven_report.case")
-    return Grid(title, tuple(columns), (Group("", tuple(rows)),), corner) if rows else None

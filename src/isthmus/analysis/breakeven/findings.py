@@ -6,7 +6,6 @@ from isthmus.analysis.breakeven.comparison import AGREEMENT, BreakevenAnalysis, 
 from isthmus.analysis.breakeven.derived import derived_finding
 from isthmus.analysis.breakeven.measured import BREAKEVEN_WAYS
 from isthmus.analysis.breakeven.price import price_words, reference_size
-from isthmus.analysis.breakeven.seed import seed_finding
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import (
     PLAIN_CASES,
@@ -25,8 +24,6 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes
 
-__all__ = ["ALLOCATED_WAYS", "findings", "takeaway"]
-
 # Of a buffer that must be got for the purpose; a staging buffer is there already.
 ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
 
@@ -43,7 +40,6 @@ def findings(run: Run) -> list[Finding]:
         _pinning(analysis),
         _choice(analysis),
         _in_place(analysis),
-        seed_finding(run, analysis),
         derived_finding(analysis),
     ]
     return [finding for finding in found if finding]

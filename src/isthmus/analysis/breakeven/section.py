@@ -1,6 +1,7 @@
 """The section about the breakeven experiment: which way pays, from which size and from how many uses on."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.breakeven.charts import (
     by_uses_charts,
@@ -12,17 +13,19 @@ from isthmus.analysis.breakeven.charts import (
     ways_legend,
 )
 from isthmus.analysis.breakeven.comparison import analyse_breakeven
-from isthmus.analysis.breakeven.derived_tables import agreement_grid, differing_grid, pairs_grids, seed_grid
+from isthmus.analysis.breakeven.derived_tables import agreement_grid, differing_grid, pairs_grids
 from isthmus.analysis.breakeven.grids import Labelled, fastest_grid, threshold_grids, time_grids, uses_grids
 from isthmus.analysis.breakeven.measured import BREAKEVEN_CASES
-from isthmus.analysis.breakeven.words import PLAIN_CASES
+from isthmus.analysis.breakeven.thresholds import Contest
+from isthmus.analysis.breakeven.words import PLAIN_CASES, size_words
 from isthmus.analysis.labels import run_label
+from isthmus.analysis.published.measured import Measured
+from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.table import published_part
 from isthmus.document.grid import Grid
 from isthmus.document.section import Part, Section
 from isthmus.language import say
-from isthmus.record import Run
-
-__all__ = ["section"]
+from isthmus.record import Interval, Run
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -50,7 +53,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         Part(say("breakeven_report.from_size"), say("breakeven_report.from_size_note"), grids=threshold_grids(found)),
         Part(say("breakeven_report.from_uses"), charts=least_uses_charts(drawn), legend=ways, grids=uses_grids(found)),
         Part(say("breakeven_report.fastest"), grids=_present(fastest_grid(found))),
-        Part(say("breakeven_report.then_and_here"), grids=_present(seed_grid(found))),
+        *([known] if (known := published_part(runs, "breakeven", _pinned_pays)) else []),
         Part(
             say("breakeven_report.derived"),
             say("breakeven_report.derived_note"),
@@ -75,6 +78,18 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def _present(grid: Grid | None) -> tuple[Grid, ...]:
     return (grid,) if grid else ()
+
+
+def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:
+    """From which size on pinned memory beats pageable memory in one use of a case."""
+    analysis = analyse_breakeven(run)
+    contest = Contest(str(series.case["method"]), 1, "pageable", "pinned")
+    found = analysis.measured.thresholds.get(contest) if analysis else None
+    if found is None:
+        return {}
+    is_size = found.state == "from" and found.low > 0 and math.isfinite(found.high)
+    value = Interval(found.value, found.low, found.high) if is_size else None
+    return {0: Measured(value, words=size_words(found))}
 
 
 def _in_place() -> tuple[str, ...]:

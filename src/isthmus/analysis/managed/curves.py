@@ -4,17 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.managed.labels import Source, movement_title, of_run, place_label, way_label, way_look
 from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Movement
-from isthmus.analysis.managed.published import PAPER_PERCENT, PAPER_STRIDE
 from isthmus.analysis.managed.words import phases_words
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import say
 from isthmus.record import Run, format_seconds
-
-__all__ = ["curves_part"]
-
-_PAPER = {"percent": PAPER_PERCENT, "stride": PAPER_STRIDE}
 
 
 def curves_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
@@ -36,8 +31,6 @@ def _chart(runs: Sequence[Run], source: Source) -> Chart:
     title = say(f"managed_report.chart_{movement.pattern}", array=movement_title(runs, source))
     title = of_run(title, runs, index)
     drawn = [curve for _, curve in _curves(movement)]
-    xs = [row["x"] for curve in drawn for row in curve.rows]
-    paper = _PAPER[movement.pattern]
     spec = curves_chart(
         drawn,
         Axis(say("managed_report.x_percent"), scale="linear")
@@ -50,7 +43,6 @@ def _chart(runs: Sequence[Run], source: Source) -> Chart:
             if way.method == "explicit_whole" and len(points) == 1
             for place in points
         ],
-        verticals=[(paper, "V100")] if min(xs) <= paper <= max(xs) else [],
     )
     return Chart(title, say("managed_report.curves_label", title=title), spec)
 

@@ -5,24 +5,12 @@ from typing import NamedTuple
 
 from isthmus.analysis.managed.granularity_findings import granularity_findings, granularity_verdict
 from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Movement, Pattern, movements, why_no_migration
-from isthmus.analysis.managed.published import (
-    PAPER_DENSE_RATIO,
-    PAPER_PERCENT,
-    PAPER_STRIDE,
-    PAPER_STRIDE_RATIO,
-    PAPER_WHOLE_RATIO,
-    moved_whole,
-    phases_told,
-    touches_told,
-)
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, Overtaking, overtaking
 from isthmus.analysis.managed.words import managed_answer, managed_way_name, phases_words, times_words, touched_words
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
-
-__all__ = ["findings", "takeaway"]
 
 _PREFETCHED = ManagedWay("prefetch_whole", "managed")
 _ADVISED = tuple(ManagedWay(method, "managed") for method in ("read_mostly", "prefer_device", "accessed_by"))
@@ -52,7 +40,7 @@ def findings(run: Run) -> list[Finding]:
     if percents:
         found += [_whole_finding(percents), _prefetch_finding(percents), _advice_finding(percents)]
     if strides:
-        found.append(_stride_finding(strides, moves=not stays))
+        found.append(_stride_finding(strides))
     found += [_fastest_finding(list(main.values())), _stays_finding(stays)]
     return [*(finding for finding in found if finding), *granularity_findings(run)]
 
@@ -101,10 +89,6 @@ def _threshold_finding(movement: Movement, known_within: float) -> Finding | Non
             answer=managed_answer(movement.pattern, first.threshold),
         )
     ]
-    # The paper copies from pageable memory alone.
-    if first.incumbent == WHOLE_COPIES[0]:
-        place = str(PAPER_PERCENT) if movement.pattern == "percent" else format_bytes(PAPER_STRIDE)
-        text.append(say(f"managed.paper_{movement.pattern}", place=place))
     text += [
         say(
             "managed.beats_also",
@@ -134,24 +118,23 @@ def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
 
 
 def _whole_finding(movement: Movement) -> Finding | None:
-    """Section 5.1, with what the phases say about why the answer is another one."""
-    whole = moved_whole(movement)
-    if whole is None:
+    """All of the array touched: copied from pageable memory and on demand."""
+    explicit, managed = movement.at(WHOLE_COPIES[0], 100), movement.at(ON_DEMAND, 100)
+    if explicit is None or managed is None:
         return None
     text = say(
         "managed.whole",
-        size=format_bytes(whole.bytes),
-        ratio=times_words(whole.ratio),
+        size=format_bytes(movement.bytes),
+        ratio=times_words(ratio(managed.seconds, explicit.seconds)),
         copy=managed_way_name(WHOLE_COPIES[0]),
-        managed=format_seconds(whole.managed.seconds.median),
-        explicit=format_seconds(whole.explicit.seconds.median),
+        managed=format_seconds(managed.seconds.median),
+        explicit=format_seconds(explicit.seconds.median),
     )
-    paper = say("managed.whole_paper", ratio=PAPER_WHOLE_RATIO)
-    return Finding("info", "managed_whole", sentences([text, paper]), cause=phases_told(whole))
+    return Finding("info", "managed_whole", text)
 
 
-def _stride_finding(movement: Movement, *, moves: bool) -> Finding | None:
-    """How the time falls with the stride, and what a touch costs; pages that do not move explain nothing of it."""
+def _stride_finding(movement: Movement) -> Finding | None:
+    """How the time falls with the stride."""
     points = movement.curves.get(ON_DEMAND, {})
     pairs = [(place, points[place], other) for place in points if (other := movement.at(WHOLE_COPIES[0], place))]
     if len(pairs) < 2:
@@ -161,9 +144,7 @@ def _stride_finding(movement: Movement, *, moves: bool) -> Finding | None:
         for place, point, other in _spread(pairs)
     ]
     text = say("managed.strides", ratios=enumerated(ratios), copy=managed_way_name(WHOLE_COPIES[0]))
-    stride = format_bytes(PAPER_STRIDE)
-    paper = say("managed.strides_paper", dense=PAPER_DENSE_RATIO, sparse=PAPER_STRIDE_RATIO, stride=stride)
-    return Finding("info", "managed_touch", sentences([text, paper]), cause=touches_told(movement) if moves else "")
+    return Finding("info", "managed_touch", text)
 
 
 def _spread(pairs: Sequence[_Pair]) -> list[_Pair]:

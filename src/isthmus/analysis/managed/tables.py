@@ -1,13 +1,11 @@
-"""Where each way beats copying the whole array, and what all of it costs: the paper's answers beside a run's."""
+"""Where each way beats copying the whole array, and what all of it costs."""
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.analysis.labels import kind_label, run_title
-from isthmus.analysis.managed.comparison import PaperFigure, paper_figures
+from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.labels import Source, movement_title, way_label
 from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern
-from isthmus.analysis.managed.published import PAPER_BOTH_RATIO, PAPER_PERCENT, PAPER_STRIDE, PAPER_WHOLE_RATIO
-from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, Overtaking, overtakings
+from isthmus.analysis.managed.thresholds import WHOLE_COPIES, Overtaking, overtakings
 from isthmus.analysis.managed.words import managed_answer
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.contrast import ratio
@@ -15,9 +13,7 @@ from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell,
 from isthmus.document.section import Part
 from isthmus.document.states import missing
 from isthmus.language import say
-from isthmus.record import Run, format_bytes
-
-__all__ = ["paper_part", "thresholds_part", "whole_part"]
+from isthmus.record import Run
 
 _PATTERNS: tuple[Pattern, ...] = ("percent", "stride")
 
@@ -56,12 +52,7 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
         )
         for way in dict.fromkeys(way for _, _, way in answers)
     ]
-    paper = Row(
-        way_label(ON_DEMAND),
-        (Cell(f"≤ {PAPER_PERCENT} %"), missing(), Cell(f"≥ {format_bytes(PAPER_STRIDE)}"), missing()),
-    )
-    groups = (Group("", tuple(rows)), Group(say("managed_report.papers"), (paper,)))
-    return Grid(title, columns, groups, corner=say("managed_report.way"))
+    return Grid(title, columns, (Group("", tuple(rows)),), corner=say("managed_report.way"))
 
 
 def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
@@ -81,24 +72,17 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
 
 
 def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
-    """The paper's table of all of the array: both phases of every way, and the ratio to copying it from pageable."""
+    """All of the array: both phases of every way, and the ratio to copying it from pageable."""
     columns = (
         *(Column(name, name) for name in map(say, ("managed_report.total", "managed_report.in", "managed_report.out"))),
         Column(say("managed_report.ratio_heading"), say("managed_report.ratio")),
     )
-    published = {
-        way_label(WHOLE_COPIES[0]): 1.0,
-        way_label(ON_DEMAND): PAPER_WHOLE_RATIO,
-        say("managed_report.paper_both"): PAPER_BOTH_RATIO,
-    }
-    paper = tuple(Row(name, (*[missing()] * 3, Cell(f"{value:.2f}"))) for name, value in published.items())
     grids = []
     for index, movement in found:
         rows = _whole_rows(movement)
         if movement.pattern == "percent" and rows:
             title = say("managed_report.whole_grid", array=movement_title(runs, (index, movement)))
-            groups = (Group("", rows), Group(say("managed_report.papers"), paper))
-            grids.append(Grid(title, columns, groups, corner=say("managed_report.way")))
+            grids.append(Grid(title, columns, (Group("", rows),), corner=say("managed_report.way")))
     if not grids:
         return None
     return Part(say("managed_report.whole_title"), say("managed_report.whole_note"), grids=tuple(grids))
@@ -116,23 +100,3 @@ def _whole_rows(movement: Movement) -> tuple[Row, ...]:
             cells = time_cell(point.seconds, wide=not point.converged), time_cell(point.into), time_cell(point.out)
             rows.append(Row(way_label(way), (*cells, against)))
     return tuple(rows)
-
-
-def paper_part(runs: Sequence[Run]) -> Part | None:
-    """The paper's figures one by one, and why this machine's are others, as far as its own figures say."""
-    columns = (
-        Column("V100", "V100"),
-        *(Column(name, name, prose=True) for name in map(say, ("managed_report.here", "managed_report.why"))),
-    )
-    grids = [
-        Grid(run_title(runs, index), columns, (Group("", tuple(map(_paper_row, rows))),), say("managed_report.figure"))
-        for index, run in enumerate(runs)
-        if (rows := paper_figures(run))
-    ]
-    if not grids:
-        return None
-    return Part(say("managed_report.paper_title"), say("managed_report.paper_note"), grids=tuple(grids))
-
-
-def _paper_row(figure: PaperFigure) -> Row:
-    return Row(figure.name, (Cell(figure.published), Cell(figure.here), Cell(figure.why)))

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.openacc.model import (
-    PUBLISHED_STENCIL_RATIOS,
-    PUBLISHED_WAY_RATIOS,
     OpenaccWork,
     openacc_works,
     whole_arrays,
@@ -14,8 +12,6 @@ from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_seconds
-
-__all__ = ["NATIVE_BAR", "findings", "takeaway"]
 
 # How far OpenACC's copies may be from the same copies made by native calls before that is a reason to look closer.
 NATIVE_BAR = 1.15
@@ -88,16 +84,15 @@ def _where_longer(work: OpenaccWork) -> str:
 
 
 def _both(work: OpenaccWork) -> Finding:
-    """Section 5.1: whether directives count where the managed mode is on."""
+    """Whether directives count where the managed mode is on."""
     automatic, both = work.ratio("automatic"), work.ratio("both")
     told = []
     if automatic:
-        factor, paper = factor_words(automatic), PUBLISHED_WAY_RATIOS["automatic"]
-        told.append(say("openacc.automatic", factor=factor, size=format_bytes(work.bytes), paper=paper))
+        told.append(say("openacc.automatic", factor=factor_words(automatic), size=format_bytes(work.bytes)))
     if both is None and not work.has_managed_mode:
         told.append(say("openacc.both_unknown", compiler=work.compiler))
     elif both is not None:
-        told.append(say("openacc.both", factor=factor_words(both), paper=PUBLISHED_WAY_RATIOS["both"]))
+        told.append(say("openacc.both", factor=factor_words(both)))
     beside = work.ratio("both", "automatic")
     cause = ""
     if beside:
@@ -121,12 +116,7 @@ def _stencil(works: Sequence[OpenaccWork]) -> list[Finding]:
     compared = [work for work in works if work.program == "stencil" and work.ratio("automatic")]
     if not compared:
         return []
-    published = {
-        pack: enumerated([say("openacc.factor_at", factor=factor, side=side) for side, factor in factors.items()])
-        for pack, factors in PUBLISHED_STENCIL_RATIOS.items()
-    }
-    paper = say("openacc.stencils_paper", cpu=published["cpu"], gpu=published["gpu"])
-    return [Finding("info", "openacc_stencil", sentences([say("openacc.stencils", parts=_listed(compared)), paper]))]
+    return [Finding("info", "openacc_stencil", say("openacc.stencils", parts=_listed(compared)))]
 
 
 def _listed(works: Sequence[OpenaccWork]) -> str:

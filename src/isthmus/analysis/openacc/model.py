@@ -3,31 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from isthmus.analysis.managed.published import PAPER_BOTH_RATIO, PAPER_WHOLE_RATIO
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Run, median_interval
 
-__all__ = [
-    "OPENACC_WAYS",
-    "PUBLISHED_STENCIL_RATIOS",
-    "PUBLISHED_WAY_RATIOS",
-    "OpenaccTime",
-    "OpenaccWork",
-    "openacc_works",
-    "whole_arrays",
-]
-
 # In the order of tables; the last is the work of the contiguous program done by this package's own calls.
 OPENACC_WAYS = ("explicit", "automatic", "both", "native")
-
-# IPSJ HPC-177-13 (2020), one V100 behind PCI Express 3.0, PGI 19.10: times over that of explicit, section 5.1.
-PUBLISHED_WAY_RATIOS: Mapping[str, float] = {"automatic": PAPER_WHOLE_RATIO, "both": PAPER_BOTH_RATIO}
-# Section 5.3: automatic over explicit, by where the halo is packed and the side of the square.
-PUBLISHED_STENCIL_RATIOS: Mapping[str, Mapping[int, float]] = {
-    "cpu": {30720: 1.87, 61440: 0.782},
-    "gpu": {30720: 1.03, 61440: 1.04},
-}
 
 
 @dataclass(frozen=True)

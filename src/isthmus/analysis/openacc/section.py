@@ -5,21 +5,18 @@ from collections.abc import Callable, Sequence
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.openacc.model import (
     OPENACC_WAYS,
-    PUBLISHED_STENCIL_RATIOS,
-    PUBLISHED_WAY_RATIOS,
     OpenaccTime,
     OpenaccWork,
     openacc_works,
     whole_arrays,
 )
 from isthmus.analysis.openacc.words import openacc_part_label
+from isthmus.analysis.published.table import published_part
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part, Section
 from isthmus.document.states import missing
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, Metric, Run, format_bytes
-
-__all__ = ["section"]
 
 _STENCIL_PHASES: Sequence[Metric] = ("compute_seconds", "pack_seconds", "copy_seconds", "unpack_seconds")
 
@@ -33,6 +30,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         _ways_part(runs, [(index, work) for index, found in works for work in whole_arrays(found)]),
         _parts_part(runs, [(index, work) for index, found in works for work in found if work.program != "stencil"]),
         _stencil_part(runs, [(index, work) for index, found in works for work in found if work.program == "stencil"]),
+        published_part(runs, "openacc"),
     ]
     compilers = dict.fromkeys(work.compiler for _, found in works for work in found if work.compiler)
     built = say("openacc_report.built", compilers=enumerated(list(compilers))) if compilers else ""
@@ -48,13 +46,12 @@ def section(runs: Sequence[Run]) -> Section | None:
         caveats=(
             say("openacc_report.caveat_exchange"),
             say("openacc_report.caveat_pages"),
-            say("openacc_report.caveat_paper"),
         ),
     )
 
 
 def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
-    """The table of the paper's section 5.1, with the native way."""
+    """All of an array, by every way."""
     groups = [
         Group(
             _title(runs, index, format_bytes(work.bytes)),
@@ -68,7 +65,6 @@ def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
     columns = (
         *_columns("in", "out", "total"),
         _over(),
-        Column(say("openacc_report.paper"), say("openacc_report.paper_over")),
     )
     grid = Grid(say("openacc_report.ways_grid"), columns, tuple(groups), corner=say("openacc_report.way"))
     return Part(say("openacc_report.ways_title"), say("openacc_report.ways_note"), grids=(grid,))
@@ -83,23 +79,15 @@ def _way_row(work: OpenaccWork, way: str) -> Row:
     if time is None:
         needs = way == "both" and not work.has_managed_mode
         cell = missing(say("openacc_report.needs_nvcpp") if needs else "")
-        return Row(_way_label(way), (cell,) * 4 + (_published_way(way),))
+        return Row(_way_label(way), (cell,) * 4)
     phases = [
         time_cell(time.phases[name]) if name in time.phases else missing() for name in ("in_seconds", "out_seconds")
     ]
-    return Row(_way_label(way), (*phases, _time(time), _ratio(work.ratio(way)), _published_way(way)))
+    return Row(_way_label(way), (*phases, _time(time), _ratio(work.ratio(way))))
 
 
 def _way_label(way: str) -> str:
     return say(f"openacc_report.way_{way}")
-
-
-def _published_way(way: str) -> Cell:
-    return (
-        Cell(f"{PUBLISHED_WAY_RATIOS[way]:.2f}")
-        if way in PUBLISHED_WAY_RATIOS
-        else Cell("1.00" if way == "explicit" else "")
-    )
 
 
 def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
@@ -121,9 +109,6 @@ def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
 
 def _stencil_part(runs: Sequence[Run], works: _Works) -> Part | None:
     def rows(work: OpenaccWork) -> list[Row]:
-        published = PUBLISHED_STENCIL_RATIOS.get(work.pack, {})
-        theirs = " / ".join(f"{factor:.3g}" for factor in published.values())
-        sides = say("openacc_report.sides", sides=enumerated(list(map(str, published)))) if published else ""
         return [
             Row(
                 _way_label(way),
@@ -131,7 +116,6 @@ def _stencil_part(runs: Sequence[Run], works: _Works) -> Part | None:
                     *(time_cell(time.phases[name]) if name in time.phases else missing() for name in _STENCIL_PHASES),
                     _time(time),
                     _ratio(work.ratio(way)),
-                    Cell(theirs if way == "automatic" else "", detail=sides),
                 ),
             )
             for way, time in work.ways.items()
@@ -140,14 +124,9 @@ def _stencil_part(runs: Sequence[Run], works: _Works) -> Part | None:
     groups = _groups(runs, works, openacc_part_label, rows)
     if not groups:
         return None
-    sides = [str(side) for side in PUBLISHED_STENCIL_RATIOS["cpu"]]
     columns = (
         *_columns(*_STENCIL_PHASES, "total"),
         _over(),
-        Column(
-            say("openacc_report.paper_sides_heading", sides=" /\n".join(sides)),
-            say("openacc_report.paper_sides", sides=" / ".join(sides)),
-        ),
     )
     grid = Grid(say("openacc_report.stencil_grid"), columns, groups, corner=say("openacc_report.way"))
     return Part(say("openacc_report.stencil_title"), say("openacc_report.stencil_note"), grids=(grid,))

@@ -1,11 +1,10 @@
 """What the stencil experiment says: the fastest way, what its time goes into, and managed against explicit memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from isthmus.analysis.statistics.contrast import MATTERS
-from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, STENCIL_PHASES, Stencil, stencils
-from isthmus.analysis.stencil.published import PUBLISHED_PAIRS, PublishedPair
+from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, STENCIL_PHASES, Stencil, StencilWay, stencils
 from isthmus.analysis.stencil.scaling_findings import scaling_findings
 from isthmus.analysis.stencil.words import (
     phase_words,
@@ -19,21 +18,24 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import LEAST_SAMPLES, Interval, Run, format_seconds
 
-__all__ = ["findings", "takeaway"]
-
 # What is not worth naming as a part of the time.
 _SMALL_SHARE = 0.05
 _FEW = 3
+# Managed memory against explicit memory, by who packs: automatic movement and the plainest one by hand.
+_PAIRS: Mapping[str, tuple[StencilWay, StencilWay]] = {
+    "cpu": (("cpu_columns", MANAGED), ("cpu_whole", "pageable")),
+    "gpu": (("gpu_pack", MANAGED), ("gpu_pack", "pageable")),
+}
 
 
 def findings(run: Run) -> list[Finding]:
-    """The fastest way on each square, what halos of other widths change, and each of the paper's two comparisons."""
+    """The fastest way on each square, what halos of other widths change, and managed against explicit memory."""
     everything = _on_most_ranks(run)
     narrowest = min((each.halo for each in everything), default=0)
     squares = _squares(everything)
     mains = [each for each in squares if each.halo == narrowest]
     found = [_fastest(each) for each in everything if each.halo == narrowest]
-    found += [_compared(pair, [each for each in mains if each.down == 1]) for pair in PUBLISHED_PAIRS]
+    found += [_compared(packer, [each for each in mains if each.down == 1]) for packer in _PAIRS]
     found += [_managed(mains), _wider(squares)]
     return [finding for finding in found if finding] + scaling_findings(run)
 
@@ -110,32 +112,30 @@ def _tied(stencil: Stencil) -> str:
     return capitalised(say("stencil.as_fast", count=len(tied), ways=enumerated(tied))) if tied else ""
 
 
-def _compared(pair: PublishedPair, mains: Sequence[Stencil]) -> Finding | None:
-    """One of the paper's comparisons with ours, by side, and where the lead changes hands."""
-    ours = [(each, value) for each in mains if (value := pair.ours(each))]
+def _compared(packer: str, mains: Sequence[Stencil]) -> Finding | None:
+    """Managed over explicit memory by side, and where the lead changes hands."""
+    managed, explicit = _PAIRS[packer]
+    ours = [(each, value) for each in mains if (value := each.ratio(managed, explicit))]
     if not ours:
         return None
-    here = [say("stencil.at_side", ratio=ratio_words(value), side=each.side) for each, value in ours]
-    there = [say("stencil.at_side", ratio=f"{value:g}", side=side) for side, value in pair.ratios.items()]
     compared = say(
-        f"stencil.compared_{pair.packer}",
-        managed=way_sentence(pair.managed),
-        explicit=way_sentence(pair.explicit),
-        here=enumerated(here),
+        f"stencil.compared_{packer}",
+        managed=way_sentence(managed),
+        explicit=way_sentence(explicit),
+        here=enumerated([say("stencil.at_side", ratio=ratio_words(value), side=each.side) for each, value in ours]),
         setting=setting_words(ours[0][0]),
-        there=enumerated(there),
     )
     return Finding(
         "info",
-        f"stencil_paper_{pair.managed[0]}",
-        sentences([compared, _few(pair, ours), _crossing(ours)]),
-        cause=_compute_cause(pair, ours),
+        f"stencil_paper_{managed[0]}",
+        sentences([compared, _few(packer, ours), _crossing(ours)]),
+        cause=_compute_cause(packer, ours),
     )
 
 
-def _few(pair: PublishedPair, ours: Sequence[tuple[Stencil, Interval]]) -> str:
+def _few(packer: str, ours: Sequence[tuple[Stencil, Interval]]) -> str:
     """Where so few samples were taken that intervals tell little."""
-    fewest = min(each.points[way].samples for each, _ in ours for way in (pair.managed, pair.explicit))
+    fewest = min(each.points[way].samples for each, _ in ours for way in _PAIRS[packer])
     return "" if fewest >= LEAST_SAMPLES else say("stencil.few_samples", count=fewest)
 
 
@@ -152,10 +152,10 @@ def _crossing(ours: Sequence[tuple[Stencil, Interval]]) -> str:
     return ""
 
 
-def _compute_cause(pair: PublishedPair, ours: Sequence[tuple[Stencil, Interval]]) -> str:
+def _compute_cause(packer: str, ours: Sequence[tuple[Stencil, Interval]]) -> str:
     """How much longer the kernels themselves take, which find pages gone that the CPU has touched."""
     stencil = ours[-1][0]
-    managed, explicit = (stencil.points[way].phases.get("compute_seconds") for way in (pair.managed, pair.explicit))
+    managed, explicit = (stencil.points[way].phases.get("compute_seconds") for way in _PAIRS[packer])
     if not managed or not explicit or managed.low < MATTERS * explicit.high:
         return ""
     return say(

@@ -1,10 +1,12 @@
-"""The section on stencils: every way with its phases, as bars and in figures, and the paper beside ours."""
+"""The section on stencils: every way with its phases, as bars and in figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.labels import run_label
+from isthmus.analysis.published.measured import Measured
+from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.table import published_part
 from isthmus.analysis.stencil.bars import bars_part
-from isthmus.analysis.stencil.known import published_part
 from isthmus.analysis.stencil.model import Stencil, stencils
 from isthmus.analysis.stencil.scaling_charts import scaling_part
 from isthmus.analysis.stencil.times import times_part
@@ -13,15 +15,14 @@ from isthmus.document.section import Section
 from isthmus.language import say
 from isthmus.record import Run
 
-__all__ = ["section"]
-
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of stencils; None where that is nothing but skips."""
     found = [(_title(runs, index, each), run, each) for index, run in enumerate(runs) for each in _on_most_ranks(run)]
     if not found:
         return None
-    parts = (times_part(found), bars_part(found), scaling_part(runs), published_part(found))
+    known = published_part(runs, "stencil", _managed_over_explicit)
+    parts = (times_part(found), bars_part(found), scaling_part(runs), known)
     return Section(
         "stencil",
         say("stencil_report.title"),
@@ -31,9 +32,17 @@ def section(runs: Sequence[Run]) -> Section | None:
         caveats=(
             say("stencil_report.caveat_phases"),
             say("stencil_report.caveat_mpi"),
-            say("stencil_report.caveat_paper"),
         ),
     )
+
+
+def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
+    """The quotient of two ways by side, for squares in strips with halos of one column, as the paper has them."""
+    over, under = ((str(way["method"]), str(way["host_memory"])) for way in (series.case, series.over))
+    alike = [each for each in _on_most_ranks(run) if each.halo == 1 and each.down == 1 and each.is_square]
+    target = 2 * run.settings.target_relative_half_width
+    quotients = ((each.side, each.ratio(over, under)) for each in alike)
+    return {side: Measured(value, value.relative_half_width > target) for side, value in quotients if value}
 
 
 def _on_most_ranks(run: Run) -> list[Stencil]:

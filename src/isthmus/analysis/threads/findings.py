@@ -7,10 +7,8 @@ from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.gain import Gain, thread_gains
 from isthmus.analysis.threads.gain_findings import FULL_LINK, gain_findings, most_gained, rate_span
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes, thread_curves, worker_curves
-from isthmus.analysis.threads.modes import threads_both_ways
 from isthmus.analysis.threads.modes_findings import mode_findings
 from isthmus.analysis.threads.places_findings import place_findings
-from isthmus.analysis.threads.published import published_finding
 from isthmus.analysis.threads.spawn import spawn_costs
 from isthmus.analysis.threads.spawn_findings import spawn_finding, usual_spawn_cost
 from isthmus.analysis.threads.words import count_span, divided_threads, threads_of
@@ -18,15 +16,13 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
-__all__ = ["findings", "takeaway"]
-
 
 def findings(run: Run) -> list[Finding]:
     """The findings about threads of one device, and about several devices and nodes where there are some."""
     curves = thread_curves(run)
     gains = thread_gains(curves)
-    single = [spawn_finding(curves), published_finding(run, gains, threads_both_ways(curves))]
-    found = [*gain_findings(run, gains), *mode_findings(run, curves), *(finding for finding in single if finding)]
+    spawned = spawn_finding(curves)
+    found = [*gain_findings(run, gains), *mode_findings(run, curves), *([spawned] if spawned else [])]
     return found + place_findings(run)
 
 

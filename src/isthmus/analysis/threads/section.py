@@ -1,22 +1,24 @@
 """The section on threads: many host threads that copy one buffer, several devices at once, and NUMA nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from isthmus.analysis.published.measured import Measured
+from isthmus.analysis.published.source import Series
+from isthmus.analysis.published.table import published_part
 from isthmus.analysis.threads.both import both_part
 from isthmus.analysis.threads.created import created_part
+from isthmus.analysis.threads.model import most_complete, thread_curves
 from isthmus.analysis.threads.places_tables import place_parts
-from isthmus.analysis.threads.published_tables import published_part
 from isthmus.analysis.threads.rates import rate_parts
 from isthmus.document.section import Section
 from isthmus.language import say
 from isthmus.record import Run
 
-__all__ = ["section"]
-
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of threads; None where that is nothing but skips."""
-    parts = [*rate_parts(runs), both_part(runs), created_part(runs), *place_parts(runs), published_part(runs)]
+    parts = [*rate_parts(runs), both_part(runs), created_part(runs), *place_parts(runs)]
+    parts.append(published_part(runs, "threads", _slices_of_workers))
     shown = tuple(part for part in parts if part)
     if not shown:
         return None
@@ -28,3 +30,15 @@ def section(runs: Sequence[Run]) -> Section | None:
         say("threads_report.question"),
         (say("threads_report.caveat_copies"), say("threads_report.caveat_alone")),
     )
+
+
+def _slices_of_workers(run: Run, series: Series) -> Mapping[int, Measured]:
+    """Rates by number of threads that are kept, each with one slice, of the use of streams with the most numbers."""
+    wanted = tuple(series.case[name] for name in ("host_memory", "direction", "bytes"))
+    curves = [
+        curve
+        for curve in thread_curves(run)
+        if curve.subject == wanted and (curve.method, curve.slicing) == ("workers", "slices") and curve.points
+    ]
+    points = most_complete(curves).points if curves else {}
+    return {count: Measured(point.rate, not point.converged) for count, point in points.items()}

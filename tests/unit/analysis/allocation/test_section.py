@@ -142,13 +142,6 @@ def test_small_blocks_stand_alone_and_beside_another(shown: Section) -> None:
     assert [row.heading for row in grid.groups[0].rows][-1] == "4 MiB"
 
 
-def test_published_figures_keep_times_and_ratios_apart(shown: Section) -> None:
-    (grid,) = part(shown, "Beside figures published in 2008").grids
-    assert [group.title for group in grid.groups] == ["time of a call", "times malloc or free"]
-    assert cell(grid, "cudaMallocHost, 1 MiB", "published, 2008").text == "2.30 ms"
-    assert cell(grid, "cudaFree / free", "here / 2008", 1).state == "missing"
-
-
 def test_kinds_of_several_runs_stand_beside_each_other(run: Run) -> None:
     found = section([run, run])
     assert found
@@ -194,7 +187,7 @@ def test_bandwidth_comes_first_where_it_is_not_alone(
 
 def test_text_reports_hold_the_tables(run: Run, rendered: Callable[..., str]) -> None:
     terminal, markdown = rendered("terminal", run), rendered("markdown", run)
-    for words in ("Allocating: median time of a call", "First calls, 1 MiB", "cudaMallocHost, 1 MiB"):
+    for words in ("Allocating: median time of a call", "First calls, 1 MiB", "cudaMallocHost"):
         assert words in terminal
         assert words in markdown
     assert "~ instead of ±" in terminal

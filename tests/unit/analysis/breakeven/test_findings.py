@@ -13,7 +13,6 @@ from isthmus.analysis.breakeven.comparison import Blame
 from isthmus.analysis.breakeven.derived import _left_out
 from isthmus.analysis.breakeven.findings import findings as breakeven_findings
 from isthmus.analysis.breakeven.findings import takeaway as breakeven_takeaway
-from isthmus.analysis.breakeven.seed import _against
 from isthmus.analysis.breakeven.words import plain_size_words, size_words
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.finding import Finding, Takeaway
@@ -46,20 +45,11 @@ def found(run: Run) -> dict[str, Finding]:
     return by_topic(run)
 
 
-def cheap_pinning(builder: ModuleType) -> object:
-    """A machine like that of 2008: pinning costs next to nothing, so it pays from some size on with a single use."""
-    memory = dict(builder.H200_MEMORY)
-    memory["pinned", "allocate"] = builder.Cost(480e-6, 150e-3 / 2**30)
-    memory["pinned", "free"] = builder.Cost(200e-6, 30e-3 / 2**30)
-    return replace(builder.H200, memory=memory)
-
-
 def test_every_topic_once_and_no_grave_one(found: dict[str, Finding]) -> None:
     assert list(found) == [
         "breakeven_pinning",
         "breakeven_choice",
         "breakeven_in_place",
-        "breakeven_2008",
         "breakeven_derived",
     ]
     assert {finding.severity for finding in found.values()} == {"info"}
@@ -119,34 +109,6 @@ def test_production_in_place_is_said_to_change_nothing_or_what(
     sentence = by_topic(synthetic.run(free))["breakeven_in_place"].sentence
     assert "changes when pinning pays: with 1 use there and back pinned memory wins at every size" in sentence
     assert "instead of at no size from 4 KiB to 128 MiB" in sentence
-
-
-def test_2008_is_compared_by_size_where_both_have_one(
-    found: dict[str, Finding], synthetic: ModuleType, builder: ModuleType
-) -> None:
-    assert (
-        "from 16 MiB on (figure 7) or from 10 MiB on (figure 9); here, against fresh pages, it wins at no size"
-        in found["breakeven_2008"].sentence
-    )
-    assert re.search(r"and at 16 MiB from \d uses on", found["breakeven_2008"].sentence)
-    assert "Here the driver takes 511 us per MiB to pin, 4.3 times as long" in found["breakeven_2008"].cause
-    finding = by_topic(synthetic.run(builder.everything(cheap_pinning(builder))))["breakeven_2008"]
-    match = re.search(
-        r"here, against fresh pages, it wins from ([\d.]+) MiB on(?: \(.*?\))?, ([\d.]+) to ([\d.]+) times that size",
-        finding.sentence,
-    )
-    assert match
-    size, low, high = (float(each) for each in match.groups())
-    assert low == pytest.approx(size / 16, rel=0.1)
-    assert high == pytest.approx(size / 10, rel=0.1)
-
-
-def test_without_allocation_rows_the_reason_is_what_the_programs_paid(
-    synthetic: ModuleType, builder: ModuleType
-) -> None:
-    cause = by_topic(synthetic.run(builder.breakeven()))["breakeven_2008"].cause
-    assert "per MiB to pin" not in cause
-    assert "With pageable memory a whole use there and back takes" in cause
 
 
 def test_derived_thresholds_say_their_share_and_what_is_not_derived(found: dict[str, Finding]) -> None:
@@ -263,14 +225,3 @@ def test_what_the_medians_say_alone_is_said(size_of: Callable[..., Threshold]) -
 
 def test_an_interval_that_reads_as_its_size_is_not_said_twice(size_of: Callable[..., Threshold]) -> None:
     assert size_words(size_of(4.001 * MIB, 4.002 * MIB, 4.003 * MIB)) == "from 4 MiB on"
-
-
-def test_2008_is_compared_by_the_interval(size_of: Callable[..., Threshold]) -> None:
-    theirs = 10 * MIB, 16 * MIB
-    assert (
-        _against(size_of(MIB, 2 * MIB, 74 * MIB), *theirs) == "which cannot be told from the 10 MiB to 16 MiB of 2008"
-    )
-    assert _against(size_of(MIB, 2 * MIB, 5 * MIB), *theirs) == "0.062 to 0.5 times that size"
-    assert _against(size_of(0.0, MIB, 5 * MIB), *theirs) == "at most 0.5 times that size"
-    assert _against(size_of(32 * MIB, 64 * MIB, math.inf), *theirs) == "at least 2 times that size"
-    assert _against(size_of(30 * MIB, 32 * MIB, 34 * MIB), *theirs) == "2 to 3.2 times that size"

@@ -95,7 +95,7 @@ def test_numbers_of_uses_are_whole(found: Threshold, text: str, half: str) -> No
     assert (cell.text, cell.half_width) == (text, half)
 
 
-def test_the_three_figures_of_2008_are_drawn_for_every_way(section: Section) -> None:
+def test_times_and_speeds_are_drawn_for_every_way(section: Section) -> None:
     times, speeds = part(section, "From allocation to release"), part(section, "Times as fast as pageable memory")
     assert [chart.title for chart in times.charts] == [
         "There and back, 1 use",
@@ -104,8 +104,6 @@ def test_the_three_figures_of_2008_are_drawn_for_every_way(section: Section) -> 
     assert len(times.legend) == 8
     assert {curve.name for curve in spec_of(times.charts[0]).curves} == {entry.name for entry in times.legend}
     assert [len(spec_of(chart).curves) for chart in speeds.charts] == [7] * 6
-    marks = [[size for size, _ in spec_of(chart).verticals] for chart in speeds.charts[:3]]
-    assert marks == [[16 * MIB, 10 * MIB], [128 * MIB], []]
 
 
 def test_thresholds_in_the_table_are_those_of_the_model(section: Section, run: Run) -> None:
@@ -162,17 +160,6 @@ def test_disagreements_are_listed_with_the_cost_behind_them(
     words = [line.cells[-1].text for group in grid.groups for line in group.rows]
     assert words
     assert all(re.match(r"a use of .* memory.*: [\d.]+ [um]s (longer|less) at", text) for text in words)
-
-
-def test_the_answers_of_2008_stand_beside_ours(section: Section) -> None:
-    (grid,) = part(section, "2008 and here").grids
-    assert [line.cells[0].text for line in grid.groups[0].rows] == [
-        "from 16 MiB on (figure 7)",
-        "from 10 MiB on (figure 9)",
-        "never (figure 8)",
-        "from 128 MiB on (figure 9)",
-    ]
-    assert {line.cells[1].text for line in grid.groups[0].rows} == {"at no size from 4 KiB to 128 MiB"}
 
 
 def test_runs_stand_beside_each_other(run: Run, synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:

@@ -38,20 +38,18 @@ def test_nothing_measured_says_nothing(synthetic: ModuleType, synthetic_managed:
         assert managed_takeaway(run) is None
 
 
-def test_the_share_is_said_beside_the_papers(full: Run) -> None:
+def test_the_share_is_said(full: Run) -> None:
     share = found(full, "managed_percent")
     assert share.sentence.startswith(
         "Of an array of 1 GiB, managed memory on demand beats copying all of a pageable array up to 3"
     )
     assert "copying all of a pinned array up to 7" in share.sentence
-    assert "On the paper's V100 it did up to about 60 % touched. It beats" in share.sentence
     assert "leave the movement to managed memory below that share alone; above it copy" in share.fix
 
 
-def test_the_stride_is_said_beside_the_papers(full: Run) -> None:
+def test_the_stride_is_said(full: Run) -> None:
     stride = found(full, "managed_stride")
     assert "from strides of" in stride.sentence
-    assert "On the paper's V100 it did from strides of about 128 KiB on. It beats" in stride.sentence
     assert "managed memory from that stride on alone; at denser strides copy explicitly" in stride.fix
 
 
@@ -94,19 +92,15 @@ def test_a_threshold_that_may_lie_anywhere_is_no_advice(synthetic: ModuleType, s
     assert not share.fix
 
 
-def test_all_of_it_is_compared_and_the_phases_say_why(full: Run) -> None:
+def test_all_of_it_is_compared(full: Run) -> None:
     whole = found(full, "managed_whole")
     assert "on demand takes 2.08 times" in whole.sentence
-    assert whole.sentence.endswith("it took 1.45 times as long.")
-    assert "Copies take 135 ms in and 170 ms out, on demand 134 ms in and 500 ms out" in whole.cause
 
 
-def test_strides_are_compared_and_touches_explain_them(full: Run, synthetic_managed: ModuleType) -> None:
+def test_strides_are_compared(full: Run, synthetic_managed: ModuleType) -> None:
     touch = found(full, "managed_touch")
     for stride in ("4 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"):
         assert f"at {stride}" in touch.sentence
-    assert "while 0.098 % as many doubles are touched at the last." in touch.cause
-    assert "Each further double between strides of 4 MiB and 1 MiB adds" in touch.cause
 
 
 def test_a_sentence_has_no_more_strides_than_it_bears(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:

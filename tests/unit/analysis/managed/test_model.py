@@ -5,12 +5,10 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.analysis.managed.comparison import paper_figures
 from isthmus.analysis.managed.model import ManagedWay, Movement, movements, why_no_migration
-from isthmus.analysis.managed.published import moved_whole, phases_told, touch_cost
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking, overtakings
 from isthmus.analysis.managed.words import managed_answer, managed_way_name
-from isthmus.record import GIB, KIB, MIB, Case, Run
+from isthmus.record import GIB, KIB, MIB, Run
 
 WITHIN = 0.02
 PAGEABLE, PINNED = WHOLE_COPIES
@@ -64,7 +62,6 @@ def test_wrong_skipped_and_foreign_cases_make_no_point(synthetic: ModuleType, sy
 
 def test_skips_alone_are_nothing(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
     assert not movements(synthetic.run(synthetic_managed.skips(("managed", "managed"), "none")))
-    assert not paper_figures(synthetic.run(synthetic_managed.skips(("managed", "managed"), "none")))
 
 
 def test_the_largest_array_comes_first(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -160,82 +157,10 @@ def test_answers_name_shares_and_strides(full: Run) -> None:
     assert managed_answer("stride", stride.threshold).startswith("from strides of ")
 
 
-def test_all_of_the_array_is_compared_with_a_copy(full: Run) -> None:
-    percents, strides = patterns(full)
-    whole = moved_whole(percents)
-    assert whole
-    assert whole.ratio.median == pytest.approx(0.634 / 0.305, rel=0.01)
-    assert moved_whole(strides) is None
-
-
-@pytest.mark.parametrize(
-    ("into", "out", "words"),
-    [
-        (0.135, 0.17, "6.32 GB/s."),
-        (0.435, 0.37, "The phase in makes 60 % of the difference."),
-        (0.035, 0.97, "The phases differ in opposite directions, the phase out more."),
-    ],
-)
-def test_the_phase_that_makes_the_difference_is_named(
-    synthetic: ModuleType, synthetic_managed: ModuleType, into: float, out: float, words: str
-) -> None:
-    truths = dict(synthetic_managed.H200)
-    truths["managed", "managed"] = lambda _: (into, out)
-    percents, _ = patterns(synthetic.run(synthetic_managed.cases(truths, noise=0)))
-    whole = moved_whole(percents)
-    assert whole
-    assert phases_told(whole).endswith(words)
-
-
-def test_a_touch_is_what_the_phase_in_gains_between_sparse_strides(full: Run) -> None:
-    """From 4 MiB to 1 MiB 768 doubles more take 0.133 (1/4 - 1/16) seconds more."""
-    _, strides = patterns(full)
-    cost = touch_cost(strides)
-    assert cost
-    assert (cost.dense, cost.sparse) == (MIB, 4 * MIB)
-    assert cost.seconds == pytest.approx(0.133 * (1 / 4 - 1 / 16) / 768, rel=0.03)
-
-
-def test_a_flat_phase_in_tells_no_cost_of_a_touch(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
-    truths = dict(synthetic_managed.H200)
-    truths["managed", "managed"] = lambda _: (0.1, 0.2)
-    _, strides = patterns(synthetic.run(synthetic_managed.cases(truths)))
-    assert touch_cost(strides) is None
-
-
-def test_the_papers_figures_stand_beside_the_runs(full: Run) -> None:
-    share, stride, *others = paper_figures(full)
-    assert (share.published, stride.published) == ("up to 60 % touched", "from strides of 128 KiB on")
-    assert share.why.startswith("On demand takes 106 ms with 1 % touched and 63")
-    assert ", copying all 305 ms." in stride.why
-    figures = {each.name: each for each in others}
-    assert figures["managed / explicit, all touched"].published == "1.45 times"
-    assert figures["managed / explicit, all touched"].here.startswith("2.0")
-    assert "The phase out makes 100 % of the difference." in figures["managed / explicit, all touched"].why
-    assert figures["explicit, all of 8 GiB or 1 GiB"].published == "4.23 GB/s, 2.03 s"
-    assert figures["managed / explicit, every 4 KiB"].published == "1.28 times, 2.60 s to 2.03 s"
-    assert "Each further double between strides of" in figures["managed / explicit, every 4 KiB"].why
-
-
-def test_the_stride_of_the_papers_threshold_is_compared_where_it_was_measured(
-    synthetic: ModuleType, synthetic_managed: ModuleType
-) -> None:
-    cases: list[Case] = synthetic_managed.cases(strides=[4 * KIB, 128 * KIB, 4 * MIB])
-    figures = {each.name: each.published for each in paper_figures(synthetic.run(cases))}
-    assert figures["managed / explicit, every 128 KiB"] == "0.81 times, 1.65 s to 2.03 s"
-    # Where it is the densest of all, too, but no array moved whole there.
-    densest: list[Case] = synthetic_managed.cases(strides=[128 * KIB, 4 * MIB])
-    names = [each.name for each in paper_figures(synthetic.run(densest))]
-    assert [name for name in names if "every" in name] == ["managed / explicit, every 128 KiB"]
-    sparse: list[Case] = synthetic_managed.cases(strides=[256 * KIB, 4 * MIB])
-    assert not [each for each in paper_figures(synthetic.run(sparse)) if "every" in each.name]
-
-
 def test_why_pages_stay_is_read_from_the_run(synthetic: ModuleType, synthetic_managed: ModuleType, full: Run) -> None:
     assert why_no_migration(full) == ""
     run = synthetic.run([*full.cases, synthetic_managed.stays("pages stay")])
     assert why_no_migration(run) == "pages stay"
-    assert not any("Each further double" in each.why for each in paper_figures(run))
 
 
 @pytest.mark.parametrize("way", [PAGEABLE, ON_DEMAND, ManagedWay("explicit_touched", "pinned")])

@@ -44,16 +44,12 @@ def test_a_run_without_it_has_no_section(synthetic: ModuleType, synthetic_manage
     assert section([synthetic.run(synthetic_managed.skips(("managed", "managed"), "no"))]) is None
 
 
-def test_thresholds_stand_beside_the_papers(full: Run) -> None:
+def test_thresholds_are_by_share_and_by_stride(full: Run) -> None:
     [grid] = part(made(full), THRESHOLDS).grids
     assert cell(grid, "on demand", "share, against pageable").text == "≤ 38 %"
     assert cell(grid, "on demand", "share, against pinned").text == "≤ 7 %"
     assert cell(grid, "on demand", "stride, against pageable").text.startswith("≥ ")
     assert cell(grid, "mapped", "share, against pageable").text == "always"
-    paper = "the paper's, on a V100"
-    assert cell(grid, "on demand", "share, against pageable", paper).text == "≤ 60 %"
-    assert cell(grid, "on demand", "stride, against pageable", paper).text == "≥ 128 KiB"
-    assert cell(grid, "on demand", "share, against pinned", paper).state == "missing"
 
 
 def test_what_the_run_cannot_tell_is_marked(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -65,15 +61,12 @@ def test_what_the_run_cannot_tell_is_marked(synthetic: ModuleType, synthetic_man
     assert found.detail
 
 
-def test_all_of_the_array_has_both_phases_and_the_papers_ratios(full: Run) -> None:
+def test_all_of_the_array_has_both_phases_and_the_ratio(full: Run) -> None:
     [grid] = part(made(full), "All of the array touched").grids
     assert (cell(grid, "on demand", "in").text, cell(grid, "on demand", "in").unit) == ("134", "ms")
     assert (cell(grid, "on demand", "out").text, cell(grid, "on demand", "out").unit) == ("500", "ms")
     assert cell(grid, "on demand", "times copy all, pageable").text == "2.08"
     assert cell(grid, "copy all, pageable", "times copy all, pageable").text == "1.00"
-    paper = "the paper's, on a V100"
-    assert cell(grid, "on demand", "times copy all, pageable", paper).text == "1.45"
-    assert cell(grid, "both (managed, with directives)", "times copy all, pageable", paper).text == "1.44"
 
 
 def test_without_a_pageable_copy_there_is_no_ratio(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -123,8 +116,6 @@ def test_curves_are_drawn_with_the_copy_of_all_as_a_line(full: Run) -> None:
     assert isinstance(strides, Spec)
     assert [text for _, text in shares.rules] == ["copy all, pageable", "copy all, pinned"]
     assert shares.rules[0][0] == pytest.approx(0.305, rel=0.01)
-    assert shares.verticals == ((60, "V100"),)
-    assert strides.verticals == ((128 * KIB, "V100"),)
 
 
 def test_copies_of_all_that_were_measured_often_are_curves(
@@ -145,12 +136,6 @@ def test_a_threshold_of_the_paper_out_of_range_is_not_drawn(
     for chart in part(made(run), "Time against what is touched").charts:
         assert isinstance(chart.spec, Spec)
         assert not chart.spec.verticals
-
-
-def test_what_changed_since_the_paper_is_explained(full: Run) -> None:
-    [grid] = part(made(full), "What changed since the paper's V100").grids
-    assert cell(grid, "managed / explicit, all touched", "V100").text == "1.45 times"
-    assert "of the difference" in cell(grid, "managed / explicit, all touched", "what the figures say").text
 
 
 def test_several_runs_have_tables_of_their_own(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:

@@ -99,7 +99,7 @@ def test_what_cannot_be_told_is_said(synthetic: ModuleType, synthetic_openacc: M
 
 def test_without_both_the_compiler_that_shows_it_is_named(run: Run) -> None:
     found = {finding.topic: finding for finding in findings(run)}["openacc_managed"]
-    assert "1.46 times as long as directives for all of 1 GiB (1.45 on a V100" in found.sentence
+    assert "1.46 times as long as directives for all of 1 GiB." in found.sentence
     assert "needs nvc++ (g++ 12.2.0 has no such mode)" in found.sentence
     assert found.cause == ""
 
@@ -114,9 +114,7 @@ def test_whether_directives_count_in_managed_mode(
     truths = synthetic_openacc.WHOLE | {"both": synthetic_openacc.WHOLE[both]}
     found = concluded(synthetic, synthetic_openacc.array("contiguous", truths, fraction=1.0))["openacc_managed"]
     assert "With directives and managed mode both, it takes 1" in found.sentence
-    assert "(1.44 in the paper)" in found.sentence
     assert cause in found.cause
-    assert "(0.99 in the paper)" in found.cause
 
 
 def test_parts_and_stencils_beside_directives(run: Run) -> None:
@@ -127,7 +125,6 @@ def test_parts_and_stencils_beside_directives(run: Run) -> None:
     stencils = found["openacc_stencil"].sentence
     assert "for a stencil of side 4096 packed by the CPU" in stencils
     assert "packed by the device" in stencils
-    assert "1.87 (side 30720) and 0.782 (side 61440)" in stencils
 
 
 def test_the_verdict_says_where_managed_memory_is_faster(run: Run, synthetic: ModuleType) -> None:

@@ -27,13 +27,13 @@ def text(found: Row) -> list[str]:
     return [f"{cell.text} {cell.unit}".strip() for cell in found.cells]
 
 
-def test_the_papers_table_beside_ours(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
+def test_every_way_over_directives(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
     grid = grids([synthetic.run(synthetic_openacc.everything(both=True))])["The whole array, each way"]
     assert [each.heading for each in grid.groups[0].rows] == ["explicit", "automatic", "both", "native"]
-    assert text(row(grid, "explicit")) == ["134 ms", "180 ms", "314 ms", "1.00", "1.00"]
-    assert text(row(grid, "automatic"))[3:] == ["1.46", "1.45"]
-    assert text(row(grid, "both"))[3:] == ["1.46", "1.44"]
-    assert text(row(grid, "native"))[3:] == ["0.97", ""]
+    assert text(row(grid, "explicit")) == ["134 ms", "180 ms", "314 ms", "1.00"]
+    assert text(row(grid, "automatic"))[3:] == ["1.46"]
+    assert text(row(grid, "both"))[3:] == ["1.46"]
+    assert text(row(grid, "native"))[3:] == ["0.97"]
 
 
 def test_without_nvcpp_the_row_of_both_says_what_is_needed(
@@ -41,7 +41,7 @@ def test_without_nvcpp_the_row_of_both_says_what_is_needed(
 ) -> None:
     grid = grids([synthetic.run(synthetic_openacc.everything())])["The whole array, each way"]
     both = row(grid, "both")
-    assert text(both) == ["-", "-", "-", "-", "1.44"]
+    assert text(both) == ["-", "-", "-", "-"]
     assert {cell.detail for cell in both.cells[:4]} == {"needs nvc++ -gpu=managed"}
 
 
@@ -56,9 +56,6 @@ def test_stencils_have_their_phases(synthetic: ModuleType, synthetic_openacc: Mo
     grid = grids([synthetic.run(synthetic_openacc.everything())])["Stencils"]
     assert [group.title for group in grid.groups] == ["4096, halo 1, CPU pack", "4096, halo 1, GPU pack"]
     assert text(row(grid, "explicit"))[:5] == ["100 ms", "10.0 ms", "400 ms", "10.0 ms", "520 ms"]
-    assert text(row(grid, "automatic"))[-1] == "1.87 / 0.782"
-    assert text(row(grid, "automatic", 1))[-1] == "1.03 / 1.04"
-    assert text(row(grid, "explicit", 1))[-1] == ""
 
 
 def test_runs_are_told_apart(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:

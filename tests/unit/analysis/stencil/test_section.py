@@ -73,27 +73,6 @@ def test_what_was_not_measured_is_said(synthetic: ModuleType, synthetic_stencil:
     assert not any(each.title == "Beside the paper" for each in made(run).parts), "neither comparison was measured"
 
 
-def test_the_paper_s_figures_stand_beside_ours(paper: Run) -> None:
-    found = part(made(paper), "Beside the paper")
-    [grid] = found.grids
-    theirs, *ours = grid.groups
-    assert [each.text for row in theirs.rows for each in row.cells] == ["1.87", "1.03", "0.782", "1.04"]
-    for group, expected in zip(ours, (1.87, 0.782), strict=True):
-        assert float(group.rows[0].cells[0].text) == pytest.approx(expected, rel=0.01)
-    assert "--side 30720,61440" not in found.note, "both of the paper's sides were measured"
-    assert "2 ranks with 2 devices" in found.note
-
-
-def test_what_differs_from_the_paper_is_said(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
-    phases = (1.0, 0.1, 0.1, 0.1, 0.1)
-    ways = ("cpu_columns", "managed"), ("cpu_whole", "pageable")
-    run = synthetic.run([synthetic_stencil.case(3072, way, phases) for way in ways])
-    found = part(made(run), "Beside the paper")
-    assert "2 ranks on one device" in found.note
-    assert "sides of 3072 points, so that columns lie closer together (--side 30720,61440" in found.note
-    assert [each.rows[0].cells[1].state for each in found.grids[0].groups[1:]] == ["missing"]
-
-
 def test_bars_are_made_of_the_phases_in_turn(paper: Run) -> None:
     found = part(made(paper), "What the time goes into")
     assert [entry.name for entry in found.legend] == ["computing", "packing", "copies", "unpacking"]
@@ -113,7 +92,7 @@ def test_bars_are_made_of_the_phases_in_turn(paper: Run) -> None:
 def test_every_format_shows_the_section(paper: Run) -> None:
     for write, expected in (
         (html.write, "What the time goes into"),
-        (markdown.write, "Managed over explicit memory, as the paper compares them"),
+        (markdown.write, "managed / explicit, the CPU packs"),
         (terminal.write, "A: Square of 61440 points with halos of 1 column"),
     ):
         out = io.StringIO()

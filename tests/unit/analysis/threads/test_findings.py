@@ -24,9 +24,7 @@ def full(synthetic: ModuleType, synthetic_threads: ModuleType) -> Run:
 
 def test_a_full_run_has_every_finding_of_one_device_and_none_of_several(full: Run) -> None:
     topics = {topic for topic in by_topic(full) if topic.startswith("threads_")}
-    assert topics == {
-        f"threads_{end}" for end in ("pageable", "pinned", "streams", "chunks", "both_ways", "spawn", "published")
-    }
+    assert topics == {f"threads_{end}" for end in ("pageable", "pinned", "streams", "chunks", "both_ways", "spawn")}
 
 
 def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: Run) -> None:

@@ -1,0 +1,72 @@
+"""Figures published elsewhere: data files beside this module, one for each source, keyed by fields of cases."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+Quantity = Literal["seconds", "rate", "times", "size", "percent"]
+# Fields of a case with the values that they must have.
+Fields = Mapping[str, str | int | float | None]
+Ends = tuple[float, float]
+
+
+class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Published values of one quantity, by a field of cases; its name in a report is ``published.series_`` and `name`.
+
+    `case` are the fields that a measured case must have; `over` are those that differ in the case by whose time its own
+    is divided. `values` are by the value of the field `along`, by "" where there is none. Two numbers are a range, with
+    `quotient` the first over the second; null is "never". With `union` the table also has places that were measured
+    and not published; with `between`, the first and last place to look at, it has one row for the range over all.
+    """
+
+    name: str
+    quantity: Quantity
+    values: dict[str, float | Ends | None]
+    case: Fields = {}
+    over: Fields = {}
+    along: str = ""
+    union: bool = False
+    quotient: bool = False
+    between: tuple[int, int] | None = None
+
+    @property
+    def by_place(self) -> Mapping[int, Ends | None]:
+        """Smallest and largest published value by place, 0 where there is no `along`."""
+        return {int(place or 0): self._ends(value) for place, value in self.values.items()}
+
+    def _ends(self, value: float | Ends | None) -> Ends | None:
+        if isinstance(value, tuple):
+            return (value[0] / value[1],) * 2 if self.quotient else value
+        return None if value is None else (value, value)
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one source says about one experiment; `beside` are sets of fields that each make a column of the run."""
+
+    series: tuple[Series, ...]
+    case: Fields = {}
+    beside: tuple[Fields, ...] = ({},)
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A publication and the machine that it measured; rates are in `rate_unit`, of `rate_unit_bytes` each.
+
+    `link_bytes_per_second` is the theoretical rate of that machine's link, one way, where it is known.
+    """
+
+    citation: str
+    machine: str
+    experiments: dict[str, Table]
+    rate_unit: str = "GB/s"
+    rate_unit_bytes: float = 1e9
+    link_bytes_per_second: float | None = None
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    """All of them."""
+    paths = sorted(Path(__file__).parent.glob("*.json"))
+    return tuple(msgspec.json.decode(path.read_bytes(), type=Source) for path in paths)

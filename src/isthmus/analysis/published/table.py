@@ -1,0 +1,193 @@
+"""The table that shows a run's figures beside those that were published: published, here, and here over published."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec.structs import replace as changed
+
+from isthmus.analysis.labels import kind_label, run_label
+from isthmus.analysis.phrases import link_rate, spanned
+from isthmus.analysis.published.measured import Measured, measured
+from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.section import Part
+from isthmus.document.states import missing
+from isthmus.language import say
+from isthmus.record import Run, format_bytes, format_rate, format_seconds
+
+# What a run has of a series, by place.
+Measure = Callable[[Run, Series], Mapping[int, Measured]]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The values of one run, and of one set of fields of it, by series and place."""
+
+    run: Run
+    label: str
+    kind: str
+    found: Mapping[str, Mapping[int, Measured]]
+
+    def link(self, series: Series) -> float | None:
+        return link_rate(self.run, both=series.case.get("direction") == "both")
+
+
+def published_part(runs: Sequence[Run], experiment: str, measure: Measure = measured) -> Part | None:
+    """A table of the source that has figures of this experiment; None where no run has anything to show beside them.
+
+    `measure` finds the run's values where they are more than times of single cases.
+    """
+    source = next(source for source in sources() if experiment in source.experiments)
+    table = source.experiments[experiment]
+    columns = [
+        _Column(run, run_label(runs, index), str(fields.get("host_memory", "")), found)
+        for fields in ({"experiment": experiment, **table.case, **each} for each in table.beside)
+        for index, run in enumerate(runs)
+        if any((found := _found(run, table, fields, measure)).values())
+    ]
+    if not columns:
+        return None
+    groups = tuple(group for series in table.series if (group := _group(source, series, columns)))
+    grid = Grid(source.machine, tuple(_headings(source, columns)), _merged(groups), corner=say("published.corner"))
+    return Part(say("published.title"), say("published.note", citation=source.citation), grids=(grid,))
+
+
+def _found(run: Run, table: Table, fields: Fields, measure: Measure) -> dict[str, Mapping[int, Measured]]:
+    """By series and place, without the places that its part of the table does not show."""
+    return {
+        series.name: {
+            place: value
+            for place, value in measure(run, changed(series, case={**fields, **series.case})).items()
+            if series.union or place in series.by_place or _between(series, place)
+        }
+        for series in table.series
+    }
+
+
+def _between(series: Series, place: int) -> bool:
+    return series.between is not None and series.between[0] <= place <= series.between[1]
+
+
+def _headings(source: Source, columns: Sequence[_Column]) -> Iterator[Column]:
+    published, of_link, ratio = say("published.published"), say("published.of_link"), say("published.ratio")
+    yield Column(published, published)
+    if source.link_bytes_per_second:
+        yield Column(of_link, say("published.published_of_link"))
+    for column in columns:
+        here = say("published.here_kind", kind=kind_label(column.kind)) if column.kind else say("published.here")
+        yield Column(here.replace(" ", "\n"), here, column.label)
+        if source.link_bytes_per_second:
+            yield Column(of_link, of_link, column.label)
+        yield Column(ratio.replace(" ", "\n"), ratio, column.label)
+
+
+def _group(source: Source, series: Series, columns: Sequence[_Column]) -> Group | None:
+    """A row for each place; one row, in a group without a title, where the series has one alone."""
+    by_place = series.by_place
+    shown = {place for column in columns for place in column.found[series.name]}
+    if not shown and (series.along or not series.union):
+        return None
+    name = say(f"published.series_{series.name}")
+    if series.between:
+        ends = [end for value in by_place.values() if value for end in value]
+        return Group("", (Row(name, tuple(_spans(source, series, (min(ends), max(ends)), columns))),))
+    places = sorted({*by_place, *shown} if series.union else shown)
+    rows = [
+        Row(_place(series, place) if series.along else name, tuple(_cells(source, series, place, columns)))
+        for place in places
+    ]
+    return Group(name if series.along else "", tuple(rows))
+
+
+def _merged(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Groups without a title as one."""
+    plain = tuple(row for group in groups if not group.title for row in group.rows)
+    return (*([Group("", plain)] if plain else []), *(group for group in groups if group.title))
+
+
+def _place(series: Series, place: int) -> str:
+    if series.along in ("bytes", "stride_bytes"):
+        return format_bytes(place)
+    if series.along == "rows":
+        return say("published.points", side=place)
+    return f"{place} + {place}" if series.case.get("direction") == "both" else str(place)
+
+
+def _cells(source: Source, series: Series, place: int, columns: Sequence[_Column]) -> Iterator[Cell]:
+    known = place in series.by_place
+    published = series.by_place.get(place)
+    yield Cell(_published(source, series, published)) if known else missing(say("published.not_published"))
+    if source.link_bytes_per_second:
+        both = 2 if series.case.get("direction") == "both" else 1
+        share = published[0] * source.rate_unit_bytes / source.link_bytes_per_second / both if published else None
+        yield Cell(f"{100 * share:.0f} %") if share else missing()
+    for column in columns:
+        here = column.found[series.name].get(place)
+        yield _here(series, here) if here else missing()
+        if source.link_bytes_per_second:
+            limit = column.link(series)
+            yield Cell(f"{100 * here.value.median / limit:.0f} %") if here and here.value and limit else missing()
+        value = here.value.median if here and here.value else None
+        yield _ratio(source, series, (value, value) if value else None, published)
+
+
+def _spans(source: Source, series: Series, published: Ends, columns: Sequence[_Column]) -> Iterator[Cell]:
+    yield Cell(_published(source, series, published))
+    for column in columns:
+        medians = [each.value.median for each in column.found[series.name].values() if each.value]
+        here = (min(medians), max(medians)) if medians else None
+        yield Cell(spanned(*(_plain(series, end) for end in here))) if here else missing()
+        yield _ratio(source, series, here, published)
+
+
+def _published(source: Source, series: Series, ends: Ends | None) -> str:
+    if ends is None:
+        return say("published.never")
+    if series.quantity == "rate":
+        # As it was printed.
+        gigabytes = source.rate_unit_bytes == 1e9
+        return spanned(*(format_rate(1e9 * end) if gigabytes else f"{end:.0f} {source.rate_unit}" for end in ends))
+    if series.quantity == "times" and ends[0] == ends[1]:
+        return f"{ends[0]:.3g}"
+    return spanned(*(_plain(series, end) for end in ends))
+
+
+def _plain(series: Series, value: float) -> str:
+    match series.quantity:
+        case "seconds":
+            return format_seconds(value)
+        case "rate":
+            return format_rate(value)
+        case "size":
+            return format_bytes(round(value))
+        case "percent":
+            return f"{value:g} %"
+        case "times":
+            return _factor(value)
+
+
+def _here(series: Series, here: Measured) -> Cell:
+    if here.words or here.value is None:
+        return Cell(here.words)
+    match series.quantity:
+        case "seconds":
+            return time_cell(here.value, wide=here.wide)
+        case "rate":
+            return replace(interval_cell(here.value, scale=1e-9, wide=here.wide), unit="GB/s")
+        case _:
+            return interval_cell(here.value, wide=here.wide)
+
+
+def _ratio(source: Source, series: Series, here: Ends | None, published: Ends | None) -> Cell:
+    """How many times the published figure; a dash beside a range or an answer without a number."""
+    if here is None or published is None or published[0] != published[1]:
+        return missing(say("published.no_ratio"))
+    scale = source.rate_unit_bytes if series.quantity == "rate" else 1.0
+    return Cell(spanned(*(_factor(end / published[0] / scale) for end in here)))
+
+
+def _factor(value: float) -> str:
+    """A factor, two digits where it is huge or tiny: ``0.014``, ``0.78``, ``1.45``, ``4.3``, ``41``, ``7,400``."""
+    if value >= 999.5:
+        return f"{float(f'{value:.2g}'):,.0f}"
+    return f"{value:.2g}" if value < 0.0995 else f"{value:.2f}" if value < 1.5 else f"{value:.{value < 9.95:d}f}"
