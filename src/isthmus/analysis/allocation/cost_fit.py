@@ -128,7 +128,7 @@ def _lines(sizes: npt.NDArray[np.float64], times: Draws) -> tuple[Draws, Draws]:
     none = np.zeros_like(times)
     per_byte = np.concatenate([slopes, none, times / sizes[:, np.newaxis]])
     fixed = np.concatenate([heights, times, none])
-    # Of some hundreds of lines those that are far from best for the medians are best for no draw.
+    # Lines that are far from best for the medians are best for no draw.
     likely = np.argsort(_sums(sizes, times[:, :1], fixed[:, :1], per_byte[:, :1])[:, 0], kind="stable")[:_LIKELY]
     fixed, per_byte = fixed[likely], per_byte[likely]
     best = np.argmin(_sums(sizes, times, fixed, per_byte), axis=0)[np.newaxis]

@@ -12,8 +12,6 @@ from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
 from isthmus.record import Case, Interval, Run, kind_rank, median_interval, memory_kind
 
-__all__ = ["PHASES", "AllocationCosts", "CostCurve", "CostPoint", "Phase", "SizedCost", "allocation_costs"]
-
 Phase = Literal["allocate", "touch", "free"]
 PHASES: tuple[Phase, ...] = ("allocate", "touch", "free")
 
@@ -76,6 +74,10 @@ class SizedCost:
         """Estimate and draws at one of `sizes`."""
         row: Draws = self.draws[self.sizes.index(size)]
         return row
+
+    def over(self, other: "SizedCost", size: int) -> Interval:
+        """How many times as much as another at a size that both have."""
+        return interval_of(self.row(size) / other.row(size))
 
     def only(self, sizes: tuple[int, ...]) -> "SizedCost":
         """The same at these sizes, which it must have."""
@@ -172,3 +174,46 @@ def _point(case: Case, target: float) -> CostPoint:
     samples = case.samples("host_seconds")
     seconds = median_interval(samples)
     return CostPoint(case.bytes, seconds, tuple(samples), seconds.relative_half_width <= target)
+
+
+# Ways to pinned memory that the program does not have yet.
+NEW_WAYS = ("pinned", "touched_registered", "touched_registered_huge")
+# Locking memory that the program has already, and unlocking it again.
+EXISTING = "registered"
+
+
+@dataclass(frozen=True)
+class PinnedChoice:
+    """What pinned memory of one size costs from allocation to release, in seconds, by way.
+
+    `cheapest` holds the cheapest of NEW_WAYS and all without a significant difference from it (95 % confidence). A way
+    whose pages are not there yet is no choice.
+    """
+
+    bytes: int
+    costs: dict[str, Interval]
+    cheapest: tuple[str, ...]
+
+
+def pinned_choices(costs: AllocationCosts) -> list[PinnedChoice]:
+    """One entry for each size at which two of the new ways were measured at least."""
+    wholes = {way: whole for way in (*NEW_WAYS, EXISTING) if (whole := _complete(costs, way))}
+    choices = []
+    for size in sorted({size for whole in wholes.values() for size in whole.sizes}):
+        rows = {way: whole.row(size) for way, whole in wholes.items() if size in whole.sizes}
+        new = [way for way in NEW_WAYS if way in rows]
+        if len(new) < 2:
+            continue
+        best = min(new, key=lambda way: rows[way][0])
+        tied = [way for way in new if way == best or np.quantile(rows[way][1:] / rows[best][1:], 0.025) <= 1]
+        tied.sort(key=lambda way: rows[way][0])
+        choices.append(PinnedChoice(size, {way: interval_of(row) for way, row in rows.items()}, tuple(tied)))
+    return choices
+
+
+def _complete(costs: AllocationCosts, way: str) -> SizedCost | None:
+    """What a way costs, unless its pages are still to come; registered memory was there before."""
+    whole = costs.whole(way)
+    if whole and way != EXISTING and costs.pages_absent(way, whole.sizes[-1]):
+        return None
+    return whole

@@ -1,22 +1,20 @@
 """The section on allocation: what each kind of memory costs to get, to touch first and to give back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.allocation.grids import (
+from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
+from isthmus.analysis.allocation.tables import (
     Measured,
     beside_grid,
     cheapest_pinned_grid,
-    crossover_grid,
+    first_call_grid,
+    fit_grid,
     phase_grid,
-    ratio_grids,
 )
-from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
-from isthmus.analysis.allocation.summaries import first_call_grid, fit_grid
 from isthmus.analysis.labels import kind_label, run_label, run_title
 from isthmus.analysis.published.table import published_part
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
-from isthmus.document.grid import Grid
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
 from isthmus.language import say, sentences
@@ -32,32 +30,20 @@ def section(runs: Sequence[Run]) -> Section | None:
     ]
     if not measured:
         return None
-    parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
-    found = [
-        Part(
+    tables = (
+        (
             say("allocation_report.cheapest"),
             say("allocation_report.cheapest_note"),
-            grids=_present(make(each) for each in measured for make in (cheapest_pinned_grid, crossover_grid)),
+            map(cheapest_pinned_grid, measured),
         ),
-        Part(
-            say("allocation_report.fits"),
-            say("allocation_report.fits_note"),
-            grids=_present(map(fit_grid, measured)),
-        ),
-        Part(
-            say("allocation_report.multiples"),
-            say("allocation_report.multiples_note"),
-            grids=tuple(ratio_grids(measured)),
-            page_only=True,
-        ),
-        Part(
-            say("allocation_report.beside"),
-            say("allocation_report.beside_note"),
-            grids=_present([beside_grid(measured)]),
-        ),
-        Part(say("allocation_report.first_calls"), _opening(measured), grids=_present(map(first_call_grid, measured))),
-    ]
-    parts += [part for part in found if part.grids]
+        (say("allocation_report.fits"), say("allocation_report.fits_note"), map(fit_grid, measured)),
+        (say("allocation_report.beside"), say("allocation_report.beside_note"), [beside_grid(measured)]),
+        (say("allocation_report.first_calls"), _opening(measured), map(first_call_grid, measured)),
+    )
+    parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
+    for title, note, grids in tables:
+        if found := tuple(grid for grid in grids if grid):
+            parts.append(Part(title, note, grids=found))
     if known := published_part(runs, "allocation"):
         parts.append(known)
     if not parts:
@@ -72,22 +58,20 @@ def section(runs: Sequence[Run]) -> Section | None:
     )
 
 
-def _present(grids: Iterable[Grid | None]) -> tuple[Grid, ...]:
-    return tuple(grid for grid in grids if grid)
-
-
 def _opening(measured: Sequence[Measured]) -> str:
     """How long opening the device took in each run."""
-    parts = [say("allocation_report.first_calls_note")]
-    for each in measured:
-        if each.costs.open_device is not None:
-            time = format_seconds(each.costs.open_device)
-            parts.append(
-                say("allocation_report.opening_in", time=time, run=each.label)
-                if each.label
-                else say("allocation_report.opening", time=time)
-            )
-    return sentences(parts)
+    opened = [(each.costs.open_device, each.label) for each in measured if each.costs.open_device is not None]
+    return sentences(
+        [
+            say("allocation_report.first_calls_note"),
+            *(
+                say("allocation_report.opening_in", time=format_seconds(seconds), run=run)
+                if run
+                else say("allocation_report.opening", time=format_seconds(seconds))
+                for seconds, run in opened
+            ),
+        ]
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +96,7 @@ _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_p
 
 
 def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:
-    grid = phase_grid(measured, phase, say(f"allocation_report.times_{phase}"))
+    grid = phase_grid(measured, phase)
     if grid is None:
         return None
     return Part(

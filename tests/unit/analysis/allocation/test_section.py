@@ -110,24 +110,14 @@ def test_fits_are_rows_of_their_kind_and_phase(shown: Section) -> None:
 
 
 def test_the_cheapest_way_is_named_for_each_size(shown: Section) -> None:
-    grid, crossings = part(shown, "Which way to page-locked memory is the cheapest").grids
-    crossing = cell(crossings, "touched, registered, huge instead of pinned", "costs less").text
-    assert crossing.startswith("from 1.3 MiB on")
+    (grid,) = part(shown, "Cheapest pinned memory").grids
     assert cell(grid, "1 KiB", "cheapest for new memory").text == "pinned"
     assert cell(grid, "1 GiB", "cheapest for new memory").text == "touched, registered, huge"
 
 
-def test_the_device_stands_in_for_no_pages_of_the_host(shown: Section) -> None:
-    multiples, whole = part(shown, "Against malloc and against pages in use").grids
-    assert float(cell(multiples, "1 GiB", "device").text) == pytest.approx(66, rel=0.05)
-    assert float(cell(whole, "1 GiB", "pinned").text) == pytest.approx(1.16, rel=0.05)
-    assert not any(column.name.startswith("device") for column in whole.columns)
-    assert not any(column.name in ("malloc", "pageable") for column in (*multiples.columns, *whole.columns))
-
-
 def test_first_calls_stand_beside_later_ones(shown: Section) -> None:
     first = part(shown, "First calls of the process")
-    assert "took 312 ms" in first.note
+    assert "312 ms" in first.note
     (grid,) = first.grids
     assert grid.title == "First calls, 1 MiB"
     assert cell(grid, "pinned", "allocate, first").text.startswith("9.")
@@ -187,12 +177,10 @@ def test_bandwidth_comes_first_where_it_is_not_alone(
 
 def test_text_reports_hold_the_tables(run: Run, rendered: Callable[..., str]) -> None:
     terminal, markdown = rendered("terminal", run), rendered("markdown", run)
-    for words in ("Allocating: median time of a call", "First calls, 1 MiB", "cudaMallocHost"):
+    for words in ("Allocating: median time of a call", "First calls, 1 MiB"):
         assert words in terminal
         assert words in markdown
     assert "~ instead of ±" in terminal
-    # Too wide for a terminal, and the sentences have the essence.
-    assert "as a multiple of malloc" not in terminal
 
 
 def test_an_interval_as_large_as_the_figure_leaves_a_bound(

@@ -1,0 +1,194 @@
+"""The tables of allocation: times by size, the cheapest pinned memory, fixed parts and parts for each MiB."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from isthmus.analysis.allocation.cost_fit import TOLERANCE, CostPiece, fit_cost
+from isthmus.analysis.allocation.model import (
+    EXISTING,
+    NEW_WAYS,
+    PHASES,
+    AllocationCosts,
+    CostCurve,
+    CostPoint,
+    Phase,
+    pinned_choices,
+)
+from isthmus.analysis.labels import kind_heading, kind_label
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.document.states import missing, skipped
+from isthmus.language import enumerated, say
+from isthmus.record import MIB, Case, Interval, Run, format_bytes, format_seconds, kind_rank
+
+# Half of an interval that is as large as the figure leaves the upper end as all that is known.
+_LOST = 0.95
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run that measured allocation; `label` is the letter for it where there are several, and `title` its name."""
+
+    run: Run
+    costs: AllocationCosts
+    label: str
+    title: str
+
+    def titled(self, words: str) -> str:
+        """The title of a table of this run alone."""
+        return say("labels.of_run", title=words, run=self.title) if self.label else words
+
+
+def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
+    """Times of one phase, sizes down and kinds across; None where no run measured it."""
+    sources = [
+        (curve, _skipped(each.run, curve.kind), each.label)
+        for each in measured
+        for curve in each.costs.curves
+        if curve.phase == phase
+    ]
+    if not sources:
+        return None
+    sources.sort(key=lambda source: kind_rank(source[0].kind))
+    sizes = sorted({size for curve, _, _ in sources for size in curve.sizes})
+    rows = tuple(
+        Row(format_bytes(size), tuple(_time(curve.at(size), skipped.get(size)) for curve, skipped, _ in sources))
+        for size in sizes
+    )
+    columns = tuple(Column(kind_heading(curve.kind), kind_label(curve.kind), label) for curve, _, label in sources)
+    return Grid(say(f"allocation_report.times_{phase}"), columns, (Group("", rows),))
+
+
+def beside_grid(measured: Sequence[Measured]) -> Grid | None:
+    """Small blocks alone and while another one of their kind is held; None where no run measured that."""
+    sources = [
+        (kind, when, beside, each)
+        for each in measured
+        for kind in dict.fromkeys(curve.kind for curve in each.costs.beside)
+        for when, beside in ((say("allocation_report.alone"), False), (say("allocation_report.held_beside"), True))
+    ]
+    groups = []
+    for phase in PHASES:
+        curves = [each.costs.find(kind, phase, beside=beside) for kind, _, beside, each in sources]
+        sizes = sorted({size for curve in curves if curve and curve.beside for size in curve.sizes})
+        rows = [
+            Row(format_bytes(size), tuple(_time(curve.at(size) if curve else None, None) for curve in curves))
+            for size in sizes
+        ]
+        groups.append(Group(say(f"allocation_report.phase_{phase}"), tuple(rows)))
+    columns = tuple(
+        Column(f"{kind_heading(kind)}\n{when}", say("common.comma").join([kind_label(kind), when]), each.label)
+        for kind, when, _, each in sources
+    )
+    found = tuple(group for group in groups if group.rows)
+    return Grid(say("allocation_report.beside_grid"), columns, found) if found else None
+
+
+def cheapest_pinned_grid(measured: Measured) -> Grid | None:
+    """The ways to pinned memory and the cheapest of them by size; None where there was no choice."""
+    choices = pinned_choices(measured.costs)
+    if not choices:
+        return None
+    ways = [way for way in (*NEW_WAYS, EXISTING) if any(way in choice.costs for choice in choices)]
+    rows = []
+    for choice in choices:
+        names = enumerated([kind_label(way) for way in choice.cheapest], "or")
+        best = say("allocation_report.tied", ways=names) if len(choice.cheapest) > 1 else names
+        cells = [time_cell(choice.costs[way]) if way in choice.costs else missing() for way in ways]
+        rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(best))))
+    columns = [Column(kind_heading(way), kind_label(way)) for way in ways]
+    columns.append(Column(say("allocation_report.cheapest_heading"), say("allocation_report.cheapest_new"), prose=True))
+    title = measured.titled(say("allocation_report.cheapest_grid"))
+    return Grid(title, tuple(columns), (Group("", tuple(rows)),))
+
+
+def fit_grid(measured: Measured) -> Grid | None:
+    """The lines through the times of each kind, by phase; None where no phase has three sizes."""
+    groups = []
+    for phase in PHASES:
+        curves = [curve for curve in measured.costs.curves if curve.phase == phase and len(curve.points) >= 3]
+        if curves:
+            rows = tuple(row for curve in curves for row in _fit_rows(curve))
+            groups.append(Group(say(f"allocation_report.phase_{phase}"), rows))
+    columns = tuple(
+        Column(say(f"allocation_report.heading_{name}"), say(f"allocation_report.column_{name}"), prose=name == "sizes")
+        for name in ("fixed", "per_mib", "off_by", "sizes")
+    )
+    title = measured.titled(say("allocation_report.fit_grid"))
+    return Grid(title, columns, tuple(groups), corner=say("allocation_report.memory")) if groups else None
+
+
+def first_call_grid(measured: Measured) -> Grid | None:
+    """First calls of the process beside later ones of the same size; None where none was timed."""
+    first = measured.costs.first
+    if not first:
+        return None
+    phases = [phase for phase in PHASES if any(phase == each for _, each in first)]
+    columns = tuple(
+        Column(f"{name}\n{when}", say("common.comma").join([name, when]))
+        for name in (say(f"allocation_report.phase_{phase}") for phase in phases)
+        for when in (say("allocation_report.first"), say("allocation_report.later"))
+    )
+    kinds = [kind for kind in measured.costs.kinds if any(kind == each for each, _ in first)]
+    rows = tuple(
+        Row(kind_label(kind), tuple(cell for phase in phases for cell in _first_cells(measured, kind, phase)))
+        for kind in dict.fromkeys([*kinds, *(kind for kind, _ in first)])
+    )
+    sizes = say("common.comma").join(format_bytes(size) for size in sorted({size for size, _ in first.values()}))
+    title = measured.titled(say("allocation_report.first_call_grid", sizes=sizes))
+    return Grid(title, columns, (Group("", rows),), corner=say("allocation_report.memory"))
+
+
+def _fit_rows(curve: CostCurve) -> Iterator[Row]:
+    pieces = fit_cost(curve).pieces
+    if not pieces:
+        none = Cell("-", state="missing", detail=say("allocation_report.no_line"))
+        words = say("allocation_report.no_line_within", percent=100 * TOLERANCE)
+        yield Row(kind_label(curve.kind), (none, none, none, Cell(words)))
+    for piece in pieces:
+        yield Row(kind_label(curve.kind), _piece_cells(piece))
+
+
+def _piece_cells(piece: CostPiece) -> tuple[Cell, ...]:
+    per_mib = Interval(*(end * MIB for end in piece.per_byte))
+    hardly = Cell("-", state="missing", detail=say("allocation_report.too_little"))
+    sizes = say("common.range", low=format_bytes(piece.from_bytes), high=format_bytes(piece.to_bytes))
+    if piece.outliers:
+        but = say("common.comma").join(map(format_bytes, piece.outliers))
+        sizes = say("allocation_report.sizes_but", sizes=sizes, but=but)
+    return (
+        hardly if piece.proportional else time_cell(piece.fixed),
+        hardly if piece.flat else time_cell(per_mib),
+        Cell(f"{100 * piece.deviation:.1f} %"),
+        Cell(sizes),
+    )
+
+
+def _first_cells(measured: Measured, kind: str, phase: Phase) -> tuple[Cell, Cell]:
+    if (kind, phase) not in measured.costs.first:
+        return missing(), missing()
+    size, seconds = measured.costs.first[kind, phase]
+    curve = measured.costs.find(kind, phase)
+    first = Cell(format_seconds(seconds), detail=say("allocation_report.one_sample"))
+    point = curve.at(size) if curve else None
+    later = time_cell(point.seconds, wide=not point.converged, detail=_detail(point)) if point else missing()
+    return first, later
+
+
+def _skipped(run: Run, kind: str) -> dict[int, str]:
+    def is_of(case: Case) -> bool:
+        return (case.experiment, case.host_memory, case.method) == ("allocation", kind, "allocate")
+
+    return {case.bytes: case.note for case in run.cases if case.skipped and is_of(case)}
+
+
+def _time(point: CostPoint | None, reason: str | None) -> Cell:
+    if point is None:
+        return missing() if reason is None else skipped(reason)
+    if point.seconds.relative_half_width >= _LOST:
+        return Cell(f"<{format_seconds(point.seconds.high)}", state="wide", detail=_detail(point))
+    return time_cell(point.seconds, wide=not point.converged, detail=_detail(point))
+
+
+def _detail(point: CostPoint) -> str:
+    low, high = format_seconds(point.seconds.low), format_seconds(point.seconds.high)
+    return say("allocation_report.time_detail", low=low, high=high, count=len(point.samples))
