@@ -1,4 +1,4 @@
-"""The charts of the breakeven experiment: times and speed-ups against size, and uses that it takes."""
+"""The charts of the breakeven experiment: times and speed-ups against size."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -14,10 +14,6 @@ from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_ran
 
 # An analysis with the title of its run, empty for a single one.
 Source = tuple[str, BreakevenAnalysis]
-
-_SPEED_USES = (1, 10, 1000)
-# Beyond these a threshold is no advice, and a chart of them has no room for the others.
-_MOST_SHOWN_USES = 10_000
 
 
 def sources(runs: Sequence[Run], analyses: Sequence[BreakevenAnalysis | None]) -> list[Source]:
@@ -54,21 +50,18 @@ def time_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
 
 
 def speed_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
-    """How many times as fast as pageable memory each way is, against size, for some numbers of uses."""
-    charts: list[Chart] = []
-    for uses in _SPEED_USES:
-        charts += _charts(
-            found,
-            lambda analysis, case, uses=uses: [  # type: ignore[misc]
-                _drawn(kind_label(way), look(way), analysis.measured.speed_up(case, way, uses), _speed_row)
-                for way in analysis.measured.ways(case)
-                if way != "pageable"
-            ],
-            Axis(say("breakeven_report.axis_speed")),
-            uses=uses,
-            rules=[(1.0, "")],
-        )
-    return tuple(charts)
+    """How many times as fast as pageable memory each way is with one use, against size."""
+    return _charts(
+        found,
+        lambda analysis, case: [
+            _drawn(kind_label(way), look(way), analysis.measured.speed_up(case, way, 1), _speed_row)
+            for way in analysis.measured.ways(case)
+            if way != "pageable"
+        ],
+        Axis(say("breakeven_report.axis_speed")),
+        uses=1,
+        rules=[(1.0, "")],
+    )
 
 
 def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
@@ -82,19 +75,6 @@ def by_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
         ],
         Axis(say("breakeven_report.axis_speed")),
         rules=[(1.0, "")],
-    )
-
-
-def least_uses_charts(found: Sequence[Source]) -> tuple[Chart, ...]:
-    """From how many uses on each way beats pageable memory, against size; ways without an answer have no point."""
-    return _charts(
-        found,
-        lambda analysis, case: [
-            Drawn(kind_label(way), look(way), tuple(_uses_rows(analysis, case, way)))
-            for way in analysis.measured.ways(case)
-            if way != "pageable"
-        ],
-        Axis(say("breakeven_report.axis_uses"), domain=(0.9, 1.1 * _MOST_SHOWN_USES)),
     )
 
 
@@ -148,13 +128,3 @@ def _speed_row(name: str, size: int, ratio: Interval) -> Row:
     interval = say("common.range", low=f"{ratio.low:.3g}", high=f"{ratio.high:.3g}")
     speed = say("common.times", factor=f"{ratio.median:.3g}")
     return row(name, size, *ratio, size=format_bytes(size), speed=speed, interval=interval)
-
-
-def _uses_rows(analysis: BreakevenAnalysis, case: str, way: str) -> Iterable[Row]:
-    for size in analysis.measured.seconds(case, way, 1):
-        least = analysis.measured.least_uses(case, size, "pageable", way)
-        if least is None or least.state not in {"always", "from"} or least.value > _MOST_SHOWN_USES:
-            continue
-        ends = [min(max(value, 1.0), _MOST_SHOWN_USES) for value in (least.value, least.low, least.high)]
-        interval = say("common.range", low=f"{ends[1]:.0f}", high=f"{ends[2]:.0f}")
-        yield row(kind_label(way), size, *ends, size=format_bytes(size), uses=f"{ends[0]:.0f}", interval=interval)

@@ -1,49 +1,23 @@
-"""Thresholds derived from single costs against those measured end to end: how many agree, and what the others miss."""
+"""Thresholds derived from single costs against those measured end to end: how many agree."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Literal, NamedTuple
 
-from isthmus.analysis.breakeven.measured import Key, interpolated, measured_once, measured_totals
-from isthmus.analysis.breakeven.model import Derivation, Missing, derived_totals
+from isthmus.analysis.breakeven.measured import Key, measured_once, measured_totals
+from isthmus.analysis.breakeven.model import Missing, derived_totals
 from isthmus.analysis.breakeven.thresholds import Breakeven, Contest
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.record import Interval, Run
-
-__all__ = [
-    "AGREEMENT",
-    "TIGHT",
-    "AgreementShare",
-    "Blame",
-    "BreakevenAnalysis",
-    "Outcome",
-    "ThresholdComparison",
-    "analyse_breakeven",
-    "share_of",
-]
+from isthmus.record import MIB, Interval, Run
 
 # Two sizes within this factor of each other are the same answer.
 AGREEMENT = 1.5
-# Where two ways differ by less, errors of a few percent move their threshold far.
-TIGHT = 0.10
+# Large enough to be worth a transfer, small enough that every machine measures it.
+_REFERENCE_BYTES = 64 * MIB
 
 Outcome = Literal["agrees", "near", "differs", "undecided", "not_derived"]
-
-
-class Blame(NamedTuple):
-    """The cost that puts a derived threshold off the measured one.
-
-    In the program, `part` of `way` ("use" of a buffer that is there, or "setup" once) takes `seconds` more than
-    derived, with buffers of so many bytes. The median error of all ways counts as common to them and is left out.
-    """
-
-    way: str
-    part: Literal["use", "setup"]
-    seconds: float
-    bytes: float
 
 
 @dataclass(frozen=True)
@@ -52,24 +26,15 @@ class ThresholdComparison:
 
     - ``agrees``: the same answer, sizes within a factor AGREEMENT of each other by their medians.
     - ``near``: only the intervals come within that factor, the ends of the range counting as sizes.
-    - ``differs``: neither; `blame` says which cost explains it, and `gap` by what share the two ways' measured times
-      differ at most between the two thresholds, so that a small one marks a threshold which small errors move far.
+    - ``differs``: neither.
     - ``undecided``: at least one of the two cannot tell.
-    - ``not_derived``: the run does not hold the costs; `missing` says which.
+    - ``not_derived``: the run does not hold the costs.
     """
 
     contest: Contest
     measured: Threshold
     derived: Threshold | None
     outcome: Outcome
-    missing: tuple[Missing, ...] = ()
-    blame: Blame | None = None
-    gap: float = math.nan
-
-    @property
-    def ill_conditioned(self) -> bool:
-        """Whether the two ways differ by less than TIGHT anywhere between the two thresholds."""
-        return self.gap < TIGHT
 
 
 class AgreementShare(NamedTuple):
@@ -88,8 +53,12 @@ class BreakevenAnalysis:
     measured: Breakeven
     derived: Breakeven
     missing: dict[Key, Missing]
-    from_caches: bool  # derived from copies of data that caches may hold
     comparisons: tuple[ThresholdComparison, ...]
+
+    @property
+    def reference_bytes(self) -> int:
+        """64 MiB, or the largest measured size where that is less."""
+        return min(_REFERENCE_BYTES, max(size for totals in self.measured.totals.values() for size in totals.seconds))
 
 
 @once()
@@ -102,12 +71,10 @@ def analyse_breakeven(run: Run) -> BreakevenAnalysis | None:
     derivation = derived_totals(run, sizes[0], sizes[-1], measured.cases())
     derived = Breakeven(derivation.totals)
     comparisons = tuple(
-        _compared(measured, derived, derivation, contest, threshold)
+        _compared(contest, threshold, derived.threshold(contest, within=(threshold.first, threshold.last)))
         for contest, threshold in measured.thresholds.items()
     )
-    return BreakevenAnalysis(
-        measured_once(run), measured, derived, derivation.missing, derivation.from_caches, comparisons
-    )
+    return BreakevenAnalysis(measured_once(run), measured, derived, derivation.missing, comparisons)
 
 
 def share_of(comparisons: Sequence[ThresholdComparison]) -> AgreementShare:
@@ -116,24 +83,18 @@ def share_of(comparisons: Sequence[ThresholdComparison]) -> AgreementShare:
     return AgreementShare(count["agrees"], count["near"], sum(count.values()))
 
 
-def _compared(
-    measured: Breakeven, derived: Breakeven, derivation: Derivation, contest: Contest, found: Threshold
-) -> ThresholdComparison:
-    # Over the same range, or "never" would not mean the same.
-    other = derived.threshold(contest, within=(found.first, found.last))
-    if other is None:
-        ways = (contest.incumbent, contest.challenger)
-        reasons = [derivation.missing[contest.case, way] for way in ways if (contest.case, way) in derivation.missing]
-        return ThresholdComparison(contest, found, None, "not_derived", missing=tuple(dict.fromkeys(reasons)))
-    if "cannot_tell" in {found.state, other.state}:
-        return ThresholdComparison(contest, found, other, "undecided")
-    if _agree(found, other):
-        return ThresholdComparison(contest, found, other, "agrees")
-    if _near(found, other):
-        return ThresholdComparison(contest, found, other, "near")
-    place = math.sqrt(_place(found) * _place(other))
-    blame = _blame(measured, derived, contest, place)
-    return ThresholdComparison(contest, found, other, "differs", blame=blame, gap=_gap(measured, contest, found, other))
+def _compared(contest: Contest, found: Threshold, derived: Threshold | None) -> ThresholdComparison:
+    """`derived` is over the same range as `found`, or "never" would not mean the same."""
+    outcome: Outcome
+    if derived is None:
+        outcome = "not_derived"
+    elif "cannot_tell" in {found.state, derived.state}:
+        outcome = "undecided"
+    elif _agree(found, derived):
+        outcome = "agrees"
+    else:
+        outcome = "near" if _near(found, derived) else "differs"
+    return ThresholdComparison(contest, found, derived, outcome)
 
 
 def _agree(one: Threshold, other: Threshold) -> bool:
@@ -163,54 +124,5 @@ def _within(low: float, high: float, other_low: float, other_high: float) -> boo
     return low <= other_high * AGREEMENT and other_low <= high * AGREEMENT
 
 
-def _place(threshold: Threshold) -> float:
-    return _clipped(threshold.value, threshold)
-
-
 def _clipped(size: float, threshold: Threshold) -> float:
     return min(max(size, threshold.first), threshold.last)
-
-
-def _gap(measured: Breakeven, contest: Contest, one: Threshold, other: Threshold) -> float:
-    slow = measured.seconds(contest.case, contest.incumbent, contest.uses)
-    fast = measured.seconds(contest.case, contest.challenger, contest.uses)
-    first, last = sorted((_place(one), _place(other)))
-    inside = [size for size in slow if size in fast and first <= size <= last]
-    pairs = [(slow[size], fast[size]) for size in inside]
-    pairs += [
-        (low, high)
-        for size in (first, last)
-        if (low := interpolated(slow, size)) is not None and (high := interpolated(fast, size)) is not None
-    ]
-    return max((abs(float(low[0] / high[0]) - 1) for low, high in pairs), default=math.nan)
-
-
-def _blame(measured: Breakeven, derived: Breakeven, contest: Contest, size: float) -> Blame | None:
-    """The larger of the errors of setup and uses, and the way on whose side most of it lies."""
-    errors = {way: _errors(measured, derived, contest.case, way, size) for way in measured.ways(contest.case)}
-    known = {way: error for way, error in errors.items() if error is not None}
-    if not {contest.incumbent, contest.challenger} <= known.keys():
-        return None
-    common = {part: median(error[part] for error in known.values()) for part in ("use", "setup")}
-    candidates = [
-        Blame(way, part, known[way][part] - common[part], size)
-        for way in (contest.incumbent, contest.challenger)
-        for part in ("use", "setup")
-    ]
-    return max(candidates, key=lambda each: abs(each.seconds) * (contest.uses if each.part == "use" else 1))
-
-
-def _errors(
-    measured: Breakeven, derived: Breakeven, case: str, way: str, size: float
-) -> dict[Literal["use", "setup"], float] | None:
-    """Measured less derived seconds of one use and of the setup; None where either is not known at that size."""
-    both = []
-    for source in (measured, derived):
-        totals = source.totals.get((case, way))
-        further = interpolated(totals.further, size) if totals and totals.further else None
-        first = interpolated(source.seconds(case, way, 1), size)
-        if further is None or first is None:
-            return None
-        both.append((float(further[0]), float(first[0] - further[0])))
-    (use, setup), (other_use, other_setup) = both
-    return {"use": use - other_use, "setup": setup - other_setup}

@@ -10,8 +10,6 @@ from isthmus.analysis.statistics.resample import DRAWS, Draws, resampled_medians
 from isthmus.analysis.statistics.shape import SMALL_BYTES
 from isthmus.record import KIB, Case, Direction, Run
 
-__all__ = ["USUAL", "Absent", "CostTable", "Term"]
-
 # What malloc gives: recycled memory below glibc's M_MMAP_THRESHOLD, fresh pages from there on (mallopt(3)).
 USUAL = "usual"
 _FRESH_FROM = 128 * KIB
@@ -40,7 +38,7 @@ class CostTable:
     """The medians of single steps by term and size, with their draws, interpolated in logarithms.
 
     Copies are those that the breakeven experiment measured of data which caches may hold, as a program's are, and
-    beyond their sizes those of `bandwidth`, which evicts it from them. `from_caches` tells whether there are such.
+    beyond their sizes those of `bandwidth`, which evicts it from them.
     """
 
     def __init__(self, run: Run) -> None:
@@ -58,7 +56,6 @@ class CostTable:
                 waits.setdefault(copied, []).append(max(float(found[0]) - median(enqueue), 0.0))
         self._waits = {term: median(found) for term, found in waits.items()}
         cached = {term: by_term.pop(term) for term in list(by_term) if term.experiment == "breakeven"}
-        self.from_caches = bool(cached)
         self._by_term = by_term
         for term, steps in cached.items():
             copied = term._replace(experiment="bandwidth")
@@ -103,6 +100,6 @@ class CostTable:
 
 
 def _is_cost(case: Case) -> bool:
-    # Of the breakeven experiment only its single copies have a direction.
+    # In the breakeven experiment, single copies alone have a direction.
     single = case.experiment in {"allocation", "bandwidth"} or (case.experiment == "breakeven" and case.direction)
     return bool(single) and not case.skipped and case.verified != "no" and bool(case.samples("host_seconds"))

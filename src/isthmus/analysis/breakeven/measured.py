@@ -8,18 +8,6 @@ from dataclasses import dataclass
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
 from isthmus.record import Case, Interval, Run, median_interval
 
-__all__ = [
-    "BREAKEVEN_CASES",
-    "BREAKEVEN_USES",
-    "BREAKEVEN_WAYS",
-    "Key",
-    "Totals",
-    "interpolated",
-    "measured_once",
-    "measured_totals",
-    "ordered_ways",
-]
-
 BREAKEVEN_CASES = ("round_trip", "reduction", "round_trip_in_place", "reduction_in_place")
 BREAKEVEN_USES = (1, 2, 5, 10, 100, 1000)
 # What everybody has first; of two ways, the later one is the challenger.

@@ -24,8 +24,6 @@ from isthmus.analysis.breakeven.measured import Key, Totals
 from isthmus.analysis.statistics.resample import DRAWS, Draws
 from isthmus.record import Run, memory_kind
 
-__all__ = ["Derivation", "Missing", "derived_totals"]
-
 # Sums of straight lines in logarithms bend between the measured sizes; this many points an octave follow them.
 _POINTS_AN_OCTAVE = 4
 
@@ -75,7 +73,6 @@ class Derivation:
 
     totals: dict[Key, Totals]
     missing: dict[Key, Missing]
-    from_caches: bool  # copies are of data that caches may hold
 
 
 def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Derivation:
@@ -98,7 +95,7 @@ def derived_totals(run: Run, first: int, last: int, cases: Iterable[str]) -> Der
                 totals[case, way] = found
             else:
                 missing[case, way] = Missing("other_sizes")
-    return Derivation(totals, missing, costs.from_caches)
+    return Derivation(totals, missing)
 
 
 def _missing_step(run: Run, costs: CostTable, way: str) -> Missing | None:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.breakeven.charts import (
     by_uses_charts,
-    least_uses_charts,
     sources,
     speed_charts,
     time_charts,
@@ -13,16 +12,20 @@ from isthmus.analysis.breakeven.charts import (
     ways_legend,
 )
 from isthmus.analysis.breakeven.comparison import analyse_breakeven
-from isthmus.analysis.breakeven.derived_tables import agreement_grid, differing_grid, pairs_grids
-from isthmus.analysis.breakeven.grids import Labelled, fastest_grid, threshold_grids, time_grids, uses_grids
-from isthmus.analysis.breakeven.measured import BREAKEVEN_CASES
+from isthmus.analysis.breakeven.tables import (
+    Labelled,
+    derived_grid,
+    fastest_grid,
+    threshold_grids,
+    time_grids,
+    uses_grids,
+)
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import PLAIN_CASES, size_words
+from isthmus.analysis.breakeven.words import size_words
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_part
-from isthmus.document.grid import Grid
 from isthmus.document.section import Part, Section
 from isthmus.language import say
 from isthmus.record import Interval, Run
@@ -36,35 +39,28 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     drawn = sources(runs, analyses)
     ways = ways_legend(drawn)
+    fastest, derived = fastest_grid(found), derived_grid(found)
     parts = (
-        Part(
-            say("breakeven_report.times"),
-            charts=time_charts(drawn),
-            legend=ways,
-            grids=time_grids(found, PLAIN_CASES),
-        ),
-        Part(
-            say("breakeven_report.speeds"),
-            say("breakeven_report.speeds_note"),
-            charts=speed_charts(drawn),
-            legend=ways,
-        ),
+        Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=ways, grids=tuple(time_grids(found))),
+        Part(say("breakeven_report.speeds"), charts=speed_charts(drawn), legend=ways),
         Part(say("breakeven_report.speeds_of_pinned"), charts=by_uses_charts(drawn), legend=uses_legend()),
-        Part(say("breakeven_report.from_size"), say("breakeven_report.from_size_note"), grids=threshold_grids(found)),
-        Part(say("breakeven_report.from_uses"), charts=least_uses_charts(drawn), legend=ways, grids=uses_grids(found)),
-        Part(say("breakeven_report.fastest"), grids=_present(fastest_grid(found))),
-        *([known] if (known := published_part(runs, "breakeven", _pinned_pays)) else []),
         Part(
-            say("breakeven_report.derived"),
+            say("breakeven_report.from_size"),
+            say("breakeven_report.from_size_note"),
+            grids=tuple(threshold_grids(found)),
+        ),
+        Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(found))),
+        Part(
+            say("breakeven_report.fastest"),
+            say("breakeven_report.fastest_note"),
+            grids=(fastest,) if fastest else (),
+        ),
+        Part(
+            say("breakeven_report.derived_part"),
             say("breakeven_report.derived_note"),
-            grids=_present(agreement_grid(found)),
+            grids=(derived,) if derived else (),
         ),
-        Part(
-            say("breakeven_report.pairs"),
-            say("breakeven_report.pairs_note"),
-            grids=(*_present(differing_grid(found)), *pairs_grids(found), *time_grids(found, _in_place())),
-            page_only=True,
-        ),
+        *([known] if (known := published_part(runs, "breakeven", _pinned_pays)) else []),
     )
     return Section(
         "breakeven",
@@ -74,10 +70,6 @@ def section(runs: Sequence[Run]) -> Section | None:
         question=say("breakeven_report.question"),
         caveats=tuple(say(f"breakeven_report.caveat_{name}") for name in ("recycled", "further", "derived")),
     )
-
-
-def _present(grid: Grid | None) -> tuple[Grid, ...]:
-    return (grid,) if grid else ()
 
 
 def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:
@@ -90,7 +82,3 @@ def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:
     is_size = found.state == "from" and found.low > 0 and math.isfinite(found.high)
     value = Interval(found.value, found.low, found.high) if is_size else None
     return {0: Measured(value, words=size_words(found))}
-
-
-def _in_place() -> tuple[str, ...]:
-    return tuple(case for case in BREAKEVEN_CASES if case not in PLAIN_CASES)

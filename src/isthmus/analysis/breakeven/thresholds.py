@@ -22,9 +22,7 @@ from isthmus.analysis.statistics.resample import Draws, interval_of
 from isthmus.analysis.statistics.threshold import MOST_USES, Threshold, size_threshold_of_logs, uses_threshold
 from isthmus.record import Interval
 
-__all__ = ["Breakeven", "Contest", "Span"]
-
-# A way is certainly slower where this share of the draws says so.
+# A way is significantly slower where this share of the draws says so.
 _SLOWER = 0.975
 # Copies of locked pages by the same calls: what their uses beyond the first differ by is noise.
 _SAME_USES = ("pinned", "registered", "touched_registered", "staging")
@@ -40,9 +38,9 @@ class Contest(NamedTuple):
 
 
 class Span(NamedTuple):
-    """The way that none certainly beats between two measured sizes in bytes, both included.
+    """The way that none beats significantly between two measured sizes in bytes, both included.
 
-    `tied` says that at some of these sizes another one is not certainly slower either.
+    `tied` says that at some of these sizes another one is not significantly slower either.
     """
 
     way: str
@@ -133,9 +131,9 @@ class Breakeven:
         return uses_threshold(list(gains), np.array(list(gains.values())))
 
     def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
-        """The ways along the sizes that are nowhere certainly slower than another, in as few spans as can be.
+        """The ways along the sizes that are nowhere significantly slower than another, in as few spans as can be.
 
-        Of ways that reach as far, the one with the smaller times stands for all.
+        Among ways that reach as far, the one with the smaller times stands for all.
         """
         by_way = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
         sizes = sorted({size for seconds in by_way.values() for size in seconds})
@@ -171,6 +169,6 @@ class Breakeven:
 
 
 def _fit(seconds: Mapping[str, Draws]) -> set[str]:
-    """The ways that are not certainly slower than the fastest."""
+    """The ways that are not significantly slower than the fastest."""
     best = min(seconds.values(), key=lambda draws: float(draws[0]))
     return {way for way, draws in seconds.items() if float((draws[1:] > best[1:]).mean()) < _SLOWER}

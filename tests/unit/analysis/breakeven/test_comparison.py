@@ -1,4 +1,4 @@
-"""Derived beside measured thresholds: what counts as the same, and which cost explains the rest."""
+"""Derived beside measured thresholds: what counts as the same."""
 
 from dataclasses import replace
 from types import ModuleType
@@ -6,7 +6,6 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.breakeven.comparison import BreakevenAnalysis, ThresholdComparison, analyse_breakeven, share_of
-from isthmus.analysis.breakeven.model import Missing
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.record import MIB
 
@@ -47,7 +46,6 @@ def test_every_contest_has_an_outcome(faithful: BreakevenAnalysis) -> None:
     assert [each.contest for each in faithful.comparisons] == list(faithful.measured.contests())
     managed = of(faithful, "round_trip", 1, "pageable", "managed")
     assert (managed.outcome, managed.derived) == ("not_derived", None)
-    assert managed.missing == (Missing("faults"),)
 
 
 def test_both_never_agrees_and_so_do_sizes_within_the_factor(faithful: BreakevenAnalysis) -> None:
@@ -59,37 +57,8 @@ def test_both_never_agrees_and_so_do_sizes_within_the_factor(faithful: Breakeven
     assert max(sizes.measured.value / sizes.derived.value, sizes.derived.value / sizes.measured.value) <= 1.5
 
 
-def test_a_cost_that_differs_in_the_program_is_blamed(
-    slower: BreakevenAnalysis, synthetic_breakeven: ModuleType
-) -> None:
-    comparison = of(slower, "reduction", 10, "pageable", "pinned")
-    assert comparison.outcome == "differs"
-    assert comparison.blame
-    assert (comparison.blame.way, comparison.blame.part) == ("pageable", "use")
-    true = 0.5 * synthetic_breakeven.H200.copies["pageable", "h2d"].seconds(comparison.blame.bytes)
-    assert comparison.blame.seconds == pytest.approx(true, rel=0.15)
-    assert comparison.gap > 0.1
-    assert not comparison.ill_conditioned
-
-
-def test_a_setup_that_differs_in_the_program_is_blamed(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
-    memory = dict(synthetic_breakeven.H200_MEMORY)
-    memory["registered", "allocate"] = synthetic_breakeven.Cost(600e-6, 41.5e-3 / 2**30)
-    machine = replace(synthetic_breakeven.H200, memory=memory)
-    analysis = analysed(synthetic, synthetic_breakeven, machine)
-    comparison = of(analysis, "round_trip", 10, "pageable", "registered")
-    assert comparison.outcome == "differs"
-    assert comparison.blame
-    assert (comparison.blame.way, comparison.blame.part) == ("registered", "setup")
-    assert comparison.blame.seconds == pytest.approx(530e-6, rel=0.15)
-
-
-def test_thresholds_that_hang_on_a_hair_are_marked(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
-    machine = replace(synthetic_breakeven.H200, program={("pageable", "h2d"): 1.08})
-    analysis = analysed(synthetic, synthetic_breakeven, machine)
-    differing = [each for each in analysis.comparisons if each.outcome == "differs"]
-    assert differing
-    assert all(each.ill_conditioned for each in differing)
+def test_a_cost_that_differs_in_the_program_differs(slower: BreakevenAnalysis) -> None:
+    assert of(slower, "reduction", 10, "pageable", "pinned").outcome == "differs"
 
 
 def test_always_is_near_a_size_that_may_lie_below_the_range(

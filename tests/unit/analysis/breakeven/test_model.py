@@ -6,7 +6,6 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.analysis.breakeven.derived import missing_words
 from isthmus.analysis.breakeven.model import Derivation, Missing, derived_totals
 from isthmus.analysis.breakeven.thresholds import Breakeven, Contest
 from isthmus.record import KIB, MIB, Case, Run
@@ -96,9 +95,7 @@ def test_copies_of_data_in_caches_count_before_those_of_bandwidth(
         for case in faster
         if (case.host_memory, case.direction) == ("pinned", "h2d")
     ]
-    assert not derive(synthetic.run(cases)).from_caches
     found = derive(synthetic.run([*cases, *cached]))
-    assert found.from_caches
     totals = found.totals["reduction", "staging"].at(1)
     wait = synthetic_breakeven.H200.wait
     for size, cost in ((MIB, copies["pinned", "h2d"]), (64 * MIB, synthetic_breakeven.H200_COPIES["pinned", "h2d"])):
@@ -117,8 +114,7 @@ def test_a_kernel_cancels_where_the_device_shares_the_hosts_memory(
 def test_what_opencl_does_besides_is_said_to_be_missing(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
     found = derive(synthetic.run(parts(synthetic_breakeven), device=synthetic.cpu_device()))
     assert found.missing["round_trip", "mapped"] == found.missing["reduction", "managed"] == Missing("unmap")
-    assert "to unmap the memory for each kernel" in missing_words(Missing("unmap"))
-    assert "first touch of pinned memory" in missing_words(found.missing["reduction", "pinned"])
+
     assert ("round_trip", "staging") in found.totals
 
 
@@ -143,8 +139,7 @@ def test_a_first_touch_counts_where_a_driver_leaves_it_to_its_user(
 def test_ways_without_a_cost_say_which_one_is_missing(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
     cases = [case for case in parts(synthetic_breakeven) if (case.host_memory, case.method) != ("pinned", "free")]
     found = derive(synthetic.run([case for case in cases if case.host_memory != "mapped"]))
-    assert missing_words(found.missing["round_trip", "pinned"]) == "the run holds no time for free of pinned memory"
-    assert missing_words(found.missing["reduction", "mapped"]) == "the run holds no time for allocate of mapped memory"
+
     assert found.missing["round_trip", "managed"] == Missing("faults")
     # A staging buffer is there, so it costs no allocation.
     assert set(found.totals) == {

@@ -1,7 +1,6 @@
 """The section about break-even: figures 7 to 9, thresholds with their marks, and what only a page has room for."""
 
 import io
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
@@ -9,9 +8,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.breakeven import section as breakeven
-from isthmus.analysis.breakeven.cells import size_cell, uses_cell
 from isthmus.analysis.breakeven.comparison import analyse_breakeven
-from isthmus.analysis.labels import kind_label
+from isthmus.analysis.breakeven.tables import size_cell, uses_cell
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.chart import Spec
 from isthmus.document.grid import Cell, Grid, Row
@@ -95,7 +93,7 @@ def test_numbers_of_uses_are_whole(found: Threshold, text: str, half: str) -> No
     assert (cell.text, cell.half_width) == (text, half)
 
 
-def test_times_and_speeds_are_drawn_for_every_way(section: Section) -> None:
+def test_times_and_speed_ups_are_drawn_for_every_way(section: Section) -> None:
     times, speeds = part(section, "From allocation to release"), part(section, "Times as fast as pageable memory")
     assert [chart.title for chart in times.charts] == [
         "There and back, 1 use",
@@ -103,7 +101,7 @@ def test_times_and_speeds_are_drawn_for_every_way(section: Section) -> None:
     ]
     assert len(times.legend) == 8
     assert {curve.name for curve in spec_of(times.charts[0]).curves} == {entry.name for entry in times.legend}
-    assert [len(spec_of(chart).curves) for chart in speeds.charts] == [7] * 6
+    assert [len(spec_of(chart).curves) for chart in speeds.charts] == [7] * 2
 
 
 def test_thresholds_in_the_table_are_those_of_the_model(section: Section, run: Run) -> None:
@@ -118,48 +116,22 @@ def test_thresholds_in_the_table_are_those_of_the_model(section: Section, run: R
     )
 
 
-def test_a_terminal_gets_the_pairs_that_matter_and_the_page_all(section: Section) -> None:
-    short = part(section, "From which size on").grids[0]
-    every = part(section, "Every pair")
-    assert every.page_only
-    assert sum(len(group.rows) for group in short.groups) == 12
-    matrices = [grid for grid in every.grids if grid.title.startswith("Wins from this size on")]
-    assert [sum(len(group.rows) for group in grid.groups) for grid in matrices] == [28] * 4
-
-
 def test_derived_answers_stand_beside_the_measured_ones(section: Section) -> None:
-    grid = next(grid for grid in part(section, "Every pair").grids if grid.title.startswith("Wins"))
-    assert [column.name for column in grid.columns[:4]] == ["1 use", "1 use, derived", "2 uses", "2 uses, derived"]
-    measured, derived = row(grid, "against pageable memory", kind_label("touched_registered")).cells[:2]
-    assert derived.unit == measured.unit == "KiB"
-    assert float(derived.text) == pytest.approx(float(measured.text), rel=0.5)
-    assert derived.detail.startswith("the same: wins from")
-    assert row(grid, "against pageable memory", "managed").cells[1].detail.startswith("not derived: neither experiment")
+    (grid,) = part(section, "Measured and derived thresholds").grids
+    assert [group.title for group in grid.groups] == ["there and back", "where only a result comes back"]
+    for group in grid.groups:
+        measured, derived = (
+            next(each for each in group.rows if each.heading == name) for name in ("measured", "derived")
+        )
+        pairs = [(a, b) for a, b in zip(measured.cells, derived.cells, strict=True) if a.unit and a.unit == b.unit]
+        assert pairs
+        assert all(float(b.text) == pytest.approx(float(a.text), rel=0.5) for a, b in pairs)
 
 
-def test_the_share_that_agrees_is_counted_by_case_and_uses(section: Section) -> None:
-    (grid,) = part(section, "Derived and measured").grids
-    *cases, total = grid.groups[0].rows
-    counts = [[tuple(map(int, re.findall(r"\d+", cell.text))) for cell in line.cells] for line in (*cases, total)]
-    assert len(cases) == 4
-    for line in counts:
-        assert line[-1] == tuple(map(sum, zip(*line[:-1], strict=True)))
-    assert counts[-1][-1] == tuple(map(sum, zip(*(line[-1] for line in counts[:-1]), strict=True)))
-
-
-def test_disagreements_are_listed_with_the_cost_behind_them(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
-
-    machine = replace(synthetic_breakeven.H200, program={("pageable", "h2d"): 1.5})
-    parts = [*synthetic_breakeven.bandwidth(), *synthetic_breakeven.allocation()]
-    found = breakeven.section([synthetic.run([*parts, *synthetic_breakeven.breakeven(machine)])])
+def test_without_single_costs_no_threshold_is_derived(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
+    found = breakeven.section([synthetic.run(synthetic_breakeven.breakeven())])
     assert found
-    grid = part(found, "Every pair").grids[0]
-    assert grid.title == "Derived thresholds that are not the measured ones"
-    words = [line.cells[-1].text for group in grid.groups for line in group.rows]
-    assert words
-    assert all(re.match(r"a use of .* memory.*: [\d.]+ [um]s (longer|less) at", text) for text in words)
+    assert "Measured and derived thresholds" not in [each.title for each in found.parts]
 
 
 def test_runs_stand_beside_each_other(run: Run, synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
@@ -206,9 +178,3 @@ def test_tables_fit_the_terminal(run: Run, width: int) -> None:
     out = io.StringIO()
     terminal.write(runs_document([run]), out, width=width)
     assert max(map(len, out.getvalue().splitlines())) <= width
-
-
-def test_what_only_the_page_shows_is_on_the_page(run: Run, rendered: Callable[..., str]) -> None:
-    assert "Every pair" in rendered("html", run)
-    assert "Every pair" not in rendered("terminal", run)
-    assert "1 use, derived" not in rendered("markdown", run)

@@ -200,7 +200,7 @@ def test_ways_that_cannot_be_told_apart_are_a_tie_that_words_own_up_to() -> None
     totals = {"pageable": Totals({64: {1: spread(22.0, 0.3)}}, {}), "mapped": Totals({64: {1: flat(20.0)}}, {})}
     spans = Breakeven({("round_trip", way): each for way, each in totals.items()}).fastest("round_trip", 1)
     assert spans == [Span("mapped", 64, 64, tied=True)]
-    assert spans_words(spans) == "mapped memory at every size (none certainly faster)"
+    assert spans_words(spans) == "mapped (tied)"
 
 
 def test_noise_of_the_same_uses_ranks_no_way_before_a_kept_buffer() -> None:
@@ -216,4 +216,4 @@ def test_noise_of_the_same_uses_ranks_no_way_before_a_kept_buffer() -> None:
 
 def test_a_lead_that_changes_all_the_time_is_no_list_of_places() -> None:
     spans = [Span(("pageable", "mapped")[index % 2], 64 << index, 64 << index, tied=False) for index in range(5)]
-    assert spans_words(spans) == "another one from size to size: pageable memory or mapped memory"
+    assert spans_words(spans) == "varies with size: pageable or mapped"

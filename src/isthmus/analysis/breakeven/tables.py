@@ -1,0 +1,233 @@
+"""The tables of the breakeven experiment: times, thresholds by size and by uses, the fastest way, derived answers."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
+from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
+from isthmus.analysis.breakeven.thresholds import Contest
+from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, spans_words, uses_count, uses_words
+from isthmus.analysis.labels import kind_heading, kind_label
+from isthmus.analysis.phrases import about_bytes, memory_name
+from isthmus.analysis.statistics.threshold import Threshold
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell
+from isthmus.document.states import missing
+from isthmus.language import capitalised, say
+from isthmus.record import GIB, KIB, MIB, format_bytes
+
+# The letter of a run, empty for a single one, and its analysis.
+Labelled = tuple[str, BreakevenAnalysis]
+
+# What a reader may have to choose between once pageable memory is out of the question.
+_CHOICES = {
+    ("pinned", "registered"),
+    ("pinned", "touched_registered"),
+    ("pinned", "mapped"),
+    ("pinned", "managed_prefetch"),
+    ("registered", "touched_registered"),
+}
+# Ways that need a buffer got for the purpose; a staging buffer is there already.
+_ALLOCATED_WAYS = tuple(way for way in BREAKEVEN_WAYS if way != "staging")
+_USES_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB)
+_UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
+# Where the ends of an interval differ by more, they are the answer.
+_WIDE = 1.5
+
+
+def time_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
+    """Seconds from allocation to release of one use, sizes down and ways across, a table for each case."""
+    for case in PLAIN_CASES:
+        curves = [
+            (label, way, analysis.once[case, way])
+            for way in _ways(found, case)
+            for label, analysis in found
+            if (case, way) in analysis.once
+        ]
+        sizes = sorted({size for _, _, intervals in curves for size in intervals})
+        groups = []
+        for unit, scale, chosen in (
+            ("us", 1e6, [size for size in sizes if size < MIB]),
+            ("ms", 1e3, [size for size in sizes if size >= MIB]),
+        ):
+            rows = tuple(
+                Row(
+                    format_bytes(size),
+                    tuple(
+                        interval_cell(intervals[size], scale=scale) if size in intervals else missing()
+                        for _, _, intervals in curves
+                    ),
+                )
+                for size in chosen
+            )
+            groups += [Group(unit, rows)] if rows else []
+        columns = tuple(Column(kind_heading(way), kind_label(way), label) for label, way, _ in curves)
+        if groups:
+            yield Grid(say("breakeven_report.one_use", case=case_words(case)), columns, tuple(groups))
+
+
+def threshold_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
+    """The size from which ways beat pageable memory, and from which one of the alternatives beats another."""
+    for case in PLAIN_CASES:
+        ways = _ways(found, case)
+        groups = []
+        for index, incumbent in enumerate(ways):
+            rows = tuple(
+                Row(
+                    kind_label(way),
+                    tuple(
+                        size_cell(analysis.measured.thresholds.get(Contest(case, uses, incumbent, way)))
+                        for uses in BREAKEVEN_USES
+                        for _, analysis in found
+                    ),
+                )
+                for way in ways[index + 1 :]
+                if incumbent == "pageable" or (incumbent, way) in _CHOICES
+            )
+            groups += [Group(say("breakeven_report.against", memory=memory_name(incumbent)), rows)] if rows else []
+        if groups:
+            title = say("breakeven_report.wins_from_size", case=case_words(case))
+            yield Grid(title, _uses_columns(found), tuple(groups), say("breakeven_report.way"))
+
+
+def derived_grid(found: Sequence[Labelled]) -> Grid | None:
+    """From which size on pinned memory beats pageable memory, measured end to end and derived from single costs."""
+    groups = []
+    for case in PLAIN_CASES:
+        contests = [Contest(case, uses, "pageable", "pinned") for uses in BREAKEVEN_USES]
+        answers = [
+            {each.contest: (each.measured, each.derived) for each in analysis.comparisons} for _, analysis in found
+        ]
+        if any(by_contest.get(contest, (None, None))[1] for by_contest in answers for contest in contests):
+            rows = tuple(
+                Row(
+                    name,
+                    tuple(
+                        size_cell(by_contest[contest][place]) if contest in by_contest else missing()
+                        for contest in contests
+                        for by_contest in answers
+                    ),
+                )
+                for place, name in enumerate((say("breakeven_report.measured"), say("breakeven_report.derived")))
+            )
+            groups.append(Group(case_words(case), rows))
+    title = say("breakeven_report.derived_grid")
+    return Grid(title, _uses_columns(found), tuple(groups), say("breakeven_report.source")) if groups else None
+
+
+def uses_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
+    """The number of uses from which each way beats pageable memory, at a few sizes."""
+    sizes = sorted({min(size, max(analysis.reference_bytes for _, analysis in found)) for size in _USES_SIZES})
+    for case in PLAIN_CASES:
+        rows = tuple(
+            Row(
+                kind_label(way),
+                tuple(
+                    uses_cell(analysis.measured.least_uses(case, size, "pageable", way))
+                    for size in sizes
+                    for _, analysis in found
+                ),
+            )
+            for way in _ways(found, case)
+            if way != "pageable"
+        )
+        columns = tuple(Column(format_bytes(size), format_bytes(size), label) for size in sizes for label, _ in found)
+        if rows:
+            title = say("breakeven_report.wins_from_uses", case=case_words(case))
+            yield Grid(title, columns, (Group("", rows),), say("breakeven_report.way"))
+
+
+def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
+    """The fastest way in words, by case and number of uses: of all, and of those that get a buffer for it."""
+    groups = tuple(
+        Group(
+            capitalised(case_words(case)),
+            tuple(
+                Row(
+                    uses_count(uses),
+                    tuple(
+                        Cell(spans_words(analysis.measured.fastest(case, uses, among=among)) or "-")
+                        for among in (BREAKEVEN_WAYS, _ALLOCATED_WAYS)
+                        for _, analysis in found
+                    ),
+                )
+                for uses in BREAKEVEN_USES
+            ),
+        )
+        for case in PLAIN_CASES
+        if _ways(found, case)
+    )
+    columns = tuple(
+        Column(name, name, label, prose=True)
+        for name in (say("breakeven_report.of_all"), say("breakeven_report.of_allocated"))
+        for label, _ in found
+    )
+    return Grid(say("breakeven_report.fastest_grid"), columns, groups, say("breakeven_report.uses")) if groups else None
+
+
+def size_cell(threshold: Threshold | None) -> Cell:
+    """From which size on a way wins, with half of its interval."""
+    return _cell(threshold, size_words(threshold), about_bytes, _size) if threshold else missing()
+
+
+def uses_cell(threshold: Threshold | None) -> Cell:
+    """From how many uses on a way wins, with half of its interval."""
+    if threshold and threshold.state == "always" and threshold.certain:
+        return Cell("1", detail=uses_words(threshold))
+    return _cell(threshold, uses_words(threshold), _count, _uses) if threshold else missing()
+
+
+def _cell(
+    threshold: Threshold, words: str, written: Callable[[float], str], figures: Callable[[float, float], Cell]
+) -> Cell:
+    """`written` gives a bound in words, `figures` a value and half of its interval as a cell."""
+    if threshold.state == "cannot_tell":
+        one_sided = bool(threshold.faster) != bool(threshold.slower)
+        key = "breakeven_report.not_slower" if threshold.faster else "breakeven_report.not_faster"
+        return Cell(say(key) if one_sided else "?", state="missing", detail=words)
+    if threshold.state in {"always", "never"}:
+        text = say("breakeven_report.always" if threshold.state == "always" else "breakeven_report.never")
+        return Cell(text, detail=words) if threshold.certain else Cell(f"{text}?", state="wide", detail=words)
+    low, high = threshold.low, threshold.high
+    if threshold.certain and high <= _WIDE * low:
+        cell = replace(figures(threshold.value, (high - low) / 2), detail=words)
+    elif low <= 0.0:
+        cell = Cell(f"<= {written(high)}", state="wide", detail=words)
+    elif math.isinf(high):
+        cell = Cell(f">= {written(low)}", state="wide", detail=words)
+    else:
+        cell = Cell(_range(written(low), written(high)), state="wide", detail=words)
+    text = cell.text + ("*" if threshold.crossings > 1 else "")
+    return replace(cell, text=say("breakeven_report.to", place=text) if threshold.state == "up_to" else text)
+
+
+def _range(low: str, high: str) -> str:
+    """``3.6-8.7 MiB``, or both units where they differ."""
+    shared = low.partition(" ")[2] == high.partition(" ")[2]
+    return f"{low.partition(' ')[0] if shared else low}-{high}"
+
+
+def _size(value: float, half: float) -> Cell:
+    factor, unit = next(pair for pair in _UNITS if value >= pair[0])
+    digits = decimals(value / factor)
+    return Cell(f"{value / factor:.{digits}f}", f"{half / factor:.{digits}f}", unit=unit)
+
+
+def _uses(value: float, half: float) -> Cell:
+    return Cell(_count(value), _count(math.ceil(half)) if half else "")
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _uses_columns(found: Iterable[Labelled]) -> tuple[Column, ...]:
+    labels = [label for label, _ in found]
+    return tuple(
+        Column(name.replace(" ", "\n"), name, label) for name in map(uses_count, BREAKEVEN_USES) for label in labels
+    )
+
+
+def _ways(found: Sequence[Labelled], case: str) -> list[str]:
+    """The ways that any of the runs measured in this case, pageable first."""
+    return ordered_ways(way for _, analysis in found for way in analysis.measured.ways(case))
