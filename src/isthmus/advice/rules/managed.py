@@ -12,7 +12,7 @@ from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
-from isthmus.analysis.managed.granularity_counts import counted_passes
+from isthmus.analysis.managed.counts import counted_passes
 from isthmus.language import say, sentences
 from isthmus.plan import ManagedNeed, Way
 from isthmus.record import Direction, decimal_bytes, format_seconds

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.analysis.managed.granularity_counts import Counted, counted_passes, grown_by_counts, unit_by_counts
-from isthmus.analysis.managed.granularity_timing import Touches, Unit, grown_by_timing, touches, unit_by_timing
+from isthmus.analysis.managed.counts import Counted, counted_passes, grown_by_counts, unit_by_counts
+from isthmus.analysis.managed.timing import Touches, Unit, grown_by_timing, touches, unit_by_timing
 from isthmus.language import say
-from isthmus.record import Interval, Run
+from isthmus.record import Interval, Run, format_bytes
 
 __all__ = ["Mechanism", "mechanisms"]
 
@@ -67,3 +67,15 @@ def _mechanisms(probed: dict[tuple[str, str], Touches], passes: list[Counted]) -
         counted = unit_by_counts(passes, "counted_prefetch", direction)
         if timed or counted:
             yield Mechanism(f"prefetch_{direction}", counted, timed)
+
+
+def unit_words(unit: Unit) -> str:
+    """``64 KiB``, ``more than 2 MiB``, ``at least 4 MiB``, a range where there is a gap, or ``unclear``."""
+    if unit.bytes is None:
+        return say("granularity.unit_unknown")
+    size = format_bytes(unit.bytes)
+    if unit.beyond:
+        return say("granularity.unit_at_least" if unit.reached else "granularity.unit_more_than", size=size)
+    if unit.more_than:
+        return say("granularity.unit_between", low=format_bytes(unit.more_than), high=size)
+    return size

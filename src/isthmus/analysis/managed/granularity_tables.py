@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from isthmus.analysis.labels import run_label
-from isthmus.analysis.managed.granularity import Mechanism, mechanisms
-from isthmus.analysis.managed.granularity_counts import Counted, counted_passes
-from isthmus.analysis.managed.granularity_findings import unit_words
-from isthmus.analysis.managed.granularity_timing import Touches, Unit, touches
-from isthmus.analysis.managed.labels import of_run
+from isthmus.analysis.labels import of_run, run_label
+from isthmus.analysis.managed.counts import Counted, counted_passes
+from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
+from isthmus.analysis.managed.timing import Touches, Unit, touches
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
@@ -15,19 +13,15 @@ from isthmus.document.palette import numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.document.states import missing
 from isthmus.language import can_say, say
-from isthmus.record import Faults, Interval, Migrations, Run, format_bytes, format_seconds
+from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 
-__all__ = ["granularity_parts"]
-
-# As CUPTI names them.
-_CAUSES = ("user", "coherence", "prefetch", "eviction", "access_counters", "unknown")
 _KINDS = ("neighbours", "grown", "stride")
 # Columns of the table of units that hold words.
 _WORDS = ("counters", "timing", "agree")
 
 
 def granularity_parts(runs: Sequence[Run]) -> list[Part]:
-    """Units of every run; migrations by size and cause, as charts and tables; times of touches."""
+    """Units of every run; migrations by size and cause; times of touches."""
     parts = [_units_part(runs), _sizes_part(runs), _touches_part(runs)]
     return [part for part in parts if part]
 
@@ -84,7 +78,7 @@ def _pass_title(each: Counted) -> str:
 
 
 def _sizes_part(runs: Sequence[Run]) -> Part | None:
-    grids, charts = [], []
+    grids = []
     for index, run in enumerate(runs):
         passes = counted_passes(run)
         if not passes:
@@ -97,21 +91,10 @@ def _sizes_part(runs: Sequence[Run]) -> Part | None:
         groups = tuple(Group(_pass_title(each), tuple(_size_rows(each))) for each in passes)
         title = of_run(say("granularity_report.sizes_grid"), runs, index)
         grids.append(Grid(title, columns, groups, corner=say("granularity_report.sizes_corner")))
-        charts += [
-            _size_chart(each, of_run(_pass_title(each), runs, index))
-            for each in passes
-            if len(each.case.migrations) > 1
-        ]
     if not grids:
         return None
-    return Part(
-        say("granularity_report.sizes_title"),
-        say("granularity_report.sizes_note"),
-        tuple(charts),
-        tuple(LegendEntry(cause, numbered_look(place)) for place, cause in enumerate(_CAUSES)) if charts else (),
-        tuple(grids),
-        page_only=True,
-    )
+    note = say("granularity_report.sizes_note")
+    return Part(say("granularity_report.sizes_title"), note, grids=tuple(grids), page_only=True)
 
 
 def _size_rows(each: Counted) -> Iterator[Row]:
@@ -147,29 +130,6 @@ def _faults_words(each: Counted, fault: Faults) -> str:
     if fault.groups != fault.count:
         words = say("granularity_report.grouped", faults=fault.count, groups=fault.groups)
     return say("granularity_report.at_least", faults=words) if fault.groups < moved else words
-
-
-def _size_chart(each: Counted, title: str) -> Chart:
-    curves = []
-    for place, cause in enumerate(_CAUSES):
-        rows = tuple(
-            _size_row(cause, one)
-            for one in each.case.migrations
-            if one.cause == cause and one.direction == each.case.direction
-        )
-        if rows:
-            curves.append(Drawn(cause, numbered_look(place), rows))
-    size, count = say("granularity_report.sizes_axis"), say("granularity_report.count_axis")
-    spec = curves_chart(curves, Axis(size, labels="bytes"), Axis(count))
-    return Chart(title, say("granularity_report.sizes_label", title=title), spec)
-
-
-def _size_row(cause: str, one: Migrations) -> chart.Row:
-    told = {
-        say("granularity_report.told_size"): format_bytes(one.bytes),
-        say("granularity_report.told_way"): one.direction.upper(),
-    }
-    return chart.row(cause, one.bytes, one.count, one.count, one.count, **told)
 
 
 def _touches_part(runs: Sequence[Run]) -> Part | None:

@@ -1,21 +1,30 @@
-"""Where each way beats copying the whole array, and what all of it costs."""
+"""The tables of managed memory: thresholds, all of the array, and times of every way at every share and stride."""
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.analysis.labels import kind_label
-from isthmus.analysis.managed.labels import Source, movement_title, way_label
-from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern
+from isthmus.analysis.labels import kind_label, run_label
+from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedWay, Movement, Pattern
 from isthmus.analysis.managed.thresholds import WHOLE_COPIES, Overtaking, overtakings
-from isthmus.analysis.managed.words import managed_answer
+from isthmus.analysis.managed.words import managed_answer, place_label, way_label
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
 from isthmus.document.section import Part
-from isthmus.document.states import missing
+from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
-from isthmus.record import Run
+from isthmus.record import Run, format_bytes, format_seconds
+
+# The index of a run, and what it measured.
+Source = tuple[int, Movement]
 
 _PATTERNS: tuple[Pattern, ...] = ("percent", "stride")
+
+
+def movement_title(runs: Sequence[Run], source: Source) -> str:
+    """``1 GiB``, with the run's letter where there are several."""
+    index, movement = source
+    label = run_label(runs, index)
+    return format_bytes(movement.bytes) + (f": {label}" if label else "")
 
 
 def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
@@ -45,14 +54,14 @@ def _thresholds_grid(title: str, answers: Mapping[tuple[Pattern, ManagedWay, Man
             (say(f"managed_report.pattern_{pattern}"), kind_label(incumbent.memory)) for pattern, incumbent in keys
         )
     )
-    rows = [
+    rows = tuple(
         Row(
             way_label(way),
             tuple(_threshold_cell(pattern, answers.get((pattern, other, way))) for pattern, other in keys),
         )
         for way in dict.fromkeys(way for _, _, way in answers)
-    ]
-    return Grid(title, columns, (Group("", tuple(rows)),), corner=say("managed_report.way"))
+    )
+    return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
 
 
 def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
@@ -72,7 +81,7 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
 
 
 def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
-    """All of the array: both phases of every way, and the ratio to copying it from pageable."""
+    """All of the array touched: both phases of every way, and the ratio to copying it from pageable memory."""
     columns = (
         *(Column(name, name) for name in map(say, ("managed_report.total", "managed_report.in", "managed_report.out"))),
         Column(say("managed_report.ratio_heading"), say("managed_report.ratio")),
@@ -100,3 +109,39 @@ def _whole_rows(movement: Movement) -> tuple[Row, ...]:
             cells = time_cell(point.seconds, wide=not point.converged), time_cell(point.into), time_cell(point.out)
             rows.append(Row(way_label(way), (*cells, against)))
     return tuple(rows)
+
+
+def times_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
+    """Both phases together: ways down, shares or strides across."""
+    grids = tuple(_times_grid(runs, source) for source in found)
+    if not grids:
+        return None
+    return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
+
+
+def _times_grid(runs: Sequence[Run], source: Source) -> Grid:
+    _, movement = source
+    known = {*movement.curves, *movement.failed, *movement.skipped}
+    unmeasured = {place for places in (*movement.failed.values(), *movement.skipped.values()) for place in places}
+    places = sorted({*movement.places, *unmeasured})
+    names = [place_label(movement.pattern, place) for place in places]
+    rows = tuple(
+        Row(way_label(way), tuple(_time_cell(movement, way, place) for place in places))
+        for way in MANAGED_WAYS
+        if way in known
+    )
+    title = say(f"managed_report.times_{movement.pattern}", array=movement_title(runs, source))
+    columns = tuple(Column(name.replace(" ", "\n"), name) for name in names)
+    return Grid(title, columns, (Group("", rows),), corner=say("managed_report.way"))
+
+
+def _time_cell(movement: Movement, way: ManagedWay, place: int) -> Cell:
+    if place in movement.failed.get(way, ()):
+        return failed(say("managed_report.wrong"))
+    point = movement.curves.get(way, {}).get(place)
+    if point is None:
+        why = movement.skipped.get(way, {}).get(place)
+        return skipped(why) if why else missing()
+    into, out = format_seconds(point.into.median), format_seconds(point.out.median)
+    detail = say("managed_report.cell", into=into, out=out, count=len(point.samples))
+    return time_cell(point.seconds, wide=not point.converged, detail=detail)

@@ -1,19 +1,46 @@
-"""Words about ways to move an array, and about where one of them beats another."""
+"""Names and looks of the ways to move an array, and words about where one of them beats another."""
 
 import math
+from collections.abc import Mapping
 
+from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.model import ManagedWay, Pattern
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.threshold import Threshold
+from isthmus.document.palette import Look, look, numbered_look
 from isthmus.language import say
 from isthmus.record import Interval, format_bytes, format_seconds
 
-__all__ = ["managed_answer", "managed_way_name", "phases_words", "times_words", "touched_words"]
+# Kinds of memory keep their look where one way stands for them.
+_LOOKS: Mapping[ManagedWay, Look] = {
+    ManagedWay("explicit_whole", "pageable"): look("pageable"),
+    ManagedWay("explicit_whole", "pinned"): look("pinned"),
+    ManagedWay("explicit_touched", "pageable"): look("pageable_huge"),
+    ManagedWay("explicit_touched", "pinned"): look("write_combined"),
+    ManagedWay("managed", "managed"): look("managed"),
+    ManagedWay("prefetch_whole", "managed"): look("managed_prefetch"),
+    ManagedWay("prefetch_touched", "managed"): look("registered"),
+    ManagedWay("read_mostly", "managed"): look("device"),
+    ManagedWay("prefer_device", "managed"): numbered_look(8),
+    ManagedWay("accessed_by", "managed"): numbered_look(7),
+    ManagedWay("mapped", "mapped"): look("mapped"),
+    ManagedWay("system", "pageable"): look("malloc"),
+}
 
 
-def managed_way_name(way: ManagedWay) -> str:
-    """``copying all of a pageable array``, ``managed memory on demand``."""
-    return say(f"managed.way_{way.method}_{way.memory}")
+def way_label(way: ManagedWay) -> str:
+    """``copy all, pinned``; without the memory where the way says it: ``on demand``."""
+    return say(f"managed_report.label_{way.method}", memory=kind_label(way.memory))
+
+
+def way_look(way: ManagedWay) -> Look:
+    """The way's curve."""
+    return _LOOKS[way]
+
+
+def place_label(pattern: Pattern, place: int) -> str:
+    """``10 %``, ``128 KiB``."""
+    return f"{place} %" if pattern == "percent" else format_bytes(place)
 
 
 def touched_words(pattern: Pattern, place: int) -> str:
@@ -23,32 +50,26 @@ def touched_words(pattern: Pattern, place: int) -> str:
 
 def managed_answer(pattern: Pattern, threshold: Threshold) -> str:
     """``up to 38 % touched (35 % to 41 %)``, ``from strides of 190 KiB on``, ``nowhere from 1 % to 100 %``."""
+    if threshold.state in {"from", "up_to"}:
+        answer = say(f"managed.answer_{threshold.state}_{pattern}", value=_number(pattern, threshold.value))
+        return _within(pattern, threshold, answer)
+    if threshold.state == "cannot_tell":
+        return say(f"managed.unclear_{pattern}")
     first, last = _number(pattern, threshold.first), _number(pattern, threshold.last)
-    match threshold.state:
-        case "from" | "up_to":
-            value = _number(pattern, threshold.value)
-            return _within(pattern, threshold, say(f"managed.answer_{threshold.state}_{pattern}", value=value))
-        case "always":
-            key = "managed.always" if threshold.certain else "managed.always_perhaps"
-            return say(key, first=first, last=last)
-        case "never":
-            key = "managed.never" if threshold.certain else "managed.never_perhaps"
-            return say(key, first=first, last=last)
-        case _:
-            return say(f"managed.unknown_{pattern}", first=first, last=last)
+    key = f"managed.answer_{threshold.state}"
+    return say(key if threshold.certain else f"{key}_perhaps", first=first, last=last)
 
 
 def _within(pattern: Pattern, threshold: Threshold, answer: str) -> str:
     """The answer with the interval that it lies in, where both ends do not read the same."""
-    is_open_below, is_open_above = threshold.low <= 0, math.isinf(threshold.high)
-    if is_open_below and is_open_above:
+    low = None if threshold.low <= 0 else _number(pattern, threshold.low)
+    high = None if math.isinf(threshold.high) else _number(pattern, threshold.high)
+    if low is None and high is None:
         return say("managed.within_any", answer=answer)
-    if is_open_above:
-        return say("managed.within_from", answer=answer, low=_number(pattern, threshold.low))
-    high = _number(pattern, threshold.high)
-    if is_open_below:
+    if high is None:
+        return say("managed.within_from", answer=answer, low=low)
+    if low is None:
         return say("managed.within_up_to", answer=answer, high=high)
-    low = _number(pattern, threshold.low)
     return answer if low == high else say("managed.within", answer=answer, low=low, high=high)
 
 

@@ -8,9 +8,9 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.analysis.managed.granularity import Mechanism, mechanisms
-from isthmus.analysis.managed.granularity_findings import granularity_findings, granularity_verdict, unit_words
-from isthmus.analysis.managed.granularity_timing import Unit
+from isthmus.analysis.managed.findings import granularity_findings, takeaway
+from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
+from isthmus.analysis.managed.timing import Unit
 from isthmus.experiment.engine.reasons import skipped_case
 from isthmus.record import KIB, MIB, Case, Run, Series
 
@@ -69,18 +69,17 @@ def test_units_are_found_both_ways(
         assert found[key].agreement == "yes"
 
 
-def test_the_findings_name_units_and_what_waiting_costs(run: Run) -> None:
+def test_the_finding_names_units_and_what_waiting_costs(run: Run) -> None:
     [finding] = granularity_findings(run)
-    assert finding.sentence.startswith(
-        "A fault of the device moves 64 KiB of managed memory, and the driver completes parts of up to 2 MiB once more "
-        "than half is in use. A fault of the CPU moves 4 KiB of managed memory, to which the driver adds nothing. An "
-        "explicit prefetch of a page moves 4 KiB to the device and 4 KiB to the host. Counters and timing agree about "
-        "all of it. A touch that has to wait takes 22."
+    assert finding.sentence == (
+        "A device fault moves 64 KiB of managed memory; the driver completes parts up to 2 MiB once more than half is "
+        "in use. A CPU fault moves 4 KiB of managed memory. Prefetching a page moves 4 KiB to the device and 4 KiB to "
+        "the host."
     )
-    assert " us on the device with its share of the launch (" in finding.sentence
-    assert "on the CPU (395 ns where the page is there)." in finding.sentence
-    assert "farther apart than 64 KiB" in finding.fix
-    assert granularity_verdict(run).startswith("A fault of the device moves 64 KiB")
+    assert finding.fix.startswith("Touches farther apart than 64 KiB each wait 22.")
+    taken = takeaway(run)
+    assert taken
+    assert taken.does.startswith("A device fault moves 64 KiB")
 
 
 def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
@@ -88,7 +87,7 @@ def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic
     found = by_key(synthetic.run(synthetic_migrations.probed(array)))
     for each in found.values():
         assert each.timed
-        assert "hardly longer than" in each.timed.why
+        assert "hardly longer" in each.timed.why
         assert each.unit is None
     assert not granularity_findings(synthetic.run(synthetic_migrations.probed(array)))
 
@@ -127,14 +126,14 @@ def test_a_step_between_far_parts_is_a_range(synthetic: ModuleType, synthetic_mi
     assert mechanism.agreement == "yes"
     probes = [case for case in run.cases if not case.method.startswith("counted_")]
     [finding] = granularity_findings(without(msgspec.structs.replace(run, cases=probes), "grown_device", 512 * KIB))
-    assert "completes parts of more than 128 KiB, at most 512 KiB once" in finding.sentence
+    assert "parts up to more than 128 KiB, at most 512 KiB once" in finding.sentence
 
 
 def test_too_few_parts_do_not_tell_what_is_added(run: Run) -> None:
     """Parts up to two units come over with them; what was completed beyond those was not looked at."""
     none = without(run, "grown_device", 256 * KIB, 512 * KIB, MIB, 2 * MIB)
     unit = by_key(none)["device_grown"].timed
-    assert unit == Unit(why="too few parts were measured to tell whether any was completed")
+    assert unit == Unit(why="too few parts were measured")
     none = without(run, "grown_host", 16 * KIB, 32 * KIB)
     unit = by_key(none)["host_grown"].timed
     assert unit == Unit(why="the smallest part was not completed")
@@ -155,14 +154,14 @@ def test_parts_that_are_all_completed_are_the_least(synthetic: ModuleType, synth
 def test_a_first_distance_that_is_far_is_the_unit_of_a_page_alone(run: Run) -> None:
     assert by_key(run)["host"].timed == Unit(4 * KIB)
     unit = by_key(without(run, "neighbour_host", 4 * KIB))["host"].timed
-    assert unit == Unit(why="no page at a distance of 8 KiB is there, and none nearer was measured")
+    assert unit == Unit(why="no page at 8 KiB is there, and none nearer was measured")
 
 
 def test_without_its_references_timing_tells_nothing(run: Run) -> None:
     cases = [each for each in run.cases if each.method != "stride_device"]
     unit = by_key(msgspec.structs.replace(run, cases=cases))["device"].timed
     assert unit
-    assert unit.why.startswith("touches of pages that are there")
+    assert unit.why.startswith("no reference was measured")
 
 
 def test_wrong_data_proves_nothing(run: Run) -> None:
@@ -170,24 +169,19 @@ def test_wrong_data_proves_nothing(run: Run) -> None:
     assert "host" not in found
 
 
-def test_counters_that_differ_are_explained(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
+def test_counters_that_differ_are_said(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
     probed = synthetic_migrations.probed(synthetic_migrations.Pretended())
     counted = synthetic_migrations.counted(synthetic_migrations.Pretended(device_unit=2 * MIB))
     findings = granularity_findings(synthetic.run([*probed, *counted]))
     [differs] = [each for each in findings if each.topic == "granularity_differs"]
-    assert differs.sentence == (
-        "About faults of the device counters say 2 MiB and timing says 64 KiB. 32 migrations of 4 KiB to 2044 KiB were "
-        "reported, 100 % of the bytes as the driver's own prefetching."
-    )
-    assert differs.cause.startswith("More moved than touches find")
-    assert "differ about faults of the device." in findings[0].sentence
+    assert differs.sentence == "Counters and timing differ for faults of the device: 2 MiB and 64 KiB."
 
 
 def test_touches_of_uneven_cost_have_no_unit(run: Run) -> None:
     moved = next(case for case in run.cases if case.method == "counted_device_touches").migrations[0]
     uneven = [msgspec.structs.replace(moved, bytes=65536, count=15), msgspec.structs.replace(moved, count=3)]
     unit = by_key(changed(run, "counted_device_touches", migrations=uneven))["device"].counted
-    assert unit == Unit(why="16 touches moved 3 of 4 KiB and 15 of 64 KiB, which is no single unit")
+    assert unit == Unit(why="16 touches moved 3 of 4 KiB and 15 of 64 KiB, no single unit")
 
 
 def test_reasons_not_to_count_and_lost_reports_are_told(run: Run, synthetic_migrations: ModuleType) -> None:
@@ -197,7 +191,7 @@ def test_reasons_not_to_count_and_lost_reports_are_told(run: Run, synthetic_migr
     assert (finding.topic, finding.cause) == ("migrations_not_counted", "no CUPTI")
     lossy = synthetic_migrations.counted(synthetic_migrations.Pretended(), lost=2)
     assert topics(msgspec.structs.replace(run, cases=lossy))["migrations_lost"] == (
-        "Of 9 counted passes the counts are not whole: 2 reports were lost, so these counts are too low."
+        "9 counted passes are incomplete: 2 reports were lost, so these counts are too low."
     )
 
 
@@ -219,4 +213,4 @@ def test_reasons_not_to_count_are_none_not_to_time(run: Run) -> None:
 
 def test_a_run_without_managed_memory_says_nothing(synthetic: ModuleType) -> None:
     assert not granularity_findings(synthetic.h200())
-    assert granularity_verdict(synthetic.h200()) == ""
+    assert takeaway(synthetic.h200()) is None

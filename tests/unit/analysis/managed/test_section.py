@@ -65,14 +65,14 @@ def test_all_of_the_array_has_both_phases_and_the_ratio(full: Run) -> None:
     [grid] = part(made(full), "All of the array touched").grids
     assert (cell(grid, "on demand", "in").text, cell(grid, "on demand", "in").unit) == ("134", "ms")
     assert (cell(grid, "on demand", "out").text, cell(grid, "on demand", "out").unit) == ("500", "ms")
-    assert cell(grid, "on demand", "times copy all, pageable").text == "2.08"
-    assert cell(grid, "copy all, pageable", "times copy all, pageable").text == "1.00"
+    assert cell(grid, "on demand", "times copy all (pageable)").text == "2.08"
+    assert cell(grid, "copy all (pageable)", "times copy all (pageable)").text == "1.00"
 
 
 def test_without_a_pageable_copy_there_is_no_ratio(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
     truths = {("managed", "managed"): synthetic_managed.H200["managed", "managed"]}
     [grid] = part(made(synthetic.run(synthetic_managed.cases(truths))), "All of the array touched").grids
-    assert cell(grid, "on demand", "times copy all, pageable").state == "missing"
+    assert cell(grid, "on demand", "times copy all (pageable)").state == "missing"
 
 
 def test_times_stand_by_share_and_by_stride(full: Run) -> None:
@@ -81,7 +81,7 @@ def test_times_stand_by_share_and_by_stride(full: Run) -> None:
     assert [column.name for column in strides.columns] == ["4 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"]
     assert cell(shares, "prefetch all", "50 %").text == "190"
     assert "in 67." in cell(shares, "on demand", "50 %").detail
-    assert cell(shares, "copy all, pageable", "50 %").state == "missing"
+    assert cell(shares, "copy all (pageable)", "50 %").state == "missing"
 
 
 def test_skipped_and_wrong_points_are_marked(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
@@ -97,24 +97,16 @@ def test_skipped_and_wrong_points_are_marked(synthetic: ModuleType, synthetic_ma
     assert (skipped.state, skipped.detail) == ("skipped", "kernels do not reach it")
 
 
-def test_phases_are_on_the_page_alone(full: Run) -> None:
-    found = part(made(full), "Times of the phases")
-    assert found.page_only
-    shares, _ = found.grids
-    assert cell(shares, "on demand", "50 %", "in").text == "67.5"
-    assert cell(shares, "on demand", "50 %", "out").text == "300"
-
-
 def test_curves_are_drawn_with_the_copy_of_all_as_a_line(full: Run) -> None:
     found = part(made(full), "Time against what is touched")
     assert len(found.charts) == 2
     names = [entry.name for entry in found.legend]
     assert "on demand" in names
-    assert "copy all, pageable" not in names
+    assert "copy all (pageable)" not in names
     shares, strides = (chart.spec for chart in found.charts)
     assert isinstance(shares, Spec)
     assert isinstance(strides, Spec)
-    assert [text for _, text in shares.rules] == ["copy all, pageable", "copy all, pinned"]
+    assert [text for _, text in shares.rules] == ["copy all (pageable)", "copy all (pinned)"]
     assert shares.rules[0][0] == pytest.approx(0.305, rel=0.01)
 
 
@@ -125,8 +117,8 @@ def test_copies_of_all_that_were_measured_often_are_curves(
     found = part(made(synthetic.run([*synthetic_managed.cases(), more])), "Time against what is touched")
     shares = found.charts[0].spec
     assert isinstance(shares, Spec)
-    assert [text for _, text in shares.rules] == ["copy all, pinned"]
-    assert "copy all, pageable" in [curve.name for curve in shares.curves]
+    assert [text for _, text in shares.rules] == ["copy all (pinned)"]
+    assert "copy all (pageable)" in [curve.name for curve in shares.curves]
 
 
 def test_a_threshold_of_the_paper_out_of_range_is_not_drawn(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.managed.granularity_timing import Unit
+from isthmus.analysis.managed.timing import Unit
 from isthmus.language import enumerated, say
 from isthmus.record import MIB, Case, Run, format_bytes
 
@@ -38,15 +38,6 @@ class Counted:
     def moved_bytes(self) -> int:
         """Bytes that went the pass's own way."""
         return sum(size * count for size, count in self.sizes.items())
-
-    def share(self, cause: str) -> float:
-        """Share of these bytes that moved for a cause."""
-        of_cause = sum(
-            each.bytes * each.count
-            for each in self.case.migrations
-            if each.direction == self.case.direction and each.cause == cause
-        )
-        return of_cause / self.moved_bytes if self.moved_bytes else 0.0
 
 
 def counted_passes(run: Run) -> list[Counted]:
