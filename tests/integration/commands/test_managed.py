@@ -60,7 +60,7 @@ def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(
     assert {"prefetch_whole", "read_mostly", "migration"} <= {case.method for case in skipped}
     assert all(case.note for case in skipped)
     assert "Thresholds, 2 MiB" in done.stdout
-    assert "Pages of managed memory do not move on demand here" in done.stdout.replace("\n", " ")
+    assert "Managed pages do not migrate on demand here" in done.stdout.replace("\n", " ")
 
 
 def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
@@ -75,7 +75,7 @@ def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
     assert {found[method].verified for method in CUDA_WAYS} == {"yes"}
     [refused] = {case.note for case in run.cases if case.method == "system"}
     assert "pageableMemoryAccess is 0" in refused
-    assert "managed memory advised as read-mostly takes" in done.stdout.replace("\n", " ")
+    assert "without advice: read-mostly" in done.stdout.replace("\n", " ")
 
 
 @pytest.mark.parametrize(
