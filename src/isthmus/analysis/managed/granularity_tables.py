@@ -171,8 +171,8 @@ def _touch_rows(name: str, times: Mapping[int, Interval]) -> Iterator[chart.Row]
     """By span; a distance of nothing has no place on the axis and is the chart's rule."""
     for span, seconds in times.items():
         if span:
-            told = {
+            hover = {
                 say("granularity_report.told_span"): format_bytes(span),
                 say("labels.told_time"): format_seconds(seconds.median),
             }
-            yield chart.row(name, span, seconds.median, seconds.low, seconds.high, **told)
+            yield chart.row(name, span, seconds.median, seconds.low, seconds.high, **hover)

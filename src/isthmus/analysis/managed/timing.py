@@ -12,7 +12,7 @@ from isthmus.record import KIB, Case, Interval, Run, format_bytes, format_second
 
 __all__ = ["Touches", "Unit", "grown_by_timing", "touches", "unit_by_timing"]
 
-# A touch that waits must take this many times as long as one that does not, or nothing can be told by it.
+# A touch that waits must take this many times as long as one that does not, or it shows nothing.
 _LEAST_CONTRAST = 2.0
 # Nothing moves in less.
 _PAGE_BYTES = 4 * KIB
@@ -147,7 +147,7 @@ def _state(seconds: Interval, threshold: float) -> State:
 def _last_near(states: Mapping[int, State], *, after: bool) -> Unit:
     """Up to where pages are there: the first that is not, with `after`, or the last that is.
 
-    It cannot be told where pages are there again beyond that, or the step itself is not clear.
+    Unknown where pages are there again beyond that, or the step itself is not clear.
     """
     spans = sorted(states)
     if not spans:

@@ -21,7 +21,7 @@ class Exchange:
 
     `seconds` is the fastest of the ways measured, on `chunks` and `streams`; `into` and `out` are the copies alone,
     `bound` what it would take if neither slowed the other. `hidden` is how much of the time that a perfect exchange
-    saves over one copy after the other is saved: 1 where both run at once at full speed, 0 where they take turns.
+    saves over one copy after the other is saved: 1 where both run at once at full speed, 0 where neither overlaps.
     """
 
     host_memory: str

@@ -73,7 +73,7 @@ class Overlap:
 
     @property
     def loses(self) -> bool:
-        """Whether every pipeline of several chunks is certainly slower than the serial one."""
+        """Whether every pipeline of several chunks is significantly slower than the serial one."""
         found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
         return bool(found) and all(speedup.high < 1 for speedup in found)
 
@@ -82,7 +82,7 @@ class Overlap:
         """Whether chunks beat the serial time by a factor that matters.
 
         "yes" where the 95 % intervals of two pipelines (of one, if no more were measured) lie above that factor: of two
-        dozen uncertain ones, the fastest looks better than it is. "no" where no interval leaves room for the factor.
+        dozen noisy ones, the fastest looks better than it is. "no" where no interval leaves room for the factor.
         """
         found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
         if not found:
