@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -11,8 +10,6 @@ import numpy.typing as npt
 from isthmus.analysis.allocation.model import CostCurve
 from isthmus.analysis.statistics.resample import Draws, interval_of
 from isthmus.record import Interval
-
-__all__ = ["TOLERANCE", "CostFit", "CostPiece", "fit_cost"]
 
 # A line describes points when it passes each within this share of the point, or within the point's own 95 % interval.
 TOLERANCE = 0.25
@@ -49,17 +46,8 @@ class CostPiece:
         return self.fixed.median <= _NEGLIGIBLE * self.per_byte.median * self.from_bytes
 
 
-@dataclass(frozen=True)
-class CostFit:
-    """One line for all sizes, or two that follow each other; `pieces` is empty where neither describes them."""
-
-    pieces: tuple[CostPiece, ...]
-
-
-# Several conclusions and tables ask for the fit of the same curve, which takes some 20 ms.
-@lru_cache(maxsize=512)
-def fit_cost(curve: CostCurve) -> CostFit:
-    """The line of least relative deviations through a curve, or two where one does not describe it.
+def fit_cost(curve: CostCurve) -> tuple[CostPiece, ...]:
+    """The line of least relative deviations through a curve, or two where one does not describe it; none where neither.
 
     A line needs three points, and neither of its parts is negative. The sum of the deviations and not of their squares
     is least, and of ten sizes one may lie off the line if it is not the last, so that something else that happened at
@@ -72,8 +60,8 @@ def fit_cost(curve: CostCurve) -> CostFit:
         judged = [(_flaws(curve, parting), parting) for parting in partings]
         best = min(judged, key=lambda each: each[0], default=None)
         if best and best[0] < _UNACCEPTABLE:
-            return CostFit(tuple(_piece(curve, part) for part in best[1]))
-    return CostFit(())
+            return tuple(_piece(curve, part) for part in best[1])
+    return ()
 
 
 _UNACCEPTABLE = (math.inf, math.inf)

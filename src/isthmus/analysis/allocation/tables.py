@@ -139,7 +139,7 @@ def first_call_grid(measured: Measured) -> Grid | None:
 
 
 def _fit_rows(curve: CostCurve) -> Iterator[Row]:
-    pieces = fit_cost(curve).pieces
+    pieces = fit_cost(curve)
     if not pieces:
         none = Cell("-", state="missing", detail=say("allocation_report.no_line"))
         words = say("allocation_report.no_line_within", percent=100 * TOLERANCE)

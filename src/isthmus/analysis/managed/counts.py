@@ -8,8 +8,6 @@ from isthmus.analysis.managed.timing import Unit
 from isthmus.language import enumerated, say
 from isthmus.record import MIB, Case, Run, format_bytes
 
-__all__ = ["Counted", "counted_passes", "grown_by_counts", "unit_by_counts", "why_not_counted"]
-
 # Parts that are touched or prefetched alone lie farther apart than anything that drivers treat as one.
 _FAR_APART = 2 * MIB
 

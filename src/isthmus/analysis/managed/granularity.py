@@ -9,8 +9,6 @@ from isthmus.analysis.managed.timing import Touches, Unit, grown_by_timing, touc
 from isthmus.language import say
 from isthmus.record import Interval, Run, format_bytes
 
-__all__ = ["Mechanism", "mechanisms"]
-
 
 @dataclass(frozen=True)
 class Mechanism:

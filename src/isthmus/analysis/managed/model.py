@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple
 from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.record import Case, Interval, Run, median_interval
 
-__all__ = ["MANAGED_WAYS", "ManagedPoint", "ManagedWay", "Movement", "Pattern", "movements", "why_no_migration"]
-
 # The device touches the leading percents of the array, or one double in every so many bytes of it.
 Pattern = Literal["percent", "stride"]
 

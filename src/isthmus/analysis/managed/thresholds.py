@@ -6,8 +6,6 @@ from isthmus.analysis.managed.model import ManagedWay, Movement
 from isthmus.analysis.statistics.resample import resampled_medians
 from isthmus.analysis.statistics.threshold import Threshold, size_threshold, uses_threshold
 
-__all__ = ["ON_DEMAND", "WHOLE_COPIES", "Overtaking", "overtaking", "overtakings"]
-
 # What a program does first, and what it does once it was made faster.
 WHOLE_COPIES = (ManagedWay("explicit_whole", "pageable"), ManagedWay("explicit_whole", "pinned"))
 ON_DEMAND = ManagedWay("managed", "managed")

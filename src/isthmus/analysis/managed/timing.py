@@ -10,8 +10,6 @@ from isthmus.analysis.statistics.curve import is_resolved
 from isthmus.language import say
 from isthmus.record import KIB, Case, Interval, Run, format_bytes, format_seconds, median_interval
 
-__all__ = ["Touches", "Unit", "grown_by_timing", "touches", "unit_by_timing"]
-
 # A touch that waits must take this many times as long as one that does not, or it shows nothing.
 _LEAST_CONTRAST = 2.0
 # Nothing moves in less.

@@ -25,7 +25,7 @@ def test_the_truth_lies_in_both_intervals(
     synthetic: ModuleType, synthetic_allocation: ModuleType, fixed: float, per_mib: float
 ) -> None:
     cost = synthetic_allocation.Cost(fixed, per_mib, noise=0.02)
-    (piece,) = fit_cost(of(synthetic, synthetic_allocation, cost, samples=40)).pieces
+    (piece,) = fit_cost(of(synthetic, synthetic_allocation, cost, samples=40))
     assert piece.fixed.median == pytest.approx(fixed, rel=0.03)
     assert piece.per_byte.median * GIB == pytest.approx(per_mib * 1024, rel=0.03, abs=0.02 * fixed)
     assert piece.fixed.low <= fixed * 1.01
@@ -37,14 +37,14 @@ def test_one_wild_size_does_not_bend_the_line(synthetic: ModuleType, synthetic_a
     cost = synthetic_allocation.Cost(1e-4, 1e-4, noise=0.001)
     cases = synthetic_allocation.cases({("pinned", "allocate"): cost})
     cases[6] = synthetic_allocation.case("pinned", "allocate", cases[6].bytes, [2.4e-4] * 12)
-    (piece,) = fit_cost(curve(synthetic, cases)).pieces
+    (piece,) = fit_cost(curve(synthetic, cases))
     assert piece.per_byte.median * MIB == pytest.approx(1e-4, rel=0.01)
     assert piece.deviation == pytest.approx(0.17, abs=0.02)
 
 
 def test_a_threshold_makes_two_lines(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
     cost = synthetic_allocation.Cost(4e-8, 0.0, step=40.0, step_bytes=256 * KIB)
-    below, above = fit_cost(of(synthetic, synthetic_allocation, cost)).pieces
+    below, above = fit_cost(of(synthetic, synthetic_allocation, cost))
     assert (below.to_bytes, above.from_bytes) == (64 * KIB, 256 * KIB)
     assert below.flat
     assert above.flat
@@ -56,12 +56,12 @@ def test_what_no_line_describes_gets_none(synthetic: ModuleType, synthetic_alloc
     cases = [
         synthetic_allocation.case("pinned", "allocate", KIB << index, [time] * 8) for index, time in enumerate(times)
     ]
-    assert fit_cost(curve(synthetic, cases)).pieces == ()
+    assert fit_cost(curve(synthetic, cases)) == ()
 
 
 def test_two_sizes_are_too_few(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
     cost = synthetic_allocation.Cost(1e-4, 1e-4)
-    assert fit_cost(of(synthetic, synthetic_allocation, cost, sizes=[KIB, MIB])).pieces == ()
+    assert fit_cost(of(synthetic, synthetic_allocation, cost, sizes=[KIB, MIB])) == ()
 
 
 def test_neither_part_is_negative(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
@@ -70,7 +70,7 @@ def test_neither_part_is_negative(synthetic: ModuleType, synthetic_allocation: M
         synthetic_allocation.case("pinned", "allocate", size, [seconds] * 8)
         for size, seconds in ((MIB, 1.0), (2 * MIB, 2.2), (4 * MIB, 4.6))
     ]
-    (piece,) = fit_cost(curve(synthetic, cases)).pieces
+    (piece,) = fit_cost(curve(synthetic, cases))
     assert piece.fixed.median == 0
     assert piece.proportional
 
@@ -78,7 +78,4 @@ def test_neither_part_is_negative(synthetic: ModuleType, synthetic_allocation: M
 def test_the_same_run_gives_the_same_intervals(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
     cost = synthetic_allocation.Cost(1e-4, 1e-4, noise=0.1)
     first, second = (of(synthetic, synthetic_allocation, cost) for _ in range(2))
-    fit_cost.cache_clear()
-    once = fit_cost(first)
-    fit_cost.cache_clear()
-    assert fit_cost(second) == once
+    assert fit_cost(first) == fit_cost(second)
