@@ -61,7 +61,7 @@ def way_words(need: Need, way: str, options: dict[str, int] | None = None) -> st
     for key in (f"plan.do_{kind}_{source}_{way}", f"plan.do_{kind}_{way}"):
         if can_say(key):
             return say(key, **values)
-    return way
+    return say("plan.do_buffer_new", memory=memory_name(way)) if (kind, source) == ("buffer", "new") else way
 
 
 def step_words(step: Step) -> str:

@@ -7,7 +7,18 @@ import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, speaking
-from isthmus.plan import BufferNeed, ManagedNeed, Need, Plan, Step, Way, answer_words, need_words, warning_words
+from isthmus.plan import (
+    BufferNeed,
+    ManagedNeed,
+    Need,
+    Plan,
+    Step,
+    Way,
+    answer_words,
+    need_words,
+    warning_words,
+    way_words,
+)
 from isthmus.record import MIB, Interval
 
 
@@ -80,3 +91,8 @@ def test_needs_are_described_in_every_language(language: str, need: Need) -> Non
         text = need_words(need)
     assert "1 MiB" in text
     assert "{" not in text
+
+
+def test_a_new_kind_of_memory_needs_no_words_of_its_own() -> None:
+    assert way_words(BufferNeed(MIB, source="new"), "pinned_portable") == "a buffer in portable pinned memory"
+    assert way_words(BufferNeed(MIB, source="pinned"), "by_light") == "by_light"
