@@ -16,6 +16,7 @@ DeviceOption = Annotated[
     typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed for case order and data.")]
 # What `language_of` reads.
 LanguageOption = Annotated[
     str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, JsonOption
+from isthmus.commands._choices import DeviceOption, JsonOption, SeedOption
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
 
@@ -35,7 +35,7 @@ def calibrate(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write the table there, and not to this machine's place."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the order of the measurements and of the data.")] = 0,
+    seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Measure which way to copy is fastest here, in some fifteen seconds, for isthmus.copy and the C interface."""

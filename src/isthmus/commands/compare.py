@@ -25,7 +25,7 @@ def compare(
         typer.Option(
             "--fail-if",
             metavar="GATE",
-            help="Exit with 1 when any case is certainly so: slower:5%, faster:5%, different:5%; several allowed.",
+            help="Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed.",
             show_default=False,
         ),
     ] = None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, LanguageOption, language_of
+from isthmus.commands._choices import DeviceOption, LanguageOption, SeedOption, language_of
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
@@ -117,7 +117,7 @@ def measure(
         str,
         typer.Option("--memory-budget", metavar="SIZE", help="Host memory that the run may take.", show_default=False),
     ] = "",
-    seed: Annotated[int, typer.Option("--seed", help="Of the order of the cases and of the data.")] = 0,
+    seed: SeedOption = 0,
     output: Annotated[
         str,
         typer.Option(

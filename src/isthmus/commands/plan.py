@@ -31,29 +31,38 @@ def plan(
     pieces: Annotated[
         int | None, typer.Option("--pieces", metavar="N", min=1, help="Pieces that lie apart; with --piece-bytes.")
     ] = None,
-    piece_bytes: Annotated[str | None, typer.Option("--piece-bytes", metavar="SIZE", help="Of each piece.")] = None,
+    piece_bytes: Annotated[
+        str | None, typer.Option("--piece-bytes", metavar="SIZE", help="Size of each piece.")
+    ] = None,
     scattered: Annotated[
         bool, typer.Option("--scattered", help="Pieces lie anywhere on both sides (the default).")
     ] = False,
     layout: Annotated[
         str | None,
         typer.Option(
-            "--layout", metavar="HOST:DEVICE", help="Of pieces on either side: contiguous, strided or scattered."
+            "--layout",
+            metavar="HOST:DEVICE",
+            help="Layout of the pieces on either side: contiguous, strided or scattered.",
         ),
     ] = None,
     rows: Annotated[
         int | None, typer.Option("--rows", metavar="N", min=1, help="Rows of an array; with --width and --pitch.")
     ] = None,
-    width: Annotated[str | None, typer.Option("--width", metavar="SIZE", help="Of what is moved of each row.")] = None,
+    width: Annotated[
+        str | None, typer.Option("--width", metavar="SIZE", help="Bytes that are moved of each row.")
+    ] = None,
     pitch: Annotated[
         str | None, typer.Option("--pitch", metavar="SIZE", help="From row to row on the host: 240KiB.")
     ] = None,
     device_pitch: Annotated[
-        str | None, typer.Option("--device-pitch", metavar="SIZE", help="Likewise on the device; the width by default.")
+        str | None,
+        typer.Option("--device-pitch", metavar="SIZE", help="From row to row on the device; the width by default."),
     ] = None,
     touched: Annotated[
         float | None,
-        typer.Option("--touched", metavar="SHARE", help="Of the array, what the device touches: 0.3; with --bytes."),
+        typer.Option(
+            "--touched", metavar="SHARE", help="Share of the array that the device touches: 0.3; with --bytes."
+        ),
     ] = None,
     stride: Annotated[
         str | None,
