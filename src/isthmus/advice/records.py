@@ -57,21 +57,22 @@ class Records:
 
     def host_kind(self, rows: Integers) -> Integers:
         """The kind of the host's memory of each copy."""
-        copies = self.trace.copies
-        inward = copies.direction[rows] == direction_index("h2d")
-        return np.where(inward, copies.source[rows], copies.destination[rows])
+        return self._end(rows, "source", "destination")
 
     def host_address(self, rows: Integers) -> Integers:
         """Where each copy's bytes lie on the host."""
-        copies = self.trace.copies
-        inward = copies.direction[rows] == direction_index("h2d")
-        return np.where(inward, copies.source_address[rows], copies.destination_address[rows])
+        return self._end(rows, "source_address", "destination_address")
 
     def device_address(self, rows: Integers) -> Integers:
         """Where each copy's bytes lie on the device."""
+        return self._end(rows, "destination_address", "source_address")
+
+    def _end(self, rows: Integers, to_device: str, to_host: str) -> Integers:
+        """The one column for copies to the device, the other for copies to the host."""
         copies = self.trace.copies
         inward = copies.direction[rows] == direction_index("h2d")
-        return np.where(inward, copies.destination_address[rows], copies.source_address[rows])
+        found: Integers = np.where(inward, getattr(copies, to_device)[rows], getattr(copies, to_host)[rows])
+        return found
 
     def device_begin(self, rows: Integers) -> Seconds:
         """When each copy began on the device."""

@@ -28,21 +28,19 @@ def _trained_down(run: Run) -> Finding | None:
     link = run.fingerprint.device.link
     if link is None or run.fingerprint.device.shares_host_memory:
         return None
-    loaded = link.generation_under_load is not None or link.width_under_load is not None
-    generation = link.generation_under_load or link.generation
-    width = link.width_under_load or link.width
-    if not _below(generation, link.max_generation) and not _below(width, link.max_width):
+    if not link.is_slower and not link.is_narrower:
         return None
-    rate, possible = link_rate(run), _maximum(link).theoretical_bytes_per_second
+    best = Link(generation=link.max_generation, width=link.max_width)
+    rate, possible = link_rate(run), best.theoretical_bytes_per_second
     cost = ""
     if rate and possible:
         cost = say("surroundings.trained_down_cost", now=format_rate(rate), best=format_rate(possible))
     told = {
-        "now": _link_name(generation, width),
-        "best": _link_name(link.max_generation, link.max_width),
+        "now": _link_name(*link.in_use),
+        "best": _link_name(*best.in_use),
         "cost": in_brackets(cost),
     }
-    if not loaded:
+    if not link.read_under_load:
         return Finding("info", "link_trained_down", say("surroundings.trained_down_idle", **told))
     return Finding(
         "warning",
@@ -147,14 +145,6 @@ def _huge_pages_off(run: Run) -> Finding | None:
         cause=say("surroundings.huge_pages_off_cause"),
         fix=say("surroundings.huge_pages_off_fix"),
     )
-
-
-def _below(value: int | None, maximum: int | None) -> bool:
-    return value is not None and maximum is not None and value < maximum
-
-
-def _maximum(link: Link) -> Link:
-    return Link(generation=link.max_generation, width=link.max_width)
 
 
 def _link_name(generation: int | None, width: int | None) -> str:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,9 @@ DeviceOption = Annotated[
     typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed for case order and data.")]
 # What `language_of` reads.
 LanguageOption = Annotated[
@@ -44,3 +48,10 @@ def language_of(name: str) -> "Language":
 
     one_of(name, LANGUAGES, "language")
     return next(language for language in LANGUAGES if language == name)
+
+
+def share_of(margin: float, example: float) -> float:
+    """The share that ``--margin`` gives in per cent."""
+    if not 0 < margin < 100:
+        raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin {example:g}")
+    return margin / 100

@@ -67,7 +67,7 @@ def _link_rows(link: Link) -> list[Fact]:
     best = link if under_load != _UNKNOWN or most == _UNKNOWN else _at_most(link)
     rate = best.theoretical_bytes_per_second
     if rate is not None:
-        reached = _pcie(best.generation_under_load or best.generation, best.width_under_load or best.width)
+        reached = _pcie(*best.in_use)
         rows.append(Fact("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
     return rows + _link_remarks(link)
 
@@ -89,15 +89,12 @@ def _at_most(link: Link) -> Link:
 
 
 def _link_remarks(link: Link) -> list[Fact]:
-    loaded = link.generation_under_load is not None or link.width_under_load is not None
-    slower = _below(link.generation_under_load or link.generation, link.max_generation)
-    narrower = _below(link.width_under_load or link.width, link.max_width)
-    if not slower and not narrower:
+    if not link.is_slower and not link.is_narrower:
         return []
     cure = "reseat the card, try another slot, and look for the slot's link speed and lane split in the BIOS"
-    if loaded:
+    if link.read_under_load:
         return [Fact.remark(f"Under load the link stays below what it can do: {cure}.")]
-    if narrower:
+    if link.is_narrower:
         return [
             Fact.remark(
                 "The link has fewer lanes than the device. Some narrow when idle: isthmus measure reads it under load. "
@@ -110,10 +107,6 @@ def _link_remarks(link: Link) -> list[Fact]:
             f"If it is still PCIe {link.generation}.0 there, {cure}."
         )
     ]
-
-
-def _below(value: int | None, most: int | None) -> bool:
-    return value is not None and most is not None and value < most
 
 
 def _node_rows(device: Device, host: Host, allowed_cpus: Collection[int]) -> list[Fact]:

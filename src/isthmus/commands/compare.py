@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of
+from isthmus.commands._choices import LanguageOption, OutputOption, language_of, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import UsageError
 
@@ -33,10 +33,7 @@ def compare(
         float, typer.Option("--margin", metavar="PERCENT", help="Up to so much more or less time is the same.")
     ] = 3.0,
     format_name: Annotated[str | None, format_option("comparison")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
-    ] = None,
+    output: OutputOption = None,
     language: LanguageOption = "en",
 ) -> None:
     """Compare a run with another, or with a reference, case by case; works on any machine."""
@@ -44,12 +41,11 @@ def compare(
     from isthmus.language import speaking
     from isthmus.report import comparison_document
 
-    if not 0 < margin < 100:
-        raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 3")
+    share = share_of(margin, 3)
     gates = [parse_gate(text) for text in fail_if or []]
     chosen, spoken = format_of("comparison", format_name, output), language_of(language)
     unlike_inputs(output, (Path(base), new), "run files")
-    shown, failed = _compared(base, new, margin / 100, gates)
+    shown, failed = _compared(base, new, share, gates)
     # Whoever stops reading does not decide a gate.
     with speaking(spoken), suppress(BrokenPipeError):
         write_report(comparison_document(shown), chosen, output)

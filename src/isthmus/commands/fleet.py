@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, one_of
+from isthmus.commands._choices import LanguageOption, OutputOption, language_of, one_of, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
-from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
     from isthmus.fleet import Survey
@@ -50,10 +49,7 @@ def fleet(
     format_name: Annotated[
         str | None, format_option("fleet", " (slurm and kubectl get the suspect hosts alone)")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
-    ] = None,
+    output: OutputOption = None,
     language: LanguageOption = "en",
 ) -> None:
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
@@ -62,15 +58,14 @@ def fleet(
     from isthmus.report import fleet_document, odd_names
 
     # Contradictions are found before anything is read.
-    if not 0 < margin < 100:
-        raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin 5")
+    share = share_of(margin, 5)
     if fail_if is not None:
         one_of(fail_if.strip(), _GATES, "gate")
     chosen, spoken = format_of("fleet", format_name, output), language_of(language)
     if output and output.exists():
         unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None
-    found = survey(places, margin=margin / 100, reference=expected)
+    found = survey(places, margin=share, reference=expected)
     # Whoever stops reading does not decide a gate.
     with speaking(spoken), suppress(BrokenPipeError):
         write_report(fleet_document(found), chosen, output)

@@ -101,7 +101,7 @@ def _link_name(link: Link | None) -> str:
     """Under load where that was read: idle links train down."""
     if link is None:
         return ""
-    generation, width = link.generation_under_load or link.generation, link.width_under_load or link.width
+    generation, width = link.in_use
     return f"PCIe {generation or '?'}.0 x{width or '?'}" if generation or width else ""
 
 

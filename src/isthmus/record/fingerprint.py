@@ -15,10 +15,29 @@ class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: str = ""
 
     @property
+    def in_use(self) -> tuple[int | None, int | None]:
+        """Generation and width, those under load where they were read: idle links train down."""
+        return self.generation_under_load or self.generation, self.width_under_load or self.width
+
+    @property
+    def read_under_load(self) -> bool:
+        """Whether it was."""
+        return self.generation_under_load is not None or self.width_under_load is not None
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether its generation is known to be below what it can be."""
+        return (self.in_use[0] or 99) < (self.max_generation or 0)
+
+    @property
+    def is_narrower(self) -> bool:
+        """Whether its width is known to be below what it can be."""
+        return (self.in_use[1] or 99) < (self.max_width or 0)
+
+    @property
     def theoretical_bytes_per_second(self) -> float | None:
         """Rate of the wire one way, after line coding and before packet headers; of the link under load if known."""
-        generation = self.generation_under_load or self.generation
-        width = self.width_under_load or self.width
+        generation, width = self.in_use
         if generation is None or width is None or generation not in _BYTES_PER_SECOND_PER_LANE:
             return None
         return _BYTES_PER_SECOND_PER_LANE[generation] * width
