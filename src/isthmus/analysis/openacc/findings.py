@@ -1,7 +1,5 @@
 """What the openacc experiment says: directives against managed memory, against native calls, and the two at once."""
 
-from collections.abc import Sequence
-
 from isthmus.analysis.openacc.model import (
     OpenaccWork,
     openacc_works,
@@ -11,7 +9,7 @@ from isthmus.analysis.openacc.words import factor_words, part_words
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
-from isthmus.record import Interval, Run, format_bytes, format_seconds
+from isthmus.record import Run, format_bytes, format_seconds
 
 # How far OpenACC's copies may be from the same copies made by native calls before that is a reason to look closer.
 NATIVE_BAR = 1.15
@@ -20,13 +18,11 @@ _SAME = 1.1
 
 
 def findings(run: Run) -> list[Finding]:
-    """The findings about OpenACC programs; none for a run without them."""
-    works = openacc_works(run)
+    """Directives against native calls, and against managed memory, on whole arrays; tables have parts and stencils."""
+    works = whole_arrays(openacc_works(run))
     return [
-        *(_native(work) for work in whole_arrays(works) if work.ratio("explicit", "native")),
-        *(_both(work) for work in whole_arrays(works) if work.ratio("automatic") or work.ratio("both")),
-        *_parts(works),
-        *_stencil(works),
+        *(_native(work) for work in works if work.ratio("explicit", "native")),
+        *(_managed(work) for work in works if work.ratio("automatic") or work.ratio("both")),
     ]
 
 
@@ -35,8 +31,8 @@ def takeaway(run: Run) -> Takeaway | None:
     works = [work for work in openacc_works(run) if work.ratio("automatic")]
     if not works:
         return None
-    faster = enumerated([part_words(work) for work in works if _certain(work) == "faster"])
-    slower = enumerated([part_words(work) for work in works if _certain(work) == "slower"])
+    faster = enumerated([part_words(work) for work in works if _differs(work) == "faster"])
+    slower = enumerated([part_words(work) for work in works if _differs(work) == "slower"])
     if faster and slower:
         return Takeaway(say("openacc.verdict_both", faster=faster, slower=slower), say("openacc.advice_both"))
     if faster:
@@ -65,13 +61,9 @@ def _native(work: OpenaccWork) -> Finding:
             cause=_where_longer(work),
             fix=say("openacc.native_fix"),
         )
-    if times.high <= NATIVE_BAR and times.low >= 1 / NATIVE_BAR:
-        judged = say("openacc.native_within")
-    elif times.high < 1:
-        judged = say("openacc.native_faster")
-    else:
-        judged = say("openacc.native_unknown")
-    return Finding("info", "openacc_native", sentences([text, judged]))
+    is_faster, is_within = times.high < 1 / NATIVE_BAR, times.high <= NATIVE_BAR
+    key = "openacc.native_faster" if is_faster else "openacc.native_within" if is_within else "openacc.native_unknown"
+    return Finding("info", "openacc_native", sentences([text, say(key)]))
 
 
 def _where_longer(work: OpenaccWork) -> str:
@@ -83,56 +75,27 @@ def _where_longer(work: OpenaccWork) -> str:
     )
 
 
-def _both(work: OpenaccWork) -> Finding:
+def _managed(work: OpenaccWork) -> Finding:
     """Whether directives count where the managed mode is on."""
     automatic, both = work.ratio("automatic"), work.ratio("both")
-    told = []
+    parts = []
     if automatic:
-        told.append(say("openacc.automatic", factor=factor_words(automatic), size=format_bytes(work.bytes)))
+        parts.append(say("openacc.automatic", factor=factor_words(automatic), size=format_bytes(work.bytes)))
     if both is None and not work.has_managed_mode:
-        told.append(say("openacc.both_unknown", compiler=work.compiler))
+        parts.append(say("openacc.both_unknown", compiler=work.compiler))
     elif both is not None:
-        told.append(say("openacc.both", factor=factor_words(both)))
+        parts.append(say("openacc.both", factor=factor_words(both)))
     beside = work.ratio("both", "automatic")
     cause = ""
     if beside:
         is_ignored = 1 / _SAME <= beside.median <= _SAME
         cause = say("openacc.ignored" if is_ignored else "openacc.heeded", ratio=beside.median)
-    return Finding("info", "openacc_managed", sentences(told), cause=cause)
+    return Finding("info", "openacc_managed", sentences(parts), cause=cause)
 
 
-def _parts(works: Sequence[OpenaccWork]) -> list[Finding]:
-    """Where managed memory is faster, because directives move all of an array that is touched in part."""
-    compared = [work for work in works if work.program != "stencil" and work.ratio("automatic")]
-    partial = [work for work in compared if work.fraction != 1.0]
-    if not partial:
-        return []
-    is_faster = any(_certain(work) == "faster" for work in partial)
-    text = say("openacc.parts", parts=_listed(partial))
-    return [Finding("info", "openacc_parts", text, cause=say("openacc.parts_cause") if is_faster else "")]
-
-
-def _stencil(works: Sequence[OpenaccWork]) -> list[Finding]:
-    compared = [work for work in works if work.program == "stencil" and work.ratio("automatic")]
-    if not compared:
-        return []
-    return [Finding("info", "openacc_stencil", say("openacc.stencils", parts=_listed(compared)))]
-
-
-def _listed(works: Sequence[OpenaccWork]) -> str:
-    """``0.31 for 10 % of 1 GiB and 0.7 for 50 % of 1 GiB``."""
-    return enumerated(
-        [say("openacc.factor_for", factor=factor_words(_automatic(work)), part=part_words(work)) for work in works]
-    )
-
-
-def _automatic(work: OpenaccWork) -> Interval:
+def _differs(work: OpenaccWork) -> str:
+    """Whether managed memory is significantly faster or slower than directives, enough to act on; else empty."""
     times = work.ratio("automatic")
-    assert times is not None
-    return times
-
-
-def _certain(work: OpenaccWork) -> str:
-    """Whether managed memory is faster or slower than directives, for certain and enough to act on; else empty."""
-    times = _automatic(work)
+    if times is None:
+        return ""
     return "faster" if times.high < 1 / MATTERS else "slower" if times.low > MATTERS else ""

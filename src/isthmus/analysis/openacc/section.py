@@ -43,10 +43,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         sentences([say("openacc_report.intro"), built]),
         shown,
         question=say("openacc_report.question"),
-        caveats=(
-            say("openacc_report.caveat_exchange"),
-            say("openacc_report.caveat_pages"),
-        ),
+        caveats=(say("openacc_report.caveat_exchange"), say("openacc_report.caveat_pages")),
     )
 
 
@@ -62,10 +59,7 @@ def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
     ]
     if not groups:
         return None
-    columns = (
-        *_columns("in", "out", "total"),
-        _over(),
-    )
+    columns = (*_columns("in", "out", "total"), _over())
     grid = Grid(say("openacc_report.ways_grid"), columns, tuple(groups), corner=say("openacc_report.way"))
     return Part(say("openacc_report.ways_title"), say("openacc_report.ways_note"), grids=(grid,))
 
@@ -80,10 +74,12 @@ def _way_row(work: OpenaccWork, way: str) -> Row:
         needs = way == "both" and not work.has_managed_mode
         cell = missing(say("openacc_report.needs_nvcpp") if needs else "")
         return Row(_way_label(way), (cell,) * 4)
-    phases = [
-        time_cell(time.phases[name]) if name in time.phases else missing() for name in ("in_seconds", "out_seconds")
-    ]
-    return Row(_way_label(way), (*phases, _time(time), _ratio(work.ratio(way))))
+    return _row(work, way, time, ("in_seconds", "out_seconds"))
+
+
+def _row(work: OpenaccWork, way: str, time: OpenaccTime, phases: Sequence[Metric]) -> Row:
+    shown = (time_cell(time.phases[name]) if name in time.phases else missing() for name in phases)
+    return Row(_way_label(way), (*shown, _time(time), _ratio(work.ratio(way))))
 
 
 def _way_label(way: str) -> str:
@@ -109,25 +105,12 @@ def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
 
 def _stencil_part(runs: Sequence[Run], works: _Works) -> Part | None:
     def rows(work: OpenaccWork) -> list[Row]:
-        return [
-            Row(
-                _way_label(way),
-                (
-                    *(time_cell(time.phases[name]) if name in time.phases else missing() for name in _STENCIL_PHASES),
-                    _time(time),
-                    _ratio(work.ratio(way)),
-                ),
-            )
-            for way, time in work.ways.items()
-        ]
+        return [_row(work, way, time, _STENCIL_PHASES) for way, time in work.ways.items()]
 
     groups = _groups(runs, works, openacc_part_label, rows)
     if not groups:
         return None
-    columns = (
-        *_columns(*_STENCIL_PHASES, "total"),
-        _over(),
-    )
+    columns = (*_columns(*_STENCIL_PHASES, "total"), _over())
     grid = Grid(say("openacc_report.stencil_grid"), columns, groups, corner=say("openacc_report.way"))
     return Part(say("openacc_report.stencil_title"), say("openacc_report.stencil_note"), grids=(grid,))
 

@@ -6,7 +6,7 @@ from isthmus.record import Interval, format_bytes
 
 __all__ = ["factor_words", "openacc_part_label", "part_words"]
 
-# Of a ratio of two medians, each known within 2 %.
+# A ratio of two medians, each known within 2 %.
 _NARROW = 0.05
 
 

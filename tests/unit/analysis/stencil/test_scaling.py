@@ -102,18 +102,16 @@ def test_a_cut_that_does_not_fit_the_ranks_is_none(
     assert (found.down, found.across) == (1, 2)
 
 
-def test_the_findings_tell_the_curves_and_compare_the_cuts(run: Run) -> None:
+def test_every_curve_has_its_efficiency(run: Run) -> None:
     found = {finding.topic: finding for finding in stencil_findings(run)}
     strong = found["stencil_strong_grid_64_1"]
     assert strong.sentence.startswith(
         "4 ranks that share a square of 64 points with halos of 1 column in a grid of 2 x 2 take 17.5 ms for an "
         "iteration by packing on the device and copying through pinned memory, MPI included; one rank alone takes "
     )
-    assert "That is a parallel efficiency of 78 to 79 %. Exchanging halos is 29 % of it." in strong.sentence
+    assert strong.sentence.endswith("That is a parallel efficiency of 78 to 79 %.")
     assert strong.cause == "", "every rank has a device of its own"
     assert "each take 55.1 ms for an iteration" in found["stencil_weak_grid_64_1"].sentence
-    assert "in a grid of 2 x 2 takes 0.77" in found["stencil_cuts_strong_64_1"].sentence
-    assert "stencil_cuts_weak_64_1" not in found, "strips were not measured"
     topics = [finding.topic for finding in stencil_findings(run)]
     assert len(topics) == len(set(topics))
     assert {topic for topic in topics if "fastest" in topic} == {
