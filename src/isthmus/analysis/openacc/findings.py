@@ -61,9 +61,11 @@ def _native(work: OpenaccWork) -> Finding:
             cause=_where_longer(work),
             fix=say("openacc.native_fix"),
         )
-    is_faster, is_within = times.high < 1 / NATIVE_BAR, times.high <= NATIVE_BAR
-    key = "openacc.native_faster" if is_faster else "openacc.native_within" if is_within else "openacc.native_unknown"
-    return Finding("info", "openacc_native", sentences([text, say(key)]))
+    if times.low >= 1 / NATIVE_BAR and times.high <= NATIVE_BAR:
+        judged = say("openacc.native_within")
+    else:
+        judged = say("openacc.native_faster" if times.high < 1 else "openacc.native_unknown")
+    return Finding("info", "openacc_native", sentences([text, judged]))
 
 
 def _where_longer(work: OpenaccWork) -> str:

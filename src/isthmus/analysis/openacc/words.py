@@ -4,8 +4,6 @@ from isthmus.analysis.openacc.model import OpenaccWork
 from isthmus.language import say
 from isthmus.record import Interval, format_bytes
 
-__all__ = ["factor_words", "openacc_part_label", "part_words"]
-
 # A ratio of two medians, each known within 2 %.
 _NARROW = 0.05
 

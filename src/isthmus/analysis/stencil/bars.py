@@ -11,8 +11,6 @@ from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import say
 from isthmus.record import format_seconds
 
-__all__ = ["bars_part"]
-
 _LOOKS = {phase: numbered_look(place) for place, phase in enumerate(STENCIL_PHASES)}
 
 

@@ -8,17 +8,6 @@ from functools import cached_property
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Run, median_interval
 
-__all__ = [
-    "MANAGED",
-    "STENCIL_ITERATIONS",
-    "STENCIL_METHODS",
-    "STENCIL_PHASES",
-    "Stencil",
-    "StencilPoint",
-    "StencilWay",
-    "stencils",
-]
-
 # The plainest first.
 STENCIL_METHODS = ("cpu_whole", "cpu_columns", "gpu_pack", "gpu_pack_mapped")
 # In a sample, as in the paper that the experiment follows.

@@ -9,8 +9,6 @@ from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.stencil.model import Stencil, StencilPoint, StencilWay, stencils
 from isthmus.record import Interval, Run
 
-__all__ = ["CutKind", "Scaling", "StencilCurve", "stencil_curves"]
-
 # Strong: the field stays; weak: the part of it that a rank has.
 Scaling = Literal["strong", "weak"]
 _SCALINGS: tuple[Scaling, ...] = ("strong", "weak")

@@ -17,8 +17,6 @@ from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say, sentences
 from isthmus.record import LEAST_SAMPLES, Run, format_seconds
 
-__all__ = ["scaling_part"]
-
 
 def scaling_part(runs: Sequence[Run]) -> Part | None:
     """A table and a chart for each curve; None where no run was to have one."""

@@ -11,8 +11,6 @@ from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import Interval, Run
 
-__all__ = ["Found", "ratio_cell", "times_part", "way_title"]
-
 # What a stencil is called in headings, the run that it is of, and itself.
 Found = tuple[str, Run, Stencil]
 

@@ -5,8 +5,6 @@ from isthmus.analysis.stencil.model import MANAGED, Stencil, StencilWay
 from isthmus.language import can_say, say
 from isthmus.record import Interval, Metric
 
-__all__ = ["cut_words", "phase_words", "ratio_words", "setting_words", "stencil_words", "way_label", "way_sentence"]
-
 
 def way_label(method: str) -> str:
     """The method in a table; one that this version does not know keeps its field name."""
