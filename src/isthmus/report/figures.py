@@ -15,7 +15,7 @@ from isthmus.report.drawing import draw
 
 _WIDTH = 640
 _FONT = "Noto Sans, DejaVu Sans, Arial, Hiragino Sans, Yu Gothic, PingFang SC, Microsoft YaHei, sans-serif"
-# Of a light page, with a background, since a picture may land on any.
+# Colours of a light page, with a background, since a picture may land on any.
 _COLOURS = {"--ink": "#16191d", "--soft": "#565d66", "--grid": "#dfe2e6", "--card": "#ffffff", "--error": "#b3261e"}
 _SHARPNESS = 2.0
 

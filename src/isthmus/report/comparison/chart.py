@@ -8,7 +8,7 @@ from isthmus.language import say
 from isthmus.record import format_seconds
 from isthmus.report.comparison.words import case_name, interval_text, ratio_text, verdict_name
 
-# Of the numbered looks those whose colours and shapes are farthest apart, grey for what is the same.
+# The numbered looks whose colours and shapes are farthest apart; grey for what is the same.
 _LOOKS: dict[Verdict, int] = {"slower": 1, "faster": 0, "same": 5, "cannot_tell": 3}
 # Ratios beyond are drawn at the edge; pointing at them tells the figure.
 _LOWEST, _HIGHEST = 0.4, 2.5

@@ -64,11 +64,9 @@ _MOST_HOSTS = 80
 
 def fleet_document(survey: Survey) -> Document:
     """The whole report; a terminal gets the worst devices and the figures of large transfers."""
-    hosts, devices = len(survey.hosts), len(survey.gathered.devices)
-    title = say("fleet.title", devices=say("fleet.devices", count=devices), hosts=say("fleet.hosts", count=hosts))
     return Document(
         "fleet",
-        title,
+        say("fleet.title", **_counts(survey)),
         tuple(_blocks(survey)),
         subject=survey,
         records=Records(tuple(FLEET_COLUMNS), lambda: fleet_rows(survey)),
@@ -82,10 +80,8 @@ def _blocks(survey: Survey) -> Iterator[Block]:
     yield from (Prose(text, "warning" if wrong else "plain") for text, wrong in beside_reference(survey))
     yield from _causes(survey)
     if survey.unjudged < len(survey.gathered.devices):
-        hosts, devices = say("fleet.hosts", count=len(survey.hosts)), devices_text(len(survey.gathered.devices))
-        label = say("fleet.map_label", hosts=hosts, devices=devices)
         yield Heading(say("fleet.map"), where="page")
-        yield HeatMap(label, partial(fleet_map, survey))
+        yield HeatMap(say("fleet.map_label", **_counts(survey)), partial(fleet_map, survey))
     yield from _slow(survey)
     for judged in survey.groups[:_MOST_GROUPS]:
         yield Heading(say("fleet.usual", device=judged.group.name))
@@ -96,6 +92,13 @@ def _blocks(survey: Survey) -> Iterator[Block]:
     yield Heading(say("fleet.about"))
     yield Bullets(tuple(map(Item, about_files(survey))))
     yield Prose(say("fleet.method", rate=percent(RATE), margin=percent(survey.margin)), "small")
+
+
+def _counts(survey: Survey) -> dict[str, str]:
+    return {
+        "hosts": say("fleet.hosts", count=len(survey.hosts)),
+        "devices": devices_text(len(survey.gathered.devices)),
+    }
 
 
 def _causes(survey: Survey) -> Iterator[Block]:

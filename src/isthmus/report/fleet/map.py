@@ -34,7 +34,7 @@ def fleet_map(survey: Survey) -> FleetMap:
         for place, at in zip(survey.hosts[host], places_of[host], strict=True):
             row[place], column[place] = line, min(at, wide - 1)
     shape = len(lines), wide
-    views = [_certain(survey, row, column, shape)]
+    views = [_outliers(survey, row, column, shape)]
     for name, cells in _kinds(survey).items():
         fields = {phase: _fields(survey, phase, cells, row, column, shape) for phase in ("alone", "together")}
         views.append(MapView(name, fields["alone"].tolist(), fields["together"].tolist()))
@@ -98,7 +98,7 @@ def _fields(
     return fields
 
 
-def _certain(
+def _outliers(
     survey: Survey, row: npt.NDArray[np.intp], column: npt.NDArray[np.intp], shape: tuple[int, int]
 ) -> MapView:
     """What outliers lose, and nothing elsewhere."""

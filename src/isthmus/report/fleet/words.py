@@ -77,7 +77,7 @@ def verdict(survey: Survey) -> str:
         "fleet.verdict",
         count=len(survey.outliers),
         judged=devices_text(judged),
-        hosts=_hosts(len({survey.gathered.devices[outlier.device].host for outlier in survey.outliers})),
+        hosts=say("fleet.hosts", count=len({survey.gathered.devices[each.device].host for each in survey.outliers})),
         worst=device_name(survey, worst.device),
         lost=percent(worst.lost),
     )
@@ -187,7 +187,3 @@ def _beside_reference(survey: Survey, judged: Judged) -> str:
 def _below(survey: Survey, each: BelowReference) -> str:
     name = device_name(survey, each.device)
     return say("fleet.below_one", device=name, lost=percent(each.lost), kind=group_name(each.kind))
-
-
-def _hosts(count: int) -> str:
-    return say("fleet.hosts", count=count)

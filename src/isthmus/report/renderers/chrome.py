@@ -12,7 +12,7 @@ import msgspec
 
 from isthmus.document.document import Document
 from isthmus.report.trace.names import copy_name
-from isthmus.report.trace.records import COPY_COLUMNS, copy_records, in_chunks
+from isthmus.report.trace.records import COPY_COLUMNS, copy_records, in_chunks, known_number, named
 from isthmus.trace import UNKNOWN, Calls, Intervals, Trace, direction_index, memory_index
 
 Event = dict[str, Any]
@@ -67,10 +67,10 @@ def _copies(trace: Trace, tracks: _Tracks) -> Iterator[Event]:
         start, lasted, pid = copy["start_ns"], max(copy["duration_ns"], 0), copy["pid"] or 0
         stream = "migrations" if copy["migration"] else _stream(copy["stream"])
         track = tracks.track(pid, f"{_device(copy['device'])} {stream}", start, start + lasted)
-        told = ("bytes", "direction", "source", "destination", "cause", "source_address", "destination_address")
+        said = ("bytes", "direction", "source", "destination", "cause", "source_address", "destination_address")
         arguments = {
             name: copy[name]
-            for name in (*told, "rows", "content", "estimated", "call", "site")
+            for name in (*said, "rows", "content", "estimated", "call", "site")
             if copy[name] is not None
         }
         if lasted:
@@ -96,8 +96,10 @@ def _intervals(trace: Trace, table: Intervals, category: str, tracks: _Tracks) -
         columns = (part.start_ns - first, part.lasted_ns.clip(0), part.process, part.device, part.stream, part.name)
         for start, lasted, process, device, stream, name in zip(*(each.tolist() for each in columns), strict=True):
             pid = _pid(trace, process)
-            track = tracks.track(pid, f"{_device(_known(device))} {_stream(_known(stream))}", start, start + lasted)
-            yield _span(_name(trace, name) or category, category, pid, track, start, lasted)
+            track = tracks.track(
+                pid, f"{_device(known_number(device))} {_stream(known_number(stream))}", start, start + lasted
+            )
+            yield _span(named(trace.names, name) or category, category, pid, track, start, lasted)
 
 
 def _calls(trace: Trace) -> Iterator[Event]:
@@ -106,7 +108,7 @@ def _calls(trace: Trace) -> Iterator[Event]:
     for calls in in_chunks(trace.calls):
         columns = (calls.start_ns - first, calls.lasted_ns.clip(0), calls.process, calls.thread, calls.name)
         for start, lasted, process, thread, name in zip(*(each.tolist() for each in columns), strict=True):
-            yield _span(_name(trace, name), "call", _pid(trace, process), max(thread, 0), start, lasted)
+            yield _span(named(trace.names, name) or "", "call", _pid(trace, process), max(thread, 0), start, lasted)
 
 
 def _span(name: str, category: str, pid: int, track: int, start: int, lasted: int) -> Event:
@@ -123,14 +125,6 @@ def _us(nanoseconds: int) -> float:
 
 def _pid(trace: Trace, process: int) -> int:
     return trace.processes[process].pid if 0 <= process < len(trace.processes) else 0
-
-
-def _name(trace: Trace, number: int) -> str:
-    return trace.names[number] if 0 <= number < len(trace.names) else ""
-
-
-def _known(value: int) -> int | None:
-    return None if value == UNKNOWN else value
 
 
 def _device(number: int | None) -> str:

@@ -15,6 +15,7 @@ from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.pictures import Lane, Lanes
 from isthmus.language import clauses, say
 from isthmus.report.trace.names import CopyKind, copy_kinds, groups, kernel_name
+from isthmus.report.trace.records import named
 from isthmus.report.trace.totals import devices_of
 from isthmus.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Trace, union
 
@@ -138,7 +139,7 @@ def _copy_words(trace: Trace, copies: Copies) -> Callable[[int], str]:
     def tell(row: int) -> str:
         call = int(copies.call[row])
         known = 0 <= call < len(trace.calls)
-        name = _name(trace, int(trace.calls.name[call])) if known else ""
+        name = (named(trace.names, int(trace.calls.name[call])) or "") if known else ""
         site = int(trace.calls.site[call]) if known else UNKNOWN
         line = trace.sites[site][0] if 0 <= site < len(trace.sites) and trace.sites[site] else ""
         return clauses([name, _stream(int(copies.stream[row])), line])
@@ -150,20 +151,18 @@ def _interval_words(trace: Trace, intervals: Intervals) -> Callable[[int], str]:
     """The kernel's name, and its stream."""
 
     def tell(row: int) -> str:
-        return clauses([kernel_name(_name(trace, int(intervals.name[row]))), _stream(int(intervals.stream[row]))])
+        return clauses(
+            [kernel_name(named(trace.names, int(intervals.name[row])) or ""), _stream(int(intervals.stream[row]))]
+        )
 
     return tell
 
 
 def _call_words(trace: Trace, calls: Calls) -> Callable[[int], str]:
     def tell(row: int) -> str:
-        return _name(trace, int(calls.name[row]))
+        return named(trace.names, int(calls.name[row])) or ""
 
     return tell
-
-
-def _name(trace: Trace, number: int) -> str:
-    return trace.names[number] if 0 <= number < len(trace.names) else ""
 
 
 def _stream(number: int) -> str:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Calls, Copies, Integers, Intervals, Trace
+from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Calls, Copies, Intervals, Trace
 
 # Scripts rely on them: new ones are only ever appended. Times count from the first record of the trace.
 COPY_COLUMNS = (
@@ -32,6 +32,11 @@ COPY_COLUMNS = (
     "estimated",
     "site",
 )
+# Columns of copies after their times, in the order in which `copy_records` takes them.
+_OWN = (
+    *("direction", "source", "destination", "bytes", "process", "device", "stream", "migration", "cause"),
+    *("source_address", "destination_address", "rows", "content", "estimated"),
+)
 # Rows that are Python objects at a time.
 _CHUNK = 1 << 16
 _WORD = (1 << 64) - 1
@@ -44,36 +49,37 @@ def copy_records(trace: Trace) -> Iterator[tuple[Any, ...]]:
     calls = trace.calls
     for copies in in_chunks(trace.copies):
         has_call = (copies.call >= 0) & (copies.call < len(calls))
-        # Of copies without a call whichever call is at hand; not shown.
+        # Copies without a call get any; it is not shown.
         call = np.where(has_call, copies.call, 0)
         of_calls = [
             column[call].tolist() if len(calls) else [UNKNOWN] * len(copies)
             for column in (calls.name, calls.thread, calls.start_ns - first, calls.lasted_ns, calls.site)
         ]
-        rows = zip(*(column.tolist() for column in _columns(copies, first)), has_call.tolist(), *of_calls, strict=True)
+        own = (copies.start_ns - first, copies.lasted_ns, *(getattr(copies, name) for name in _OWN))
+        rows = zip(*(column.tolist() for column in own), has_call.tolist(), *of_calls, strict=True)
         for start, lasted, way, source, destination, size, process, device, stream, *more in rows:
             migration, cause, begin, end, lines, content, estimated, called, name, thread, begun, took, site = more
             known = 0 <= process < len(trace.processes)
             yield (
                 start,
                 lasted,
-                _named(DIRECTIONS, way),
-                _named(MEMORY_KINDS, source),
-                _named(MEMORY_KINDS, destination),
-                _known(size),
+                named(DIRECTIONS, way),
+                named(MEMORY_KINDS, source),
+                named(MEMORY_KINDS, destination),
+                known_number(size),
                 trace.processes[process].pid if known else None,
                 trace.processes[process].rank if known else None,
-                _known(device),
-                _known(stream),
+                known_number(device),
+                known_number(stream),
                 migration == 1,
-                _named(CAUSES, cause),
-                _named(trace.names, name) if called else None,
-                _known(thread) if called else None,
+                named(CAUSES, cause),
+                named(trace.names, name) if called else None,
+                known_number(thread) if called else None,
                 begun if called else None,
                 took if called else None,
                 _hexadecimal(begin),
                 _hexadecimal(end),
-                _known(lines),
+                known_number(lines),
                 _hexadecimal(content),
                 estimated == 1,
                 list(trace.sites[site]) if called and 0 <= site < len(trace.sites) else None,
@@ -86,28 +92,8 @@ def in_chunks(table: _Chunked) -> Iterator[_Chunked]:
         yield table.taken(np.arange(begin, min(begin + _CHUNK, len(table))))
 
 
-def _columns(copies: Copies, first: int) -> list[Integers]:
-    return [
-        copies.start_ns - first,
-        copies.lasted_ns,
-        copies.direction,
-        copies.source,
-        copies.destination,
-        copies.bytes,
-        copies.process,
-        copies.device,
-        copies.stream,
-        copies.migration,
-        copies.cause,
-        copies.source_address,
-        copies.destination_address,
-        copies.rows,
-        copies.content,
-        copies.estimated,
-    ]
-
-
-def _known(value: int) -> int | None:
+def known_number(value: int) -> int | None:
+    """None for what is not known."""
     return None if value == UNKNOWN else value
 
 
@@ -116,5 +102,6 @@ def _hexadecimal(value: int) -> str | None:
     return None if value == UNKNOWN else f"0x{value & _WORD:x}"
 
 
-def _named(names: Sequence[str], number: int) -> str | None:
+def named(names: Sequence[str], number: int) -> str | None:
+    """The name of this number; None for numbers that point nowhere."""
     return names[number] if 0 <= number < len(names) else None

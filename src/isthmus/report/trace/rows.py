@@ -30,7 +30,7 @@ class TraceRow:
 
     @property
     def mean_ns(self) -> float:
-        """Of each."""
+        """What each record took."""
         return self.total_ns / self.calls
 
 

@@ -43,7 +43,7 @@ def moved(trace: Trace) -> list[Moved]:
 
 
 def shares(trace: Trace) -> list[DeviceShare]:
-    """Of every device that did anything, within the span of the trace."""
+    """One for every device that did anything, within the span of the trace."""
     begin, end = trace.span_ns
     found = []
     for device in devices_of(trace):
