@@ -30,13 +30,13 @@ RingPacker::Taken RingPacker::at(std::size_t part) const {
 
 std::optional<RingPacker::Taken> RingPacker::take() {
     const std::size_t part = next_part_++;
-    if (part >= parts()) return std::nullopt;
+    if (part >= parts_) return std::nullopt;
     return at(part);
 }
 
 RingPacker::Moved RingPacker::move_one(std::size_t open_chunks, std::size_t end) {
     std::size_t next = next_part_;
-    if (next >= std::min(end, parts())) return Moved::nothing;
+    if (next >= std::min(end, parts_)) return Moved::nothing;
     const Taken taken = at(next);
     if (taken.chunk >= open_chunks) return Moved::nothing;
     const bool is_mine = next_part_.compare_exchange_strong(next, next + 1);

@@ -35,19 +35,24 @@ class RingPacker {
     struct alignas(cache_line) Count {
         std::atomic<std::size_t> left = 0;
     };
-    // A part that one thread has taken and nobody else gets; all but the chunk are of the run's own counting.
+    // A part that one thread has taken and nobody else gets: counted within its run, and its chunk over all runs.
     struct Taken {
         const PackedRun* run = nullptr;
         std::size_t part = 0, chunk = 0;
     };
 
-    // What `runs` and `counts` refer to outlives the packer. Chunks share counts where there are fewer of these.
+    // There is at least one run. What `runs` and `counts` refer to outlives the packer. Chunks share counts where there
+    // are fewer of these: one for each slot, say.
     RingPacker(std::span<const PackedRun> runs, std::span<Count> counts, const Slots& slots, Stores stores,
                std::size_t threads)
-        : runs_(runs), counts_(counts), slots_(slots), stores_(stores), threads_(threads) {}
+        : runs_(runs),
+          counts_(counts),
+          slots_(slots),
+          stores_(stores),
+          threads_(threads),
+          parts_(runs.back().first_part + runs.back().chunks.parts()) {}
 
-    std::size_t chunks() const { return runs_.back().first_chunk + runs_.back().chunks.count(); }
-    std::size_t parts() const { return runs_.back().first_part + runs_.back().chunks.parts(); }
+    std::size_t parts() const { return parts_; }
     // Where bytes of a run's chunk are in the ring.
     Part staged(const PackedRun& run, std::size_t chunk, Chunks::Range range) const;
     Part staged(const PackedRun& run, std::size_t chunk) const { return staged(run, chunk, run.chunks.chunk(chunk)); }
@@ -71,7 +76,7 @@ class RingPacker {
     Moved move_one(std::size_t open_chunks, std::size_t end);
     // Puts pages in place ahead of a part, or of the next one; whether there were any.
     bool fault_ahead(const Taken& taken) { return faults_.take(end_of(taken)); }
-    bool fault_ahead() { return faults_.take(end_of(at(std::min<std::size_t>(next_part_, parts() - 1)))); }
+    bool fault_ahead() { return faults_.take(end_of(at(std::min<std::size_t>(next_part_, parts_ - 1)))); }
     std::size_t next_part() const { return next_part_; }
     // Which one a part of any run is.
     Taken at(std::size_t part) const;
@@ -85,8 +90,9 @@ class RingPacker {
     const std::span<Count> counts_;
     const Slots slots_;
     const Stores stores_;
-    const std::size_t threads_;
-    std::atomic<std::size_t> next_part_ = 0;
+    const std::size_t threads_, parts_;
+    // On a cache line apart from what all threads read.
+    alignas(cache_line) std::atomic<std::size_t> next_part_ = 0;
     FaultAhead faults_;
 };
 

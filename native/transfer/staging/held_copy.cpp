@@ -30,7 +30,7 @@ void HeldCopy::add_packed(const PackedPieces& pieces, Region table, bool by_kern
     PackedRun run{&pieces_.emplace_back(pieces),
                   Chunks::cut(pieces.extent().bytes(), plan_.threads, plan_.chunk_bytes)};
     to_device_ = pieces.to_device();
-    run.first_chunk = chunk_count();
+    run.first_chunk = std::exchange(chunk_count_, chunk_count_ + run.chunks.count());
     run.first_part = runs_.empty() ? 0 : runs_.back().first_part + runs_.back().chunks.parts();
     runs_.push_back(run);
     Stage stage;
@@ -48,7 +48,7 @@ void HeldCopy::add_commands(std::function<Status(Stream&)> enqueue) {
 
 void HeldCopy::complete() {
     if (runs_.empty()) return;
-    counts_ = std::vector<RingPacker::Count>(chunk_count());
+    counts_ = std::vector<RingPacker::Count>(chunk_count_);
     packer_.emplace(runs_, counts_, slots_, plan_.stores, plan_.threads);
     for (const PackedRun& run : runs_) {
         for (std::size_t i = 0; i < run.chunks.count(); ++i) packer_->expect(run, i);
@@ -57,7 +57,7 @@ void HeldCopy::complete() {
 
 Status HeldCopy::enqueue(Stream& stream) {
     const bool meets = has_host_part();
-    const auto count = static_cast<std::uint32_t>(chunk_count());
+    const auto count = static_cast<std::uint32_t>(chunk_count_);
     // The stream tells 1 when it has come to the copy, and one more for each chunk that has crossed the link.
     if (meets) ISTHMUS_TRY(rendezvous_->tell_host(stream, 1));
     for (const Stage& stage : stages_) {
@@ -111,10 +111,10 @@ Background::Step HeldCopy::go_on(WorkerGroup* group) {
         helped = group->run_with_caller(job, {1e9, "moving memory"}, plan_.threads);
     }
     if (!helped.ok()) move_parts(stop_);
-    if (moved_chunks_ < chunk_count()) {
+    if (moved_chunks_ < chunk_count_) {
         return packer_->next_part() == before ? Background::Step::waits : Background::Step::moves;
     }
-    rendezvous_->open(static_cast<std::uint32_t>(chunk_count()));
+    rendezvous_->open(static_cast<std::uint32_t>(chunk_count_));
     return leave();
 }
 
@@ -126,7 +126,7 @@ void HeldCopy::begin() {
 std::size_t HeldCopy::open_chunks() {
     const std::uint32_t reached = rendezvous_->reached();
     const std::size_t crossed = reached == 0 ? 0 : reached - 1;
-    return std::min(to_device() ? crossed + slots_.count : crossed, chunk_count());
+    return std::min(to_device() ? crossed + slots_.count : crossed, chunk_count_);
 }
 
 void HeldCopy::move_parts(const std::atomic<bool>& stop) {
@@ -146,11 +146,11 @@ void HeldCopy::move_parts(const std::atomic<bool>& stop) {
 
 void HeldCopy::publish() {
     std::size_t moved = moved_chunks_;
-    while (moved < chunk_count() && packer_->is_moved(moved)) {
+    while (moved < chunk_count_ && packer_->is_moved(moved)) {
         if (moved_chunks_.compare_exchange_strong(moved, moved + 1)) ++moved;
     }
     // The last one is for go_on() to tell, when no thread has anything more to do with the memory.
-    const std::size_t published = std::min(moved, chunk_count() - 1);
+    const std::size_t published = std::min(moved, chunk_count_ - 1);
     if (published != 0) rendezvous_->open(static_cast<std::uint32_t>(published));
 }
 
@@ -158,7 +158,7 @@ void HeldCopy::abandon() {
     if (!has_host_part()) return;
     stop_ = true;
     while (!has_left()) std::this_thread::sleep_for(std::chrono::microseconds(50));
-    rendezvous_->open(static_cast<std::uint32_t>(chunk_count()) + 1);
+    rendezvous_->open(static_cast<std::uint32_t>(chunk_count_) + 1);
 }
 
 Background::Step HeldCopy::leave() {

@@ -79,9 +79,6 @@ class HeldCopy {
         bool by_kernel = false;
     };
     bool to_device() const { return to_device_; }
-    std::size_t chunk_count() const {
-        return runs_.empty() ? 0 : runs_.back().first_chunk + runs_.back().chunks.count();
-    }
     // Chunks whose place in the ring is the host's now: all before this one.
     std::size_t open_chunks();
     void begin();
@@ -101,6 +98,7 @@ class HeldCopy {
     std::vector<Stage> stages_;
     std::deque<PackedPieces> pieces_;
     std::vector<PackedRun> runs_;
+    std::size_t chunk_count_ = 0;            // in all runs
     std::vector<RingPacker::Count> counts_;  // by chunk
     std::optional<RingPacker> packer_;       // none where nothing is packed
     std::vector<std::function<Status()>> host_work_;

@@ -192,7 +192,9 @@ def test_what_is_calibrated_is_what_a_session_runs(direction: Direction, tmp_pat
             assert min(most_slots, ring_bytes // chunk) == plan["slots"], "and has as many chunks under way"
 
 
-def test_calibration_goes_through_rings_as_sessions_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calibration_goes_through_rings_as_sessions_have_them(
+    monkeypatch: pytest.MonkeyPatch, repository: Path
+) -> None:
     made = []
 
     def create(_device: object, ring_bytes: int, threads: int, pieces: int) -> str:
@@ -204,6 +206,10 @@ def test_calibration_goes_through_rings_as_sessions_have_them(monkeypatch: pytes
     assert len(set(stagings.values())) == 2, "the two directions' rings differ"
     plans = [_native.ring_plan(direction) for direction in DIRECTIONS]
     assert made == [(plan["ring_bytes"], plan["pieces"]) for plan in plans]
+    from_device, to_device = (f"{plan['ring_bytes'] / MIB:g} MiB" for plan in plans)
+    assert f"{to_device} to the device and {from_device} from it" in (repository / "docs" / "calibrating.md").read_text(
+        "utf-8"
+    )
 
 
 @pytest.mark.parametrize("direction", ["h2d", "d2h"])
