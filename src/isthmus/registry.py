@@ -13,13 +13,12 @@ from isthmus.errors import RegistryError
 
 
 class Experiment(NamedTuple):
-    """One experiment, or what several of them say together, which has nothing to measure."""
+    """One experiment."""
 
     name: str  # as the command line and the run file have it
     help: str  # what it measures, in half a line
     importance: int  # 1 is what most programs meet first, and what a summary begins with
     is_default: bool = False  # measured where none is named: answers within half a minute
-    is_measured: bool = True
 
     @property
     def cases(self) -> str:
@@ -54,10 +53,8 @@ EXPERIMENTS = (
     Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
     Experiment("strided", "sections of arrays whose rows lie apart", 7),
     Experiment("overlap", "copying in, computing and copying out at the same time", 4),
-    # What the cases of bandwidth and overlap say about sizes that were not measured.
-    Experiment("prediction", "", 11, is_measured=False),
 )
-MEASURED = tuple(sorted((each for each in EXPERIMENTS if each.is_measured), key=lambda each: each.name))
+MEASURED = tuple(sorted(EXPERIMENTS, key=lambda each: each.name))
 
 
 def load(module: str, attributes: tuple[str, ...]) -> ModuleType:

@@ -37,8 +37,7 @@ def test_what_can_be_measured_is_registered_and_has_both_its_folders() -> None:
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda each: each.name)
 def test_an_experiment_is_whole_on_both_sides_of_the_run_file(experiment: Experiment) -> None:
-    if experiment.is_measured:
-        assert planner(experiment).EFFORTS.keys() == {"quick", "default", "full"}
+    assert planner(experiment).EFFORTS.keys() == {"quick", "default", "full"}
     load(experiment.findings, ("findings", "takeaway"))
     load(experiment.section, ("section",))
     for language in LANGUAGES:

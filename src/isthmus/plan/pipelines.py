@@ -17,8 +17,8 @@ from itertools import takewhile
 import numpy as np
 
 from isthmus.analysis.overlap.pipeline import PipelineModel
+from isthmus.analysis.overlap.pipeline_error import checked_pipeline_model
 from isthmus.analysis.phrases import memory_name
-from isthmus.analysis.prediction.pipeline_check import checked_pipeline_model
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way

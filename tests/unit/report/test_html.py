@@ -97,8 +97,8 @@ def test_the_drawing_script_is_there_once_and_the_page_is_small(full_page: str) 
 def test_charts_hold_every_point_and_the_link(synthetic: ModuleType, full_page: str) -> None:
     specs = Page(full_page).specs()
     sets = [{name: data["rows"] for name, data in spec["datasets"].items()} for spec in specs]
-    # Both directions and both at once; small transfers each way; samples each way; predictions each way.
-    assert len(specs) == 9
+    # Both directions and both at once; small transfers each way; samples each way.
+    assert len(specs) == 7
     assert [len(each["points"]) for each in sets[:3]] == [31 * 7, 31 * 7, 31 * 4]
     assert sets[0]["rule"][0][1] == "link 63.0 GB/s"
     assert sets[2]["rule"][0][1] == "both links 126 GB/s"
@@ -155,7 +155,7 @@ def test_the_verdict_stands_before_curves_and_headings_descend_in_order(full_pag
 def test_charts_and_tables_have_names_for_those_who_cannot_see_them(full_page: str) -> None:
     page = Page(full_page)
     charts = [attributes for _, attributes in page.tags if attributes.get("class") == "chart"]
-    assert len(charts) == 9
+    assert len(charts) == 7
     assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in charts)
     assert all(attributes.get("scope") for tag, attributes in page.tags if tag == "th")
     assert ("html", {"lang": "en"}) in page.tags

@@ -16,7 +16,7 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.rules.needless import round_trips
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SINGLE_CHUNKS
-from isthmus.analysis.prediction.pipeline_check import checked_pipeline_model
+from isthmus.analysis.overlap.pipeline_error import checked_pipeline_model
 from isthmus.language import say, sentences
 from isthmus.plan import PipelineNeed
 from isthmus.record import Direction, format_bytes, format_seconds

@@ -8,8 +8,6 @@ from isthmus.document.finding import Finding
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
-__all__ = ["both_ways_findings"]
-
 
 def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """The finding about pinned memory moved both ways at once; none where that was not measured."""

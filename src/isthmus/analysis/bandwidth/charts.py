@@ -11,8 +11,6 @@ from isthmus.document.section import Chart, LegendEntry, chart_name
 from isthmus.language import say
 from isthmus.record import Run, kind_rank
 
-__all__ = ["legend", "rate_charts", "samples_charts", "time_charts"]
-
 _COMPARED = ("pageable", "pinned")
 
 

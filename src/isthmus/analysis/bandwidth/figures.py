@@ -14,8 +14,6 @@ from isthmus.document.palette import look
 from isthmus.language import say
 from isthmus.record import KIB, Run, format_bytes, format_rate, format_seconds, kind_rank
 
-__all__ = ["rate_chart", "samples_chart", "time_chart"]
-
 # More points of one size only hide each other.
 _MOST_SAMPLES = 40
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.both_ways import both_ways_findings
+from isthmus.analysis.bandwidth.interpolation import interpolation_finding
 from isthmus.analysis.bandwidth.memory_kinds import memory_findings
 from isthmus.analysis.bandwidth.pageable import pageable_findings
 from isthmus.analysis.phrases import link_rate, moved_memory_name, times
@@ -13,13 +14,13 @@ from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_rate
 
-__all__ = ["findings", "takeaway"]
-
 
 def findings(run: Run) -> list[Finding]:
-    """The findings about each kind of memory and about both directions at once."""
+    """About each kind of memory, both directions at once, and how far times between the measured sizes are off."""
     curves = bandwidth_curves(run)
-    return [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
+    found = [*pageable_findings(run, curves), *memory_findings(run, curves), *both_ways_findings(run, curves)]
+    error = interpolation_finding(run)
+    return [*found, error] if error else found
 
 
 def takeaway(run: Run) -> Takeaway | None:

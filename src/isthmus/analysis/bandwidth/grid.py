@@ -12,8 +12,6 @@ from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import KIB, Case, Run, format_bytes, format_seconds, kind_rank
 
-__all__ = ["grids"]
-
 # Below this a rate says nothing and the time says everything.
 _TIMES_BELOW = 64 * KIB
 

@@ -10,8 +10,6 @@ from isthmus.document.finding import Finding
 from isthmus.language import capitalised, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
-__all__ = ["memory_findings"]
-
 
 def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """One finding for every kind that the bandwidth experiment measured one way; pageable memory has its own file."""

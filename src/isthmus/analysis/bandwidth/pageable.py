@@ -10,8 +10,6 @@ from isthmus.document.finding import Finding, Severity
 from isthmus.language import say, sentences
 from isthmus.record import MIB, Direction, Run, format_bytes
 
-__all__ = ["pageable_findings"]
-
 
 def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """The findings about pageable memory, with and without huge pages."""

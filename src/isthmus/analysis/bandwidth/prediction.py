@@ -15,8 +15,6 @@ from isthmus.analysis.statistics.line import relative_line
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
 from isthmus.record import Interval
 
-__all__ = ["Prediction", "Predictor", "curve_predictor"]
-
 Beyond = Literal["", "below", "above"]
 
 # How many of the nearest held-out sizes say how wrong a prediction may be: enough to count on, all of one regime.

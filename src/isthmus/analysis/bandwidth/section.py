@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
 from isthmus.analysis.bandwidth.grid import grids
-from isthmus.analysis.bandwidth.overview import overview
 from isthmus.analysis.published.table import published_part
 from isthmus.document.section import Part, Section
 from isthmus.language import say
@@ -16,7 +15,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     tables, known = tuple(grids(runs)), published_part(runs, "bandwidth")
     if not tables:
         return None
-    glance, entries = overview(runs), legend(runs)
+    entries = legend(runs)
     parts = (
         Part(
             say("bandwidth_report.rates"),
@@ -25,7 +24,6 @@ def section(runs: Sequence[Run]) -> Section | None:
             legend=entries,
             grids=tables,
         ),
-        Part(say("bandwidth_report.glance"), grids=(glance,) if glance else (), page_only=True),
         Part(say("bandwidth_report.small"), charts=tuple(time_charts(runs)), legend=entries),
         Part(say("bandwidth_report.steady"), say("bandwidth_report.steady_note"), charts=tuple(samples_charts(runs))),
         *([known] if known else []),

@@ -10,8 +10,6 @@ from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
 from isthmus.record import Case, Interval, Run
 
-__all__ = ["TwoWays", "two_ways"]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoWays:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from isthmus.analysis.bandwidth.prediction import Predictor
 from isthmus.analysis.bandwidth.two_ways import two_ways
 from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_seconds
-from isthmus.analysis.prediction.pipeline_check import checked_pipeline_model, pipeline_checks, pipeline_errors
+from isthmus.analysis.overlap.pipeline_error import checked_pipeline_model
 from isthmus.analysis.statistics.resample import DRAWS, Draws
 from isthmus.record import KIB, MIB, Case, Series
 
@@ -131,21 +131,6 @@ def test_without_both_directions_nothing_is_said_of_them(synthetic: ModuleType) 
     assert two_ways(synthetic.run(cases)) == []
 
 
-def test_measured_pipelines_are_predicted_from_copies_alone(
-    synthetic: ModuleType, synthetic_overlap: ModuleType
-) -> None:
-    """The pipelines reach their bound, and each chunk costs what a copy's latency is."""
-    seconds = 64 * MIB / RATE
-    truth = synthetic_overlap.Truth(into=seconds, work=seconds, out=seconds, chunk=LATENCY)
-    made = synthetic.run([*copies(synthetic), *synthetic_overlap.cases("pinned", truth, streams=(4, 8))])
-    checks = pipeline_checks(made)
-    # Of 2 to 64 chunks; two chunks have use for two streams alone.
-    assert len(checks) == 10
-    errors = pipeline_errors([check for check in checks if check.point.streams > 2])
-    assert errors is not None
-    assert errors.high < 0.02
-
-
 def test_pipelines_of_other_work_say_how_wrong_the_model_is(
     synthetic: ModuleType, synthetic_overlap: ModuleType
 ) -> None:
@@ -156,10 +141,6 @@ def test_pipelines_of_other_work_say_how_wrong_the_model_is(
         truth = synthetic_overlap.Truth(into=seconds, work=ratio * seconds, out=seconds, share=1 / 1.1)
         cases += synthetic_overlap.cases("pinned", truth, ratio=ratio, streams=(4,), chunks=(4, 8, 16))
     made = synthetic.run(cases)
-    errors = pipeline_errors(pipeline_checks(made))
-    assert errors is not None
-    assert errors.median == pytest.approx(0.1, abs=0.03)
-    assert errors.enclosed == 1
     found = checked_pipeline_model(made, "pinned")
     assert found is not None
     assert found.error == pytest.approx(0.1, abs=0.03)
@@ -185,5 +166,3 @@ def test_copies_that_occupy_their_thread_are_known_by_the_time_of_their_calls(sy
 def test_memory_that_was_not_measured_has_no_model(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
     made = synthetic.run([*copies(synthetic), *synthetic_overlap.cases("staged", synthetic_overlap.STAGED)])
     assert checked_pipeline_model(made, "staged") is None
-    assert pipeline_checks(made) == []
-    assert pipeline_errors([]) is None

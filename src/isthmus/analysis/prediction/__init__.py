@@ -1,1 +1,0 @@
-"""How well times of sizes that were not measured are predicted."""
