@@ -12,8 +12,6 @@ from isthmus.document.states import missing
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, kind_rank
 
-__all__ = ["both_part"]
-
 _QUANTITIES = ("sum", "alone", "share")
 
 

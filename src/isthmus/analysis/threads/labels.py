@@ -7,15 +7,6 @@ from isthmus.document.grid import Cell
 from isthmus.document.palette import Look, numbered_look
 from isthmus.language import say
 
-__all__ = [
-    "BLANK",
-    "direction_word",
-    "mode_heading",
-    "mode_look",
-    "mode_name",
-    "threads_label",
-]
-
 # Where a row has nothing to say about a column.
 BLANK = Cell("", state="missing")
 

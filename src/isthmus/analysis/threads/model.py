@@ -8,18 +8,6 @@ from typing import Literal, get_args
 from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
 from isthmus.record import MIB, Case, Direction, Run, kind_rank
 
-__all__ = [
-    "REFERENCE_BYTES",
-    "Slicing",
-    "StreamUse",
-    "ThreadCurve",
-    "created_threads",
-    "most_complete",
-    "reference_bytes",
-    "thread_curves",
-    "worker_curves",
-]
-
 StreamUse = Literal["shared", "own"]
 Slicing = Literal["slices", "chunks"]
 
@@ -105,7 +93,7 @@ def reference_bytes(curves: Sequence[ThreadCurve]) -> int | None:
     return REFERENCE_BYTES if REFERENCE_BYTES in sizes else max(sizes, default=None)
 
 
-def created_threads(direction: Direction, threads: int) -> int:
+def both_directions(direction: Direction, threads: int) -> int:
     """All threads of a transfer: those of both directions where both run at once."""
     return 2 * threads if direction == "both" else threads
 

@@ -8,8 +8,6 @@ from isthmus.analysis.statistics.contrast import Contrast, paired, ratio
 from isthmus.analysis.threads.model import ThreadCurve, worker_curves
 from isthmus.record import Interval
 
-__all__ = ["BothWays", "chunks_against_slices", "own_against_shared", "threads_both_ways"]
-
 
 def own_against_shared(curves: Sequence[ThreadCurve]) -> list[tuple[ThreadCurve, Contrast]]:
     """Each curve with a stream for every thread, against the same with one shared stream, over its numbers of threads.

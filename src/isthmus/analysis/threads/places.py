@@ -7,8 +7,6 @@ from isthmus.analysis.statistics.contrast import MATTERS, above, ratio
 from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
 from isthmus.record import Case, Direction, Interval, Run
 
-__all__ = ["NodeRates", "PeerRate", "Together", "TransferSetting", "device_groups", "node_rates", "peer_rates"]
-
 
 @dataclass(frozen=True)
 class TransferSetting:

@@ -13,8 +13,6 @@ from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import Interval, Run, format_bytes
 
-__all__ = ["place_parts"]
-
 
 def place_parts(runs: Sequence[Run]) -> list[Part]:
     """The parts that any of the runs has rows for; each run's devices and nodes are its own, so are its tables."""

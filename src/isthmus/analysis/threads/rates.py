@@ -18,8 +18,6 @@ from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate, kind_rank
 
-__all__ = ["point_cell", "rate_parts"]
-
 
 @dataclass(frozen=True)
 class _Source:

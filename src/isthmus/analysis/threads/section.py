@@ -6,10 +6,10 @@ from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_part
 from isthmus.analysis.threads.both import both_part
-from isthmus.analysis.threads.created import created_part
 from isthmus.analysis.threads.model import most_complete, thread_curves
 from isthmus.analysis.threads.places_tables import place_parts
 from isthmus.analysis.threads.rates import rate_parts
+from isthmus.analysis.threads.spawn import created_part
 from isthmus.document.section import Section
 from isthmus.language import say
 from isthmus.record import Run

@@ -1,26 +1,27 @@
 """What persistent threads are worth: the time that creating and joining threads for each transfer adds to it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
-from isthmus.analysis.threads.model import ThreadCurve, created_threads
-from isthmus.record import MIB, Interval
-
-__all__ = ["SpawnCost", "SpawnFit", "spawn_costs", "spawn_fit"]
+from isthmus.analysis.labels import kind_label, run_title
+from isthmus.analysis.statistics.resample import interval_of, resampled_medians
+from isthmus.analysis.threads.labels import direction_word, mode_name, threads_label
+from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, reference_bytes, thread_curves
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals
+from isthmus.document.section import Part
+from isthmus.document.states import missing
+from isthmus.language import say
+from isthmus.record import MIB, Interval, Run, format_bytes
 
 # A shorter copy takes less than the creation of a thread: its share says how short the copy is.
 _LEAST_SHARED_BYTES = MIB
-# Two unknowns, and enough beyond them to see how well they fit.
-_LEAST_COSTS = 4
+# Few enough threads to be usual, enough to cost something.
+_USUAL_THREADS = 16
 
 
 @dataclass(frozen=True)
 class SpawnCost:
-    """What creating `created` threads, of both directions, costs one transfer.
+    """What creating so many threads of each direction costs one transfer.
 
     `seconds` is the difference of the medians of created and persistent threads, `share` that over the time with
     persistent threads; both with 95 % intervals from resampling. `curve` is that of the persistent threads.
@@ -28,28 +29,18 @@ class SpawnCost:
 
     curve: ThreadCurve
     threads: int
-    created: int
     seconds: Interval
     share: Interval
-    draws: Draws
 
     @property
-    def certain(self) -> bool:
-        """Whether created threads take longer for certain."""
+    def is_resolved(self) -> bool:
+        """Whether the interval excludes that created threads cost nothing."""
         return self.seconds.low > 0
 
     @property
-    def share_tells(self) -> bool:
-        """Whether the transfer is long enough for the share to tell of the threads: from 1 MiB on."""
+    def has_share(self) -> bool:
+        """Whether the transfer is long enough for the share to be about the threads: from 1 MiB on."""
         return self.curve.bytes >= _LEAST_SHARED_BYTES
-
-
-@dataclass(frozen=True)
-class SpawnFit:
-    """Seconds that created threads add: `fixed` for the transfer and `per_thread` for each, with 95 % intervals."""
-
-    fixed: Interval
-    per_thread: Interval
 
 
 def spawn_costs(curves: Sequence[ThreadCurve]) -> list[SpawnCost]:
@@ -62,53 +53,72 @@ def spawn_costs(curves: Sequence[ThreadCurve]) -> list[SpawnCost]:
         for threads, point in curve.points.items()
         if threads in workers[_key(curve)].points
     ]
-    # Two streams of chance: one for both would pair the ranks that are drawn and make the differences look steady.
+    # Two seeds: with one, both would be drawn by the same ranks, and their differences look steadier than they are.
     kept = resampled_medians([samples for _, _, samples, _ in pairs], seed=1)
     spawned = resampled_medians([samples for _, _, _, samples in pairs], seed=2)
     return [
-        SpawnCost(
-            curve=curve,
-            threads=threads,
-            created=created_threads(curve.direction, threads),
-            seconds=interval_of(spawned[row] - kept[row]),
-            share=interval_of((spawned[row] - kept[row]) / kept[row]),
-            draws=spawned[row] - kept[row],
-        )
+        SpawnCost(curve, threads, interval_of(spawned[row] - kept[row]), interval_of(spawned[row] / kept[row] - 1))
         for row, (curve, threads, _, _) in enumerate(pairs)
     ]
 
 
-def spawn_fit(costs: Sequence[SpawnCost]) -> SpawnFit | None:
-    """A straight line through the costs against the number of threads created; None with too few to lay one through.
+def usual_spawn_cost(costs: Sequence[SpawnCost]) -> SpawnCost | None:
+    """The cost to name first: of 16 threads, if measured, for the transfer of 64 MiB that suffers the most from it."""
+    size = reference_bytes([cost.curve for cost in costs])
+    chosen = [cost for cost in costs if cost.curve.bytes == size and cost.curve.direction != "both"]
+    counts = {cost.threads for cost in chosen}
+    usual = _USUAL_THREADS if _USUAL_THREADS in counts else max(counts, default=0)
+    same = [cost for cost in chosen if cost.threads == usual]
+    return max(same, key=lambda cost: (cost.is_resolved, cost.share.median), default=None)
 
-    Weighted least squares, weights from the width of each interval, so that the long transfers, whose own variation
-    hides the cost, have little say. The intervals come from repeating the fit with resampled medians of resampled
-    transfers, and so hold the noise of both and what the line cannot follow.
-    """
-    if len(costs) < _LEAST_COSTS or len({cost.created for cost in costs}) < 2:
+
+def created_part(runs: Sequence[Run]) -> Part | None:
+    """A table for each run; None where created threads were not measured beside persistent ones."""
+    grids = [
+        _grid(costs, f": {run_title(runs, index)}" if len(runs) > 1 else "")
+        for index, run in enumerate(runs)
+        if (costs := spawn_costs(thread_curves(run)))
+    ]
+    if not grids:
         return None
-    created = np.array([cost.created for cost in costs], dtype=np.float64)
-    widths = np.array([cost.seconds.high - cost.seconds.low for cost in costs])
-    # A transfer without any spread would outweigh all others: it counts like the steadiest that has some.
-    least = widths[widths > 0].min(initial=np.inf)
-    weights = 1 / np.square(np.maximum(widths, least if np.isfinite(least) else 1.0))
-    fixed, slope = _lines(created, np.array([cost.draws for cost in costs]), weights)
-    return SpawnFit(interval_of(fixed), interval_of(slope))
+    return Part(say("threads_report.created_part"), say("threads_report.created_note"), grids=tuple(grids))
 
 
-def _lines(created: npt.NDArray[np.float64], seconds: Draws, weights: npt.NDArray[np.float64]) -> tuple[Draws, Draws]:
-    """Intercepts and slopes: of all rows in the first column, of as many rows drawn with replacement in the others."""
-    count = len(created)
-    times = np.random.default_rng(3).multinomial(count, np.full(count, 1 / count), DRAWS).T
-    weight = weights[:, np.newaxis] * np.hstack([np.ones((count, 1)), times])
-    total = weight.sum(axis=0)
-    x, y = (weight * created[:, np.newaxis]).sum(axis=0) / total, (weight * seconds).sum(axis=0) / total
-    offset = created[:, np.newaxis] - x
-    spread = (weight * np.square(offset)).sum(axis=0)
-    covariance = (weight * offset * (seconds - y)).sum(axis=0)
-    # A draw of one number of threads alone has no slope of its own: it says nothing against that of all.
-    slope = np.divide(covariance, spread, out=np.full_like(spread, covariance[0] / spread[0]), where=spread > 0)
-    return y - slope * x, slope
+def _grid(costs: Sequence[SpawnCost], of_run: str) -> Grid:
+    """Threads down, kinds and directions across, a group for each size."""
+    names = list(_names(costs))
+    columns = tuple(Column(name.replace(" ", "\n", 1), name) for name in dict.fromkeys(names))
+    groups = []
+    for size in sorted({cost.curve.bytes for cost in costs}, key=lambda size: (size != REFERENCE_BYTES, size)):
+        found = {
+            (name, cost.threads): cost for name, cost in zip(names, costs, strict=True) if cost.curve.bytes == size
+        }
+        rows = tuple(
+            Row(str(count), tuple(_cell(found.get((column.name, count))) for column in columns))
+            for count in sorted({threads for _, threads in found})
+        )
+        groups.append(Group(say("threads_report.group_added", size=format_bytes(size)), rows))
+    corner = say("threads_report.corner_threads")
+    return Grid(say("threads_report.created_grid") + of_run, columns, tuple(groups), corner=corner)
+
+
+def _names(costs: Sequence[SpawnCost]) -> Iterator[str]:
+    """Memory kind and direction of each, and the way to divide the work where there are several."""
+    several = len({(cost.curve.slicing, cost.curve.streams) for cost in costs}) > 1
+    for cost in costs:
+        name = f"{kind_label(cost.curve.host_memory)} {direction_word(cost.curve.direction)}"
+        yield say("common.comma").join([name, mode_name(cost.curve)]) if several else name
+
+
+def _cell(cost: SpawnCost | None) -> Cell:
+    if cost is None:
+        return missing()
+    median, half = cost.seconds.median * 1e6, (cost.seconds.high - cost.seconds.low) / 2 * 1e6
+    # A difference can be negative, and its interval wider than itself.
+    digits = min(decimals(max(abs(median), half)), 2)
+    share = f"{100 * cost.share.median:.1f} %" if cost.has_share else ""
+    detail = f"{threads_label(cost.curve.direction, cost.threads)} {share}".strip()
+    return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", detail=detail)
 
 
 def _key(curve: ThreadCurve) -> tuple[object, ...]:

@@ -7,8 +7,6 @@ from isthmus.analysis.threads.model import ThreadCurve
 from isthmus.language import say
 from isthmus.record import Run
 
-__all__ = ["count_span", "divided_threads", "link_share", "threads_of"]
-
 
 def threads_of(direction: str, count: int) -> str:
     """``one thread``, ``16 threads``; for both ways ``16 + 16 threads``."""

@@ -34,7 +34,6 @@ def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: R
     )
     assert "(11 % of the link)" in finding.sentence
     assert "of the link both ways)" in finding.sentence
-    assert finding.sentence.endswith("At 1 GiB the answers are the same.")
     assert re.search(r"one thread moves 5[45]\.\d GB/s to 5[45]\.\d GB/s of pinned memory", finding.cause)
     assert "pin or register" in finding.fix
 
@@ -96,10 +95,7 @@ def test_a_small_bound_is_the_answer(synthetic: ModuleType, synthetic_threads: M
     assert re.search(r"8 threads and more are 1\.\d\d? to 1\.\d\d? times slower D2H", finding.sentence)
     assert "The link is not what limits" in finding.cause
     assert finding.fix.startswith("Use one thread. To be faster, pin or register")
-    assert re.search(
-        r"Pageable memory gains little, if anything, from threads: at most 1\.\d\d? times the rate of one",
-        verdict([run]),
-    )
+    assert re.search(r"More threads bring at most 1\.\d\d? times the rate of one", verdict([run]))
 
 
 @pytest.mark.parametrize(("allowed", "crowded"), [(8, True), (64, False)])
@@ -123,19 +119,6 @@ def test_chunks_that_lose_at_many_threads_only(synthetic: ModuleType, synthetic_
     assert finding.fix == "Give each thread one slice rather than chunks of 1 MiB."
 
 
-def test_the_wait_after_each_chunk_is_the_cause_where_one_thread_shows_it(
-    synthetic: ModuleType, synthetic_threads: ModuleType
-) -> None:
-    ways = synthetic_threads
-    slices = ways.cases({("h2d", "pinned"): lambda threads: 53.0})
-    chunks = ways.cases({("h2d", "pinned"): lambda threads: 36.0 if threads == 1 else 46.0}, [ways.CHUNKS])
-    finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
-    assert "waits for its chunk to arrive before it takes the next" in finding.cause
-    assert re.search(
-        r"one thread moves 3[56]\.\d GB/s of pinned memory H2D in chunks and 5[23]\.\d GB/s in one", finding.cause
-    )
-
-
 def test_both_ways_of_pageable_memory_share_the_host_where_pinned_memory_does_not(full: Run) -> None:
     finding = by_topic(full)["threads_both_ways"]
     assert finding.severity == "info"
@@ -153,17 +136,10 @@ def test_pinned_memory_that_takes_turns_is_a_warning(synthetic: ModuleType, synt
     assert "single copy engine" in finding.cause
 
 
-def test_spawning_tells_cost_share_other_sizes_and_the_line(full: Run) -> None:
+def test_spawning_has_a_cost_and_a_share(full: Run) -> None:
     finding = by_topic(full)["threads_spawn"]
-    assert re.search(
-        r"joining 16 threads for each transfer.* adds 4[12]\d us \(4\d\d us to 4\d\d us\)", finding.sentence
-    )
-    assert re.search(
-        r"3[45] % of what it takes with persistent ones and (4\.\d % with 32|1\.\d % with 8) threads at 1 GiB",
-        finding.sentence,
-    )
-    assert re.search(r"all 36 transfers gives 2[45]\.\d us \(.*\) for each thread", finding.sentence)
-    assert re.search(r"falls below 5 % from 4[34]0 MiB on", finding.fix)
+    assert re.search(r"joining 16 threads for each.* adds 4[12]\d us to a transfer of 64 MiB", finding.sentence)
+    assert re.search(r"3[45] % of what it takes with persistent ones\.$", finding.sentence)
 
 
 def test_a_copy_shorter_than_its_threads_has_no_share(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -171,9 +147,7 @@ def test_a_copy_shorter_than_its_threads_has_no_share(synthetic: ModuleType, syn
     cases = ways.cases({("h2d", "pinned"): lambda threads: 20.0}, (ways.SHARED, ways.SPAWN), [MIB // 16])
     run = synthetic.run(cases)
     finding = by_topic(run)["threads_spawn"]
-    assert re.search(
-        r"adds 4[12]\d us \(4\d\d us to 4\d\d us\) to a transfer of 64 KiB H2D, pinned memory\. ", finding.sentence
-    )
+    assert re.search(r"adds 4[12]\d us to a transfer of 64 KiB H2D, pinned memory\.$", finding.sentence)
     assert finding.fix == "Keep the threads and wake them for each transfer."
     assert re.search(r"creating 16 threads for one costs 4[12]\d us\.$", verdict([run]))
 
@@ -184,7 +158,7 @@ def test_spawning_that_costs_nothing_says_so(synthetic: ModuleType, synthetic_th
     free = ways.Costs(fixed=0.0, per_thread=0.0)
     run = synthetic.run(ways.cases(rates, (ways.SHARED, ways.SPAWN), costs=free, noise=0.02))
     finding = by_topic(run)["threads_spawn"]
-    assert "adds nothing certain" in finding.sentence
+    assert "adds nothing measurable" in finding.sentence
     assert finding.fix == ""
     assert "Creating" not in verdict([run])
 
@@ -201,14 +175,14 @@ def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synth
     assert finding.severity == "warning"
     assert "2 devices at once, with pinned memory of 64 MiB each, move 6" in finding.sentence
     assert "GB/s H2D (60 % of what they move alone)" in finding.sentence
-    assert re.search(r"alone\): each device is 1\.7 times slower than alone\.$", finding.sentence)
+    assert re.search(r"each device is slower than alone: H2D 1\.7 times\.$", finding.sentence)
     assert "cannot tell which" in finding.cause
 
 
 def test_devices_that_do_not_are_none(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     finding = devices(synthetic, synthetic_threads, 54.9)
     assert (finding.severity, finding.cause, finding.fix) == ("info", "", "")
-    assert "no device is slowed" in finding.sentence
+    assert "no device is measurably slower" in finding.sentence
 
 
 def test_devices_that_slow_pageable_copies_alone_share_the_host(
@@ -242,11 +216,10 @@ def test_devices_that_slow_each_other_both_ways_alone_share_the_host_and_no_swit
     finding = by_topic(synthetic.run(cases))["threads_devices_pinned"]
     assert limit in finding.cause
     if one_way == 50.0:
-        assert re.search(r"each, move 14[34] GB/s both ways \(7[45].*each device is 1\.33 times", finding.sentence)
-        assert re.search(r"certain and matters: (99|100).* H2D \(.*\) and (99|100).* D2H", finding.sentence)
+        assert re.search(r"14[34] GB/s both \(7[45].*slower than alone: both 1\.33 times", finding.sentence)
         assert re.search(r"Plan with 14[34] GB/s for both directions of all", finding.fix)
     else:
-        assert re.search(r"each, move .* D2H \(.*\) and 14\d GB/s both ways \(", finding.sentence)
+        assert re.search(r"slower than alone: D2H 2\.0 times and both 1\.33 times", finding.sentence)
         assert "lspci" in finding.fix
 
 
@@ -260,7 +233,7 @@ def test_peers_name_the_slowest_pair_and_a_link_of_their_own(
     ]
     finding = by_topic(synthetic.run(cases))["threads_peers"]
     assert re.search(r"move (199|200) GB/s to 39\d GB/s \(2 pairs\)", finding.sentence)
-    assert "cuda:1 to cuda:0 is the slowest pair, 2.0 times slower than cuda:0 to cuda:1" in finding.sentence
+    assert "cuda:1 to cuda:0 is the slowest pair, 2.0 times slower than the fastest." in finding.sentence
     assert "63.0 GB/s" in finding.cause
 
 
@@ -286,13 +259,13 @@ def test_the_best_node_is_held_against_the_one_that_the_system_names(
 def test_nodes_without_a_certain_difference(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     cases = [synthetic_threads.placed(55.0, node=node, seed=node) for node in range(2)]
     finding = by_topic(synthetic.run(cases))["threads_nodes"]
-    assert "makes no difference" in finding.sentence
+    assert "makes no measurable difference" in finding.sentence
     assert finding.fix == ""
 
 
 def test_the_verdict_has_rates_share_and_what_creating_threads_costs(full: Run) -> None:
     (text,) = verdict([full]).split("\n")
-    assert re.match(r"NVIDIA H200 \(cuda:0\): Pageable memory gains nothing from threads \(6\.\d+ GB/s to", text)
+    assert "cuda:0): More threads gain nothing with pageable memory of 64 MiB: 1 to 32 threads move 6." in text
     assert re.search(r"Pinned memory reaches 5[45]\.\d GB/s H2D and 5[45]\.\d GB/s D2H, 8[78] %", text)
     assert re.search(r"creating 16 threads for one costs 4\d\d us, 3[45] % of a copy of 64 MiB", text)
 
@@ -335,19 +308,6 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_thre
     assert finding.sentence.startswith("1 case moved data faster than the link can: pinned memory with 32 threads, H2D")
 
 
-def test_one_number_of_threads_tells_nothing_of_streams_and_chunks(
-    synthetic: ModuleType, synthetic_threads: ModuleType
-) -> None:
-    ways = synthetic_threads
-    cases = ways.cases({("h2d", "pinned"): lambda threads: 50.0}, [ways.OWN], counts=[1, 4, 16])
-    for way in (ways.SHARED, ways.OWN_CHUNKS):
-        cases += ways.cases({("h2d", "pinned"): lambda threads: 25.0}, [way], counts=[4])
-    found = by_topic(synthetic.run(cases))
-    for topic in ("threads_streams", "threads_chunks"):
-        assert "was tried with 4 threads alone, too little to tell" in found[topic].sentence
-        assert "--quick" in found[topic].fix
-
-
 def test_a_kind_that_gains_one_way_only_says_both_in_the_verdict(
     synthetic: ModuleType, synthetic_threads: ModuleType
 ) -> None:
@@ -356,8 +316,4 @@ def test_a_kind_that_gains_one_way_only_says_both_in_the_verdict(
         ("d2h", "pageable"): lambda threads: 14.0,
     }
     text = verdict([synthetic.run(synthetic_threads.cases(rates))])
-    assert re.search(
-        r"Pageable memory gains from threads, up to 4 threads \(.* H2D\)\. "
-        r"Elsewhere pageable memory gains nothing \(.* D2H",
-        text,
-    )
+    assert re.search(r"gain with pageable .*: 4 threads move .* H2D .*gain nothing with pageable .* D2H", text)

@@ -24,7 +24,6 @@ def test_the_first_published_figures_gain_with_two_threads_and_no_more(
     (gain,) = gains(synthetic.run(cases))
     assert gain.answer == "yes"
     assert gain.enough == 2
-    assert gain.factor == pytest.approx(162.87 / 145.08, rel=0.01)
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.01])
@@ -72,7 +71,6 @@ def test_the_plainest_way_that_is_unbeaten_speaks(synthetic: ModuleType, synthet
     assert (gain.curve.streams, gain.curve.slicing, gain.enough) == ("shared", "slices", 4)
     (gain,) = gains(synthetic.run([*ways.cases(rising), *ways.cases(better, [ways.OWN], counts=ways.COUNTS[1:])]))
     assert (gain.curve.streams, gain.enough) == ("own", 4)
-    assert gain.factor == pytest.approx(36 / 7, rel=0.02)
 
 
 def test_chunks_are_measured_against_one_whole_copy(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
