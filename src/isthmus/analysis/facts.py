@@ -6,8 +6,6 @@ from isthmus.document.document import Fact
 from isthmus.language import say
 from isthmus.record import Device, Host, Link, Run, format_rate, format_seconds, near_bytes
 
-__all__ = ["Fact", "facts"]
-
 
 def facts(run: Run) -> list[Fact]:
     """What is known, in reading order; what could not be read is left out."""

@@ -7,18 +7,6 @@ from isthmus.analysis.statistics.curve import Curve
 from isthmus.language import can_say, say
 from isthmus.record import Run, printable
 
-__all__ = [
-    "DIRECTIONS",
-    "curve_name",
-    "direction_title",
-    "heading",
-    "kind_heading",
-    "kind_label",
-    "of_run",
-    "run_label",
-    "run_title",
-]
-
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
 # How the bandwidth experiment moves these kinds, where nothing else is said.

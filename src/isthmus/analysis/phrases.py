@@ -5,23 +5,6 @@ from isthmus.analysis.statistics.shape import largest, peak, plateau, trend
 from isthmus.language import can_say, say
 from isthmus.record import GIB, KIB, MIB, Interval, Run, format_bytes, format_rate
 
-__all__ = [
-    "about_bytes",
-    "describe_device",
-    "factor_digits",
-    "factor_words",
-    "link_rate",
-    "memory_label",
-    "memory_name",
-    "moved_memory_name",
-    "of_link",
-    "range_text",
-    "settles",
-    "spanned",
-    "times",
-    "way_name",
-]
-
 
 def memory_name(kind: str) -> str:
     """The kind in running text; one that this version does not know keeps its field name."""

@@ -6,8 +6,6 @@ from isthmus.analysis.statistics.curve import Point
 from isthmus.language import say
 from isthmus.record import format_rate, format_seconds
 
-__all__ = ["in_one_text", "samples_of", "told"]
-
 
 def told(point: Point) -> dict[str, str]:
     """Rate, interval and time of a point, and what stands behind them, by the names that a reader sees."""

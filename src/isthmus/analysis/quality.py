@@ -16,8 +16,6 @@ from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
 from isthmus.record import MIB, Case, Direction, Run, Settings, format_bytes, format_rate, median_interval
 
-__all__ = ["quality_findings"]
-
 
 def quality_findings(run: Run) -> list[Finding]:
     """What speaks for and against trusting the run's figures."""

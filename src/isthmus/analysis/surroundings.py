@@ -5,8 +5,6 @@ from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
 from isthmus.record import Link, Run, format_bytes, format_rate, memory_kind
 
-__all__ = ["surroundings_findings"]
-
 _OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supported", "off"}
 
 

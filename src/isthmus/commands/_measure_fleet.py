@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from isthmus.experiment.fleet.ranks import Ranks
     from isthmus.machine.devices import OpenDevice
 
-__all__ = ["measure_as_rank", "open_in_turn"]
-
 # Of the lines on ranks that fail; the fleet file has all.
 _MOST_LINES = 20
 

@@ -7,8 +7,6 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.experiment.engine.options import ModeName, Options
 
-__all__ = ["counts", "mode", "options_of", "words"]
-
 
 def mode(quick: bool, full: bool) -> "ModeName":
     """The mode of two flags. Raises UsageError for both."""

@@ -215,12 +215,12 @@ def _as_rank(
         check_output(output)
         plan = Plan(
             spec=device,
-            experiments=[experiment.NAME for experiment in chosen],
+            experiments=[experiment.name for experiment in chosen],
             options=asked,
             path=file_in(output, stamped("fleet"), stamped("fleet")),
             command=_recorded(sys.argv[1:]),
             limit_seconds=limit_seconds
-            or default_limit([asked.effort(experiment.EFFORTS).budget_seconds for experiment in chosen]),
+            or default_limit([asked.effort(experiment.efforts).budget_seconds for experiment in chosen]),
         )
     except IsthmusError as error:
         trouble = error
@@ -235,7 +235,7 @@ def _prepare(
     from isthmus.experiment.fleet.agreement import open_for_rank
     from isthmus.experiment.fleet.launcher import launched
     from isthmus.experiment.measure import choose_experiments
-    from isthmus.experiment.stencil import cases as stencil
+    from isthmus.experiment.stencil.cases import check_options
 
     chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.
     check_output(output)
@@ -246,8 +246,8 @@ def _prepare(
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
         print("no GPU or OpenCL device here, so that copies stay within this machine's memory", file=sys.stderr)
         print("`isthmus devices` says what is missing", file=sys.stderr)
-    if any(experiment.NAME == stencil.NAME for experiment in chosen):
-        stencil.check_options(options, opened.description.shares_host_memory, ranks.count)
+    if any(experiment.name == "stencil" for experiment in chosen):
+        check_options(options, opened.description.shares_host_memory, ranks.count)
     _heed_interruptions()
     return _Wanted(options, chosen, path, opened)
 

@@ -7,18 +7,17 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
-from isthmus.errors import RegistryError, RunFileError, UsageError
-from isthmus.experiment.engine.batch import Planner
+from isthmus.errors import RunFileError, UsageError
+from isthmus.experiment.engine.batch import Planner, planner
 from isthmus.experiment.engine.in_step import ALONE, OUT_OF_STEP, Pace
 from isthmus.experiment.engine.options import Options, check_names
 from isthmus.experiment.engine.rounds import Clock, hard_limit, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.openacc.build import check_folder
-from isthmus.experiment.stencil import cases as stencil
+from isthmus.experiment.stencil.points import CUTS, SCALINGS
 from isthmus.machine.devices import OpenDevice
 from isthmus.machine.fingerprint import read_fingerprint
 from isthmus.machine.host import available_memory_bytes
@@ -35,10 +34,9 @@ from isthmus.record import (
     RunWriter,
     Settings,
 )
-from isthmus.registry import MEASURED, Experiment, load
+from isthmus.registry import MEASURED
 
 _ALL = "all"
-_SURFACE = ("NAME", "MEMORY_KINDS", "DIRECTIONS", "EFFORTS", "plan")
 
 # What a quick run takes beside its budgets: checks and buffers by the second, and the start of everything.
 _OVERHEAD, _START_SECONDS = 1.5, 3.0
@@ -47,16 +45,6 @@ _OVERHEAD, _START_SECONDS = 1.5, 3.0
 _MOST_SHARED_BYTES = 3 * GIB
 
 Progress = Callable[[int, int], None]
-
-
-def planner(experiment: Experiment) -> Planner:
-    """What plans the cases of an experiment. Raises RegistryError where it is entered by half."""
-    found = load(experiment.cases, _SURFACE)
-    if experiment.name != found.NAME:
-        raise RegistryError(
-            f"{experiment.cases} has the NAME {found.NAME!r}; isthmus/registry.py has {experiment.name!r}"
-        )
-    return cast(Planner, found)
 
 
 def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -> list[Planner]:
@@ -71,13 +59,13 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     chosen = check_names("experiment", names or default, (*known, _ALL))
     measured = set(known if _ALL in chosen else chosen)
     planners = [planner(experiment) for experiment in MEASURED if experiment.name in measured]
-    _check("memory kind", options.memory, [each.MEMORY_KINDS for each in planners])
-    _check("direction", options.directions, [each.DIRECTIONS for each in planners])
+    _check("memory kind", options.memory, [each.memory_kinds for each in planners])
+    _check("direction", options.directions, [each.directions for each in planners])
     _check_owners(options, measured)
     if options.binaries:
         check_folder(Path(options.binaries))
-    check_names("cut", options.cuts, stencil.CUTS)
-    check_names("scaling", options.scalings, stencil.SCALINGS)
+    check_names("cut", options.cuts, CUTS)
+    check_names("scaling", options.scalings, SCALINGS)
     if ranks > 1 and "stencil" in measured and len(measured) > 1:
         raise UsageError(
             f"started as {ranks} MPI ranks, which measure stencil together and all else each on its own device; run "
@@ -88,7 +76,7 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
 
 def quick_seconds(names: Sequence[str]) -> float:
     """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
-    budgets = [planner(each).EFFORTS["quick"].budget_seconds for each in MEASURED if each.name in names]
+    budgets = [planner(each).efforts["quick"].budget_seconds for each in MEASURED if each.name in names]
     return math.ceil(sum(_OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
 
 
@@ -144,7 +132,7 @@ def measure(
         minimum_samples=rules.least_samples,
         minimum_long_samples=LEAST_SAMPLES,
         long_seconds=rules.long_seconds,
-        budget_seconds=sum(options.effort(experiment.EFFORTS).budget_seconds for experiment in experiments),
+        budget_seconds=sum(options.effort(experiment.efforts).budget_seconds for experiment in experiments),
         options=options.as_text,
     )
     now = datetime.now(timezone.utc)
@@ -158,11 +146,11 @@ def measure(
         launch=launch,
     )
     with RunWriter(path, run) as writer:
-        session = _Session(device, options, writer, progress, ready, pace)
+        runner = _Runner(device, options, writer, progress, ready, pace)
         try:
-            pages = session.run(experiments, _memory_budget(device, options, available_memory_bytes(fingerprint.host)))
+            pages = runner.run(experiments, _memory_budget(device, options, available_memory_bytes(fingerprint.host)))
         except KeyboardInterrupt:
-            message = f"interrupted with {session.ended} of {session.total} cases measured"
+            message = f"interrupted with {runner.ended} of {runner.total} cases measured"
             writer.finish(_end("interrupted", started, placement, message))
             raise
         except RunFileError:
@@ -188,7 +176,7 @@ def _memory_budget(device: OpenDevice, options: Options, available_bytes: int) -
     return min(available_bytes * 6 // 10, most)
 
 
-class _Session:
+class _Runner:
     """One run: where its cases go, and how many have ended."""
 
     def __init__(
@@ -218,7 +206,7 @@ class _Session:
         for number, (experiment, planned) in enumerate(zip(experiments, plans, strict=True)):
             for case in planned.skipped:
                 self._finish([case])
-            effort = self._options.effort(experiment.EFFORTS)
+            effort = self._options.effort(experiment.efforts)
             rules = Rules(case_seconds=effort.case_seconds)
             weights = sum(batch.weight for batch in planned.batches)
             hard_deadline = time.monotonic() + hard_limit(effort.budget_seconds)

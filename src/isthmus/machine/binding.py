@@ -10,8 +10,6 @@ from isthmus.errors import IsthmusError
 from isthmus.machine.numa import cpus_of_node, format_cpu_list, read_numa_nodes
 from isthmus.record import Device, Placement
 
-__all__ = ["NodeBinding", "bind_near", "binding_to", "on_node", "why_not_bound"]
-
 # A node and those of its processors that may be used.
 NodeBinding = tuple[int, list[int]]
 _T = TypeVar("_T")

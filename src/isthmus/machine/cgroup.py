@@ -7,8 +7,6 @@ from typing import NamedTuple, TypeVar
 
 from isthmus.machine.kernel_files import exists, read_int, read_text
 
-__all__ = ["ContainerLimits", "container_kind", "read_container_limits", "read_container_usage"]
-
 Number = TypeVar("Number", int, float)
 
 # Version 1 has no word for "no limit" and shows the largest multiple of a page below 2**63 instead.

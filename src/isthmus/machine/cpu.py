@@ -8,8 +8,6 @@ from isthmus.machine.kernel_files import exists, names, read_fields, read_int, r
 from isthmus.machine.numa import parse_cpu_list
 from isthmus.record import KIB, MIB, Cpu
 
-__all__ = ["read_cpu"]
-
 # Arm's own cores give no name, only the number that they have in MIDR_EL1; those that stand beside accelerators.
 _ARM_CORES = {
     0xD0C: "Neoverse-N1",

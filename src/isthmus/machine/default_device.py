@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from isthmus.record import Backend, Device
 
-__all__ = ["default_device"]
-
 
 def default_device(backends: Iterable[Backend]) -> Device | None:
     """The first CUDA device, else an OpenCL device with memory of its own, else any OpenCL device, else the host."""

@@ -14,8 +14,6 @@ from isthmus.machine.host import read_host
 from isthmus.machine.pci import pci_link
 from isthmus.record import MIB, Backend, Device, Fingerprint, Link
 
-__all__ = ["read_fingerprint", "with_busy_links"]
-
 
 def read_fingerprint(device: OpenDevice) -> Fingerprint:
     """Everything about this machine that can explain a figure; keeps the link busy for a tenth of a second."""

@@ -11,8 +11,6 @@ from isthmus.machine.kernel_files import exists, names, read_fields, read_int, r
 from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import KIB, Host, Limits, Memory
 
-__all__ = ["available_memory_bytes", "read_host"]
-
 _CAP_IPC_LOCK = 14
 
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-__all__ = ["exists", "names", "read_fields", "read_int", "read_text"]
-
 
 def exists(path: Path) -> bool:
     """Whether the path leads to something that this process may look at; `Path.exists` raises where it may not."""

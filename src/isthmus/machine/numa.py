@@ -7,8 +7,6 @@ from pathlib import Path
 from isthmus.machine.kernel_files import names, read_text
 from isthmus.record import KIB, NumaNode
 
-__all__ = ["cpus_of_node", "format_cpu_list", "parse_cpu_list", "read_numa_nodes"]
-
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 # Far above what any kernel is built for (8192); keeps a damaged list from asking for gigabytes of numbers.
 _MOST_CPUS = 1 << 16

@@ -6,8 +6,6 @@ from pathlib import Path
 from isthmus.machine.kernel_files import read_int, read_text
 from isthmus.record import Link
 
-__all__ = ["normalise_pci_address", "pci_link", "pci_numa_node"]
-
 _ADDRESS = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-7])")
 _GENERATION_BY_GIGATRANSFERS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 # What the specification allows; a device that sleeps or fell off the bus reads as 0 or as all ones.

@@ -23,11 +23,8 @@ from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, Series
 from isthmus.record import MEMORY_KINDS as KINDS
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
-
 NAME = "allocation"
 MEMORY_KINDS = tuple(kind.name for kind in KINDS.values() if kind.allocated)
-DIRECTIONS: Sequence[str] = ()
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([4 * KIB, MIB, 16 * MIB, 64 * MIB], 4.0, 0.2),
     "default": Effort(powers_of_two(8, 30, 2), 26.0, 2.0),

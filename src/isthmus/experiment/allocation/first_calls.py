@@ -17,8 +17,6 @@ from isthmus.experiment.engine.reasons import reason_of
 from isthmus.machine.devices import OpenDevice, open_native
 from isthmus.record import MIB
 
-__all__ = ["FIRST_BYTES", "FirstCalls", "measure_first_calls"]
-
 FIRST_BYTES = MIB
 _LIMIT_SECONDS = 60
 

@@ -21,8 +21,6 @@ from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, CommandMetric, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_points", "plan", "prepare"]
-
 NAME = "bandwidth"
 # Kinds whose copies differ from one another; the device's own do not cross the link.
 MEMORY_KINDS = tuple(

@@ -30,8 +30,6 @@ from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "METHODS", "NAME", "plan", "template"]
-
 NAME = "batching"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h")

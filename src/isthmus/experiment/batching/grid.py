@@ -7,19 +7,6 @@ from typing import NamedTuple
 from isthmus.experiment.engine.options import ModeName, powers_of_two
 from isthmus.record import KIB, MIB, Direction, LayoutName
 
-__all__ = [
-    "LAYOUTS",
-    "SIZES",
-    "Cell",
-    "Setting",
-    "alignment_cells",
-    "cells",
-    "cliff_cells",
-    "pairs",
-    "threaded_cells",
-    "too_many",
-]
-
 
 class Cell(NamedTuple):
     """So many pieces of so many bytes."""

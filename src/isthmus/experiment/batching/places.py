@@ -13,8 +13,6 @@ from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES, Extent, Packin
 from isthmus.experiment.engine.reasons import reason_of
 from isthmus.record import Case, LayoutName
 
-__all__ = ["PieceBuffers", "bytes_needed"]
-
 # Pieces that lie apart take every second slot, or as many of twice the slots at random.
 _SLOTS_A_PIECE = 2
 # Around all pieces, so that what a method writes outside them is seen.

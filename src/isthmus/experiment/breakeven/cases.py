@@ -23,8 +23,6 @@ from isthmus.experiment.engine.sampling import Collected
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
-
 NAME = "breakeven"
 # The ways, each with the memory that the device must have for it.
 _NEEDS = {
@@ -38,7 +36,6 @@ _NEEDS = {
     "mapped": "mapped",
 }
 MEMORY_KINDS = tuple(_NEEDS)
-DIRECTIONS: Sequence[str] = ()
 _WORKS = ("round_trip", "reduction")
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([64 * KIB, MIB, 16 * MIB], 5.0, 0.2),

@@ -6,8 +6,6 @@ from typing import NamedTuple
 from isthmus import _native
 from isthmus.errors import CallFailed, OutOfMemory, Unsupported
 
-__all__ = ["PAGE_BYTES", "Arena", "allocate_largest"]
-
 PAGE_BYTES = 4096
 
 

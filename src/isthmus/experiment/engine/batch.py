@@ -1,12 +1,13 @@
 """What an experiment hands over to be measured: subjects that share their memory, batch by batch."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Subject
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
+from isthmus.registry import Experiment, load
 
 
 class Prepared(NamedTuple):
@@ -45,25 +46,22 @@ class Planned(NamedTuple):
         return len(self.skipped) + sum(batch.subjects for batch in self.batches)
 
 
-class Planner(Protocol):
-    """The module `cases` of one experiment."""
+class Planner(NamedTuple):
+    """One experiment: the surface of its module `cases`.
 
-    @property
-    def NAME(self) -> str:  # noqa: N802
-        """As the command line knows it."""
+    `memory_kinds` and `directions` are what --memory and --direction can choose from; `plan` gives every case, for the
+    bytes of host memory that the experiment may take.
+    """
 
-    @property
-    def MEMORY_KINDS(self) -> Sequence[str]:  # noqa: N802
-        """What --memory can choose from; empty where there is nothing to choose."""
+    name: str
+    efforts: Mapping[ModeName, Effort]
+    plan: Callable[[OpenDevice, Options, int], Planned]
+    memory_kinds: Sequence[str] = ()
+    directions: Sequence[str] = ()
 
-    @property
-    def DIRECTIONS(self) -> Sequence[str]:  # noqa: N802
-        """What --direction can choose from, likewise."""
 
-    @property
-    def EFFORTS(self) -> Mapping[ModeName, Effort]:  # noqa: N802
-        """Sizes and time in each mode."""
-
-    @property
-    def plan(self) -> Callable[[OpenDevice, Options, int], Planned]:
-        """Every case, given the bytes of host memory that the experiment may take."""
+def planner(experiment: Experiment) -> Planner:
+    """What plans the cases of an experiment; raises RegistryError where it is registered by half."""
+    cases = load(experiment.cases, ("EFFORTS", "plan"))
+    kinds, directions = getattr(cases, "MEMORY_KINDS", ()), getattr(cases, "DIRECTIONS", ())
+    return Planner(experiment.name, cases.EFFORTS, cases.plan, kinds, directions)

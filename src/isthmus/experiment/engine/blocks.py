@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from isthmus.record import MIB, Direction, format_bytes
 
-__all__ = ["Blocks", "Point", "bytes_needed", "most_managed_bytes", "over_budget", "over_half", "split_by_memory"]
-
 
 class Point(NamedTuple):
     """One case of transfers to be measured."""

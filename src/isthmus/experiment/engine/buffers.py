@@ -7,8 +7,6 @@ from isthmus import _native
 from isthmus.experiment.engine.arena import Arena, allocate_largest
 from isthmus.experiment.engine.blocks import Point
 
-__all__ = ["Lane", "TransferBuffers", "page_shares", "wrong_data"]
-
 # A way, the host's side of it (or the managed memory that moves) and the device's (None for managed memory).
 Lane = tuple[str, _native.Buffer, _native.Buffer | None]
 

@@ -8,8 +8,6 @@ import numpy.typing as npt
 
 from isthmus import _native
 
-__all__ = ["RAMP_PERIOD", "Doubles", "doubles", "initial_sum", "initialise"]
-
 Doubles = npt.NDArray[np.float64]
 
 # As in the paper: element i is i % 3343.

@@ -16,8 +16,6 @@ import msgspec
 
 from isthmus.record import Case
 
-__all__ = ["ALONE", "OUT_OF_STEP", "Pace", "Told", "join"]
-
 # How a run ends whose pace was lost.
 OUT_OF_STEP = (
     "from some case on no other device of its machine was in step with it, so that its times together are of whatever "

@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple
 
 from isthmus.errors import UsageError
 
-__all__ = ["Effort", "ModeName", "Options", "check_names", "powers_of_two"]
-
 ModeName = Literal["quick", "default", "full"]
 
 

@@ -11,19 +11,6 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.record import KIB, MIB, Case
 
-__all__ = [
-    "LEAST_STAGING_BYTES",
-    "METHODS",
-    "Extent",
-    "Packing",
-    "PieceSubject",
-    "Place",
-    "Side",
-    "mapped_stands_in",
-    "packing_threads",
-    "staging_threads",
-]
-
 # The methods of native/transfer/pieces/piece_copy.hpp, which says what each does.
 METHODS = (
     "waited_copies",

@@ -5,8 +5,6 @@ import msgspec
 from isthmus.errors import CallFailed, IsthmusError, OutOfMemory
 from isthmus.record import Case
 
-__all__ = ["reason_of", "skipped_case"]
-
 
 def reason_of(error: IsthmusError, where: str = "") -> str:
     """The note of an error, led by where it happened; one that a device should not have made begins with ``failed:``.

@@ -11,8 +11,6 @@ from isthmus.experiment.engine.reasons import reason_of
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.record import LEAST_SAMPLES, MIB, Case, case_key
 
-__all__ = ["Clock", "Quota", "Subject", "hard_limit", "run_rounds"]
-
 # The hard limit, as a multiple of the time that an experiment should take, and the least in seconds: what is reached
 # only by links so slow that the least number of samples takes longer. A driver's first copy can take a second.
 _HARD_LIMIT = 3

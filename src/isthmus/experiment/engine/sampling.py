@@ -11,8 +11,6 @@ from isthmus.experiment.engine.in_step import ALONE
 from isthmus.experiment.engine.reasons import skipped_case
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
 
-__all__ = ["Collected", "Companion", "Rules", "least_seconds"]
-
 
 class Rules(NamedTuple):
     """A case ends when the interval of its host time is narrow enough, or its time is spent.

@@ -9,8 +9,6 @@ from isthmus.experiment.engine.options import Options
 from isthmus.experiment.fleet.ranks import Ranks
 from isthmus.machine.devices import OpenDevice, name_in_turn, open_device
 
-__all__ = ["first_trouble", "open_for_rank"]
-
 
 class _Joined(NamedTuple):
     """One rank as the others see it; `trouble` is what it failed with."""

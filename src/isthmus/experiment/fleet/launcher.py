@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["Launched", "launched"]
-
 # Size and rank: MPICH and Intel MPI, Open MPI, MVAPICH, Cray and others over PMIx; Slurm's step. SLURM_NTASKS will not
 # do: a batch script has it too, and a program that it starts without srun is alone.
 _VARIABLES = (

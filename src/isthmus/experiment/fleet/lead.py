@@ -15,8 +15,6 @@ from isthmus.experiment.fleet.reports import Report
 from isthmus.experiment.fleet.schedule import Order, Schedule
 from isthmus.record import Fleet, Member, Missing, Point, Summary, write_fleet
 
-__all__ = ["Ended", "FleetLead", "Joined"]
-
 # Until all ranks that are there have heard that it is over.
 _FAREWELL_SECONDS = 5.0
 _NAP_SECONDS = 0.01

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
 
-__all__ = ["Mailbox"]
-
 
 class Mailbox:
     """What this rank sends and gets under one tag; to itself without MPI."""

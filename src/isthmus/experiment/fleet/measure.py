@@ -20,8 +20,6 @@ from isthmus.experiment.fleet.rank import MISSED_BEATS, FleetRank, beat_seconds
 from isthmus.experiment.fleet.ranks import Ranks
 from isthmus.record import FLEET_FORMAT, FLEET_SCHEMA_VERSION, Fleet, Launch, Phase
 
-__all__ = ["Plan", "default_limit", "folder_of", "measure_fleet", "safe_name"]
-
 # Between two looks at what has come: a device starts so much later than its neighbours at most.
 _NAP_SECONDS = 0.01
 # What ranks that were interrupted have to report what they have.

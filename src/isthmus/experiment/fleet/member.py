@@ -21,8 +21,6 @@ from isthmus.experiment.measure import choose_experiments, measure
 from isthmus.machine.devices import name_in_turn, open_device
 from isthmus.record import Launch
 
-__all__ = ["Said", "Task"]
-
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What to measure; `spec` is None, or a backend alone, where the local rank picks the device."""

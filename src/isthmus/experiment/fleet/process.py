@@ -13,8 +13,6 @@ import msgspec
 from isthmus.errors import CallFailed
 from isthmus.experiment.fleet.member import Said, Task
 
-__all__ = ["Event", "MeasuringProcess"]
-
 # What a process that was killed may take to go; longer where a driver keeps it, and then it stays behind.
 _REAP_SECONDS = 5.0
 # What an interrupted process has to complete its run file.

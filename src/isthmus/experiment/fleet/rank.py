@@ -14,8 +14,6 @@ from isthmus.experiment.fleet.reports import Report
 from isthmus.experiment.fleet.schedule import Word
 from isthmus.record import Phase
 
-__all__ = ["MISSED_BEATS", "FleetRank", "beat_seconds"]
-
 # So many are sent in vain before the other side counts as gone.
 MISSED_BEATS = 6
 _LEAST_BEAT_SECONDS = 2.0

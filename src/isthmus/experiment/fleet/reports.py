@@ -9,8 +9,6 @@ import msgspec
 from isthmus.errors import RunFileError
 from isthmus.record import Fingerprint, Phase, Point, Summary, read_run, summaries
 
-__all__ = ["BEAT", "BYE", "READY", "Report", "decode", "ended"]
-
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """That a rank is there, is ready or ends; or what it has measured in a phase, and why not all of it."""

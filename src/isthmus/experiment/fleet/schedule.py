@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-__all__ = ["Order", "Schedule", "Word"]
-
 # Measure alone; get ready to measure together; begin together; end.
 Word = Literal["alone", "together", "go", "end"]
 

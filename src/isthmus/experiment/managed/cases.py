@@ -20,11 +20,8 @@ from isthmus.experiment.managed.sweeps import SWEEPS
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case, format_bytes
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
-
 NAME = "managed"
 MEMORY_KINDS = tuple(dict.fromkeys(memory for memories in WAYS.values() for memory in memories))
-DIRECTIONS: Sequence[str] = ()
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([64 * MIB], 5.0, 0.05),
     "default": Effort([GIB], 60.0, 0.2),

@@ -14,8 +14,6 @@ from isthmus.experiment.managed.migration_probes import Probe, ProbeSubject, pro
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case, format_bytes
 
-__all__ = ["plan"]
-
 # Seconds that they should take; the weights of their batches.
 _SECONDS_A_PROBE = 0.08
 _SECONDS_A_PASS = 0.2

@@ -8,8 +8,6 @@ from isthmus import _native
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.record import MIB
 
-__all__ = ["ARRAY_BYTES", "BLOCKS", "BLOCK_BYTES", "MigrationArray"]
-
 # Drivers keep books on 2 MiB: points so far apart cannot share anything.
 BLOCK_BYTES = 4 * MIB
 BLOCKS = 16

@@ -13,8 +13,6 @@ from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.record import Case, Direction, Faults, Migrations
 
-__all__ = ["Pass", "Report", "count", "counted_case", "passes"]
-
 # A report of the driver: what, cause, value, address, begin and end; see _native.MigrationCounter.
 Report = tuple[str, str, int, int, int, int]
 

@@ -19,8 +19,6 @@ from isthmus.experiment.engine.sampling import Collected
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.record import Case, Direction
 
-__all__ = ["Probe", "ProbeSubject", "probes"]
-
 _MOST_TOUCHES = 1024
 # 0 is the page itself: what a touch takes of a page that is there.
 _DISTANCES = (0, *powers_of_two(12, 21))

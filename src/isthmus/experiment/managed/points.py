@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["DOUBLE_BYTES", "WAYS", "Point", "Reach", "Sweep", "points_of"]
-
 DOUBLE_BYTES = 8
 
 # Ways to move an array, with the kinds of memory that it is in.

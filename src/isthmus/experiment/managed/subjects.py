@@ -20,8 +20,6 @@ from isthmus.experiment.managed.points import DOUBLE_BYTES, Point
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
-__all__ = ["ArraySubject", "Buffers", "allocate", "template"]
-
 # What the device adds to each double that it touches.
 _ADDED = 1.0
 _MOST_THREADS = 8

@@ -13,8 +13,6 @@ from isthmus.experiment.engine.options import ModeName
 from isthmus.experiment.managed.points import Reach, Sweep
 from isthmus.record import KIB, MIB
 
-__all__ = ["SWEEPS"]
-
 # The strides of the paper, 4 to 396 KiB, thinned out where its curves are straight, and on to 4 MiB.
 _PAPER_KIB = (4, 16, 32, 64, 76, 96, 120, 124, 128, 160, 256, 396, 512)
 _ALL_STRIDES = [*(each * KIB for each in _PAPER_KIB), MIB, 2 * MIB, 4 * MIB]

@@ -13,8 +13,6 @@ import isthmus
 from isthmus.errors import CallFailed, Unsupported, UsageError
 from isthmus.experiment.openacc.compilers import MANAGED_SUFFIX, Compiler, build_path, find_compiler
 
-__all__ = ["PROGRAMS", "build_folder", "cached_programs", "check_folder", "program_path", "source_folder"]
-
 PROGRAMS = ("contiguous", "stride", "stencil")
 _COMPILE_SECONDS = 300
 

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from isthmus.errors import Unsupported
 
-__all__ = ["MANAGED_SUFFIX", "Compiler", "build_path", "find_compiler"]
-
 # Of programs built in nvc++'s managed mode.
 MANAGED_SUFFIX = "_managed"
 

@@ -10,8 +10,6 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.experiment.openacc.points import Point, template
 
-__all__ = ["NativeArray", "NativeSubject"]
-
 _DOUBLE = 8
 
 

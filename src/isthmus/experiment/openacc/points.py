@@ -1,12 +1,10 @@
 """What `openacc` measures: programs, ways to move their data, and parts of arrays and sides that each mode takes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.record import GIB, KIB, MIB, Case
-
-__all__ = ["EFFORTS", "ITERATIONS", "NAME", "NATIVE", "WAYS", "Point", "points", "template"]
+from isthmus.experiment.engine.options import ModeName, Options
+from isthmus.record import KIB, Case
 
 NAME = "openacc"
 # Directives move the data; managed memory does; directives are there and the compiler's managed mode is on.
@@ -15,12 +13,6 @@ WAYS = ("explicit", "automatic", "both")
 NATIVE = "native"
 ITERATIONS = 20
 
-# Sizes are arrays. On an H200 a visit of 1 GiB takes two seconds, of which starting the program is nearly one.
-EFFORTS: Mapping[ModeName, Effort] = {
-    "quick": Effort([64 * MIB], 10.0, 1.0),
-    "default": Effort([GIB], 45.0, 2.0),
-    "full": Effort([8 * GIB], 900.0, 60.0),
-}
 _FRACTIONS: Mapping[ModeName, Sequence[float]] = {
     "quick": (1.0,),
     "default": (0.1, 0.5, 1.0),
@@ -79,11 +71,11 @@ class Point(NamedTuple):
         return self.bytes * (2 if self.program == "stencil" else 1)
 
 
-def points(options: Options) -> Iterator[Point]:
-    """All cases, those of one array and point after one another."""
+def points(options: Options, sizes: Iterable[int]) -> Iterator[Point]:
+    """All cases of arrays of these sizes in bytes, those of one array and point after one another."""
     mode = options.mode
     ways = [way for way in WAYS if not options.memory or _memory(way) in options.memory]
-    for asked in options.effort(EFFORTS).sizes:
+    for asked in sizes:
         size = max(asked - asked % _DOUBLE, _DOUBLE)
         for fraction in _FRACTIONS[mode]:
             # It copies the whole array whatever is touched: once is enough.

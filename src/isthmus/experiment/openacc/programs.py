@@ -14,8 +14,6 @@ from isthmus.experiment.engine.sampling import Collected
 from isthmus.experiment.openacc.points import ITERATIONS, Point, template
 from isthmus.record import Metric
 
-__all__ = ["Figures", "ProgramSubject", "device_environment", "limit_seconds", "run_program"]
-
 _FELL_BACK = 3
 _WRONG = 1
 # Beyond what a program needs to start, at rates that no machine of use is slower than.

@@ -23,12 +23,9 @@ from isthmus.experiment.overlap.work import Work, calibrate, nearest_to_one
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Case, format_bytes
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan"]
-
 NAME = "overlap"
 # Staged: pageable memory through page-locked memory, by as many threads as there are streams.
 MEMORY_KINDS = ("pinned", "pageable", "staged")
-DIRECTIONS: Sequence[str] = ()
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([16 * MIB], 4.0, 0.05),
     "default": Effort([64 * MIB, 256 * MIB], 40.0, 0.4),

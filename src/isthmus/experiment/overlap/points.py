@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-__all__ = ["MAIN_RATIO", "STAGES", "Point", "PointMethod", "Sweep", "Ways", "points_of"]
-
 PointMethod = Literal["pipeline", "in_alone", "work_alone", "out_alone", "both_ways"]
 
 STAGES = {

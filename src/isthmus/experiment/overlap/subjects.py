@@ -16,8 +16,6 @@ from isthmus.experiment.overlap.points import STAGES, Point
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case, Direction, Series, Span, StageName
 
-__all__ = ["Buffers", "PipelineSubject", "allocate", "pipeline", "template", "traced_case"]
-
 _DIRECTIONS: Mapping[str, Direction] = {"in_alone": "h2d", "out_alone": "d2h", "both_ways": "both"}
 _WORD_BYTES = 4
 _TRACED_PASSES = 5

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from math import log
 from typing import NamedTuple
 
-__all__ = ["MOST_ROUNDS", "Work", "calibrate", "nearest_to_one"]
-
 # What even a device that works ten times as long as it copies, and copies slowly, does not need.
 MOST_ROUNDS = 1 << 24
 _GROWTH = 4

@@ -15,15 +15,12 @@ from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, least_seconds
 from isthmus.experiment.stencil.limits import Limits, Share, split
-from isthmus.experiment.stencil.points import CUTS, MEMORY_KINDS, NAME, SCALINGS, Point, cuts, points_of, template
+from isthmus.experiment.stencil.points import MEMORY_KINDS, Point, cuts, points_of, template
 from isthmus.experiment.stencil.team import Phases, Team
 from isthmus.experiment.stencil.tile import ITERATIONS, Cut
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
-__all__ = ["CUTS", "DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "SCALINGS", "check_options", "plan"]
-
-DIRECTIONS: Sequence[str] = ()
 # Sides and halos take the place of sizes.
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([], 8.0, 0.2),

@@ -10,8 +10,6 @@ from isthmus.experiment.stencil.rank import Room
 from isthmus.experiment.stencil.tile import Cut, Tile
 from isthmus.record import MIB, format_bytes
 
-__all__ = ["Limits", "Share", "split"]
-
 _ARRAYS = 2
 _MIRRORED = ("cpu_whole", "cpu_columns")
 # Contexts, kernels and the driver's own buffers need some.

@@ -7,8 +7,6 @@ from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.stencil.tile import DOUBLE, Cut, as_square
 from isthmus.record import Case
 
-__all__ = ["CUTS", "MEMORY_KINDS", "METHODS", "NAME", "SCALINGS", "Point", "cuts", "grids", "points_of", "template"]
-
 NAME = "stencil"
 MEMORY_KINDS = ("pageable", "pinned", "mapped", "managed")
 # Way -> where the host's side of it can be; managed: the arrays themselves are.

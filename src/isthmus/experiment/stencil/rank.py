@@ -26,8 +26,6 @@ from isthmus.experiment.stencil.ways import (
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Metric
 
-__all__ = ["Room", "StencilRank", "iterate"]
-
 _Pair = tuple[_native.Buffer, _native.Buffer]
 
 

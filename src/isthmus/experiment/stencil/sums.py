@@ -10,8 +10,6 @@ from isthmus.experiment.engine.doubles import Doubles, doubles
 from isthmus.experiment.stencil.tile import DOUBLE, ITERATIONS, Cut, Section, Tile
 from isthmus.record import MIB
 
-__all__ = ["WORD", "Checksum", "checksum", "reference"]
-
 WORD = (1 << 64) - 1
 _CHECKED_AT_ONCE_BYTES = 64 * MIB
 _MOST_BAND_BYTES = 256 * MIB

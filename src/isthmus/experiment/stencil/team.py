@@ -12,8 +12,6 @@ from isthmus.experiment.stencil.tile import ITERATIONS, Cut
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Metric
 
-__all__ = ["Phases", "Team", "end", "follow"]
-
 T = TypeVar("T")
 Phases = dict[Metric, float]
 Step = Literal["room", "divide", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]

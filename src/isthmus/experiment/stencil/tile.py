@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 from isthmus.errors import UsageError
 
-__all__ = ["DOUBLE", "ITERATIONS", "Border", "Cut", "Section", "Tile", "as_square"]
-
 DOUBLE = 8
 # As in the paper, IPSJ HPC-177-13, section 4.2.3.
 ITERATIONS = 20

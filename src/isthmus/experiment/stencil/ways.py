@@ -12,9 +12,6 @@ from isthmus.experiment.fleet.ranks import Ranks
 from isthmus.experiment.stencil.tile import DOUBLE, Section, Tile
 from isthmus.record import Metric
 
-__all__ = ["CpuColumns", "CpuWhole", "GpuPack", "GpuPackMapped", "ManagedColumns", "ManagedPack", "ManagedWhole"]
-__all__ += ["Stopwatch", "Way", "Workplace"]
-
 
 class Stopwatch:
     """Seconds of each phase; whatever was started must have ended at the end of a lap."""

@@ -9,8 +9,6 @@ from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES, PieceSubject, 
 from isthmus.experiment.strided.sections import Point
 from isthmus.record import Case
 
-__all__ = ["SectionBuffers", "bytes_needed"]
-
 _ENDS = ("source", "destination")
 
 

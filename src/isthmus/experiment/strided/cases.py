@@ -27,8 +27,6 @@ from isthmus.experiment.strided.sections import (
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, Case, Direction, format_bytes
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "plan", "prepare", "template"]
-
 NAME = "strided"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS: Sequence[Direction] = ("h2d", "d2h")

@@ -9,17 +9,6 @@ from isthmus.experiment.engine.options import ModeName
 from isthmus.experiment.engine.pieces import Extent, Place
 from isthmus.record import GIB, KIB, MIB, Direction, LayoutName
 
-__all__ = [
-    "Bounds",
-    "Point",
-    "Section",
-    "alignment_sections",
-    "bounds_of",
-    "grid_sections",
-    "known_sections",
-    "wide_sections",
-]
-
 _DOUBLE = 8
 # What lies before the first piece of a destination is checked too.
 _START = PAGE_BYTES

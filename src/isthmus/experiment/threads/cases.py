@@ -22,8 +22,6 @@ from isthmus.machine.devices import OpenDevice, neighbours, probe
 from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import GIB, MIB, Case
 
-__all__ = ["DIRECTIONS", "EFFORTS", "MEMORY_KINDS", "NAME", "all_ways", "plan", "prepare"]
-
 NAME = "threads"
 MEMORY_KINDS = ("pageable", "pinned")
 DIRECTIONS = ("h2d", "d2h", "both")

@@ -13,8 +13,6 @@ from isthmus.experiment.engine.sampling import Collected
 from isthmus.machine.binding import NodeBinding
 from isthmus.record import MIB, Case
 
-__all__ = ["ConcurrentSubject", "Division", "NativeLane", "native_lanes", "template"]
-
 # Name for messages, source, destination, seed of the source's pattern, NUMA node with the processors to run on.
 NativeLane = tuple[str, _native.Buffer, _native.Buffer, int, NodeBinding | None]
 

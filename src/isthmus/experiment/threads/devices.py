@@ -24,8 +24,6 @@ from isthmus.machine.devices import OpenDevice, open_neighbour
 from isthmus.machine.numa import read_numa_nodes
 from isthmus.record import Case, CommandMetric, Device
 
-__all__ = ["plan_devices"]
-
 _METRICS: tuple[CommandMetric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
 # Links between devices can be several times faster than those to the host.
 _PEER_FACTOR = 4

@@ -16,8 +16,6 @@ from isthmus.machine.binding import binding_to, on_node, why_not_bound
 from isthmus.machine.devices import OpenDevice, open_neighbour
 from isthmus.record import Case, Device, NumaNode
 
-__all__ = ["plan_nodes"]
-
 _DIVISION = Division(1)
 
 

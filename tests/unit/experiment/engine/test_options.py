@@ -38,9 +38,9 @@ def test_an_unknown_name_offers_the_nearest(name: str, message: str) -> None:
 
 
 def test_bandwidth_is_what_runs_by_default_and_all_means_every_experiment() -> None:
-    assert [experiment.NAME for experiment in choose_experiments([], Options())] == ["bandwidth"]
+    assert [experiment.name for experiment in choose_experiments([], Options())] == ["bandwidth"]
     every = [experiment.name for experiment in MEASURED]
-    assert [experiment.NAME for experiment in choose_experiments(["all"], Options())] == every
+    assert [experiment.name for experiment in choose_experiments(["all"], Options())] == every
 
 
 @pytest.mark.parametrize(

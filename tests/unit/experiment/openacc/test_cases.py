@@ -19,7 +19,7 @@ from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import cases as openacc
 from isthmus.experiment.openacc.build import PROGRAMS
-from isthmus.experiment.openacc.cases import plan, prepare
+from isthmus.experiment.openacc.cases import EFFORTS, plan, prepare
 from isthmus.experiment.openacc.compilers import Compiler
 from isthmus.experiment.openacc.native import NativeArray, NativeSubject
 from isthmus.experiment.openacc.points import WAYS, Point, points
@@ -71,9 +71,13 @@ def possible(device: OpenDevice, options: Options = Options(), memory: int = PLE
     return chosen, list(planned.skipped)
 
 
+def points_of(options: Options) -> list[Point]:
+    return list(points(options, options.effort(EFFORTS).sizes))
+
+
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
 def test_every_program_has_every_way(mode: ModeName) -> None:
-    found = list(points(Options(mode=mode)))
+    found = points_of(Options(mode=mode))
     assert len(set(found)) == len(found)
     for program in PROGRAMS:
         assert {point.way for point in found if point.program == program} == set(WAYS)
@@ -85,14 +89,14 @@ def test_every_program_has_every_way(mode: ModeName) -> None:
 
 
 def test_default_and_full_arrays_are_those_of_the_paper() -> None:
-    assert {point.bytes for point in points(Options()) if point.program == "contiguous"} == {GIB}
-    full = list(points(Options(mode="full")))
+    assert {point.bytes for point in points_of(Options()) if point.program == "contiguous"} == {GIB}
+    full = points_of(Options(mode="full"))
     assert {point.bytes for point in full if point.program == "contiguous"} == {8 * GIB}
     assert 30720 in {point.side for point in full}
 
 
 def test_sizes_sides_and_halos_are_the_users(host: OpenDevice) -> None:
-    found = list(points(Options(sizes=[MIB + 3], sides=[64, 128], halos=[1, 2], memory=["managed"])))
+    found = points_of(Options(sizes=[MIB + 3], sides=[64, 128], halos=[1, 2], memory=["managed"]))
     assert {point.bytes for point in found if point.program != "stencil"} == {MIB}
     assert {(point.side, point.halo) for point in found if point.side} == {(64, 1), (64, 2), (128, 1), (128, 2)}
     assert {point.way for point in found} == {"automatic", "both"}
