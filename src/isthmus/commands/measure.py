@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -29,118 +29,46 @@ if TYPE_CHECKING:
     from isthmus.record import Run
 
 
+def _option(name: str, metavar: str, text: str, *others: str) -> Any:
+    """An option whose default is nothing, which its help then does not show."""
+    return typer.Option(*others, name, metavar=metavar, help=text, show_default=False)
+
+
+_SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
+_BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
+_OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
+_LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up."
+_NO_MPI = "Under mpirun or srun: measure as if alone, each rank its own device and file."
+_EXPERIMENTS = ", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all."
+
+
 def measure(
-    experiments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="EXPERIMENT",
-            help=", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all.",
-        ),
-    ] = None,
+    experiments: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", help=_EXPERIMENTS)] = None,
     device: DeviceOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Larger sizes and more time for each case, minutes.")] = False,
-    sizes: Annotated[
-        str,
-        typer.Option(
-            "--sizes", metavar="SIZES", help="4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.", show_default=False
-        ),
-    ] = "",
+    sizes: Annotated[str, _option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.")] = "",
     memory: Annotated[
-        str,
-        typer.Option(
-            "--memory",
-            metavar="KINDS",
-            help="Kinds of memory, by commas: pageable,pinned; a wrong one lists them.",
-            show_default=False,
-        ),
+        str, _option("--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them.")
     ] = "",
-    direction: Annotated[
-        str, typer.Option("--direction", metavar="WAYS", help="h2d, d2h, both; by commas.", show_default=False)
-    ] = "",
+    direction: Annotated[str, _option("--direction", "WAYS", "h2d, d2h, both; by commas.")] = "",
     alignment: Annotated[
-        str,
-        typer.Option(
-            "--alignment",
-            metavar="SIZE",
-            help="bandwidth: addresses that are multiples of this and no more.",
-            show_default=False,
-        ),
+        str, _option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
     ] = "",
-    side: Annotated[
-        str,
-        typer.Option(
-            "--side", metavar="POINTS", help="stencil, openacc: sides of the square: 30720,61440.", show_default=False
-        ),
-    ] = "",
-    halo: Annotated[
-        str,
-        typer.Option("--halo", metavar="COLUMNS", help="stencil, openacc: halo widths, by commas.", show_default=False),
-    ] = "",
+    side: Annotated[str, _option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = "",
+    halo: Annotated[str, _option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = "",
     cut: Annotated[
-        str,
-        typer.Option(
-            "--cut",
-            metavar="WAYS",
-            help="stencil: how ranks share the square: strips (the default), grid; by commas.",
-            show_default=False,
-        ),
+        str, _option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
     ] = "",
-    scaling: Annotated[
-        str,
-        typer.Option(
-            "--scaling",
-            metavar="KINDS",
-            help="stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas.",
-            show_default=False,
-        ),
-    ] = "",
-    binaries: Annotated[
-        str,
-        typer.Option(
-            "--binaries", metavar="FOLDER", help="openacc: programs that were built before.", show_default=False
-        ),
-    ] = "",
-    build: Annotated[
-        str,
-        typer.Option(
-            "--build",
-            metavar="FOLDER",
-            help="openacc: build the programs into a new folder, for machines without a compiler, and measure nothing.",
-            show_default=False,
-        ),
-    ] = "",
-    time: Annotated[
-        float | None, typer.Option("--time", metavar="SECONDS", help="Time for one experiment.", show_default=False)
-    ] = None,
-    memory_budget: Annotated[
-        str,
-        typer.Option("--memory-budget", metavar="SIZE", help="Host memory that the run may take.", show_default=False),
-    ] = "",
+    scaling: Annotated[str, _option("--scaling", "KINDS", _SCALING)] = "",
+    binaries: Annotated[str, _option("--binaries", "FOLDER", "openacc: programs that were built before.")] = "",
+    build: Annotated[str, _option("--build", "FOLDER", _BUILD)] = "",
+    time: Annotated[float | None, _option("--time", "SECONDS", "Time for one experiment.")] = None,
+    memory_budget: Annotated[str, _option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
     seed: SeedOption = 0,
-    output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/.",
-            show_default=False,
-        ),
-    ] = "",
-    phase_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--phase-limit",
-            metavar="SECONDS",
-            help="Under mpirun or srun: the time for one device in one phase, after which it is given up.",
-            show_default=False,
-        ),
-    ] = None,
-    no_mpi: Annotated[
-        bool,
-        typer.Option("--no-mpi", help="Under mpirun or srun: measure as if alone, each rank its own device and file."),
-    ] = False,
+    output: Annotated[str, _option("--output", "FILE", _OUTPUT, "-o")] = "",
+    phase_limit: Annotated[float | None, _option("--phase-limit", "SECONDS", _LIMIT)] = None,
+    no_mpi: Annotated[bool, typer.Option("--no-mpi", help=_NO_MPI)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
     language: LanguageOption = "en",
 ) -> None:
