@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from isthmus import _native
 from isthmus.errors import Unsupported
+from isthmus.experiment.batching.cases import PieceBuffers
 from isthmus.experiment.batching.grid import Cell, Setting
-from isthmus.experiment.batching.places import PieceBuffers
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.pieces import Extent, Place, staging_threads
 from isthmus.experiment.engine.rounds import Quota, Subject
@@ -19,9 +19,9 @@ from isthmus.experiment.managed import points as managed_points
 from isthmus.experiment.managed import subjects as managed_subjects
 from isthmus.experiment.overlap import points as overlap_points
 from isthmus.experiment.overlap import subjects as overlap_subjects
-from isthmus.experiment.overlap.work import calibrate
+from isthmus.experiment.overlap.subjects import calibrate
 from isthmus.experiment.strided import sections as strided_sections
-from isthmus.experiment.strided.buffers import SectionBuffers
+from isthmus.experiment.strided.cases import SectionBuffers
 from isthmus.machine.devices import OpenDevice
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Source, Way
 from isthmus.record import Case

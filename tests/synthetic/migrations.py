@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.managed.granularity import Probe, probes
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES
 from isthmus.experiment.managed.migration_counts import Pass, Report, counted_case, passes
-from isthmus.experiment.managed.migration_probes import Probe, probes
 from isthmus.record import KIB, MIB, Case, Series
 
 ADDRESS = 0x7F00_0000_0000

@@ -1,11 +1,11 @@
 """Names that every reporter gives to the same things: runs, directions, methods and memory kinds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from isthmus.analysis.phrases import describe_device, memory_label
-from isthmus.analysis.statistics.curve import Curve
+from isthmus.analysis.statistics.curve import Curve, Point
 from isthmus.language import can_say, say
-from isthmus.record import Run, printable
+from isthmus.record import Run, format_rate, format_seconds, printable
 
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
@@ -77,3 +77,27 @@ def of_run(title: str, runs: Sequence[Run], index: int) -> str:
 def _said(key: str) -> str:
     """The text, or nothing for what only newer versions know."""
     return say(key) if can_say(key) else ""
+
+
+def told(point: Point) -> dict[str, str]:
+    """Rate, interval and time of a point, and what stands behind them, by the names that a reader sees."""
+    low, high = format_rate(point.rate.low), format_rate(point.rate.high)
+    return {
+        say("labels.told_rate"): format_rate(point.rate.median),
+        say("labels.told_interval"): say("common.range", low=low, high=high),
+        say("labels.told_time"): format_seconds(point.seconds.median),
+        **samples_of(point),
+    }
+
+
+def samples_of(point: Point) -> dict[str, str]:
+    """How many samples a point has, and whether its data was checked."""
+    return {
+        say("labels.told_samples"): str(len(point.samples)),
+        say("labels.told_verified"): say(f"labels.verified_{point.verified}"),
+    }
+
+
+def in_one_text(named: Mapping[str, str]) -> str:
+    """``rate 1.57 GB/s, samples 30``."""
+    return say("common.comma").join(say("labels.told", name=name, value=value) for name, value in named.items())

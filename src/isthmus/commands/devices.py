@@ -53,7 +53,7 @@ def describe(backends: list[Backend], host: Host, allowed_cpus: Collection[int])
     from isthmus.commands._device_words import absent_block, device_block
     from isthmus.commands._host_words import host_block
     from isthmus.document.document import Data, Document, Machines
-    from isthmus.machine.default_device import default_device
+    from isthmus.machine.devices import default_device
 
     chosen = default_device(backends)
     title = f"isthmus measure takes {chosen.spec} by default; --device takes another." if chosen else "No device."

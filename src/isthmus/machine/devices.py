@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from isthmus import _native
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.machine.binding import bind_near
-from isthmus.machine.default_device import default_device
 from isthmus.machine.pci import pci_link, pci_numa_node
 from isthmus.record import Backend, Device, Link, Placement
 
@@ -200,3 +199,14 @@ def _pocl_drivers() -> list[str]:
     except metadata.PackageNotFoundError:
         return []
     return [str(file.locate()) for file in files if file.name.startswith("libpocl")]
+
+
+def default_device(backends: Iterable[Backend]) -> Device | None:
+    """The first CUDA device, else an OpenCL device with memory of its own, else any OpenCL device, else the host."""
+    devices = [device for backend in backends for device in backend.devices]
+    return min(devices, key=_rank, default=None)
+
+
+def _rank(device: Device) -> tuple[int, int]:
+    kind = {"cuda": 0, "opencl": 2 if device.shares_host_memory else 1, "host": 3}.get(device.backend, 4)
+    return kind, device.index

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.machine.default_device import default_device
+from isthmus.machine.devices import default_device
 from isthmus.record import Backend, Device
 
 _CUDA = Backend(name="cuda", devices=[Device(backend="cuda", index=index, name="GPU") for index in (1, 0)])

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from isthmus.analysis.labels import curve_name
+from isthmus.analysis.labels import curve_name, told
 from isthmus.analysis.phrases import link_rate
-from isthmus.analysis.pointing import told
 from isthmus.analysis.statistics.curve import Curve, Point
 from isthmus.analysis.statistics.shape import LARGE_BYTES
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, points_chart, row

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.analysis.labels import in_one_text, told
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.map import Source, corner, count_words, methods_legend
 from isthmus.analysis.pieces.model import Surface
 from isthmus.analysis.pieces.words import method_heading, method_label, method_look, surface_title
-from isthmus.analysis.pointing import in_one_text, told
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from isthmus.analysis.labels import in_one_text
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.model import Surface, main_surfaces
 from isthmus.analysis.pieces.words import figure_words, method_label, method_look, surface_title, times_text
-from isthmus.analysis.pointing import in_one_text
 from isthmus.document import chart
 from isthmus.document.chart import Drawn, Tiles, tile
 from isthmus.document.grid import Cell as Shown

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.analysis.labels import DIRECTIONS, direction_title, kind_label, run_label, run_title
+from isthmus.analysis.labels import DIRECTIONS, direction_title, in_one_text, kind_label, run_label, run_title, told
 from isthmus.analysis.phrases import link_rate
-from isthmus.analysis.pointing import in_one_text, told
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.threads.gain import enough_threads
 from isthmus.analysis.threads.labels import BLANK, mode_heading, mode_look, mode_name, threads_label

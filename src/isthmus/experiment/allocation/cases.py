@@ -16,9 +16,8 @@ from isthmus.experiment.allocation.first_calls import FIRST_BYTES, measure_first
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sampling import Collected, reason_of, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, Series
 from isthmus.record import MEMORY_KINDS as KINDS

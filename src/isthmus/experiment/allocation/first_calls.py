@@ -13,7 +13,7 @@ from typing import Any
 
 from isthmus import _native
 from isthmus.errors import CallFailed, IsthmusError
-from isthmus.experiment.engine.reasons import reason_of
+from isthmus.experiment.engine.sampling import reason_of
 from isthmus.machine.devices import OpenDevice, open_native
 from isthmus.record import MIB
 

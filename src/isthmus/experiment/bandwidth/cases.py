@@ -14,9 +14,8 @@ from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import Point, most_managed_bytes, over_budget, split_by_memory
 from isthmus.experiment.engine.buffers import Lane, TransferBuffers, wrong_data
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
-from isthmus.experiment.engine.reasons import skipped_case
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, least_seconds
+from isthmus.experiment.engine.sampling import Collected, least_seconds, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case, CommandMetric, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS

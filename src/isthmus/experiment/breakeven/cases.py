@@ -17,9 +17,8 @@ from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import Point, most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sampling import Collected, reason_of, skipped_case
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Case
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from isthmus import _native
 from isthmus.errors import CallFailed, Unsupported
+from isthmus.experiment.batching.cases import PieceBuffers
 from isthmus.experiment.batching.grid import Cell, Setting
-from isthmus.experiment.batching.places import PieceBuffers
 from isthmus.experiment.calibration.buffers import GAIN
 from isthmus.experiment.engine.pieces import Packing, PieceSubject
 from isthmus.experiment.engine.rounds import Quota

@@ -7,8 +7,7 @@ from typing import NamedTuple, Protocol
 
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.in_step import ALONE, Pace
-from isthmus.experiment.engine.reasons import reason_of
-from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.engine.sampling import Collected, Rules, reason_of
 from isthmus.record import LEAST_SAMPLES, MIB, Case, case_key
 
 # The hard limit, as a multiple of the time that an experiment should take, and the least in seconds: what is reached

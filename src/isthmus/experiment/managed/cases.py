@@ -10,13 +10,11 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.engine.sampling import least_seconds
+from isthmus.experiment.engine.sampling import least_seconds, reason_of, skipped_case
 from isthmus.experiment.managed import granularity
-from isthmus.experiment.managed.points import DOUBLE_BYTES, WAYS, Point, points_of
+from isthmus.experiment.managed.points import DOUBLE_BYTES, SWEEPS, WAYS, Point, points_of
 from isthmus.experiment.managed.subjects import ArraySubject, allocate, template
-from isthmus.experiment.managed.sweeps import SWEEPS
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case, format_bytes
 

@@ -1,18 +1,124 @@
-"""How much managed memory moves at a time: a part of the managed experiment, by timing and by the driver's counters."""
+"""How pages of managed memory move, by timing alone: what a touch takes says whether its page had come along before.
 
+Three kinds of probes, each by touches of the device and by touches of the CPU, and one of them by prefetching:
+
+- ``neighbour``: one page of each block comes over; then the pages at a distance from those are touched. Up to the unit
+  that moved they are there.
+- ``grown``: of a part of each block, the first nine sixteenths are touched in turn; then the last page of the part is
+  touched. It is there if the driver completes parts of which clearly more than half is in use.
+- ``stride``: pages at a stride are touched in turn; from the unit on each waits for its own migration.
+"""
+
+import time
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from isthmus.cupti import cupti_libraries
 from isthmus.errors import IsthmusError
+from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
-from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, MigrationArray
+from isthmus.experiment.engine.options import ModeName, Options, powers_of_two
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, reason_of, skipped_case
+from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.managed.migration_counts import Pass, count, passes
-from isthmus.experiment.managed.migration_probes import Probe, ProbeSubject, probes
 from isthmus.machine.devices import OpenDevice
-from isthmus.record import Case, format_bytes
+from isthmus.record import Case, Direction, format_bytes
+
+_MOST_TOUCHES = 1024
+# 0 is the page itself: what a touch takes of a page that is there.
+_DISTANCES = (0, *powers_of_two(12, 21))
+# Of the smallest part the last page is not among those that are touched before.
+_PARTS = powers_of_two(14, 22)
+_STRIDES = powers_of_two(12, 22)
+
+
+class Probe(NamedTuple):
+    """One point; `span` is the distance, the part or the stride in bytes."""
+
+    kind: str
+    mover: str  # who brings the first pages: device, host or prefetch
+    direction: Direction
+    span: int
+
+    @property
+    def touches(self) -> int:
+        """How many touches are timed."""
+        return min(_MOST_TOUCHES, ARRAY_BYTES // self.span) if self.kind == "stride" else BLOCKS
+
+    @property
+    def template(self) -> Case:
+        """The case without results; its bytes are those of the pages that are touched."""
+        return Case(
+            experiment="managed",
+            method=f"{self.kind}_{self.mover}",
+            host_memory="managed",
+            direction=self.direction,
+            bytes=self.touches * PAGE_BYTES,
+            pieces=self.touches,
+            stride_bytes=self.span,
+        )
+
+    def seconds(self, array: MigrationArray) -> float:
+        """Put all pages where they come from, bring the first ones over, and time the touches."""
+        (array.to_host if self.direction == "h2d" else array.to_device)()
+        touch = array.touch_on_device if self.direction == "h2d" else array.touch_on_host
+        if self.kind == "stride":
+            return touch(0, self.touches, self.span)
+        if self.kind == "grown":
+            for block in range(BLOCKS):
+                touch(block * BLOCK_BYTES, -(-self.span * 9 // 16 // PAGE_BYTES), PAGE_BYTES)
+            return touch(self.span - PAGE_BYTES, BLOCKS, BLOCK_BYTES)
+        if self.mover == "prefetch":
+            side = "device" if self.direction == "h2d" else "host"
+            array.prefetch(side, PAGE_BYTES, BLOCKS, BLOCK_BYTES)
+        else:
+            touch(0, BLOCKS, BLOCK_BYTES)
+        return touch(self.span, BLOCKS, BLOCK_BYTES)
+
+
+def probes(mode: ModeName) -> list[Probe]:
+    """Every probe of a mode; strides of a whole block in all of them, because other probes are judged by those."""
+    found = []
+    movers: tuple[tuple[str, Direction], ...] = (("device", "h2d"), ("host", "d2h"))
+    for mover, direction in movers:
+        found += [Probe("neighbour", mover, direction, distance) for distance in _DISTANCES]
+        if mode == "quick":
+            found.append(Probe("stride", mover, direction, BLOCK_BYTES))
+            continue
+        found += [Probe("neighbour", "prefetch", direction, distance) for distance in _DISTANCES]
+        found += [Probe("grown", mover, direction, part) for part in _PARTS]
+        found += [Probe("stride", mover, direction, stride) for stride in _STRIDES]
+    return found
+
+
+class ProbeSubject:
+    """A probe that can be visited again and again."""
+
+    def __init__(self, probe: Probe, array: MigrationArray) -> None:
+        self.template = probe.template
+        self._probe = probe
+        self._array = array
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples; after those of the first visit every page is looked at."""
+        array = self._array
+        is_first = not collected.count
+        for _ in range(quota.warmups):
+            self._probe.seconds(array)
+        collected.begin()
+        samples = collected.samples.setdefault("host_seconds", [])
+        taken: list[float] = []
+        # What is not timed, sending all pages back, takes most of a visit.
+        end = time.monotonic() + quota.seconds
+        while len(taken) < quota.least or (len(taken) < quota.most and time.monotonic() < end):
+            taken.append(self._probe.seconds(array))
+        samples.extend(taken)
+        collected.verified = True
+        if is_first and (wrong := array.wrong()):
+            collected.wrong = wrong
+
 
 # Seconds that they should take; the weights of their batches.
 _SECONDS_A_PROBE = 0.08

@@ -9,7 +9,7 @@ import msgspec
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import PAGE_BYTES
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
+from isthmus.experiment.engine.sampling import reason_of, skipped_case
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.record import Case, Direction, Faults, Migrations
 

@@ -13,9 +13,8 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.buffers import page_shares
 from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
-from isthmus.experiment.engine.reasons import reason_of
 from isthmus.experiment.engine.rounds import Quota
-from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.engine.sampling import Collected, reason_of
 from isthmus.experiment.managed.points import DOUBLE_BYTES, Point
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case

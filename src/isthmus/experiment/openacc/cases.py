@@ -11,13 +11,11 @@ from isthmus.errors import IsthmusError, Unsupported
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.openacc.build import cached_programs, program_path
-from isthmus.experiment.openacc.compilers import MANAGED_SUFFIX, Compiler, find_compiler
-from isthmus.experiment.openacc.native import NativeArray, NativeSubject
+from isthmus.experiment.engine.sampling import reason_of, skipped_case
+from isthmus.experiment.openacc.build import MANAGED_SUFFIX, Compiler, cached_programs, find_compiler, program_path
 from isthmus.experiment.openacc.points import NATIVE, Point, points, template
-from isthmus.experiment.openacc.programs import ProgramSubject, device_environment
+from isthmus.experiment.openacc.programs import NativeArray, NativeSubject, ProgramSubject, device_environment
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case
 

@@ -14,12 +14,20 @@ from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import over_budget
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.pieces import staging_threads
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import least_seconds
+from isthmus.experiment.engine.sampling import least_seconds, reason_of, skipped_case
 from isthmus.experiment.overlap.points import MAIN_RATIO, Point, Sweep, Ways, points_of
-from isthmus.experiment.overlap.subjects import Buffers, PipelineSubject, allocate, pipeline, template, traced_case
-from isthmus.experiment.overlap.work import Work, calibrate, nearest_to_one
+from isthmus.experiment.overlap.subjects import (
+    Buffers,
+    PipelineSubject,
+    Work,
+    allocate,
+    calibrate,
+    nearest_to_one,
+    pipeline,
+    template,
+    traced_case,
+)
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import MIB, Case, format_bytes
 

@@ -11,13 +11,11 @@ from functools import partial
 from isthmus.errors import IsthmusError, UsageError
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, least_seconds
+from isthmus.experiment.engine.sampling import Collected, least_seconds, reason_of, skipped_case
 from isthmus.experiment.stencil.limits import Limits, Share, split
-from isthmus.experiment.stencil.points import MEMORY_KINDS, Point, cuts, points_of, template
+from isthmus.experiment.stencil.points import ITERATIONS, MEMORY_KINDS, Cut, Point, cuts, points_of, template
 from isthmus.experiment.stencil.team import Phases, Team
-from isthmus.experiment.stencil.tile import ITERATIONS, Cut
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
-from isthmus.experiment.stencil.points import Point
+from isthmus.experiment.stencil.points import Cut, Point, Tile
 from isthmus.experiment.stencil.rank import Room
-from isthmus.experiment.stencil.tile import Cut, Tile
 from isthmus.record import MIB, format_bytes
 
 _ARRAYS = 2

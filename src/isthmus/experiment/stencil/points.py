@@ -1,11 +1,177 @@
 """What `stencil` measures: sides, halos and cuts, and the ways to exchange halos in explicit and in managed memory."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from isthmus.errors import UsageError
 from isthmus.experiment.engine.options import ModeName, Options
-from isthmus.experiment.stencil.tile import DOUBLE, Cut, as_square
 from isthmus.record import Case
+
+DOUBLE = 8
+# As in the paper, IPSJ HPC-177-13, section 4.2.3.
+ITERATIONS = 20
+
+
+class Section(NamedTuple):
+    """Points within an array: where they begin, and how many rows and columns they are."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+    @property
+    def points(self) -> int:
+        """Of all rows."""
+        return self.rows * self.columns
+
+
+class Border(NamedTuple):
+    """One side of a tile: the rank's own points that the neighbour needs, and where the neighbour's arrive."""
+
+    edge: Section
+    halo: Section
+    neighbour: int
+
+
+class Cut(NamedTuple):
+    """A field of 64-bit floats, periodic both ways, on `down` x `across` ranks; those in a row have adjacent ranks.
+
+    Where ranks do not divide the points, the first rows and columns of ranks have one more.
+    """
+
+    rows: int
+    columns: int
+    halo: int
+    down: int = 1
+    across: int = 1
+
+    @property
+    def ranks(self) -> int:
+        """Of all tiles."""
+        return self.down * self.across
+
+    @property
+    def name(self) -> str:
+        """``2x3`` where rows are cut too, as records have it; tall tiles, as the paper has them, need no name."""
+        return f"{self.down}x{self.across}" if self.down > 1 else ""
+
+    @property
+    def bytes(self) -> int:
+        """Of the field, without halos."""
+        return self.rows * self.columns * DOUBLE
+
+    def tile(self, rank: int) -> "Tile":
+        """That of a rank; no other exceeds rank 0's."""
+        return Tile(self, rank)
+
+    def check(self, side: int) -> None:
+        """Raises UsageError where a rank has fewer points than its neighbour's halo takes, of the `side` asked for."""
+        least = -(-self.halo * self.across * side // self.columns)
+        if self.down > 1:
+            least = max(least, -(-self.halo * self.down * side // self.rows))
+        if side < least:
+            takers = "one rank" if self.ranks == 1 else f"{self.ranks} ranks"
+            raise UsageError(
+                f"a side of {side} points is too short for halos of {self.halo} columns on {takers}; "
+                f"expected --side {least} or more"
+            )
+
+
+class Tile(NamedTuple):
+    """One rank's part of the field with its halos: columns on either side, and rows where rows are cut."""
+
+    cut: Cut
+    rank: int
+
+    @property
+    def own(self) -> Section:
+        """The points that this rank computes, in its array."""
+        cut = self.cut
+        row, column = divmod(self.rank, cut.across)
+        return Section(
+            self.row_halo, cut.halo, _share(cut.rows, cut.down, row), _share(cut.columns, cut.across, column)
+        )
+
+    @property
+    def row_halo(self) -> int:
+        """Rows of others above and below; none where the kernel finds the neighbouring rows in the array itself."""
+        return self.cut.halo if self.cut.down > 1 else 0
+
+    @property
+    def first_row(self) -> int:
+        """The place in the field of the array's first row, which may lie before the field's."""
+        return _first(self.cut.rows, self.cut.down, self.rank // self.cut.across) - self.row_halo
+
+    @property
+    def first_column(self) -> int:
+        """The same of its first column, which is one of a halo."""
+        return _first(self.cut.columns, self.cut.across, self.rank % self.cut.across) - self.cut.halo
+
+    @property
+    def height(self) -> int:
+        """Rows with halos."""
+        return self.own.rows + 2 * self.row_halo
+
+    @property
+    def width(self) -> int:
+        """Columns with both halos."""
+        return self.own.columns + 2 * self.cut.halo
+
+    @property
+    def pitch_bytes(self) -> int:
+        """From one row to the next."""
+        return self.width * DOUBLE
+
+    @property
+    def bytes(self) -> int:
+        """Of one array."""
+        return self.height * self.pitch_bytes
+
+    @property
+    def borders(self) -> tuple[Border, ...]:
+        """To the left and to the right, and where rows are cut above and below.
+
+        The opposite of border k is k ^ 1. Four-point stencils need no corners.
+        """
+        own, halo = self.own, self.cut.halo
+        row, column = divmod(self.rank, self.cut.across)
+        left, right = ((column + step) % self.cut.across + row * self.cut.across for step in (-1, 1))
+        beside = own._replace(columns=halo)
+        found = (
+            Border(beside, beside._replace(column=0), left),
+            Border(beside._replace(column=own.columns), beside._replace(column=own.columns + halo), right),
+        )
+        if not self.row_halo:
+            return found
+        above, below = ((row + step) % self.cut.down * self.cut.across + column for step in (-1, 1))
+        over = own._replace(rows=halo)
+        return (
+            *found,
+            Border(over, over._replace(row=0), above),
+            Border(over._replace(row=own.rows), over._replace(row=own.rows + halo), below),
+        )
+
+    @property
+    def border_bytes(self) -> int:
+        """What goes out in one exchange, and comes in."""
+        return sum(border.edge.points for border in self.borders) * DOUBLE
+
+
+def as_square(ranks: int) -> tuple[int, int]:
+    """Ranks down and across, as close to each other as whole numbers allow, as MPI_Dims_create has them."""
+    across = next(count for count in range(math.isqrt(ranks), 0, -1) if ranks % count == 0)
+    return ranks // across, across
+
+
+def _share(points: int, parts: int, place: int) -> int:
+    return points // parts + (place < points % parts)
+
+
+def _first(points: int, parts: int, place: int) -> int:
+    return place * (points // parts) + min(place, points % parts)
+
 
 NAME = "stencil"
 MEMORY_KINDS = ("pageable", "pinned", "mapped", "managed")

@@ -6,11 +6,10 @@ from typing import NamedTuple
 from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.doubles import RAMP_PERIOD
-from isthmus.experiment.engine.reasons import reason_of
+from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.fleet.ranks import Ranks
-from isthmus.experiment.stencil.points import Point
+from isthmus.experiment.stencil.points import ITERATIONS, Cut, Point, Tile
 from isthmus.experiment.stencil.sums import Checksum, checksum, reference
-from isthmus.experiment.stencil.tile import ITERATIONS, Cut, Tile
 from isthmus.experiment.stencil.ways import (
     CpuColumns,
     CpuWhole,

@@ -7,7 +7,7 @@ import numpy as np
 
 from isthmus import _native
 from isthmus.experiment.engine.doubles import Doubles, doubles
-from isthmus.experiment.stencil.tile import DOUBLE, ITERATIONS, Cut, Section, Tile
+from isthmus.experiment.stencil.points import DOUBLE, ITERATIONS, Cut, Section, Tile
 from isthmus.record import MIB
 
 WORD = (1 << 64) - 1

@@ -5,10 +5,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from isthmus.errors import IsthmusError
 from isthmus.experiment.fleet.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
-from isthmus.experiment.stencil.points import Point
+from isthmus.experiment.stencil.points import ITERATIONS, Cut, Point
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import WORD, Checksum
-from isthmus.experiment.stencil.tile import ITERATIONS, Cut
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Metric
 

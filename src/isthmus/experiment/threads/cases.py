@@ -12,9 +12,8 @@ from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import Point, over_budget, split_by_memory
 from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Effort, ModeName, Options
-from isthmus.experiment.engine.reasons import skipped_case
 from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.engine.sampling import least_seconds
+from isthmus.experiment.engine.sampling import least_seconds, skipped_case
 from isthmus.experiment.threads.concurrent import ConcurrentSubject, Division, native_lanes, template
 from isthmus.experiment.threads.devices import plan_devices
 from isthmus.experiment.threads.nodes import plan_nodes

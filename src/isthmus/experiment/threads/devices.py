@@ -14,9 +14,8 @@ from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import Point, bytes_needed, over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers, wrong_data
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.reasons import reason_of, skipped_case
 from isthmus.experiment.engine.rounds import Quota, Subject
-from isthmus.experiment.engine.sampling import Collected, least_seconds
+from isthmus.experiment.engine.sampling import Collected, least_seconds, reason_of, skipped_case
 from isthmus.experiment.threads import concurrent
 from isthmus.experiment.threads.concurrent import ConcurrentSubject, Division, NativeLane, native_lanes
 from isthmus.machine.binding import NodeBinding, binding_to, on_node, why_not_bound

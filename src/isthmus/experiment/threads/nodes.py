@@ -7,9 +7,8 @@ from isthmus.experiment.engine.batch import Batch, Planned, Prepared
 from isthmus.experiment.engine.blocks import Point, bytes_needed, over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Options
-from isthmus.experiment.engine.reasons import skipped_case
 from isthmus.experiment.engine.rounds import Subject
-from isthmus.experiment.engine.sampling import least_seconds
+from isthmus.experiment.engine.sampling import least_seconds, skipped_case
 from isthmus.experiment.threads import concurrent
 from isthmus.experiment.threads.concurrent import ConcurrentSubject, Division, native_lanes
 from isthmus.machine.binding import binding_to, on_node, why_not_bound

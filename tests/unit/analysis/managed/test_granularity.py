@@ -11,7 +11,7 @@ import pytest
 from isthmus.analysis.managed.findings import granularity_findings, takeaway
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
 from isthmus.analysis.managed.timing import Unit
-from isthmus.experiment.engine.reasons import skipped_case
+from isthmus.experiment.engine.sampling import skipped_case
 from isthmus.record import KIB, MIB, Case, Run, Series
 
 

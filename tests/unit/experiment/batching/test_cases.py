@@ -7,9 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from isthmus.experiment.batching.cases import METHODS, plan
+from isthmus.experiment.batching.cases import METHODS, PieceBuffers, bytes_needed, plan
 from isthmus.experiment.batching.grid import LAYOUTS, Cell, Setting, cells, cliff_cells, pairs, threaded_cells, too_many
-from isthmus.experiment.batching.places import PieceBuffers, bytes_needed
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.options import ModeName, Options
 from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES

@@ -17,8 +17,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.managed import subjects as managed_subjects
 from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, plan
-from isthmus.experiment.managed.points import WAYS, Point, points_of
-from isthmus.experiment.managed.sweeps import SWEEPS
+from isthmus.experiment.managed.points import SWEEPS, WAYS, Point, points_of
 from isthmus.machine.devices import OpenDevice, open_device, probe
 from isthmus.record import GIB, KIB, MIB, Case
 

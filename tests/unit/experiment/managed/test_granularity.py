@@ -13,10 +13,9 @@ from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
-from isthmus.experiment.managed.granularity import plan
+from isthmus.experiment.managed.granularity import Probe, ProbeSubject, plan, probes
 from isthmus.experiment.managed.migration_array import ARRAY_BYTES, BLOCK_BYTES, BLOCKS, MigrationArray
 from isthmus.experiment.managed.migration_counts import Pass, counted_case
-from isthmus.experiment.managed.migration_probes import Probe, ProbeSubject, probes
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Faults, Migrations
 

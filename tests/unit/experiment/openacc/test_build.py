@@ -12,12 +12,13 @@ from isthmus.errors import CallFailed, Unsupported, UsageError
 from isthmus.experiment.openacc.build import (
     PROGRAMS,
     build_folder,
+    build_path,
     cached_programs,
     check_folder,
+    find_compiler,
     program_path,
     source_folder,
 )
-from isthmus.experiment.openacc.compilers import build_path, find_compiler
 
 # Writes what it was told into the program, whose name follows -o.
 BUILDS = """

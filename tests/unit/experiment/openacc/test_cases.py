@@ -18,11 +18,10 @@ from isthmus.experiment.engine.rounds import Clock, Quota, run_rounds
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import cases as openacc
-from isthmus.experiment.openacc.build import PROGRAMS
+from isthmus.experiment.openacc.build import PROGRAMS, Compiler
 from isthmus.experiment.openacc.cases import EFFORTS, plan, prepare
-from isthmus.experiment.openacc.compilers import Compiler
-from isthmus.experiment.openacc.native import NativeArray, NativeSubject
 from isthmus.experiment.openacc.points import WAYS, Point, points
+from isthmus.experiment.openacc.programs import NativeArray, NativeSubject
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
 

@@ -15,7 +15,7 @@ from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.overlap import cases as overlap
 from isthmus.experiment.overlap.cases import EFFORTS, MEMORY_KINDS, plan
 from isthmus.experiment.overlap.points import Point, Sweep, Ways, points_of
-from isthmus.experiment.overlap.work import Work
+from isthmus.experiment.overlap.subjects import Work
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case
 

@@ -19,10 +19,20 @@ from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.fleet.ranks import Ranks
 from isthmus.experiment.stencil.cases import plan
 from isthmus.experiment.stencil.limits import Limits, Share, split
-from isthmus.experiment.stencil.points import MEMORY_KINDS, METHODS, Point, cuts, grids, points_of
+from isthmus.experiment.stencil.points import (
+    ITERATIONS,
+    MEMORY_KINDS,
+    METHODS,
+    Cut,
+    Point,
+    Tile,
+    as_square,
+    cuts,
+    grids,
+    points_of,
+)
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import Checksum, reference
-from isthmus.experiment.stencil.tile import ITERATIONS, Cut, Tile, as_square
 from isthmus.experiment.stencil.ways import Stopwatch, Workplace
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, MIB, Case

@@ -15,8 +15,7 @@ from isthmus.experiment.engine.pieces import LEAST_STAGING_BYTES, Extent, Place
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.strided import cases as strided
-from isthmus.experiment.strided.buffers import SectionBuffers, bytes_needed
-from isthmus.experiment.strided.cases import plan, prepare, template
+from isthmus.experiment.strided.cases import SectionBuffers, bytes_needed, plan, prepare, template
 from isthmus.experiment.strided.sections import Point, Section, bounds_of, grid_sections, known_sections
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
