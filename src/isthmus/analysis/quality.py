@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from statistics import median
 
 from isthmus.analysis.overlap.times import timed_cases
 from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
@@ -14,7 +13,7 @@ from isthmus.analysis.threads.model import thread_curves
 from isthmus.analysis.threads.words import threads_of
 from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
-from isthmus.record import MIB, Case, Direction, Run, Settings, format_bytes, format_rate, median_interval
+from isthmus.record import MIB, Case, Direction, Run, format_bytes, format_rate, median_interval
 
 
 def quality_findings(run: Run) -> list[Finding]:
@@ -26,8 +25,6 @@ def quality_findings(run: Run) -> list[Finding]:
         _ended_early(run),
         _nothing_measured(run),
         _precision(run),
-        _few_samples(run),
-        _below_the_clock(run),
     ]
     return [finding for finding in found if finding]
 
@@ -160,42 +157,6 @@ def _decided(run: Run) -> list[Case]:
         for case in run.cases
         if case.method not in ("duplex", "open_device") and not case.method.startswith("first_") and is_resolved(case)
     ]
-
-
-def _few_samples(run: Run) -> Finding | None:
-    decided = _decided(run)
-    # Phases of the same work are sampled together, and the longest of them decides.
-    longest: dict[tuple[str, str, int], float] = {}
-    for case in decided:
-        key = (case.experiment, case.host_memory, case.bytes)
-        longest[key] = max(longest.get(key, 0.0), median(case.samples(case_metric(case))))
-    few = [
-        count
-        for case in decided
-        if (count := len(case.samples(case_metric(case))))
-        < _least_samples(run.settings, longest[case.experiment, case.host_memory, case.bytes])
-    ]
-    if not few:
-        return None
-    return Finding(
-        "info",
-        "few_samples",
-        say("quality.few_samples", few=len(few), all=len(decided), least=min(few)),
-        fix=say("quality.few_samples_fix"),
-    )
-
-
-def _least_samples(settings: Settings, seconds: float) -> int:
-    is_long = settings.long_seconds > 0 and seconds >= settings.long_seconds
-    return settings.minimum_long_samples if is_long else settings.minimum_samples
-
-
-def _below_the_clock(run: Run) -> Finding | None:
-    measured = [case for case in run.cases if case.samples(case_metric(case))]
-    short = sum(not is_resolved(case) for case in measured)
-    if not short:
-        return None
-    return Finding("info", "below_clock", say("quality.below_clock", count=short))
 
 
 def _where(case: Case) -> str:

@@ -2,7 +2,8 @@
 
 from types import ModuleType
 
-from isthmus.analysis.facts import Fact, facts
+from isthmus.analysis.facts import facts
+from isthmus.document.document import Fact
 from isthmus.record import GIB, Host, Link, Memory
 
 

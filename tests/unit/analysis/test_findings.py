@@ -223,12 +223,6 @@ def test_imprecise_medians_are_counted_from_one_mebibyte_on(synthetic: ModuleTyp
     )
 
 
-def test_too_few_samples_are_said(synthetic: ModuleType) -> None:
-    cases = synthetic.cases({PINNED_H2D: synthetic.Truth(8e-6, 50e9)}, samples=4)
-    assert "the fewest: 4" in by_topic(synthetic.run(cases))["few_samples"].sentence
-    assert "few_samples" not in by_topic(pinned_only(synthetic))
-
-
 @pytest.mark.parametrize("skipped", [False, True])
 def test_a_run_without_any_measurement(synthetic: ModuleType, skipped: bool) -> None:
     run = synthetic.run(synthetic.skips(PINNED_H2D, [1, 2], "no memory") if skipped else [])
@@ -326,14 +320,6 @@ def test_huge_pages_that_are_switched_off(synthetic: ModuleType) -> None:
     assert finding.severity == "warning"
     assert "never" in finding.cause
     assert "madvise" in finding.fix
-
-
-def test_cases_too_short_for_the_clock_are_counted(synthetic: ModuleType) -> None:
-    run = pinned_only(synthetic)
-    first = run.cases[0]
-    zero = [msgspec.structs.replace(series, samples=[0.0] * 10) for series in first.series]
-    cases = [msgspec.structs.replace(first, series=zero), *run.cases[1:]]
-    assert by_topic(msgspec.structs.replace(run, cases=cases))["below_clock"].sentence.startswith("1 case took")
 
 
 def test_verdict_names_device_rates_share_and_advice(synthetic: ModuleType) -> None:
