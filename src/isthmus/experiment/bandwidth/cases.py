@@ -121,13 +121,13 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options, *, ca
         if cached_for:
             case = msgspec.structs.replace(case, experiment=cached_for)
         if reason is None:
-            subjects.append(_TransferSubject(case, buffers.lanes(point), offset, options.seed, bool(cached_for)))
+            subjects.append(TransferSubject(case, buffers.lanes(point), offset, options.seed, bool(cached_for)))
         else:
             ended.append([skipped_case(case, reason)])
     return Prepared(subjects, ended, buffers.placement())
 
 
-class _TransferSubject:
+class TransferSubject:
     """A transfer that can be visited again and again."""
 
     def __init__(self, template: Case, lanes: list[Lane], offset: int, seed: int, from_caches: bool) -> None:
@@ -139,6 +139,7 @@ class _TransferSubject:
         self._transfer: _native.Transfer | None = None
 
     def visit(self, quota: Quota, collected: Collected) -> None:
+        """Take samples; the first visit, and each of small sizes, checks every byte that arrived."""
         if self._transfer is None:
             self._transfer = self._make()
         # Checking takes as long as transferring, so that of large ones the first visit's must do.

@@ -80,14 +80,19 @@ class Collected:
         self.companions.setdefault(name, Companion(template, metric, [])).samples.extend(samples)
 
     @property
+    def deciding(self) -> Sequence[float]:
+        """The samples that say when the case ends: on the host's clock, or the device's where that alone was read."""
+        return self.samples.get("host_seconds") or self.samples.get("device_seconds") or ()
+
+    @property
     def count(self) -> int:
-        """Samples of the host time."""
-        return len(self.samples.get("host_seconds", ()))
+        """Samples taken so far."""
+        return len(self.deciding)
 
     @property
     def interval(self) -> Interval:
-        """Interval of the host time. Precondition: count > 0."""
-        return median_interval(self.samples["host_seconds"])
+        """Interval of the median. Precondition: count > 0."""
+        return median_interval(self.deciding)
 
     def least(self, rules: Rules) -> int:
         """The least number of samples of this case."""
