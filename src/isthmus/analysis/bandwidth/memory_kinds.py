@@ -15,10 +15,10 @@ def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """One finding for every kind that the bandwidth experiment measured one way; pageable memory has its own file."""
     found = [
         _pinned(run, curves),
-        _write_combined(run, curves),
-        _registered(run, curves),
+        _beside_pinned(run, curves, "write_combined"),
+        _beside_pinned(run, curves, "registered"),
         _mapped(run, curves),
-        _managed(run, curves),
+        _beside_pinned(run, curves, "managed"),
     ]
     return [finding for finding in found if finding]
 
@@ -50,25 +50,6 @@ def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
     return Finding("info", "pinned", sentences(said), cause, fix)
 
 
-def _write_combined(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    text = _against_pinned(run, curves, "write_combined")
-    gaps = contrasts(curves, "write_combined", "pinned", LARGE_BYTES).values()
-    fix = ""
-    if gaps:
-        gains = any(gap.matters and gap.ratio > 1 for gap in gaps)
-        fix = say("bandwidth.write_combined_use" if gains else "bandwidth.write_combined_keep")
-    return Finding("info", "write_combined", text, fix=fix) if text else None
-
-
-def _registered(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    text = _against_pinned(run, curves, "registered")
-    gaps = contrasts(curves, "registered", "pinned", LARGE_BYTES).values()
-    fix = ""
-    if gaps and not any(gap.matters and gap.ratio < 1 for gap in gaps):
-        fix = say("bandwidth.registered_fix")
-    return Finding("info", "registered", text, fix=fix) if text else None
-
-
 def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
     text = _against_pinned(run, curves, "mapped")
     fix = ""
@@ -82,20 +63,24 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
     return Finding("info", "mapped", text, fix=fix) if text else None
 
 
-def _managed(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    text = _against_pinned(run, curves, "managed")
-    gaps = contrasts(curves, "managed", "pinned", LARGE_BYTES).values()
-    if not text:
-        return None
-    if not any(gap.matters and gap.ratio < 0.8 for gap in gaps):
-        return Finding("info", "managed", text)
-    return Finding(
-        "warning",
-        "managed",
-        text,
-        cause=say("bandwidth.managed_cause"),
-        fix=say("bandwidth.managed_fix"),
-    )
+def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | None:
+    """Memory that moves as pinned memory does, or not: where it gains or loses, what to do."""
+    text = _against_pinned(run, curves, kind)
+    gaps = [gap for gap in contrasts(curves, kind, "pinned", LARGE_BYTES).values() if gap]
+    if not text or not gaps:
+        return Finding("info", kind, text) if text else None
+    ratios = [gap.ratio for gap in gaps if gap.matters]
+    fix = ""
+    match kind:
+        case "write_combined":
+            gains = any(ratio > 1 for ratio in ratios)
+            fix = say("bandwidth.write_combined_use" if gains else "bandwidth.write_combined_keep")
+        case "registered" if not any(ratio < 1 for ratio in ratios):
+            fix = say("bandwidth.registered_fix")
+        case "managed" if any(ratio < 0.8 for ratio in ratios):
+            cause = say("bandwidth.managed_cause")
+            return Finding("warning", kind, text, cause=cause, fix=say("bandwidth.managed_fix"))
+    return Finding("info", kind, text, fix=fix)
 
 
 def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:
