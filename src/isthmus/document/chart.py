@@ -42,7 +42,6 @@ class Spec:
     x: Axis
     y: Axis
     rules: tuple[tuple[float, str], ...] = ()
-    verticals: tuple[tuple[float, str], ...] = ()
     joined: bool = True
 
 
@@ -95,14 +94,13 @@ def curves_chart(
     y: Axis,
     *,
     rules: Sequence[tuple[float, str]] = (),
-    verticals: Sequence[tuple[float, str]] = (),
 ) -> Spec:
     """A line, an interval band and points for each curve.
 
-    `rules` are horizontal lines at a y, `verticals` vertical ones at an x, each with its text. The curves must have at
-    least one row between them, and positive values where an axis is logarithmic.
+    `rules` are horizontal lines at a y, each with its text. The curves must have at least one row between them, and
+    positive values where an axis is logarithmic.
     """
-    return Spec(tuple(curves), x, y, tuple(rules), tuple(verticals))
+    return Spec(tuple(curves), x, y, tuple(rules))
 
 
 def points_chart(clouds: Sequence[Drawn], x: Axis, y: Axis) -> Spec:

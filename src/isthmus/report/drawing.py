@@ -123,7 +123,7 @@ def _curves(spec: Spec) -> VegaLite:
         "rule": [{"y": value, "text": text} for value, text in spec.rules],
     }
     everything = [*points, *data["failed"]]
-    x = _x_axis(spec.x, [each["x"] for each in everything] + [value for value, _ in spec.verticals])
+    x = _x_axis(spec.x, [each["x"] for each in everything])
     ends = [each[name] for each in everything for name in ("low", "high")] + [value for value, _ in spec.rules]
     domain = spec.y.domain or _with_room(spec.y, ends)
     color = alt.Color("kind:N", scale=_scale(spec.curves, "color"), legend=None)
@@ -155,15 +155,6 @@ def _curves(spec: Spec) -> VegaLite:
         layers.append(
             line.mark_text(align="left", baseline="bottom", dx=4, dy=-3, color="var(--ink)").encode(
                 x=alt.value(0), text=alt.Text("text:N")
-            )
-        )
-    if spec.verticals:
-        data["vertical"] = [{"x": value, "text": text} for value, text in spec.verticals]
-        mark = alt.Chart(alt.NamedData("vertical")).encode(x=x)
-        layers.append(mark.mark_rule(strokeDash=[2, 3], strokeWidth=1.2, color="var(--ink)"))
-        layers.append(
-            mark.mark_text(align="left", baseline="top", dx=4, dy=3, color="var(--ink)").encode(
-                y=alt.value(0), text=alt.Text("text:N")
             )
         )
     return _finished(alt.layer(*layers, height=_HEIGHT, width="container"), data)

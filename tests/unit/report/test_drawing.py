@@ -20,7 +20,7 @@ from isthmus.document.chart import (
     tile,
 )
 from isthmus.document.palette import look, numbered_look
-from isthmus.record import GIB, KIB
+from isthmus.record import KIB
 from isthmus.report.drawing import draw
 
 SIZES = Axis("size", labels="bytes")
@@ -58,12 +58,6 @@ def test_a_given_domain_is_kept_and_ticks_lie_in_it() -> None:
     assert "ms" in axis["axis"]["labelExpr"]
 
 
-def test_vertical_marks_widen_the_axis_and_carry_their_text() -> None:
-    spec = curves_chart([curve("pinned", {KIB: 1.0, 4 * KIB: 1.0})], SIZES, Axis("x"), verticals=[(GIB, "from here")])
-    assert layers(spec)[1]["encoding"]["x"]["scale"]["domain"] == [KIB, GIB]
-    assert draw(spec)["datasets"]["vertical"] == [{"x": GIB, "text": "from here"}]
-
-
 def test_looks_are_in_the_order_of_the_names() -> None:
     spec = curves_chart([curve("pinned", {1: 1.0, 2: 2.0}), curve("device", {1: 2.0, 2: 1.0})], SIZES, Axis("x"))
     color = layers(spec)[1]["encoding"]["color"]["scale"]
@@ -95,7 +89,7 @@ def test_a_map_has_its_tiles_in_the_given_order_with_their_texts() -> None:
 KIND = numbered_look(0)
 CURVE = curve("pinned", {1: 1.0, KIB: 2.0}, failed=(row("pinned", 2.0, 3.0, 2.0, 4.0),))
 CHARTS: dict[str, Spec | Stacks | Timeline | Tiles] = {
-    "curves": curves_chart([CURVE], SIZES, Axis("time", labels="seconds"), rules=[(5.0, "r")], verticals=[(8.0, "v")]),
+    "curves": curves_chart([CURVE], SIZES, Axis("time", labels="seconds"), rules=[(5.0, "r")]),
     "linear": curves_chart([CURVE], Axis("x", scale="linear"), Axis("GB/s", scale="linear")),
     "points": points_chart([CURVE], SIZES, Axis("GB/s", scale="linear")),
     "given": points_chart([CURVE], SIZES, Axis("time", (0.5, 9.0), labels="seconds")),

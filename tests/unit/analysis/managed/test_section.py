@@ -121,15 +121,6 @@ def test_copies_of_all_that_were_measured_often_are_curves(
     assert "copy all (pageable)" in [curve.name for curve in shares.curves]
 
 
-def test_a_threshold_of_the_paper_out_of_range_is_not_drawn(
-    synthetic: ModuleType, synthetic_managed: ModuleType
-) -> None:
-    run = synthetic.run(synthetic_managed.cases(percents=[1, 10], strides=[256 * KIB, MIB]))
-    for chart in part(made(run), "Time against what is touched").charts:
-        assert isinstance(chart.spec, Spec)
-        assert not chart.spec.verticals
-
-
 def test_several_runs_have_tables_of_their_own(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:
     one = synthetic.run(synthetic_managed.cases(), name="one")
     two = synthetic.run(synthetic_managed.cases(size=64 * MIB), name="two")
