@@ -34,6 +34,16 @@ Status synchronized(Status enqueued, Stream& stream) {
     return enqueued.ok() ? std::move(ended) : std::move(enqueued);
 }
 
+Status Device::copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                           const Units& units, Region table) {
+    const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
+    return launch(stream, kernel::copy_pieces, {destination.allocation, destination.offset, 0}, destination.pitch_bytes,
+                  destination.slice_pitch_bytes, {source.allocation, source.offset, 0}, source.pitch_bytes,
+                  source.slice_pitch_bytes, scattered != 0 ? table : Region(), scattered,
+                  static_cast<std::uint32_t>(units.bytes), extent.width_bytes, extent.rows, extent.pieces(),
+                  units.first, units.count);
+}
+
 Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {
     ISTHMUS_TRY_ASSIGN(rendezvous, create_rendezvous());
     ISTHMUS_TRY(rendezvous->wait_for_host(stream, 1));

@@ -2,6 +2,7 @@
 // (tests/contract) holds them to the pre- and postconditions stated here.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,11 +10,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backend/launch.hpp"
 #include "backend/layout.hpp"
 #include "backend/memory_kind.hpp"
+#include "backend/region.hpp"
 #include "base/pattern.hpp"
 #include "base/status.hpp"
 
@@ -40,65 +44,6 @@ struct DeviceInfo {
     std::optional<int> copy_engines;
     LinkReading link;
     std::map<std::string, std::string> conditions;
-};
-
-// Width and height of 2-D memory, and the bytes from one row to the next.
-struct Shape {
-    std::size_t width_bytes = 0, rows = 0, pitch_bytes = 0;
-};
-
-// For so many bytes of one float an element, about as wide as high, in rows of a power of two; without a pitch.
-Shape square_shape(std::size_t bytes);
-
-// Memory of one kind, or the place for it. It keeps its device alive; freeing waits for nothing, so the caller
-// synchronises first. acquire and release are what allocation is timed on: they hold the calls that a program makes,
-// and no bookkeeping. Whoever is destroyed releases what it holds.
-class Allocation {
-  public:
-    virtual ~Allocation() = default;
-    Allocation(const Allocation&) = delete;
-    Allocation& operator=(const Allocation&) = delete;
-
-    MemoryKind kind() const { return kind_; }
-    std::size_t bytes() const { return bytes_; }
-    // The host's address, at least 4096-aligned but for malloc; null for memory that the host cannot address or that is
-    // not held. Reading or writing through it is allowed between begin_host_access and end_host_access only.
-    std::byte* host() const { return host_; }
-    // What the caller's own calls name it by, and Device::borrow takes: the address, or of OpenCL's buffers the cl_mem;
-    // 0 while it is not held.
-    virtual std::uintptr_t handle() const { return reinterpret_cast<std::uintptr_t>(host_); }
-    // What kernels find it at, which tells how it is aligned; 0 where it has no address, as OpenCL's buffers, which are
-    // aligned for every type.
-    virtual std::uintptr_t kernel_address() const { return reinterpret_cast<std::uintptr_t>(host_); }
-    // Of 2-D memory that is held.
-    virtual Shape shape() const { return {}; }
-
-    // Does what must have happened before memory is got and is no part of getting it: pages to be locked are there and
-    // touched, what was released to a pool has arrived. Not while it is held.
-    virtual Status prepare() { return {}; }
-    // Precondition: not held, prepared since it was last released. Pages are touched only where the kind says so. Fails
-    // with out_of_memory or unsupported; after either, everything else still works, and nothing is held.
-    virtual Status acquire() = 0;
-    // Precondition: held. Nothing is held afterwards, whatever the driver says.
-    virtual Status release() = 0;
-
-  protected:
-    Allocation(MemoryKind kind, std::size_t bytes) : kind_(kind), bytes_(bytes) {}
-    void set_host(std::byte* host) { host_ = host; }
-
-  private:
-    MemoryKind kind_;
-    std::size_t bytes_;
-    std::byte* host_ = nullptr;
-};
-
-// A part of an allocation; a view that owns nothing.
-struct Region {
-    Allocation* allocation = nullptr;
-    std::size_t offset = 0;
-    std::size_t bytes = 0;
-
-    std::byte* host() const { return allocation->host() + offset; }
 };
 
 // Commands on one stream run in order; commands on different streams may overlap.
@@ -197,16 +142,6 @@ struct Units {
     std::size_t count = 0;
 };
 
-// Points of a grid, 64-bit floats, row after row.
-struct Tile {
-    std::size_t rows = 0, columns = 0;
-};
-
-// Units of `stride_bytes` that begin in `bytes`.
-constexpr std::size_t stride_count(std::size_t bytes, std::size_t stride_bytes) {
-    return (bytes + stride_bytes - 1) / stride_bytes;
-}
-
 // What a thread had before it entered a device: see Device::enter.
 struct Before {
     void* context = nullptr;
@@ -304,17 +239,24 @@ class Device {
     // identify() said of the host's side, or pageable where nobody asked: then it may be page-locked all the same.
     virtual Status copy_now(Stream& stream, Side to, std::uintptr_t destination, std::uintptr_t source,
                             std::size_t bytes, MemoryKind host);
-    // As copy(), by a kernel; one side is `device`, the other of a kind that kernels reach.
-    virtual Status copy_by_kernel(Stream& stream, Region destination, Region source) = 0;
     // Pieces, from one side to the other, of layouts that were checked. The driver's 2-D or 3-D copy: regular layouts
     // whose slice pitches are multiples of their pitches, else fails with unsupported.
     virtual Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                                 const Extent& extent) = 0;
-    // A kernel moves the units; for device memory and kinds that kernels reach. `table` is device memory with the
-    // offsets of scattered layouts, those of the destination first; without such, empty. A layout may count from before
-    // its allocation as long as the units lie within: then its offset is the difference modulo 2^64.
-    virtual Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
-                               const Units& units, Region table) = 0;
+    // Starts a kernel of kernels/table.hpp. Regions are of device memory and of kinds that kernels reach, and keep the
+    // kernel's rules; one without an allocation is a null pointer. Fails with unsupported for memory that kernels
+    // cannot reach, and for a kernel that needs 64-bit floats where why_no_doubles() objects.
+    virtual Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) = 0;
+    template <typename... Parameters>
+    Status launch(Stream& stream, Kernel<void(Parameters...)> kernel, std::type_identity_t<Parameters>... arguments) {
+        const std::array<KernelArgument, sizeof...(Parameters)> list{KernelArgument(arguments)...};
+        return launch(stream, kernel.id, list);
+    }
+    // A kernel moves the units. `table` is device memory with the offsets of scattered layouts, those of the
+    // destination first; without such, empty. A layout may count from before its allocation as long as the units lie
+    // within: then its offset is the difference modulo 2^64.
+    Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
+                       const Units& units, Region table);
     // Why there is no call that takes many copies at once, and why copies cannot be recorded as a graph; nothing when
     // there is, and they can.
     virtual std::optional<std::string> why_no_batch() const = 0;
@@ -331,25 +273,8 @@ class Device {
     virtual Status advise(Allocation& memory, Advice advice, bool given) = 0;
     // For device memory.
     virtual Status set_bytes(Stream& stream, Region region, std::uint8_t value) = 0;
-    // Adds to every 32-bit word of a region of whole words, by a kernel. For device memory and kinds that kernels
-    // reach.
-    virtual Status add(Stream& stream, Region region, std::uint32_t value) = 0;
-    // Sums the 32-bit words of such a region, modulo 2^32, into the first word of `result`, which is device memory.
-    virtual Status sum(Stream& stream, Region region, Region result) = 0;
-    // Keeps the device busy with arithmetic on every 32-bit word of such a region; see isthmus_work in kernels.hpp.
-    virtual Status work(Stream& stream, Region region, std::uint32_t rounds) = 0;
-    // Adds 1 to the first 32-bit word of every `stride_bytes` of such a region, by one thread that waits for each.
-    virtual Status touch_in_turn(Stream& stream, Region region, std::size_t stride_bytes) = 0;
-    // On 64-bit floats in such regions. Adds to the first of every `stride_bytes`.
-    virtual Status add_doubles(Stream& stream, Region region, std::size_t stride_bytes, double value) = 0;
-    // Sets point (i, j) of the tile to (i + (first_column + j) % side) % 3343.
-    virtual Status fill_ramp(Stream& stream, Region region, Tile tile, std::size_t first_column, std::size_t side) = 0;
-    // Sets every point but `halo` columns on either side to (up + down + left + right) * 0.25, added in that order.
-    // Rows are periodic. 2 * halo is less than the columns; the regions do not overlap.
-    virtual Status laplacian(Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) = 0;
-    // For device and managed memory, and for kinds that kernels reach.
-    virtual Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
-    // Synchronous. first_word counts from the start of the region.
+    // Synchronous; for device and managed memory, and for kinds that kernels reach. first_word counts from the start of
+    // the region.
     virtual Result<Mismatch> verify_pattern(Stream& stream, Region region, std::uint64_t seed) = 0;
     virtual Status record(Event& event, Stream& stream) = 0;
     // Precondition: it was recorded. Whether all that its stream held before has ended; waits for nothing.

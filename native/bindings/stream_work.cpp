@@ -33,12 +33,12 @@ Region units_of(Buffer& memory, std::size_t offset, std::size_t count, std::size
 }
 
 // A whole buffer of points, row after row.
-Region points_of(Buffer& memory, const Tile& tile) {
+Region points_of(Buffer& memory, std::size_t rows, std::size_t columns) {
     std::size_t bytes = 0;
-    if (tile.rows == 0 || tile.columns == 0 || __builtin_mul_overflow(tile.rows, tile.columns, &bytes) ||
+    if (rows == 0 || columns == 0 || __builtin_mul_overflow(rows, columns, &bytes) ||
         __builtin_mul_overflow(bytes, sizeof(double), &bytes)) {
         raise({Code::invalid_argument,
-               "no grid of " + std::to_string(tile.rows) + " x " + std::to_string(tile.columns) + " points"});
+               "no grid of " + std::to_string(rows) + " x " + std::to_string(columns) + " points"});
     }
     return unwrap(memory.region(0, bytes));
 }
@@ -90,33 +90,31 @@ void prefetch(PyStream& self, Buffer& memory, std::size_t offset, std::size_t by
 
 void touch_in_turn(PyStream& self, Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride) {
     const Region region = units_of(memory, offset, count, stride, sizeof(std::uint32_t));
-    check(bound(self.session).touch_in_turn(*self.handle, region, stride));
+    check(bound(self.session).launch(*self.handle, kernel::touch_in_turn, region, count, stride, std::uint32_t{0}));
 }
 
 void add_doubles(PyStream& self, Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride,
                  double value) {
     const Region region = units_of(memory, offset, count, stride, sizeof(double));
-    check(bound(self.session).add_doubles(*self.handle, region, stride, value));
+    check(bound(self.session).launch(*self.handle, kernel::add_doubles, region, count, stride, value));
 }
 
 void fill_ramp(PyStream& self, Buffer& memory, std::size_t rows, std::size_t columns, std::size_t first_column,
                std::size_t side) {
-    const Tile tile{rows, columns};
-    const Region region = points_of(memory, tile);
+    const Region region = points_of(memory, rows, columns);
     if (side == 0) raise({Code::invalid_argument, "no side of 0 points"});
-    check(bound(self.session).fill_ramp(*self.handle, region, tile, first_column, side));
+    check(bound(self.session).launch(*self.handle, kernel::ramp, region, rows, columns, first_column, side));
 }
 
 void laplacian(PyStream& self, Buffer& to, Buffer& from, std::size_t rows, std::size_t columns, std::size_t halo) {
-    const Tile tile{rows, columns};
-    const Region destination = points_of(to, tile);
-    const Region source = points_of(from, tile);
+    const Region destination = points_of(to, rows, columns);
+    const Region source = points_of(from, rows, columns);
     if (halo == 0 || halo >= (columns + 1) / 2) {
         raise({Code::invalid_argument, "no points between halos of " + std::to_string(halo) + " in " +
                                            std::to_string(columns) + " columns; expected 1 to less than half"});
     }
     if (destination.allocation == source.allocation) raise({Code::invalid_argument, "a laplacian needs two buffers"});
-    check(bound(self.session).laplacian(*self.handle, destination, source, tile, halo));
+    check(bound(self.session).launch(*self.handle, kernel::laplacian, destination, source, rows, columns, halo));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "base/slices.hpp"
 
 namespace isthmus::experiment {
-
 Result<std::shared_ptr<Session>> Session::create(std::shared_ptr<Device> device) {
     // Sessions of the transfer library are opened this way too, and leave the thread as it was.
     Binding binding(*device);
@@ -106,7 +105,7 @@ Result<std::byte*> Buffer::host() const {
 
 Status Buffer::fill_pattern(Region region, std::uint64_t seed, Side side) {
     if (lives_on_device(side)) {
-        return session_->run([&](Stream& stream) { return session_->device().fill_pattern(stream, region, seed); });
+        return session_->run([&](Stream& stream) { return fill_on_device(session_->device(), stream, region, seed); });
     }
     return on_host(region, [seed](std::byte* to, std::size_t begin, std::size_t end) {
         isthmus::fill_pattern(to, end - begin, seed, begin / 8);

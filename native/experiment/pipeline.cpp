@@ -106,7 +106,9 @@ Status Pipeline::State::start_chunk(std::size_t chunk, Stream& stream, const Reg
     ISTHMUS_TRY(mark(chunk, 0, stream));
     if (plan.in) ISTHMUS_TRY(device().copy(stream, on_device, from));
     ISTHMUS_TRY(mark(chunk, 1, stream));
-    if (plan.work) ISTHMUS_TRY(device().work(stream, on_device, plan.rounds));
+    if (plan.work)
+        ISTHMUS_TRY(
+            device().launch(stream, kernel::work, on_device, on_device.bytes / sizeof(std::uint32_t), plan.rounds));
     ISTHMUS_TRY(mark(chunk, 2, stream));
     if (plan.out) ISTHMUS_TRY(device().copy(stream, to, on_device));
     return mark(chunk, 3, stream);

@@ -80,13 +80,14 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
 
 Status Transfer::enqueue(Track& track) {
     const bool to_device = track.lane.direction == Direction::h2d;
+    const std::size_t bytes = track.memory.bytes;
     switch (method_) {
         case Method::copy:
             return to_device ? device().copy(*track.stream, track.device, track.memory)
                              : device().copy(*track.stream, track.memory, track.device);
         case Method::kernel:
-            return to_device ? device().copy_by_kernel(*track.stream, track.device, track.memory)
-                             : device().copy_by_kernel(*track.stream, track.memory, track.device);
+            return to_device ? device().launch(*track.stream, kernel::copy, track.device, track.memory, bytes)
+                             : device().launch(*track.stream, kernel::copy, track.memory, track.device, bytes);
         case Method::prefetch:
             track.side = opposite(track.side);
             return device().prefetch(*track.stream, track.memory, track.side);

@@ -198,13 +198,15 @@ Status Trip::work() {
         ISTHMUS_TRY(gpu().copy(*stream_, on_device, region(host_side)));
     }
     const Region data = works_in_place() ? region(*memory_) : on_device;
+    const std::size_t words = data.bytes / sizeof(std::uint32_t);
     if (plan_.work == Work::reduction) {
         const Region sum{sum_.get(), 0, sizeof(std::uint32_t)};
-        ISTHMUS_TRY(gpu().sum(*stream_, data, sum));
+        ISTHMUS_TRY(gpu().set_bytes(*stream_, sum, 0));
+        ISTHMUS_TRY(gpu().launch(*stream_, kernel::sum, data, words, sum));
         ISTHMUS_TRY(gpu().copy(*stream_, {results_.get(), 0, sizeof(std::uint32_t)}, sum));
         return {};
     }
-    ISTHMUS_TRY(gpu().add(*stream_, data, salt_));
+    ISTHMUS_TRY(gpu().launch(*stream_, kernel::add, data, words, salt_));
     if (plan_.way == Way::managed_prefetch) {
         on_device_ = false;
         return gpu().prefetch(*stream_, region(*memory_), Side::host);

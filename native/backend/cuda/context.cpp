@@ -72,28 +72,30 @@ Result<int> PrimaryContext::attribute(int attribute) const {
     return value;
 }
 
-Result<Kernels> PrimaryContext::kernels() {
+Result<Kernel> PrimaryContext::kernel(KernelId kernel) {
+    ISTHMUS_TRY_ASSIGN(loaded, kernels());
+    return loaded->rows[static_cast<std::size_t>(kernel)];
+}
+
+Result<Kernel> PrimaryContext::spin() {
+    ISTHMUS_TRY_ASSIGN(loaded, kernels());
+    return loaded->spin;
+}
+
+Result<const PrimaryContext::Kernels*> PrimaryContext::kernels() {
     const std::lock_guard lock(mutex_);
-    if (kernels_) return *kernels_;
+    if (kernels_) return &*kernels_;
     const Api& cu = api();
     if (module_ == nullptr) {
         ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
     }
     Kernels kernels;
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.fill, module_, kernel_name::fill));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.verify, module_, kernel_name::verify));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.copy, module_, kernel_name::copy));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.copy_pieces, module_, kernel_name::copy_pieces));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.add, module_, kernel_name::add));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.sum, module_, kernel_name::sum));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.work, module_, kernel_name::work));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.touch_in_turn, module_, kernel_name::touch_in_turn));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.add_doubles, module_, kernel_name::add_doubles));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.ramp, module_, kernel_name::ramp));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.laplacian, module_, kernel_name::laplacian));
-    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, kernel_name::spin));
+    for (std::size_t i = 0; i < kernel_rows.size(); ++i) {
+        ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.rows[i], module_, kernel_rows[i].name));
+    }
+    ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, spin_kernel));
     kernels_ = kernels;
-    return kernels;
+    return &*kernels_;
 }
 
 Result<PrimaryContext::Pool> PrimaryContext::pool(bool keeps) {

@@ -24,12 +24,6 @@ struct Driver {
     static Result<const Driver*> get();
 };
 
-struct Kernels {
-    Kernel fill = nullptr, verify = nullptr, copy = nullptr, copy_pieces = nullptr, add = nullptr, sum = nullptr,
-           work = nullptr, touch_in_turn = nullptr, add_doubles = nullptr, ramp = nullptr, laplacian = nullptr,
-           spin = nullptr;
-};
-
 // Holds a reference to the primary context, the one that the runtime API and all libraries on it use too.
 class PrimaryContext {
   public:
@@ -51,8 +45,9 @@ class PrimaryContext {
     bool reaches_pageable() const { return reaches_pageable_; }
     // Of the driver's 2-D and 3-D copies.
     std::size_t most_pitch_bytes() const { return most_pitch_bytes_; }
-    // Loads the device code on first use; the driver compiles it then.
-    Result<Kernels> kernels();
+    // Load the device code on first use; the driver compiles it then. spin is isthmus_spin.
+    Result<Kernel> kernel(KernelId kernel);
+    Result<Kernel> spin();
 
     // A stream-ordered pool with the stream that orders it.
     struct Pool {
@@ -75,6 +70,11 @@ class PrimaryContext {
     Context context_;
     int exchange_capture_mode(int mode) const noexcept;
     Result<Pool> create_pool(bool keeps);
+    struct Kernels {
+        std::array<Kernel, kernel_rows.size()> rows{};
+        Kernel spin = nullptr;
+    };
+    Result<const Kernels*> kernels();
     void connect(PrimaryContext& other);
     void reach(const PrimaryContext& other) const;
     bool reaches_pageable_ = false;

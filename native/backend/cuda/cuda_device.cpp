@@ -105,13 +105,14 @@ class CudaDevice final : public isthmus::Device {
     }
 
     Result<std::unique_ptr<Gate>> close_gate(std::span<isthmus::Stream* const> streams) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
+        ISTHMUS_TRY_ASSIGN(spin, context_->spin());
         ISTHMUS_TRY_ASSIGN(words, gate_words());
         const GateWords::Slot slot = words->next();
         auto gate = std::make_unique<CudaGate>(words, slot);
         for (isthmus::Stream* stream : streams) {
-            ISTHMUS_TRY(launch(kernels.spin, 1, 1, raw(*stream), slot.flag_address, std::uint64_t{0},
-                               gate_limit_nanoseconds, slot.timed_out_address, std::uint64_t{0}));
+            std::array<std::uint64_t, 5> parameters{slot.flag_address, 0, gate_limit_nanoseconds,
+                                                    slot.timed_out_address, 0};
+            ISTHMUS_TRY(start(spin, {1, 1}, raw(*stream), parameters));
         }
         return std::unique_ptr<Gate>(std::move(gate));
     }
@@ -182,30 +183,27 @@ class CudaDevice final : public isthmus::Device {
                             stream);
     }
 
-    Status copy_by_kernel(isthmus::Stream& stream, Region destination, Region source) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        return launch(kernels.copy, blocks(source.bytes), block_threads, raw(stream), address_of(destination),
-                      std::uint64_t{0}, address_of(source), std::uint64_t{0}, std::uint64_t{source.bytes});
-    }
-
     Status copy_section(isthmus::Stream& stream, const Layout& destination, const Layout& source,
                         const Extent& extent) override {
         return cuda::copy_section(*context_, raw(stream), destination, source, extent);
     }
 
-    Status copy_pieces(isthmus::Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
-                       const Units& units, Region table) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
-        return launch(kernels.copy_pieces, blocks_of_units(units.count), block_threads, raw(stream),
-                      address_of({destination.allocation, 0, 0}), std::uint64_t{destination.offset},
-                      std::uint64_t{destination.pitch_bytes}, std::uint64_t{destination.slice_pitch_bytes},
-                      address_of({source.allocation, 0, 0}), std::uint64_t{source.offset},
-                      std::uint64_t{source.pitch_bytes}, std::uint64_t{source.slice_pitch_bytes},
-                      scattered != 0 ? address_of(table) : DevicePointer{0}, std::uint64_t{0}, scattered,
-                      static_cast<std::uint32_t>(units.bytes), std::uint64_t{extent.width_bytes},
-                      std::uint64_t{extent.rows}, std::uint64_t{extent.pieces()}, std::uint64_t{units.first},
-                      std::uint64_t{units.count});
+    using isthmus::Device::launch;
+    Status launch(isthmus::Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
+        ISTHMUS_TRY_ASSIGN(function, context_->kernel(kernel));
+        std::array<std::uint64_t, most_kernel_parameters> parameters{};
+        std::size_t count = 0;
+        for (const KernelArgument& argument : arguments) {
+            if (argument.type == KernelArgument::Type::region) {
+                ISTHMUS_TRY_ASSIGN(address, reached(argument.region.allocation));
+                parameters[count++] = address;
+                parameters[count++] = argument.region.offset;
+            } else {
+                parameters[count++] = argument.bits;
+            }
+        }
+        const Grid grid = grid_of(kernel, arguments, static_cast<std::uint32_t>(features_.multiprocessors));
+        return start(function, grid, raw(stream), std::span(parameters).first(count));
     }
 
     std::optional<std::string> why_no_batch() const override { return cuda::why_no_batch(cu()); }
@@ -246,82 +244,18 @@ class CudaDevice final : public isthmus::Device {
         return cu().call(cu().cuMemsetD8Async, address_of(region), value, region.bytes, raw(stream));
     }
 
-    Status add(isthmus::Stream& stream, Region region, std::uint32_t value) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        return launch(kernels.add, blocks(region.bytes), block_threads, raw(stream), address_of(region),
-                      std::uint64_t{0}, std::uint64_t{region.bytes / 4}, value);
-    }
-
-    Status sum(isthmus::Stream& stream, Region region, Region result) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        ISTHMUS_TRY(cu().call(cu().cuMemsetD8Async, address_of(result), static_cast<unsigned char>(0),
-                              sizeof(std::uint32_t), raw(stream)));
-        return launch(kernels.sum, blocks(region.bytes), block_threads, raw(stream), address_of(region),
-                      std::uint64_t{0}, std::uint64_t{region.bytes / 4}, address_of(result), std::uint64_t{0});
-    }
-
-    Status work(isthmus::Stream& stream, Region region, std::uint32_t rounds) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        return launch(kernels.work, work_blocks(static_cast<std::uint32_t>(features_.multiprocessors)), block_threads,
-                      raw(stream), address_of(region), std::uint64_t{0}, std::uint64_t{region.bytes / 4}, rounds);
-    }
-
-    Status touch_in_turn(isthmus::Stream& stream, Region region, std::size_t stride_bytes) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        return launch(kernels.touch_in_turn, 1, 1, raw(stream), address_of(region), std::uint64_t{0},
-                      std::uint64_t{stride_count(region.bytes, stride_bytes)}, std::uint64_t{stride_bytes},
-                      std::uint32_t{0});
-    }
-
-    Status add_doubles(isthmus::Stream& stream, Region region, std::size_t stride_bytes, double value) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        const std::uint64_t count = stride_count(region.bytes, stride_bytes);
-        return launch(kernels.add_doubles, blocks_of_units(count), block_threads, raw(stream), address_of(region),
-                      std::uint64_t{0}, count, std::uint64_t{stride_bytes}, value);
-    }
-
-    Status fill_ramp(isthmus::Stream& stream, Region region, Tile tile, std::size_t first_column,
-                     std::size_t side) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        return launch(kernels.ramp, blocks_of_units(tile.rows * tile.columns), block_threads, raw(stream),
-                      address_of(region), std::uint64_t{0}, std::uint64_t{tile.rows}, std::uint64_t{tile.columns},
-                      std::uint64_t{first_column}, std::uint64_t{side});
-    }
-
-    Status laplacian(isthmus::Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        return launch(kernels.laplacian, blocks_of_units(tile.rows * tile.columns), block_threads, raw(stream),
-                      address_of(destination), std::uint64_t{0}, address_of(source), std::uint64_t{0},
-                      std::uint64_t{tile.rows}, std::uint64_t{tile.columns}, std::uint64_t{halo});
-    }
-
-    Status fill_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
-        for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
-            const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
-            ISTHMUS_TRY(launch(kernels.fill, blocks(bytes), block_threads, raw(stream), address_of(region), at, bytes,
-                               seed, at / 8));
-        }
-        return {};
-    }
-
     Result<Mismatch> verify_pattern(isthmus::Stream& stream, Region region, std::uint64_t seed) override {
-        if (static_cast<const CudaAllocation&>(*region.allocation).address() == 0) {
-            return Status(Code::unsupported, "kernels cannot reach " + std::string(name_of(region.allocation->kind())) +
-                                                 " memory on this device");
-        }
-        ISTHMUS_TRY_ASSIGN(kernels, context_->kernels());
         ISTHMUS_TRY_ASSIGN(result, static_cast<CudaStream&>(stream).result());
         Mismatch total;
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
             VerifyResult found;
-            ISTHMUS_TRY(
-                cu().call(cu().cuMemcpyHtoDAsync, result, static_cast<const void*>(&found), sizeof found, raw(stream)));
-            ISTHMUS_TRY(launch(kernels.verify, blocks(bytes), block_threads, raw(stream), address_of(region), at, bytes,
-                               seed, at / 8, result, std::uint64_t{0}));
-            ISTHMUS_TRY(
-                cu().call(cu().cuMemcpyDtoHAsync, static_cast<void*>(&found), result, sizeof found, raw(stream)));
+            ISTHMUS_TRY(cu().call(cu().cuMemcpyHtoDAsync, address_of(result), static_cast<const void*>(&found),
+                                  sizeof found, raw(stream)));
+            ISTHMUS_TRY(launch(stream, kernel::verify, {region.allocation, region.offset + at, bytes}, bytes, seed,
+                               at / 8, result));
+            ISTHMUS_TRY(cu().call(cu().cuMemcpyDtoHAsync, static_cast<void*>(&found), address_of(result), sizeof found,
+                                  raw(stream)));
             ISTHMUS_TRY(stream.synchronize());
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
         }
@@ -381,19 +315,21 @@ class CudaDevice final : public isthmus::Device {
         return std::make_unique<CudaStream>(context_, stream, CudaStream::Owner::this_object);
     }
 
-    std::uint32_t blocks(std::uint64_t bytes) const {
-        return block_count(bytes, static_cast<std::uint32_t>(features_.multiprocessors));
+    // What the driver reads each parameter from: as many of its first bytes as the kernel's parameter has.
+    Status start(cuda::Kernel function, Grid grid, cuda::Stream stream, std::span<std::uint64_t> parameters) const {
+        std::array<void*, most_kernel_parameters> pointers{};
+        for (std::size_t i = 0; i < parameters.size(); ++i) pointers[i] = &parameters[i];
+        return cu().call(cu().cuLaunchKernel, function, grid.blocks, 1U, 1U, grid.threads, 1U, 1U, 0U, stream,
+                         pointers.data(), static_cast<void**>(nullptr));
     }
 
-    std::uint32_t blocks_of_units(std::uint64_t units) const {
-        return unit_blocks(units, static_cast<std::uint32_t>(features_.multiprocessors));
-    }
-
-    template <typename... Arguments>
-    Status launch(Kernel kernel, unsigned grid, unsigned block, cuda::Stream stream, Arguments... arguments) {
-        std::array<void*, sizeof...(Arguments)> pointers{static_cast<void*>(&arguments)...};
-        return cu().call(cu().cuLaunchKernel, kernel, grid, 1U, 1U, block, 1U, 1U, 0U, stream, pointers.data(),
-                         static_cast<void**>(nullptr));
+    // Where kernels find the allocation.
+    static Result<DevicePointer> reached(const Allocation* memory) {
+        if (memory == nullptr) return DevicePointer{0};
+        const DevicePointer address = static_cast<const CudaAllocation&>(*memory).address();
+        if (address != 0) return address;
+        return Status(Code::unsupported,
+                      "kernels cannot reach " + std::string(name_of(memory->kind())) + " memory on this device");
     }
 
     const Driver& driver_;

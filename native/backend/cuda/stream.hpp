@@ -23,13 +23,13 @@ class CudaStream final : public isthmus::Stream {
     std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(stream_); }
     cuda::Stream get() const { return stream_; }
     // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.
-    Result<DevicePointer> result() {
+    Result<Region> result() {
         if (result_ == nullptr) {
             ISTHMUS_TRY_ASSIGN(memory, reserve(context_, MemoryKind::device, sizeof(VerifyResult), nullptr));
             ISTHMUS_TRY(memory->acquire());
             result_ = std::move(memory);
         }
-        return static_cast<const CudaAllocation&>(*result_).address();
+        return Region{result_.get(), 0, sizeof(VerifyResult)};
     }
 
   private:

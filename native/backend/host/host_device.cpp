@@ -1,21 +1,26 @@
 // The host backend: device memory is host memory, copies are real and asynchronous, and a model adds what is missing.
 #include "backend/host/host_device.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <thread>
 #include <utility>
 
 #include "backend/borrowed.hpp"
 #include "backend/host/core.hpp"
 #include "backend/host/directory.hpp"
+#include "backend/host/kernels.hpp"
 #include "backend/host/memory.hpp"
 #include "backend/host/pieces.hpp"
 #include "backend/host/stream.hpp"
+#include "kernels/kernels.hpp"
 
 namespace isthmus::host {
 namespace {
+
+// The index of copy_pieces' parameter `unit`.
+constexpr std::size_t copy_pieces_unit = 8;
 
 // Sleeping is too coarse for microseconds and spinning wastes a core for seconds: sleep first, then spin.
 void wait_until(TimePoint deadline) {
@@ -113,30 +118,26 @@ class HostDevice final : public Device {
     Status copy(Stream& stream, Region destination, Region source) override {
         return transfer(stream, destination, source, "copy");
     }
-    Status copy_by_kernel(Stream& stream, Region destination, Region source) override {
-        return transfer(stream, destination, source, "kernel");
-    }
     Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                         const Extent& extent) override {
         ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
         return copy_each(stream, section.destination, section.source, section.extent, "section");
     }
-    Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
-                       const Units& units, Region table) override {
-        const auto* offsets =
-            table.allocation != nullptr ? reinterpret_cast<const std::uint64_t*>(table.host()) : nullptr;
-        Pieces to(destination, extent, offsets);
-        Pieces from(source, extent,
-                    offsets != nullptr && destination.is_scattered() ? offsets + extent.pieces() : offsets);
-        return transfer(stream, units.count * units.bytes, is_on_device(destination.allocation->kind()), "pieces",
-                        [to, from, first = units.first * units.bytes, width = extent.width_bytes](std::size_t bytes) {
-                            for (std::size_t at = first; at < first + bytes;) {
-                                const std::size_t within = at % width;
-                                const std::size_t run = std::min(width - within, first + bytes - at);
-                                std::memcpy(to.at(at / width) + within, from.at(at / width) + within, run);
-                                at += run;
-                            }
-                        });
+    using Device::launch;
+    Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
+        const KernelRow& row = row_of(kernel);
+        const bool moves = kernel == KernelId::copy || kernel == KernelId::copy_pieces;
+        std::size_t bytes = arguments.empty() ? 0 : arguments.front().region.bytes;
+        if (kernel == KernelId::copy_pieces) bytes = arguments[row.counted].bits * arguments[copy_pieces_unit].bits;
+        // A fault that leaves half of the bytes undone leaves half of what is counted.
+        const auto run = [kernel, bytes, counted = row.counted,
+                          kept = std::vector(arguments.begin(), arguments.end())](std::size_t left) {
+            std::vector<KernelArgument> now = kept;
+            if (left < bytes) now[counted].bits /= 2;
+            run_kernel(kernel, now);
+        };
+        if (!moves) return enqueue(stream, row.operation, bytes, run);
+        return transfer(stream, bytes, is_on_device(arguments.front().region.allocation->kind()), row.operation, run);
     }
     std::optional<std::string> why_no_batch() const override { return std::nullopt; }
     std::optional<std::string> why_no_graph() const override { return std::nullopt; }
@@ -159,73 +160,19 @@ class HostDevice final : public Device {
         return enqueue(stream, "set", region.bytes,
                        [at = region.host(), value](std::size_t bytes) { std::memset(at, value, bytes); });
     }
-    Status add(Stream& stream, Region region, std::uint32_t value) override {
-        return enqueue(stream, "add", region.bytes, [at = region.host(), value](std::size_t bytes) {
-            auto* words = reinterpret_cast<std::uint32_t*>(at);
-            for (std::size_t i = 0; i < bytes / sizeof *words; ++i) words[i] += value;
-        });
-    }
-    Status sum(Stream& stream, Region region, Region result) override {
-        return enqueue(stream, "sum", region.bytes, [from = region.host(), to = result.host()](std::size_t bytes) {
-            const auto* words = reinterpret_cast<const std::uint32_t*>(from);
-            *reinterpret_cast<std::uint32_t*>(to) =
-                std::accumulate(words, words + bytes / sizeof *words, std::uint32_t{0});
-        });
-    }
-    Status work(Stream& stream, Region region, std::uint32_t rounds) override {
-        return enqueue(stream, "work", region.bytes, [at = region.host(), rounds](std::size_t bytes) {
-            auto* words = reinterpret_cast<std::uint32_t*>(at);
-            for (std::size_t i = 0; i < bytes / sizeof *words; ++i) {
-                for (std::uint32_t round = 0; round < rounds; ++round) words[i] = words[i] * 1664525U + 1013904223U;
-            }
-        });
-    }
-    Status touch_in_turn(Stream& stream, Region region, std::size_t stride_bytes) override {
-        return enqueue(stream, "touch", region.bytes, [at = region.host(), stride_bytes](std::size_t bytes) {
-            for (std::size_t i = 0; i < bytes; i += stride_bytes) ++*reinterpret_cast<std::uint32_t*>(at + i);
-        });
-    }
-    Status add_doubles(Stream& stream, Region region, std::size_t stride_bytes, double value) override {
-        return enqueue(stream, "doubles", region.bytes, [at = region.host(), stride_bytes, value](std::size_t bytes) {
-            for (std::size_t i = 0; i < bytes; i += stride_bytes) *reinterpret_cast<double*>(at + i) += value;
-        });
-    }
-    Status fill_ramp(Stream& stream, Region region, Tile tile, std::size_t first_column, std::size_t side) override {
-        return enqueue(stream, "ramp", region.bytes,
-                       [at = region.host(), columns = tile.columns, first_column, side](std::size_t bytes) {
-                           auto* points = reinterpret_cast<double*>(at);
-                           for (std::size_t i = 0; i < bytes / sizeof *points; ++i) {
-                               const std::size_t value = i / columns + (first_column + i % columns) % side;
-                               points[i] = static_cast<double>(value % 3343);
-                           }
-                       });
-    }
-    Status laplacian(Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) override {
-        return enqueue(stream, "laplacian", destination.bytes,
-                       [to = destination.host(), from = source.host(), tile, halo](std::size_t bytes) {
-                           auto* results = reinterpret_cast<double*>(to);
-                           const auto* points = reinterpret_cast<const double*>(from);
-                           for (std::size_t i = 0; i < bytes / sizeof(double) / tile.columns; ++i) {
-                               const double* up = points + (i == 0 ? tile.rows - 1 : i - 1) * tile.columns;
-                               const double* down = points + (i == tile.rows - 1 ? 0 : i + 1) * tile.columns;
-                               const double* here = points + i * tile.columns;
-                               for (std::size_t j = halo; j < tile.columns - halo; ++j) {
-                                   results[i * tile.columns + j] = (up[j] + down[j] + here[j - 1] + here[j + 1]) * 0.25;
-                               }
-                           }
-                       });
-    }
-    Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
-        return enqueue(stream, "fill", region.bytes,
-                       [at = region.host(), seed](std::size_t bytes) { isthmus::fill_pattern(at, bytes, seed); });
-    }
     Result<Mismatch> verify_pattern(Stream& stream, Region region, std::uint64_t seed) override {
-        auto found = std::make_shared<Mismatch>();
-        ISTHMUS_TRY(enqueue(stream, "verify", region.bytes, [at = region.host(), seed, found](std::size_t bytes) {
-            *found = isthmus::verify_pattern(at, bytes, seed);
-        }));
-        ISTHMUS_TRY(stream.synchronize());
-        return *found;
+        Mismatch total;
+        for (std::size_t at = 0; at < region.bytes; at += max_region_bytes) {
+            const std::size_t bytes = std::min<std::size_t>(max_region_bytes, region.bytes - at);
+            VerifyResult found;
+            const auto result =
+                host::borrow(MemoryKind::device, reinterpret_cast<std::uintptr_t>(&found), sizeof found);
+            ISTHMUS_TRY(launch(stream, kernel::verify, {region.allocation, region.offset + at, bytes}, bytes, seed,
+                               at / 8, {result.get(), 0, sizeof found}));
+            ISTHMUS_TRY(stream.synchronize());
+            if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
+        }
+        return total;
     }
     Status record(Event& event, Stream& stream) override {
         const auto moment = static_cast<HostEvent&>(event).moment;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/table.hpp"
+
 namespace isthmus::host {
 namespace {
 
@@ -34,22 +36,38 @@ constexpr double most_rate = 1e18;
 constexpr double most_seconds = 3600;
 constexpr double most_bytes = 0x1p62;
 
-constexpr std::array operations{"allocate", "borrow", "identify",  "copy",     "section", "pieces",     "prepare",
-                                "batch",    "graph",  "kernel",    "add",      "sum",     "work",       "touch",
-                                "doubles",  "ramp",   "laplacian", "prefetch", "set",     "fill",       "verify",
-                                "stream",   "event",  "wait",      "gate",     "latch",   "synchronize"};
+// What a fault may be about, beside the kernels.
+constexpr std::array operations{"allocate", "borrow", "identify", "copy",       "section", "prepare",
+                                "batch",    "graph",  "prefetch", "set",        "stream",  "event",
+                                "wait",     "gate",   "latch",    "synchronize"};
 
-Status wrong(std::string_view part, const char* expected) {
+bool is_operation(std::string_view name) {
+    for (const char* known : operations) {
+        if (name == known) return true;
+    }
+    for (const KernelRow& kernel : kernel_rows) {
+        if (name == kernel.operation) return true;
+    }
+    return false;
+}
+
+std::string expected_fault() {
+    std::string text = "fault=OPERATION:KIND[@CALL], where OPERATION is ";
+    for (const char* known : operations) text += std::string(known) + ", ";
+    for (const KernelRow& kernel : kernel_rows) {
+        text += (&kernel == &kernel_rows.back() ? "or " : "") + std::string(kernel.operation);
+        text += &kernel == &kernel_rows.back() ? "" : ", ";
+    }
+    return text + ", and KIND is fail, out_of_memory, partial, slow or hang";
+}
+
+Status wrong(std::string_view part, const std::string& expected) {
     return {Code::invalid_argument, "host device: cannot read '" + std::string(part) + "'; expected " + expected};
 }
 
 Status parse_fault(std::string_view part, std::string_view text, Model& model) {
-    constexpr const char* expected =
-        "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, borrow, identify, copy, section, pieces, prepare, "
-        "batch, graph, kernel, add, sum, work, touch, doubles, ramp, laplacian, prefetch, set, fill, verify, stream, "
-        "event, wait, gate, latch or synchronize, and KIND is fail, out_of_memory, partial, slow or hang";
     const auto colon = text.find(':');
-    if (colon == std::string_view::npos) return wrong(part, expected);
+    if (colon == std::string_view::npos) return wrong(part, expected_fault());
     const std::string operation(text.substr(0, colon));
     std::string_view kind = text.substr(colon + 1);
     Fault fault;
@@ -57,11 +75,10 @@ Status parse_fault(std::string_view part, std::string_view text, Model& model) {
         const std::string_view number = kind.substr(at + 1);
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), fault.first);
         if (error != std::errc() || end != number.data() + number.size() || fault.first == 0)
-            return wrong(part, expected);
+            return wrong(part, expected_fault());
         kind = kind.substr(0, at);
     }
-    bool known = false;
-    for (const char* name : operations) known = known || operation == name;
+    bool known = is_operation(operation);
     if (kind == "fail") {
         fault.kind = FaultKind::fail;
     } else if (kind == "out_of_memory") {
@@ -75,7 +92,7 @@ Status parse_fault(std::string_view part, std::string_view text, Model& model) {
     } else {
         known = false;
     }
-    if (!known) return wrong(part, expected);
+    if (!known) return wrong(part, expected_fault());
     model.faults[operation] = fault;
     return {};
 }

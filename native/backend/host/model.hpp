@@ -33,8 +33,7 @@ struct Model {
     std::size_t device_bytes = std::size_t{16} << 30;
     // As `ulimit -l` limits it; for all of this device's page-locked memory together.
     std::size_t locked_bytes = SIZE_MAX;
-    // By operation: allocate, borrow, identify, copy, section, pieces, prepare, batch, graph, kernel, add, sum, work,
-    // touch, doubles, ramp, laplacian, prefetch, set, fill, verify, stream, event, wait, gate, latch, synchronize.
+    // By operation: those of the seam, which model.cpp lists, and those of the kernels (kernels/table.hpp).
     std::map<std::string, Fault> faults;
 
     // Reads "rate=25GB/s,h2d=12e9,d2h=13e9,latency=8us,memory=2GiB,locked=64MiB,fault=copy:partial@5". Rates take B/s

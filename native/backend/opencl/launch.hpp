@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "backend/opencl/memory.hpp"
 #include "kernels/kernels.hpp"
@@ -26,32 +28,22 @@ class Launch {
         if (kernel_ != nullptr) (void)context_->api().call(context_->api().clReleaseKernel, kernel_);
     }
 
-    Status add(std::uint64_t value) { return set(value); }
-    Status add(std::uint32_t value) { return set(value); }
-    Status add(double value) { return set(value); }
-    Status add(Buffer buffer) { return set(buffer); }
-    // Takes two arguments, the memory and the offset in it.
-    Status add(const Region& region) {
-        const ClAllocation& memory = static_cast<const ClAllocation&>(*region.allocation);
-        const Api& cl = context_->api();
-        if (const void* svm = memory.svm()) {
-            ISTHMUS_TRY(cl.call(cl.clSetKernelArgSVMPointer, kernel_, index_++, svm));
-        } else {
-            ISTHMUS_TRY(set(memory.buffer()));
+    // A region is two of the kernel's parameters: the memory, and the offset in it.
+    Status add(const KernelArgument& argument) {
+        switch (argument.type) {
+            case KernelArgument::Type::region: return add(argument.region);
+            case KernelArgument::Type::u32: return set(argument.as<std::uint32_t>());
+            case KernelArgument::Type::u64:
+            case KernelArgument::Type::f64: return set(argument.bits);
         }
-        return set(std::uint64_t{region.offset});
+        return {};
     }
 
-    // For a kernel that works on `bytes`. A GPU wants many work-items a group; a CPU one for each core.
-    Status start(Queue queue, std::uint64_t bytes, std::uint32_t compute_units) const {
-        return start_blocks(queue, block_count(bytes, compute_units), compute_units);
-    }
-    // So many groups on a GPU.
-    Status start_blocks(Queue queue, std::uint32_t blocks, std::uint32_t compute_units) const {
-        if (context_->entry().is_cpu) return start_items(queue, compute_units, 1);
-        return start_items(queue, std::size_t{block_threads} * blocks, block_threads);
-    }
-    Status start_items(Queue queue, std::size_t global, std::size_t local) const {
+    // A GPU wants many work-items a group; a CPU one for each core.
+    Status start(Queue queue, Grid grid, std::uint32_t compute_units) const {
+        const bool on_cpu = context_->entry().is_cpu && grid.threads > 1;
+        const std::size_t local = on_cpu ? 1 : grid.threads;
+        const std::size_t global = on_cpu ? compute_units : std::size_t{grid.blocks} * grid.threads;
         const Api& cl = context_->api();
         return cl.call(cl.clEnqueueNDRangeKernel, queue, kernel_, 1U, static_cast<const std::size_t*>(nullptr), &global,
                        &local, 0U, static_cast<const Event*>(nullptr), static_cast<Event*>(nullptr));
@@ -59,6 +51,22 @@ class Launch {
 
   private:
     Launch(std::shared_ptr<SharedContext> context, Kernel kernel) : context_(std::move(context)), kernel_(kernel) {}
+
+    Status add(const Region& region) {
+        const auto* const memory = static_cast<const ClAllocation*>(region.allocation);
+        const Api& cl = context_->api();
+        if (memory == nullptr) {
+            ISTHMUS_TRY(set(Buffer{nullptr}));
+        } else if (const void* svm = memory->svm()) {
+            ISTHMUS_TRY(cl.call(cl.clSetKernelArgSVMPointer, kernel_, index_++, svm));
+        } else if (memory->buffer() != nullptr) {
+            ISTHMUS_TRY(set(memory->buffer()));
+        } else {
+            return {Code::unsupported,
+                    "kernels cannot reach " + std::string(name_of(memory->kind())) + " memory on this device"};
+        }
+        return set(std::uint64_t{region.offset});
+    }
 
     template <typename T>
     Status set(const T& value) {

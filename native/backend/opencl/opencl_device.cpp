@@ -190,44 +190,22 @@ class ClDevice final : public isthmus::Device {
         return flush(queue);
     }
 
-    Status copy_by_kernel(Stream& stream, Region destination, Region source) override {
-        const Queue queue = stream_of(stream).get();
-        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::copy));
-        ISTHMUS_TRY(launch.add(destination));
-        ISTHMUS_TRY(launch.add(source));
-        ISTHMUS_TRY(launch.add(std::uint64_t{source.bytes}));
-        ISTHMUS_TRY(launch.start(queue, source.bytes, compute_units_));
-        return flush(queue);
-    }
-
     Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                         const Extent& extent) override {
         ISTHMUS_TRY(opencl::copy_section(*context_, stream_of(stream).get(), destination, source, extent));
         return flush(stream_of(stream).get());
     }
 
-    Status copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
-                       const Units& units, Region table) override {
-        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::copy_pieces));
-        for (const Layout* layout : {&destination, &source}) {
-            ISTHMUS_TRY(launch.add(Region{layout->allocation, layout->offset, 0}));
-            for (const std::size_t pitch : {layout->pitch_bytes, layout->slice_pitch_bytes}) {
-                ISTHMUS_TRY(launch.add(std::uint64_t{pitch}));
-            }
+    using isthmus::Device::launch;
+    Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
+        if (auto reason = why_no_doubles(); reason && row_of(kernel).needs_doubles) {
+            return {Code::unsupported, *reason};
         }
-        const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
-        if (scattered != 0) {
-            ISTHMUS_TRY(launch.add(table));
-        } else {
-            ISTHMUS_TRY(launch.add(Buffer{nullptr}));
-            ISTHMUS_TRY(launch.add(std::uint64_t{0}));
-        }
-        ISTHMUS_TRY(launch.add(scattered));
-        ISTHMUS_TRY(launch.add(static_cast<std::uint32_t>(units.bytes)));
-        for (const std::size_t value : {extent.width_bytes, extent.rows, extent.pieces(), units.first, units.count}) {
-            ISTHMUS_TRY(launch.add(std::uint64_t{value}));
-        }
-        return start_units(stream, launch, units.count);
+        const Queue queue = stream_of(stream).get();
+        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, row_of(kernel).name));
+        for (const KernelArgument& argument : arguments) ISTHMUS_TRY(launch.add(argument));
+        ISTHMUS_TRY(launch.start(queue, grid_of(kernel, arguments, compute_units_), compute_units_));
+        return flush(queue);
     }
 
     std::optional<std::string> why_no_batch() const override {
@@ -253,103 +231,19 @@ class ClDevice final : public isthmus::Device {
                          no_event);
     }
 
-    Status add(Stream& stream, Region region, std::uint32_t value) override {
-        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::add));
-        ISTHMUS_TRY(launch.add(region));
-        ISTHMUS_TRY(launch.add(std::uint64_t{region.bytes / 4}));
-        ISTHMUS_TRY(launch.add(value));
-        ISTHMUS_TRY(launch.start(stream_of(stream).get(), region.bytes, compute_units_));
-        return flush(stream_of(stream).get());
-    }
-
-    Status sum(Stream& stream, Region region, Region result) override {
-        ISTHMUS_TRY(set_bytes(stream, {result.allocation, result.offset, sizeof(std::uint32_t)}, 0));
-        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::sum));
-        ISTHMUS_TRY(launch.add(region));
-        ISTHMUS_TRY(launch.add(std::uint64_t{region.bytes / 4}));
-        ISTHMUS_TRY(launch.add(result));
-        ISTHMUS_TRY(launch.start(stream_of(stream).get(), region.bytes, compute_units_));
-        return flush(stream_of(stream).get());
-    }
-
-    Status work(Stream& stream, Region region, std::uint32_t rounds) override {
-        const Queue queue = stream_of(stream).get();
-        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::work));
-        ISTHMUS_TRY(launch.add(region));
-        ISTHMUS_TRY(launch.add(std::uint64_t{region.bytes / 4}));
-        ISTHMUS_TRY(launch.add(rounds));
-        ISTHMUS_TRY(launch.start_blocks(queue, work_blocks(compute_units_), compute_units_));
-        return flush(queue);
-    }
-
-    Status touch_in_turn(Stream& stream, Region region, std::size_t stride_bytes) override {
-        ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::touch_in_turn));
-        ISTHMUS_TRY(launch.add(region));
-        ISTHMUS_TRY(launch.add(std::uint64_t{stride_count(region.bytes, stride_bytes)}));
-        ISTHMUS_TRY(launch.add(std::uint64_t{stride_bytes}));
-        ISTHMUS_TRY(launch.add(std::uint32_t{0}));
-        ISTHMUS_TRY(launch.start_items(stream_of(stream).get(), 1, 1));
-        return flush(stream_of(stream).get());
-    }
-
-    Status add_doubles(Stream& stream, Region region, std::size_t stride_bytes, double value) override {
-        const std::uint64_t count = stride_count(region.bytes, stride_bytes);
-        ISTHMUS_TRY_ASSIGN(launch, create_on_doubles(kernel_name::add_doubles));
-        ISTHMUS_TRY(launch.add(region));
-        ISTHMUS_TRY(launch.add(count));
-        ISTHMUS_TRY(launch.add(std::uint64_t{stride_bytes}));
-        ISTHMUS_TRY(launch.add(value));
-        return start_units(stream, launch, count);
-    }
-
-    Status fill_ramp(Stream& stream, Region region, Tile tile, std::size_t first_column, std::size_t side) override {
-        ISTHMUS_TRY_ASSIGN(launch, create_on_doubles(kernel_name::ramp));
-        ISTHMUS_TRY(launch.add(region));
-        for (const std::size_t value : {tile.rows, tile.columns, first_column, side}) {
-            ISTHMUS_TRY(launch.add(std::uint64_t{value}));
-        }
-        return start_units(stream, launch, tile.rows * tile.columns);
-    }
-
-    Status laplacian(Stream& stream, Region destination, Region source, Tile tile, std::size_t halo) override {
-        ISTHMUS_TRY_ASSIGN(launch, create_on_doubles(kernel_name::laplacian));
-        ISTHMUS_TRY(launch.add(destination));
-        ISTHMUS_TRY(launch.add(source));
-        for (const std::size_t value : {tile.rows, tile.columns, halo}) ISTHMUS_TRY(launch.add(std::uint64_t{value}));
-        return start_units(stream, launch, tile.rows * tile.columns);
-    }
-
-    Status fill_pattern(Stream& stream, Region region, std::uint64_t seed) override {
-        for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
-            const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
-            ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::fill));
-            ISTHMUS_TRY(launch.add(Region{region.allocation, region.offset + at, bytes}));
-            for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(launch.add(value));
-            ISTHMUS_TRY(launch.start(stream_of(stream).get(), bytes, compute_units_));
-        }
-        return {};
-    }
-
     Result<Mismatch> verify_pattern(Stream& stream, Region region, std::uint64_t seed) override {
         ClStream& queue = stream_of(stream);
-        if (allocation_of(region).buffer() == nullptr && allocation_of(region).svm() == nullptr) {
-            return Status(Code::unsupported, "kernels cannot reach " + std::string(name_of(region.allocation->kind())) +
-                                                 " memory on this device");
-        }
         ISTHMUS_TRY_ASSIGN(result, queue.result());
+        const Buffer counts = allocation_of(result).buffer();
         Mismatch total;
         for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
             const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
             VerifyResult found;
-            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), result, blocking, std::size_t{0},
+            ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), counts, blocking, std::size_t{0},
                                   sizeof found, static_cast<const void*>(&found), 0U, no_wait, no_event));
-            ISTHMUS_TRY_ASSIGN(launch, Launch::create(context_, kernel_name::verify));
-            ISTHMUS_TRY(launch.add(Region{region.allocation, region.offset + at, bytes}));
-            for (const std::uint64_t value : {bytes, seed, at / 8}) ISTHMUS_TRY(launch.add(value));
-            ISTHMUS_TRY(launch.add(result));
-            ISTHMUS_TRY(launch.add(std::uint64_t{0}));
-            ISTHMUS_TRY(launch.start(queue.get(), bytes, compute_units_));
-            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), result, blocking, std::size_t{0}, sizeof found,
+            ISTHMUS_TRY(launch(stream, kernel::verify, {region.allocation, region.offset + at, bytes}, bytes, seed,
+                               at / 8, result));
+            ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), counts, blocking, std::size_t{0}, sizeof found,
                                   static_cast<void*>(&found), 0U, no_wait, no_event));
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
         }
@@ -385,17 +279,6 @@ class ClDevice final : public isthmus::Device {
 
   private:
     const Api& cl() const { return context_->api(); }
-
-    Result<Launch> create_on_doubles(const char* kernel_name) const {
-        if (auto reason = why_no_doubles()) return Status(Code::unsupported, *reason);
-        return Launch::create(context_, kernel_name);
-    }
-
-    Status start_units(Stream& stream, const Launch& launch, std::uint64_t units) const {
-        const Queue queue = stream_of(stream).get();
-        ISTHMUS_TRY(launch.start_blocks(queue, unit_blocks(units, compute_units_), compute_units_));
-        return flush(queue);
-    }
 
     // Without it some drivers keep a command back until the host waits.
     Status flush(Queue queue) const { return cl().call(cl().clFlush, queue); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/opencl/memory.hpp"
 #include "backend/opencl/query.hpp"
 #include "kernels/kernels.hpp"
 
@@ -36,18 +37,17 @@ Result<std::unique_ptr<ClStream>> ClStream::borrow(std::shared_ptr<SharedContext
 ClStream::~ClStream() {
     const Api& cl = context_->api();
     if (owner_ == Owner::this_object || result_ != nullptr) (void)cl.call(cl.clFinish, queue_);
-    if (result_ != nullptr) (void)cl.call(cl.clReleaseMemObject, result_);
+    result_.reset();
     (void)cl.call(cl.clReleaseCommandQueue, queue_);
 }
 
-Result<Buffer> ClStream::result() {
+Result<Region> ClStream::result() {
     if (result_ == nullptr) {
-        ReturnCode code = success;
-        const SharedContext& shared = *context_;
-        result_ = shared.api().clCreateBuffer(shared.get(), mem_read_write, sizeof(VerifyResult), nullptr, &code);
-        ISTHMUS_TRY(Api::check("clCreateBuffer", code));
+        ISTHMUS_TRY_ASSIGN(memory, reserve(context_, MemoryKind::device, sizeof(VerifyResult), nullptr));
+        ISTHMUS_TRY(memory->acquire());
+        result_ = std::move(memory);
     }
-    return result_;
+    return Region{result_.get(), 0, sizeof(VerifyResult)};
 }
 
 Status ClStream::synchronize() {

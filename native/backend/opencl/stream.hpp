@@ -23,8 +23,8 @@ class ClStream final : public Stream {
     Status synchronize() override;
     std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(queue_); }
     Queue get() const { return queue_; }
-    // Made when it is first needed.
-    Result<Buffer> result();
+    // VerifyResult, made when it is first needed.
+    Result<Region> result();
 
   private:
     enum class Owner { this_object, caller };
@@ -33,7 +33,7 @@ class ClStream final : public Stream {
     std::shared_ptr<SharedContext> context_;
     Queue queue_;  // retained, if it is a caller's
     Owner owner_;
-    Buffer result_ = nullptr;
+    std::unique_ptr<Allocation> result_;
 };
 
 class ClEvent final : public isthmus::Event {

@@ -10,6 +10,7 @@
 
 #include "../../host_kernels.hpp"
 #include "fake_streams.hpp"
+#include "kernels/table.hpp"
 
 namespace fake {
 
@@ -49,17 +50,9 @@ inline Command kernel_call(const std::string& name, void** arguments) {
     const auto known = [&]<typename... Parameters>(const char* known, void (*kernel)(Parameters...)) {
         if (name == known) command = with_arguments(kernel, arguments, std::index_sequence_for<Parameters...>());
     };
-    known("isthmus_fill", &device::isthmus_fill);
-    known("isthmus_verify", &device::isthmus_verify);
-    known("isthmus_copy", &device::isthmus_copy);
-    known("isthmus_copy_pieces", &device::isthmus_copy_pieces);
-    known("isthmus_add", &device::isthmus_add);
-    known("isthmus_sum", &device::isthmus_sum);
-    known("isthmus_work", &device::isthmus_work);
-    known("isthmus_touch_in_turn", &device::isthmus_touch_in_turn);
-    known("isthmus_add_doubles", &device::isthmus_add_doubles);
-    known("isthmus_ramp", &device::isthmus_ramp);
-    known("isthmus_laplacian", &device::isthmus_laplacian);
+#define ISTHMUS_ROW(name, ...) known("isthmus_" #name, &device::isthmus_##name);
+    ISTHMUS_KERNELS(ISTHMUS_ROW)
+#undef ISTHMUS_ROW
     return command;
 }
 

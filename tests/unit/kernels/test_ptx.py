@@ -13,9 +13,6 @@ from pathlib import Path
 import pytest
 
 CLANG = os.environ.get("CLANG", "clang-15")
-_NAMES = "fill verify copy copy_pieces add sum work touch_in_turn add_doubles ramp laplacian spin"
-KERNELS = [f"isthmus_{name}" for name in _NAMES.split()]
-
 ASSEMBLERS = {
     "12.9": ("nvidia.cuda_nvcc", "nvidia-cuda-nvcc-cu12", ["sm_60", "sm_70", "sm_75", "sm_80", "sm_90"]),
     "13.0": ("nvidia.cu13", "nvidia-cuda-nvcc", ["sm_75", "sm_80", "sm_90", "sm_100"]),
@@ -25,6 +22,17 @@ ASSEMBLERS = {
 @pytest.fixture(scope="module")
 def ptx(repository: Path) -> Path:
     return repository / "native" / "kernels" / "kernels.ptx"
+
+
+def contracts(repository: Path) -> dict[str, list[str]]:
+    """The kernels of the table, and CUDA's own, each with the types of its parameters as PTX has them."""
+    table = (repository / "native" / "kernels" / "table.hpp").read_text("utf-8").replace("\\\n", " ")
+    types = {"Region": ["u64", "u64"], "u64": ["u64"], "u32": ["u32"], "double": ["f64"]}
+    kernels = {"isthmus_spin": ["u64", "u64", "u64", "u64", "u64"]}
+    for name, parameters in re.findall(r" ROW\((\w+), \"[^(]*\((.*?)\)\)", table):
+        words = [parameter.split()[0] for parameter in parameters.split(",") if parameter.strip()]
+        kernels[f"isthmus_{name}"] = [kind for word in words for kind in types[word]]
+    return kernels
 
 
 def body(text: str, kernel: str) -> str:
@@ -45,19 +53,11 @@ def test_header_states_the_oldest_driver_and_gpu(ptx: Path) -> None:
     assert dict(directives) == {"version": "6.3", "target": "sm_60", "address_size": "64"}
 
 
-def test_every_kernel_is_an_entry_with_the_parameters_of_the_contract(repository: Path, ptx: Path) -> None:
-    header = (repository / "native" / "kernels" / "kernels.hpp").read_text("utf-8")
+def test_every_kernel_is_an_entry_with_the_parameters_of_the_table(repository: Path, ptx: Path) -> None:
     text = ptx.read_text("utf-8")
-    assert re.findall(r"\.visible \.entry (\w+)\(", text) == KERNELS
-    for kernel in KERNELS:
-        # A list goes on for as long as its lines end in a comma.
-        contract = re.search(rf"^//   {kernel} (.*?[^,])$", header, re.MULTILINE | re.DOTALL)
-        assert contract is not None
-        # Pointers are u64 too.
-        parameters = re.sub(r"\s*//\s*", " ", contract[1]).split(",")
-        types = re.findall(r"\.param \.(\w+)", body(text, kernel).partition(")")[0])
-        words = [parameter.split()[0] for parameter in parameters]
-        assert types == [{"u32": "u32", "double": "f64"}.get(word, "u64") for word in words]
+    entries = re.findall(r"\.visible \.entry (\w+)\(", text)
+    found = {entry: re.findall(r"\.param \.(\w+)", body(text, entry).partition(")")[0]) for entry in entries}
+    assert found == contracts(repository)
 
 
 def test_nothing_of_the_machine_that_made_it_is_inside(ptx: Path) -> None:
@@ -80,7 +80,8 @@ def test_gate_looks_at_its_flag_anew_each_time_and_has_a_way_out(ptx: Path) -> N
 def test_no_kernel_calls_or_keeps_local_memory_and_only_the_sum_shares_any(ptx: Path) -> None:
     text = ptx.read_text("utf-8")
     assert not re.search(r"\bcall\b|\.local\b|\.extern\b", text)
-    assert [kernel for kernel in KERNELS if ".shared" in body(text, kernel)] == ["isthmus_sum"]
+    shared = [entry for entry in re.findall(r"\.entry (\w+)\(", text) if ".shared" in body(text, entry)]
+    assert shared == ["isthmus_sum"]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,6 @@ def test_assembler_takes_it(
     assert result.returncode == 0, report
     assert "warning" not in report
     stacks = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", report)
-    assert stacks == [("0", "0", "0")] * len(KERNELS)
+    assert stacks == [("0", "0", "0")] * ptx.read_text("utf-8").count(".entry")
     # "Any launch shape" includes blocks of 1024 threads, for each of which an SM has 64 registers.
     assert all(int(registers) <= 64 for registers in re.findall(r"Used (\d+) registers", report))

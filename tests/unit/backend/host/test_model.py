@@ -15,7 +15,7 @@ from isthmus.record import GIB, KIB, MIB
 RATE = "a rate such as rate=25GB/s"
 TIME = "a time such as latency=8us"
 SIZE = "a size such as memory=2GiB"
-FAULT = "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, borrow, identify, copy, section, pieces, "
+FAULT = "fault=OPERATION:KIND[@CALL], where OPERATION is allocate, borrow, identify, copy, section, "
 PARTS = "rate=, h2d=, d2h=, latency=, memory=, locked= or fault="
 
 
