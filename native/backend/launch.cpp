@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "backend/backend.hpp"
 #include "kernels/kernels.hpp"
 
 namespace isthmus {
@@ -12,7 +11,7 @@ Status fill_on_device(Device& device, Stream& stream, Region region, std::uint64
     for (std::uint64_t at = 0; at < region.bytes; at += max_region_bytes) {
         const std::uint64_t bytes = std::min<std::uint64_t>(max_region_bytes, region.bytes - at);
         ISTHMUS_TRY(
-            device.launch(stream, kernel::fill, {region.allocation, region.offset + at, bytes}, bytes, seed, at / 8));
+            launch(device, stream, kernel::fill, {region.allocation, region.offset + at, bytes}, bytes, seed, at / 8));
     }
     return {};
 }

@@ -1,12 +1,14 @@
 // What kernels are launched with: their arguments, held to the table's rows, and how many threads they get.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
+#include "backend/device.hpp"
 #include "backend/region.hpp"
 #include "kernels/table.hpp"
 
@@ -61,8 +63,13 @@ ISTHMUS_KERNELS(ISTHMUS_ROW)
 #undef ISTHMUS_ROW
 }  // namespace kernel
 
-class Device;
-class Stream;
+// As Device::launch.
+template <typename... Parameters>
+Status launch(Device& device, Stream& stream, Kernel<void(Parameters...)> kernel,
+              std::type_identity_t<Parameters>... arguments) {
+    const std::array<KernelArgument, sizeof...(Parameters)> list{KernelArgument(arguments)...};
+    return device.launch(stream, kernel.id, list);
+}
 
 // Enqueues the launches of fill that write the pattern of base/pattern.hpp into a region of any size.
 Status fill_on_device(Device& device, Stream& stream, Region region, std::uint64_t seed);

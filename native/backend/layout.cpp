@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/region.hpp"
 #include "base/reach.hpp"
 
 namespace isthmus {

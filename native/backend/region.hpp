@@ -68,4 +68,13 @@ struct Region {
     std::byte* host() const { return allocation->host() + offset; }
 };
 
+enum class Side { host, device };
+
+// What the driver is told about managed memory.
+enum class Advice {
+    read_mostly,         // copies may lie on both sides while nobody writes
+    prefer_device,       // its preferred location is the device
+    accessed_by_device,  // mapped for the device wherever it lies
+};
+
 }  // namespace isthmus

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/cuda/cuda_device.hpp"
+#include "backend/device.hpp"
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/batch.hpp"
 #include "bindings/errors.hpp"

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "backend/cuda/cuda_device.hpp"
+#include "backend/device.hpp"
 #include "backend/host/host_device.hpp"
 #include "backend/opencl/opencl_device.hpp"
 #include "base/numa.hpp"
@@ -150,6 +151,10 @@ void bind_devices(nb::module_& module) {
         .def("why_no_prefetch", [](Session& self) { return self.device().why_no_prefetch(); })
         .def(
             "why_no_peer", [](Session& self, Session& other) { return self.device().why_no_peer(other.device()); },
+            nb::arg("other"))
+        .def(
+            "why_no_peer_reach",
+            [](Session& self, Session& other) { return self.device().why_no_peer_reach(other.device()); },
             nb::arg("other"))
         .def(
             "kernels_reach",

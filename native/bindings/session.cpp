@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"

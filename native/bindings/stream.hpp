@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "backend/device.hpp"
 #include "bindings/errors.hpp"
 #include "experiment/buffer.hpp"
 

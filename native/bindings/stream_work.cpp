@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "backend/launch.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/stream.hpp"
@@ -90,20 +91,20 @@ void prefetch(PyStream& self, Buffer& memory, std::size_t offset, std::size_t by
 
 void touch_in_turn(PyStream& self, Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride) {
     const Region region = units_of(memory, offset, count, stride, sizeof(std::uint32_t));
-    check(bound(self.session).launch(*self.handle, kernel::touch_in_turn, region, count, stride, std::uint32_t{0}));
+    check(launch(bound(self.session), *self.handle, kernel::touch_in_turn, region, count, stride, std::uint32_t{0}));
 }
 
 void add_doubles(PyStream& self, Buffer& memory, std::size_t offset, std::size_t count, std::size_t stride,
                  double value) {
     const Region region = units_of(memory, offset, count, stride, sizeof(double));
-    check(bound(self.session).launch(*self.handle, kernel::add_doubles, region, count, stride, value));
+    check(launch(bound(self.session), *self.handle, kernel::add_doubles, region, count, stride, value));
 }
 
 void fill_ramp(PyStream& self, Buffer& memory, std::size_t rows, std::size_t columns, std::size_t first_column,
                std::size_t side) {
     const Region region = points_of(memory, rows, columns);
     if (side == 0) raise({Code::invalid_argument, "no side of 0 points"});
-    check(bound(self.session).launch(*self.handle, kernel::ramp, region, rows, columns, first_column, side));
+    check(launch(bound(self.session), *self.handle, kernel::ramp, region, rows, columns, first_column, side));
 }
 
 void laplacian(PyStream& self, Buffer& to, Buffer& from, std::size_t rows, std::size_t columns, std::size_t halo) {
@@ -114,7 +115,7 @@ void laplacian(PyStream& self, Buffer& to, Buffer& from, std::size_t rows, std::
                                            std::to_string(columns) + " columns; expected 1 to less than half"});
     }
     if (destination.allocation == source.allocation) raise({Code::invalid_argument, "a laplacian needs two buffers"});
-    check(bound(self.session).launch(*self.handle, kernel::laplacian, destination, source, rows, columns, halo));
+    check(launch(bound(self.session), *self.handle, kernel::laplacian, destination, source, rows, columns, halo));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "backend/launch.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
 #include "bindings/stream.hpp"
@@ -106,7 +107,7 @@ void bind_streams(nb::module_& module) {
             [](PyStream& self, Buffer& to, std::size_t to_offset, Buffer& from, std::size_t from_offset,
                std::size_t bytes) {
                 const Regions r = regions(to, to_offset, from, from_offset, bytes);
-                check(bound(self.session).launch(*self.handle, kernel::copy, r.to, r.from, bytes));
+                check(launch(bound(self.session), *self.handle, kernel::copy, r.to, r.from, bytes));
             },
             nb::arg("to"), nb::arg("to_offset"), nb::arg("from_"), nb::arg("from_offset"), nb::arg("bytes"),
             ReleaseGil())

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/device.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/module.hpp"
 #include "experiment/buffer.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 
 namespace isthmus::capi {
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "backend/backend.hpp"
+#include "backend/region.hpp"
 #include "base/fork.hpp"
 #include "transfer/session/session.hpp"
 

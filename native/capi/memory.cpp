@@ -1,6 +1,7 @@
 // Memory that the C interface gives out to programs that have no way of their own to get some.
 #include <string>
 
+#include "backend/device.hpp"
 #include "capi/ending.hpp"
 #include "capi/handles.hpp"
 

@@ -1,4 +1,5 @@
 // Sessions of the C interface: opened, asked about, closed.
+#include "backend/device_info.hpp"
 #include "capi/batch.hpp"
 #include "capi/devices.hpp"
 #include "capi/ending.hpp"

@@ -96,6 +96,7 @@ inline constexpr ReturnCode success = 0;
 inline constexpr ReturnCode error_out_of_memory = 2;
 inline constexpr ReturnCode error_no_device = 100;
 inline constexpr ReturnCode error_not_ready = 600;
+inline constexpr ReturnCode error_peer_access_already_enabled = 704;
 inline constexpr ReturnCode error_not_supported = 801;
 inline constexpr ReturnCode error_stream_capture_unsupported = 900;
 inline constexpr ReturnCode error_captured_event = 907;

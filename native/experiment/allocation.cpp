@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus::experiment {

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "backend/device.hpp"
+#include "backend/launch.hpp"
 #include "base/cache.hpp"
 #include "base/pages.hpp"
 #include "base/slices.hpp"
@@ -91,6 +93,14 @@ Status Buffer::on_host(Region region, Work work) {
         work(host + begin, begin, end);
     });
     return end_host_access();
+}
+
+Status Buffer::begin_host_access() {
+    return session_->device().begin_host_access(*memory_);
+}
+
+Status Buffer::end_host_access() {
+    return session_->device().end_host_access(*memory_);
 }
 
 Status Buffer::advise(Advice advice, bool given) {

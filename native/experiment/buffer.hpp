@@ -8,7 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/region.hpp"
+#include "backend/stream.hpp"
+#include "base/pattern.hpp"
+
+namespace isthmus {
+class Device;
+}
 
 namespace isthmus::experiment {
 
@@ -94,8 +100,8 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     Status write(Region region, const std::byte* from);
 
     // As the functions of Device of the same names.
-    Status begin_host_access() { return session_->device().begin_host_access(*memory_); }
-    Status end_host_access() { return session_->device().end_host_access(*memory_); }
+    Status begin_host_access();
+    Status end_host_access();
     Status advise(Advice advice, bool given);
     // The host's address while it has access; fails with unsupported for memory that it cannot address.
     Result<std::byte*> host() const;

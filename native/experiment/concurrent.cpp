@@ -5,6 +5,8 @@
 #include <atomic>
 #include <utility>
 
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "base/cache.hpp"
 #include "base/numa.hpp"
 #include "base/slices.hpp"

@@ -9,6 +9,8 @@
 #include <span>
 #include <utility>
 
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "base/cache.hpp"
 #include "base/slices.hpp"
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "backend/device_info.hpp"
+#include "backend/launch.hpp"
 #include "base/cache.hpp"
 #include "base/slices.hpp"
 
@@ -108,7 +110,7 @@ Status Pipeline::State::start_chunk(std::size_t chunk, Stream& stream, const Reg
     ISTHMUS_TRY(mark(chunk, 1, stream));
     if (plan.work)
         ISTHMUS_TRY(
-            device().launch(stream, kernel::work, on_device, on_device.bytes / sizeof(std::uint32_t), plan.rounds));
+            launch(device(), stream, kernel::work, on_device, on_device.bytes / sizeof(std::uint32_t), plan.rounds));
     ISTHMUS_TRY(mark(chunk, 2, stream));
     if (plan.out) ISTHMUS_TRY(device().copy(stream, to, on_device));
     return mark(chunk, 3, stream);

@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "backend/device_info.hpp"
+#include "backend/launch.hpp"
 #include "base/cache.hpp"
 #include "base/threads.hpp"
 
@@ -86,8 +88,8 @@ Status Transfer::enqueue(Track& track) {
             return to_device ? device().copy(*track.stream, track.device, track.memory)
                              : device().copy(*track.stream, track.memory, track.device);
         case Method::kernel:
-            return to_device ? device().launch(*track.stream, kernel::copy, track.device, track.memory, bytes)
-                             : device().launch(*track.stream, kernel::copy, track.memory, track.device, bytes);
+            return to_device ? launch(device(), *track.stream, kernel::copy, track.device, track.memory, bytes)
+                             : launch(device(), *track.stream, kernel::copy, track.memory, track.device, bytes);
         case Method::prefetch:
             track.side = opposite(track.side);
             return device().prefetch(*track.stream, track.memory, track.side);

@@ -8,6 +8,10 @@
 #include "experiment/buffer.hpp"
 #include "experiment/quota.hpp"
 
+namespace isthmus {
+struct LinkReading;  // backend/device_info.hpp
+}
+
 namespace isthmus::experiment {
 
 enum class Method {

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/launch.hpp"
 #include "base/slices.hpp"
 
 namespace isthmus::experiment {
@@ -202,11 +203,11 @@ Status Trip::work() {
     if (plan_.work == Work::reduction) {
         const Region sum{sum_.get(), 0, sizeof(std::uint32_t)};
         ISTHMUS_TRY(gpu().set_bytes(*stream_, sum, 0));
-        ISTHMUS_TRY(gpu().launch(*stream_, kernel::sum, data, words, sum));
+        ISTHMUS_TRY(launch(gpu(), *stream_, kernel::sum, data, words, sum));
         ISTHMUS_TRY(gpu().copy(*stream_, {results_.get(), 0, sizeof(std::uint32_t)}, sum));
         return {};
     }
-    ISTHMUS_TRY(gpu().launch(*stream_, kernel::add, data, words, salt_));
+    ISTHMUS_TRY(launch(gpu(), *stream_, kernel::add, data, words, salt_));
     if (plan_.way == Way::managed_prefetch) {
         on_device_ = false;
         return gpu().prefetch(*stream_, region(*memory_), Side::host);

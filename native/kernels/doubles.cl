@@ -1,4 +1,4 @@
-// Kernels on 64-bit floats, for CUDA and OpenCL as kernels.cl is; kernels.hpp states the contract. OpenCL devices may
+// Kernels on 64-bit floats, for CUDA and OpenCL as kernels.cl is; table.hpp states the contract. OpenCL devices may
 // lack such floats: then these are not there.
 
 #if !defined(__OPENCL_VERSION__) || defined(cl_khr_fp64)

@@ -139,9 +139,9 @@ def assert_no_cycle(graph: Mapping[Path, set[Path]]) -> None:
 
 
 def test_the_files_are_found() -> None:
-    assert NATIVE / "backend" / "backend.hpp" in SOURCES
+    assert NATIVE / "backend" / "device.hpp" in SOURCES
     assert PACKAGE / "record" / "run.py" in MODULES
-    assert "backend/backend.hpp" in includes(NATIVE / "experiment" / "buffer.hpp")
+    assert "backend/region.hpp" in includes(NATIVE / "experiment" / "buffer.hpp")
     assert "isthmus.record.Case" in set(imports(PACKAGE / "experiment" / "engine" / "rounds.py"))
 
 

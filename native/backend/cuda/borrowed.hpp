@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
+#include "backend/device.hpp"
 
 namespace isthmus::cuda {
 

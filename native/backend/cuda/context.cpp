@@ -1,6 +1,9 @@
 // The driver, and a device's primary context, which every handle of the CUDA backend keeps alive.
 #include "backend/cuda/context.hpp"
 
+#include "kernels/kernels.hpp"
+#include "kernels/table.hpp"
+
 namespace isthmus::cuda {
 namespace {
 
@@ -90,11 +93,12 @@ Result<const PrimaryContext::Kernels*> PrimaryContext::kernels() {
         ISTHMUS_TRY(cu.call(cu.cuModuleLoadData, &module_, static_cast<const void*>(kernels_ptx)));
     }
     Kernels kernels;
-    for (std::size_t i = 0; i < kernel_rows.size(); ++i) {
-        ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.rows[i], module_, kernel_rows[i].name));
+    for (const KernelRow& row : kernel_rows) {
+        kernels.rows.push_back(nullptr);
+        ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.rows.back(), module_, row.name));
     }
     ISTHMUS_TRY(cu.call(cu.cuModuleGetFunction, &kernels.spin, module_, spin_kernel));
-    kernels_ = kernels;
+    kernels_ = std::move(kernels);
     return &*kernels_;
 }
 
@@ -138,6 +142,27 @@ void PrimaryContext::connect(PrimaryContext& other) {
     }
     reach(other);
     if (const Current current(other); current.ok()) other.reach(*this);
+}
+
+std::optional<std::string> PrimaryContext::why_no_reach(const PrimaryContext& other) const {
+    int can = 0;
+    if (same(other)) return std::nullopt;
+    Status asked = api().call(api().cuDeviceCanAccessPeer, &can, device_, other.device_);
+    if (!asked.ok()) return asked.message();
+    if (can != 0) return std::nullopt;
+    return "the driver gives this device no access to the other one's memory (cuDeviceCanAccessPeer says no)";
+}
+
+Status PrimaryContext::let_kernels_reach(const PrimaryContext& other) {
+    const std::lock_guard lock(mutex_);
+    if (reached_.contains(other.context_)) return {};
+    if (auto reason = why_no_reach(other)) return {Code::unsupported, *reason};
+    const auto& enable = api().cuCtxEnablePeerAccess;
+    if (!enable) return enable.absent();
+    const ReturnCode code = enable(other.context_, 0U);
+    if (code != success && code != error_peer_access_already_enabled) return api().failure(enable.name, code);
+    reached_.insert(other.context_);
+    return {};
 }
 
 // A refusal costs speed at most, since the driver then copies through the host; often another library was first.

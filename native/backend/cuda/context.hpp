@@ -7,11 +7,12 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 #include "driver/cuda_api.hpp"
 #include "driver/nvml_api.hpp"
-#include "kernels/kernels.hpp"
 
 namespace isthmus::cuda {
 
@@ -62,6 +63,11 @@ class PrimaryContext {
     // Precondition: this context is current.
     Status copy_to_peer(PrimaryContext& other, DevicePointer to, DevicePointer from, std::size_t bytes, Stream stream);
 
+    // Why kernels of this device do not reach the other's memory; nothing when they can.
+    std::optional<std::string> why_no_reach(const PrimaryContext& other) const;
+    // Lets them, the first time. Precondition: this context is current.
+    Status let_kernels_reach(const PrimaryContext& other);
+
   private:
     PrimaryContext(const Driver& driver, Device device, Context context)
         : driver_(driver), device_(device), context_(context) {}
@@ -71,7 +77,7 @@ class PrimaryContext {
     int exchange_capture_mode(int mode) const noexcept;
     Result<Pool> create_pool(bool keeps);
     struct Kernels {
-        std::array<Kernel, kernel_rows.size()> rows{};
+        std::vector<Kernel> rows;  // by KernelId
         Kernel spin = nullptr;
     };
     Result<const Kernels*> kernels();
@@ -83,7 +89,8 @@ class PrimaryContext {
     Module module_ = nullptr;
     std::optional<Kernels> kernels_;
     std::array<Pool, 2> pools_;
-    std::set<Context> connected_;
+    std::set<Context> connected_;  // for copies
+    std::set<Context> reached_;    // by kernels
 };
 
 // Makes a context current for the calling thread, which may be another library's, and afterwards what was current

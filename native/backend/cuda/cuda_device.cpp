@@ -15,6 +15,8 @@
 #include "backend/cuda/pieces.hpp"
 #include "backend/cuda/rendezvous.hpp"
 #include "backend/cuda/stream.hpp"
+#include "backend/device_info.hpp"
+#include "backend/launch.hpp"
 
 namespace isthmus::cuda {
 namespace {
@@ -80,6 +82,12 @@ class CudaDevice final : public isthmus::Device {
         if (dynamic_cast<const CudaDevice*>(&other) == nullptr) return "the other device is not a CUDA device";
         if (!cu().cuMemcpyPeerAsync) return cu().cuMemcpyPeerAsync.absent().message();
         return std::nullopt;
+    }
+
+    std::optional<std::string> why_no_peer_reach(const isthmus::Device& other) const override {
+        const auto* const peer = dynamic_cast<const CudaDevice*>(&other);
+        if (peer == nullptr) return "the other device is not a CUDA device";
+        return context_->why_no_reach(*peer->context_);
     }
 
     std::optional<std::string> why_no_reach(MemoryKind kind) const override {
@@ -188,7 +196,6 @@ class CudaDevice final : public isthmus::Device {
         return cuda::copy_section(*context_, raw(stream), destination, source, extent);
     }
 
-    using isthmus::Device::launch;
     Status launch(isthmus::Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
         ISTHMUS_TRY_ASSIGN(function, context_->kernel(kernel));
         std::array<std::uint64_t, most_kernel_parameters> parameters{};
@@ -252,8 +259,8 @@ class CudaDevice final : public isthmus::Device {
             VerifyResult found;
             ISTHMUS_TRY(cu().call(cu().cuMemcpyHtoDAsync, address_of(result), static_cast<const void*>(&found),
                                   sizeof found, raw(stream)));
-            ISTHMUS_TRY(launch(stream, kernel::verify, {region.allocation, region.offset + at, bytes}, bytes, seed,
-                               at / 8, result));
+            ISTHMUS_TRY(isthmus::launch(*this, stream, kernel::verify, {region.allocation, region.offset + at, bytes},
+                                        bytes, seed, at / 8, result));
             ISTHMUS_TRY(cu().call(cu().cuMemcpyDtoHAsync, static_cast<void*>(&found), address_of(result), sizeof found,
                                   raw(stream)));
             ISTHMUS_TRY(stream.synchronize());
@@ -323,11 +330,14 @@ class CudaDevice final : public isthmus::Device {
                          pointers.data(), static_cast<void**>(nullptr));
     }
 
-    // Where kernels find the allocation.
-    static Result<DevicePointer> reached(const Allocation* memory) {
-        if (memory == nullptr) return DevicePointer{0};
-        const DevicePointer address = static_cast<const CudaAllocation&>(*memory).address();
-        if (address != 0) return address;
+    // Where kernels find the allocation, which may be another device's.
+    Result<DevicePointer> reached(const Allocation* allocation) const {
+        if (allocation == nullptr) return DevicePointer{0};
+        const auto* const memory = static_cast<const CudaAllocation*>(allocation);
+        if (is_on_device(memory->kind()) && !memory->context().same(*context_)) {
+            ISTHMUS_TRY(context_->let_kernels_reach(memory->context()));
+        }
+        if (memory->address() != 0) return memory->address();
         return Status(Code::unsupported,
                       "kernels cannot reach " + std::string(name_of(memory->kind())) + " memory on this device");
     }

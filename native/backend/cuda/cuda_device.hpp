@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 
 namespace isthmus::cuda {
 

@@ -1,8 +1,8 @@
 // What CUDA and NVML say about a device without a context.
 #pragma once
 
-#include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
+#include "backend/device_info.hpp"
 
 namespace isthmus::cuda {
 

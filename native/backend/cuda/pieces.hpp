@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "backend/backend.hpp"
 #include "backend/cuda/context.hpp"
+#include "backend/device.hpp"
 
 namespace isthmus::cuda {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
 #include "backend/cuda/memory.hpp"
+#include "backend/device.hpp"
 
 namespace isthmus::cuda {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "backend/cuda/memory.hpp"
+#include "backend/stream.hpp"
+#include "kernels/kernels.hpp"
 
 namespace isthmus::cuda {
 

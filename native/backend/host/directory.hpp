@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 #include "backend/host/worker.hpp"
 
 namespace isthmus::host {

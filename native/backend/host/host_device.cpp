@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "backend/borrowed.hpp"
+#include "backend/device_info.hpp"
 #include "backend/host/core.hpp"
 #include "backend/host/directory.hpp"
 #include "backend/host/kernels.hpp"
 #include "backend/host/memory.hpp"
 #include "backend/host/pieces.hpp"
 #include "backend/host/stream.hpp"
+#include "backend/launch.hpp"
 #include "kernels/kernels.hpp"
 
 namespace isthmus::host {
@@ -28,6 +30,10 @@ void wait_until(TimePoint deadline) {
     if (deadline - now() > 2 * margin) std::this_thread::sleep_until(deadline - margin);
     while (now() < deadline) {
     }
+}
+
+TimePoint::duration duration_of(double seconds) {
+    return std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds));
 }
 
 class HostDevice final : public Device {
@@ -51,6 +57,7 @@ class HostDevice final : public Device {
         if (dynamic_cast<const HostDevice*>(&other) == nullptr) return "the other device is not a host device";
         return std::nullopt;
     }
+    std::optional<std::string> why_no_peer_reach(const Device& other) const override { return why_no_peer(other); }
     std::optional<std::string> why_no_migration() const override {
         return "device memory is host memory: no page moves";
     }
@@ -123,18 +130,22 @@ class HostDevice final : public Device {
         ISTHMUS_TRY_ASSIGN(section, section_of(destination, source, extent));
         return copy_each(stream, section.destination, section.source, section.extent, "section");
     }
-    using Device::launch;
     Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
         const KernelRow& row = row_of(kernel);
         const bool moves = kernel == KernelId::copy || kernel == KernelId::copy_pieces;
         std::size_t bytes = arguments.empty() ? 0 : arguments.front().region.bytes;
         if (kernel == KernelId::copy_pieces) bytes = arguments[row.counted].bits * arguments[copy_pieces_unit].bits;
+        // Each hop takes the model's latency.
+        const double hops = kernel == KernelId::chase ? static_cast<double>(arguments[row.counted].bits) : 0;
+        const double seconds = hops * core_->model.latency_seconds;
         // A fault that leaves half of the bytes undone leaves half of what is counted.
-        const auto run = [kernel, bytes, counted = row.counted,
+        const auto run = [kernel, bytes, seconds, counted = row.counted,
                           kept = std::vector(arguments.begin(), arguments.end())](std::size_t left) {
-            std::vector<KernelArgument> now = kept;
-            if (left < bytes) now[counted].bits /= 2;
-            run_kernel(kernel, now);
+            const TimePoint start = now();
+            std::vector<KernelArgument> given = kept;
+            if (left < bytes) given[counted].bits /= 2;
+            run_kernel(kernel, given);
+            wait_until(start + duration_of(seconds));
         };
         if (!moves) return enqueue(stream, row.operation, bytes, run);
         return transfer(stream, bytes, is_on_device(arguments.front().region.allocation->kind()), row.operation, run);
@@ -167,8 +178,8 @@ class HostDevice final : public Device {
             VerifyResult found;
             const auto result =
                 host::borrow(MemoryKind::device, reinterpret_cast<std::uintptr_t>(&found), sizeof found);
-            ISTHMUS_TRY(launch(stream, kernel::verify, {region.allocation, region.offset + at, bytes}, bytes, seed,
-                               at / 8, {result.get(), 0, sizeof found}));
+            ISTHMUS_TRY(isthmus::launch(*this, stream, kernel::verify, {region.allocation, region.offset + at, bytes},
+                                        bytes, seed, at / 8, {result.get(), 0, sizeof found}));
             ISTHMUS_TRY(stream.synchronize());
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};
         }
@@ -231,10 +242,7 @@ class HostDevice final : public Device {
                 const TimePoint start = now();
                 move(bytes);
                 const double seconds = core->model.latency_seconds + (rate > 0 ? static_cast<double>(bytes) / rate : 0);
-                if (seconds > 0) {
-                    wait_until(start +
-                               std::chrono::duration_cast<TimePoint::duration>(std::chrono::duration<double>(seconds)));
-                }
+                if (seconds > 0) wait_until(start + duration_of(seconds));
             });
     }
 

@@ -4,7 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "backend/host/model.hpp"
 
 namespace isthmus::host {

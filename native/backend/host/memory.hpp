@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "backend/backend.hpp"
 #include "backend/host/core.hpp"
+#include "backend/region.hpp"
 
 namespace isthmus::host {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 
 namespace isthmus::host {
 

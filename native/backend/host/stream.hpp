@@ -8,9 +8,9 @@
 #include <mutex>
 #include <utility>
 
-#include "backend/backend.hpp"
 #include "backend/host/core.hpp"
 #include "backend/host/worker.hpp"
+#include "backend/stream.hpp"
 #include "base/clock.hpp"
 
 namespace isthmus::host {

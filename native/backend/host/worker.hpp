@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "backend/backend.hpp"
+#include "base/status.hpp"
 
 namespace isthmus::host {
 

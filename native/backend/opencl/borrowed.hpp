@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 #include "backend/opencl/context.hpp"
 
 namespace isthmus::opencl {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/launch.hpp"
 #include "backend/opencl/memory.hpp"
 #include "kernels/kernels.hpp"
 

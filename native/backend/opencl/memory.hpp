@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "backend/backend.hpp"
 #include "backend/opencl/context.hpp"
+#include "backend/region.hpp"
 
 namespace isthmus::opencl {
 

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "backend/device_info.hpp"
+#include "backend/launch.hpp"
 #include "backend/opencl/borrowed.hpp"
 #include "backend/opencl/context.hpp"
 #include "backend/opencl/launch.hpp"
@@ -85,6 +87,11 @@ class ClDevice final : public isthmus::Device {
     std::optional<std::string> why_no_peer(const isthmus::Device& other) const override {
         if (&other == this) return std::nullopt;
         return "OpenCL copies within a context only, and each device has a context of its own";
+    }
+
+    std::optional<std::string> why_no_peer_reach(const isthmus::Device& other) const override {
+        if (&other == this) return std::nullopt;
+        return "OpenCL's kernels take memory of their own context alone, and each device has a context of its own";
     }
 
     // Host kinds are addresses that stay mapped, but for `mapped`, which is handed back for kernels.
@@ -196,7 +203,6 @@ class ClDevice final : public isthmus::Device {
         return flush(stream_of(stream).get());
     }
 
-    using isthmus::Device::launch;
     Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) override {
         if (auto reason = why_no_doubles(); reason && row_of(kernel).needs_doubles) {
             return {Code::unsupported, *reason};
@@ -241,8 +247,8 @@ class ClDevice final : public isthmus::Device {
             VerifyResult found;
             ISTHMUS_TRY(cl().call(cl().clEnqueueWriteBuffer, queue.get(), counts, blocking, std::size_t{0},
                                   sizeof found, static_cast<const void*>(&found), 0U, no_wait, no_event));
-            ISTHMUS_TRY(launch(stream, kernel::verify, {region.allocation, region.offset + at, bytes}, bytes, seed,
-                               at / 8, result));
+            ISTHMUS_TRY(isthmus::launch(*this, stream, kernel::verify, {region.allocation, region.offset + at, bytes},
+                                        bytes, seed, at / 8, result));
             ISTHMUS_TRY(cl().call(cl().clEnqueueReadBuffer, queue.get(), counts, blocking, std::size_t{0}, sizeof found,
                                   static_cast<void*>(&found), 0U, no_wait, no_event));
             if (found.words != 0) total = total + Mismatch{found.words, at / 8 + found.first_word};

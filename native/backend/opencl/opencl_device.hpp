@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 
 namespace isthmus::opencl {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/device_info.hpp"
 #include "driver/opencl_api.hpp"
 
 namespace isthmus::opencl {

@@ -1,7 +1,7 @@
 // Copies of regular sections of OpenCL buffers, and what copies need of memory.
 #pragma once
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 #include "backend/opencl/context.hpp"
 
 namespace isthmus::opencl {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 #include "backend/opencl/context.hpp"
 
 namespace isthmus::opencl {

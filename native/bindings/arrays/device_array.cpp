@@ -13,6 +13,8 @@
 #include <tuple>
 #include <utility>
 
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "bindings/arrays/operand.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"

@@ -1,4 +1,6 @@
 // Operands in the host's memory: NumPy's arrays and the buffer protocol; and arrays that Isthmus made.
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/arrays/operand.hpp"
 #include "bindings/errors.hpp"

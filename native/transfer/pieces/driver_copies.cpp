@@ -1,6 +1,8 @@
 // Pieces moved by calls of the driver alone.
 #include "transfer/pieces/driver_copies.hpp"
 
+#include "backend/device.hpp"
+
 namespace isthmus {
 
 Status SeparateCopies::start() {

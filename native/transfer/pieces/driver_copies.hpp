@@ -1,6 +1,7 @@
 // Pieces moved by calls of the driver alone.
 #pragma once
 
+#include "backend/device.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus {

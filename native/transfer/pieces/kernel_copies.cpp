@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "backend/device.hpp"
+
 namespace isthmus {
 
 Units units_of(const Layout& destination, const Layout& source, const Extent& extent) {

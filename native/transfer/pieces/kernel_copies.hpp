@@ -1,6 +1,7 @@
 // Pieces moved by kernels: over the link, or packed on the device for one copy.
 #pragma once
 
+#include "backend/device.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus {

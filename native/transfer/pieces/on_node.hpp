@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 #include "base/numa.hpp"
 #include "base/threads.hpp"
 

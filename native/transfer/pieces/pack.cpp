@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "backend/backend.hpp"
+#include "backend/region.hpp"
 #include "base/cache.hpp"
 #include "base/demoting_copy.hpp"
 #include "base/streaming_copy.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/device.hpp"
 #include "base/clock.hpp"
 
 namespace isthmus {

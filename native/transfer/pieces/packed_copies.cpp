@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "backend/device.hpp"
+
 namespace isthmus {
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backend/device.hpp"
 #include "transfer/pieces/driver_copies.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/pack_on_threads.hpp"

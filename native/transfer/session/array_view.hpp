@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/layout.hpp"
+#include "backend/region.hpp"
 
 namespace isthmus {
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "base/clock.hpp"
 #include "base/fork.hpp"
 

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
+
 namespace isthmus {
 namespace {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {

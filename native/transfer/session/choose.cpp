@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/device.hpp"
 #include "base/demoting_copy.hpp"
 #include "transfer/pieces/method_names.hpp"
 #include "transfer/session/session_impl.hpp"

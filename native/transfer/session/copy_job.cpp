@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "transfer/session/batch_checks.hpp"
 
 namespace isthmus {

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "backend/device.hpp"
+#include "backend/device_info.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus {

@@ -6,9 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "backend/backend.hpp"
+#include "backend/region.hpp"
 
 namespace isthmus {
+
+class Device;
+struct KnownMemory;
 
 enum class Route { h2d, d2h, d2d, h2h };
 

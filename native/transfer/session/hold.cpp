@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "backend/device.hpp"
+#include "backend/stream.hpp"
 #include "base/pages.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/session/session_impl.hpp"

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "base/reach.hpp"
 #include "transfer/session/batch_checks.hpp"
 #include "transfer/session/session_impl.hpp"

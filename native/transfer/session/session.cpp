@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "base/fork.hpp"
 #include "base/slices.hpp"
 #include "transfer/session/session_impl.hpp"

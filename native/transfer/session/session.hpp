@@ -14,6 +14,8 @@
 
 namespace isthmus {
 
+class Device;
+
 struct SessionOptions {
     // The most page-locked memory for all that this session does; it is got when it is first needed, and kept.
     std::size_t pinned_budget_bytes = default_pinned_budget_bytes;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/device_info.hpp"
 #include "base/pages.hpp"
 #include "transfer/pieces/on_node.hpp"
 #include "transfer/staging/staging.hpp"

@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/region.hpp"
 #include "base/numa.hpp"
 
 namespace isthmus {
+
+class Device;
 
 // Outlives its loans.
 class RingPool : public std::enable_shared_from_this<RingPool> {

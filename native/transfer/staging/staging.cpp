@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "backend/device.hpp"
+
 namespace isthmus {
 namespace {
 

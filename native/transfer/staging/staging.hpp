@@ -7,11 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/layout.hpp"
+#include "backend/region.hpp"
+#include "backend/stream.hpp"
 #include "base/worker_group.hpp"
 #include "transfer/staging/ring_plan.hpp"
 
 namespace isthmus {
+
+class Device;
 
 // Memory on the device, without a command on any stream, as Device::allocate() has one: others of the same queue may be
 // held at the time.

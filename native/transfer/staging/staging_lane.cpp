@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "backend/device_info.hpp"
 #include "transfer/pieces/on_node.hpp"
 
 namespace isthmus {

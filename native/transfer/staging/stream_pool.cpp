@@ -1,6 +1,8 @@
 // Streams of a session's own, each used by one copy at a time, and kept.
 #include "transfer/staging/stream_pool.hpp"
 
+#include "backend/device.hpp"
+
 namespace isthmus {
 
 Result<StreamPool::Loan> StreamPool::borrow() {

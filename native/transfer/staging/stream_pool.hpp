@@ -6,9 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include "backend/backend.hpp"
+#include "backend/stream.hpp"
 
 namespace isthmus {
+
+class Device;
 
 class StreamPool {
   public:

@@ -13,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "backend/device_info.hpp"
+
 namespace isthmus {
 namespace {
 

@@ -3,10 +3,11 @@
 
 #include <string>
 
-#include "backend/backend.hpp"
 #include "transfer/table/transfer_table.hpp"
 
 namespace isthmus {
+
+struct DeviceInfo;
 
 // In the user's cache, as the XDG Base Directory Specification has it; the name says the backend, which device it is
 // and its driver, since another driver is another machine. Empty where the user has no home.

@@ -1,69 +1,28 @@
 // The seam: what a device can do, whoever makes it. cuda/, opencl/ and host/ implement it; one contract suite
 // (tests/contract) holds them to the pre- and postconditions stated here.
+//
+// Many files include this, so that what only some of them need has headers of its own: device_info.hpp, launch.hpp.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "backend/launch.hpp"
 #include "backend/layout.hpp"
-#include "backend/memory_kind.hpp"
 #include "backend/region.hpp"
+#include "backend/stream.hpp"
 #include "base/pattern.hpp"
 #include "base/status.hpp"
 
 namespace isthmus {
 
-// State of the PCI Express link as the vendor's library reads it at this moment.
-struct LinkReading {
-    std::optional<unsigned> generation, width, max_generation, max_width;
-};
-
-// What a backend knows of a device without measuring. Empty or absent where it cannot tell.
-struct DeviceInfo {
-    std::string backend;
-    int index = 0;
-    std::string name;
-    std::string vendor;
-    std::string driver_version;
-    std::string api_version;
-    std::string compute_capability;
-    std::string uuid;
-    std::string pci_address;
-    std::uint64_t memory_bytes = 0;
-    bool shares_host_memory = false;
-    std::optional<int> copy_engines;
-    LinkReading link;
-    std::map<std::string, std::string> conditions;
-};
-
-// Commands on one stream run in order; commands on different streams may overlap.
-class Stream {
-  public:
-    virtual ~Stream() = default;
-    // Returns when everything enqueued before has ended; the failure of any of it is reported here at the latest.
-    virtual Status synchronize() = 0;
-    // What Device::borrow_stream takes: CUstream, cl_command_queue.
-    virtual std::uintptr_t handle() const = 0;
-};
-
-// How what was enqueued went: also after a failure what came before it may be under way, and is waited for.
-Status synchronized(Status enqueued, Stream& stream);
-
-// A moment on a stream.
-class Event {
-  public:
-    virtual ~Event() = default;
-};
+struct DeviceInfo;  // backend/device_info.hpp
+struct LinkReading;
+struct KernelArgument;              // backend/launch.hpp
+enum class KernelId : std::size_t;  // kernels/table.hpp
 
 // What the driver knows of the memory at an address of the process.
 struct KnownMemory {
@@ -73,57 +32,6 @@ struct KnownMemory {
     // All addresses from begin to before end are of one allocation; empty where the driver cannot say.
     std::uintptr_t begin = 0, end = 0;
     std::uintptr_t kernel_address = 0;  // where kernels find what was asked about; 0 where the driver does not say
-};
-
-// Two counts by which a stream and threads of the host wait for each other, for as long as it takes. Where the hardware
-// reads and writes the counts (CUDA), the host's side makes no call of the driver, which may keep others waiting while
-// a stream is held. Lets the stream pass when it is destroyed.
-class Rendezvous {
-  public:
-    virtual ~Rendezvous() = default;
-    // Commands for one stream, by one thread. What the stream is given from now on begins when the host has come to
-    // `count`; and the stream has come to `count`, as the host sees when all before it has ended. Both counts grow from
-    // 1 on, and the last command is tell_host.
-    virtual Status wait_for_host(Stream& stream, std::uint32_t count) = 0;
-    virtual Status tell_host(Stream& stream, std::uint32_t count) = 0;
-    // From any thread, with any device current: the host has come to `count`.
-    virtual void open(std::uint32_t count) noexcept = 0;
-    // What the stream has come to; 0 at first.
-    virtual std::uint32_t reached() noexcept = 0;
-    // All that the stream was given has ended, though it could not be told to say so.
-    virtual void settle() noexcept {}
-};
-
-// Keeps what a stream was given after it from beginning until it is opened. Unlike a gate it takes no time of the
-// device, waits as long as it takes, and the host may do anything meanwhile. Opens itself when it is destroyed.
-class Latch {
-  public:
-    explicit Latch(std::unique_ptr<Rendezvous> with) : rendezvous_(std::move(with)) {}
-    // From any thread, with any device current.
-    void open() noexcept { rendezvous_->open(1); }
-
-  private:
-    std::unique_ptr<Rendezvous> rendezvous_;
-};
-
-// Holds streams back until it is opened, so that a queue can be filled before the first command runs. Opens itself
-// when it is destroyed. No command that blocks the host (a pageable copy, an allocation) may be enqueued behind a
-// closed gate.
-class Gate {
-  public:
-    virtual ~Gate() = default;
-    virtual Status open() = 0;
-    // Whether it opened by itself because the host took too long; known once its streams were synchronised.
-    virtual bool gave_up() const { return false; }
-};
-
-enum class Side { host, device };
-
-// What the driver is told about managed memory.
-enum class Advice {
-    read_mostly,         // copies may lie on both sides while nobody writes
-    prefer_device,       // its preferred location is the device
-    accessed_by_device,  // mapped for the device wherever it lies
 };
 
 // Copies of pieces that were described to the driver beforehand, to be started by one call, any number of times. They
@@ -169,6 +77,8 @@ class Device {
     virtual std::optional<std::string> why_no_doubles() const { return std::nullopt; }
     // Why memory of this device cannot be copied to that of the other one; nothing when it can.
     virtual std::optional<std::string> why_no_peer(const Device& other) const = 0;
+    // Why kernels of this device cannot read and write the other one's memory where it is; nothing when they can.
+    virtual std::optional<std::string> why_no_peer_reach(const Device& other) const = 0;
     // Why kernels cannot read and write memory of this kind where it is; nothing when they can.
     virtual std::optional<std::string> why_no_reach(MemoryKind kind) const = 0;
     bool kernels_reach(MemoryKind kind) const { return !why_no_reach(kind); }
@@ -243,15 +153,11 @@ class Device {
     // whose slice pitches are multiples of their pitches, else fails with unsupported.
     virtual Status copy_section(Stream& stream, const Layout& destination, const Layout& source,
                                 const Extent& extent) = 0;
-    // Starts a kernel of kernels/table.hpp. Regions are of device memory and of kinds that kernels reach, and keep the
-    // kernel's rules; one without an allocation is a null pointer. Fails with unsupported for memory that kernels
-    // cannot reach, and for a kernel that needs 64-bit floats where why_no_doubles() objects.
+    // Starts a kernel of kernels/table.hpp; launch() of backend/launch.hpp holds callers to its parameters. Regions are
+    // of device memory and of kinds that kernels reach, and keep the kernel's rules; one without an allocation is a
+    // null pointer. Fails with unsupported for memory that kernels cannot reach, and for a kernel that needs 64-bit
+    // floats where why_no_doubles() objects.
     virtual Status launch(Stream& stream, KernelId kernel, std::span<const KernelArgument> arguments) = 0;
-    template <typename... Parameters>
-    Status launch(Stream& stream, Kernel<void(Parameters...)> kernel, std::type_identity_t<Parameters>... arguments) {
-        const std::array<KernelArgument, sizeof...(Parameters)> list{KernelArgument(arguments)...};
-        return launch(stream, kernel.id, list);
-    }
     // A kernel moves the units. `table` is device memory with the offsets of scattered layouts, those of the
     // destination first; without such, empty. A layout may count from before its allocation as long as the units lie
     // within: then its offset is the difference modulo 2^64.
@@ -298,15 +204,6 @@ class Binding {
   private:
     Device& device_;
     Result<Before> previous_;
-};
-
-// The devices of one backend, or why it has none.
-struct BackendListing {
-    std::string name;
-    std::vector<DeviceInfo> devices;
-    std::string library;
-    std::vector<std::string> looked_for;
-    std::string absent_because;
 };
 
 }  // namespace isthmus

@@ -1,8 +1,9 @@
 // What all backends do alike.
-#include "backend/backend.hpp"
+#include "backend/device.hpp"
 
 #include <bit>
 
+#include "backend/launch.hpp"
 #include "base/pages.hpp"
 
 namespace isthmus {
@@ -37,11 +38,11 @@ Status synchronized(Status enqueued, Stream& stream) {
 Status Device::copy_pieces(Stream& stream, const Layout& destination, const Layout& source, const Extent& extent,
                            const Units& units, Region table) {
     const std::uint32_t scattered = (destination.is_scattered() ? 1U : 0U) | (source.is_scattered() ? 2U : 0U);
-    return launch(stream, kernel::copy_pieces, {destination.allocation, destination.offset, 0}, destination.pitch_bytes,
-                  destination.slice_pitch_bytes, {source.allocation, source.offset, 0}, source.pitch_bytes,
-                  source.slice_pitch_bytes, scattered != 0 ? table : Region(), scattered,
-                  static_cast<std::uint32_t>(units.bytes), extent.width_bytes, extent.rows, extent.pieces(),
-                  units.first, units.count);
+    return isthmus::launch(*this, stream, kernel::copy_pieces, {destination.allocation, destination.offset, 0},
+                           destination.pitch_bytes, destination.slice_pitch_bytes,
+                           {source.allocation, source.offset, 0}, source.pitch_bytes, source.slice_pitch_bytes,
+                           scattered != 0 ? table : Region(), scattered, static_cast<std::uint32_t>(units.bytes),
+                           extent.width_bytes, extent.rows, extent.pieces(), units.first, units.count);
 }
 
 Result<std::unique_ptr<Latch>> Device::close_latch(Stream& stream) {

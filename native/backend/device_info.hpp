@@ -1,0 +1,44 @@
+// What is known of devices without measuring.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace isthmus {
+
+// State of the PCI Express link as the vendor's library reads it at this moment.
+struct LinkReading {
+    std::optional<unsigned> generation, width, max_generation, max_width;
+};
+
+// What a backend knows of a device without measuring. Empty or absent where it cannot tell.
+struct DeviceInfo {
+    std::string backend;
+    int index = 0;
+    std::string name;
+    std::string vendor;
+    std::string driver_version;
+    std::string api_version;
+    std::string compute_capability;
+    std::string uuid;
+    std::string pci_address;
+    std::uint64_t memory_bytes = 0;
+    bool shares_host_memory = false;
+    std::optional<int> copy_engines;
+    LinkReading link;
+    std::map<std::string, std::string> conditions;
+};
+
+// The devices of one backend, or why it has none.
+struct BackendListing {
+    std::string name;
+    std::vector<DeviceInfo> devices;
+    std::string library;
+    std::vector<std::string> looked_for;
+    std::string absent_because;
+};
+
+}  // namespace isthmus
