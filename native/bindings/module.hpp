@@ -3,7 +3,13 @@
 
 #include <nanobind/nanobind.h>
 
-#include "backend/backend.hpp"
+#include <string>
+
+#include "backend/region.hpp"
+
+namespace isthmus {
+struct LinkReading;  // backend/device_info.hpp
+}
 
 namespace isthmus::bindings {
 
@@ -20,6 +26,7 @@ void bind_streams(nanobind::module_& module);
 void bind_transfer(nanobind::module_& module);
 void bind_allocation(nanobind::module_& module);
 void bind_trip(nanobind::module_& module);
+void bind_latency(nanobind::module_& module);
 void bind_concurrent(nanobind::module_& module);
 void bind_pieces(nanobind::module_& module);
 void bind_pipeline(nanobind::module_& module);

@@ -1,7 +1,7 @@
-// Fill, verify, copy, add, sum and work: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the words
-// in capitals.
+// Fill, verify, copy and the rest of table.hpp: one body for CUDA and OpenCL C 1.2; a preamble put before it spells the
+// words in capitals.
 //
-// kernels.hpp states the contract. Devices are little-endian, as are all hosts that have one.
+// table.hpp states the contract. Devices are little-endian, as are all hosts that have one.
 
 // splitmix64; native/base/pattern.hpp has its source and the reasons for it.
 DEVICE u64 pattern_word(u64 seed, u64 index) {
@@ -205,6 +205,20 @@ KERNEL isthmus_work(GLOBAL u8* region, u64 region_offset, u64 words, u32 rounds)
         for (u32 round = 0; round < rounds; ++round) value = value * 1664525u + 1013904223u;
         word[i] = value;
     }
+}
+
+// So that a launch can be timed.
+KERNEL isthmus_nothing(void) {}
+
+// One thread, whose load is sent when the one before has arrived. Volatile, so that no cache of a multiprocessor
+// answers in place of the memory.
+KERNEL isthmus_chase(const GLOBAL u8* chain, u64 chain_offset, u64 start, u64 hops, GLOBAL u8* result,
+                     u64 result_offset) {
+    if (GLOBAL_ID != 0) return;
+    const GLOBAL u8* const first = chain + chain_offset;
+    u64 at = start;
+    for (u64 i = 0; i < hops; ++i) at = *(const volatile GLOBAL u64*)(first + at);
+    *(GLOBAL u64*)(result + result_offset) = at;
 }
 
 // One thread, for which every access is the first that is under way: where the next word is follows from the last one

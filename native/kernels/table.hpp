@@ -35,6 +35,8 @@ enum class Threads {
 //   verify), or a pair that is congruent modulo 16 (copy), runs at full speed.
 // - All memory must be reachable from the device: device memory, managed memory, or mapped host memory.
 //
+// nothing: does nothing, so that a launch can be timed.
+//
 // fill and verify: the pattern is that of native/base/pattern.hpp, with `first_word` as it is there. One launch covers
 // at most max_region_bytes, as verify counts in 32 bits (OpenCL 1.2 has no 64-bit atomics in its core). Cut a larger
 // region there, and pass first_word + cut / 8 to the next launch, which keeps the pattern going. verify's `result` is a
@@ -59,11 +61,15 @@ enum class Threads {
 // touch_in_turn: adds 1 to `count` 32-bit words, to which region and stride are aligned, each after the one before has
 // ended. `none` is 0.
 //
+// chase: reads `hops` 64-bit words, each where the one before says: an offset in bytes from the start of `chain`, the
+// first at `start`. The last word read, or `start` without hops, goes to the 64-bit word at `result`.
+//
 // add_doubles adds `value` to `count` 64-bit floats, to which region and stride are aligned; to the first of every
 // `stride` bytes. ramp sets point (i, j) of a grid to (i + (first_column + j) % side) % 3343. laplacian sets every
 // point but `halo` columns on either side to (up + down + left + right) * 0.25, added in that order; rows are periodic,
 // 2 * halo is less than the columns, and the regions do not overlap. Points are 64-bit floats, row after row.
 #define ISTHMUS_KERNELS(ROW)                                                                                           \
+    ROW(nothing, "launch", one, 0, false, ())                                                                          \
     ROW(fill, "fill", per_64_bytes, 1, false, (Region region, u64 bytes, u64 seed, u64 first_word))                    \
     ROW(verify, "verify", per_64_bytes, 1, false, (Region region, u64 bytes, u64 seed, u64 first_word, Region result)) \
     ROW(copy, "kernel", per_64_bytes, 2, false, (Region destination, Region source, u64 bytes))                        \
@@ -75,6 +81,7 @@ enum class Threads {
     ROW(sum, "sum", per_16_words, 1, false, (Region region, u64 words, Region result))                                 \
     ROW(work, "work", whole_device, 1, false, (Region region, u64 words, u32 rounds))                                  \
     ROW(touch_in_turn, "touch", one, 1, false, (Region region, u64 count, u64 stride, u32 none))                       \
+    ROW(chase, "chase", one, 2, false, (Region chain, u64 start, u64 hops, Region result))                             \
     ROW(add_doubles, "doubles", per_unit, 1, true, (Region region, u64 count, u64 stride, double value))               \
     ROW(ramp, "ramp", per_point, 1, true, (Region region, u64 rows, u64 columns, u64 first_column, u64 side))          \
     ROW(laplacian, "laplacian", per_point, 2, true,                                                                    \

@@ -23,6 +23,18 @@ class SamplesDict(TypedDict):
     device_seconds: list[float]
     lanes: list[list[float]]
 
+class LaunchSamplesDict(TypedDict):
+    enqueue_seconds: list[float]
+    host_seconds: list[float]
+
+class EventSamplesDict(TypedDict):
+    host_seconds: list[float]
+    device_seconds: list[float]
+
+class WaitSamplesDict(TypedDict):
+    synchronize_seconds: list[float]
+    query_seconds: list[float]
+
 class AllocationDict(TypedDict):
     allocate: list[float]
     touch: list[float]
@@ -75,6 +87,8 @@ class Device:
         """Why prefetching managed memory would show nothing; None when it moves pages."""
     def why_no_peer(self, other: Device) -> str | None:
         """Why memory of this device cannot be copied to that of the other one; None when it can."""
+    def why_no_peer_reach(self, other: Device) -> str | None:
+        """Why kernels of this device cannot read the other one's memory where it is; None when they can."""
     def kernels_reach(self, kind: str) -> bool:
         """Whether kernels can read and write memory of this kind where it is."""
     def copy_blocks(self, kind: str) -> bool:
@@ -227,6 +241,21 @@ class Transfer:
         """Between `least` and `most` samples, until `seconds` have passed, after `warmups` that are not kept."""
     def verify(self) -> list[tuple[int, int]]:
         """For each lane: 8-byte words that differ, and the index of the first."""
+
+class Chase:
+    """One thread of a device that follows a chain through memory, where each load waits for the one before."""
+
+    def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
+        """As `Transfer.run`: a launch of all hops a sample; each sample is the mean seconds of one hop.
+
+        A hop is one dependent 8-byte load: from the thread to the memory and back. The time is the device's, between
+        events around the launch, divided by the hops; a launch of a few thousand hops or more hides what the launch
+        itself costs. Managed memory is written by the host before every sample, warmups included, so that its pages
+        start there: the first hop into each page moves it, and later ones into the same page find it on the device,
+        unless it was advised to stay (`Buffer.advise`). The host backend takes its model's latency for every hop.
+        """
+    def verify(self) -> bool:
+        """Whether the latest launch of `run` read the lines that it had to, as the last of them shows."""
 
 class ConcurrentTransfer:
     """One timed case on many host threads."""
@@ -491,7 +520,51 @@ def create_transfer(
     """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory).
 
     The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1. Where the CPU
-    copies, its caches are emptied before each transfer, unless it is to be `from_caches`.
+    copies, its caches are emptied before each transfer, unless it is to be `from_caches`. Where both are device memory,
+    of one device or of two, the lane is (``h2d``, source, destination).
+    """
+
+def create_chase(
+    device: Device,
+    memory: Buffer,
+    offset: int,
+    bytes: int,
+    stride_bytes: int,
+    hops: int,
+    shuffled: bool = False,
+) -> Chase:
+    """A chase by one thread of `device` through `bytes` of `memory`, from line to line `stride_bytes` apart, in order.
+
+    The lines are overwritten. Lines in order are what nvbandwidth's host_device_latency_sm reads, 128 bytes apart; with
+    `shuffled` they come in a random order, which the prefetchers of a CPU (PoCL, the host backend) do not foresee.
+    After the last line comes the first again, so `hops` may be more than there are lines; loads pass by the caches of a
+    multiprocessor, but device memory that fits the second-level cache is read from there. `memory` may be another
+    device's: see `Device.why_no_peer_reach`. Raises Unsupported with the reason (that of `Device.why_no_reach` or
+    `why_no_peer_reach`) where kernels do not reach the memory, and UsageError unless offset and stride are multiples of
+    8 bytes and there are two lines and a hop.
+    """
+
+def time_launches(device: Device, warmups: int, least: int, most: int, seconds: float) -> LaunchSamplesDict:
+    """A kernel that does nothing, launched again and again on a stream with nothing else on it.
+
+    Seconds on the host's clock, one sample a launch: ``enqueue_seconds`` until the call that launches has returned,
+    ``host_seconds`` from before that call until the host, waiting for the stream, knew that the kernel had ended.
+    `warmups`, `least`, `most` and `seconds` as for `Transfer.run`.
+    """
+
+def time_events(device: Device, warmups: int, least: int, most: int, seconds: float) -> EventSamplesDict:
+    """Events on a stream with nothing else on it.
+
+    ``host_seconds`` is one call that records an event, on the host's clock, each sample a mean over 16;
+    ``device_seconds`` lies between two events that were recorded one after the other, on the device's clock: what every
+    time between events contains. Both have as many samples.
+    """
+
+def time_waits(device: Device, warmups: int, least: int, most: int, seconds: float) -> WaitSamplesDict:
+    """Waits that find nothing to wait for: what the calls themselves cost, on the host's clock, each a mean over 16.
+
+    ``synchronize_seconds`` waits for a stream whose work has ended, ``query_seconds`` asks whether an event has passed
+    that has. What it takes to learn that work has ended which had not yet is in `time_launches`.
     """
 
 def create_concurrent(

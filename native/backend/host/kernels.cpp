@@ -24,6 +24,8 @@ T* values(const Region& region) {
     return reinterpret_cast<T*>(region.host());
 }
 
+void nothing() {}
+
 void fill(Region region, u64 bytes, u64 seed, u64 first_word) {
     fill_pattern(region.host(), bytes, seed, first_word);
 }
@@ -83,6 +85,12 @@ void work(Region region, u64 words, u32 rounds) {
 
 void touch_in_turn(Region region, u64 count, u64 stride, u32 /*none*/) {
     for (u64 i = 0; i < count; ++i) ++*reinterpret_cast<u32*>(region.host() + i * stride);
+}
+
+void chase(Region chain, u64 start, u64 hops, Region result) {
+    u64 at = start;
+    for (u64 i = 0; i < hops; ++i) std::memcpy(&at, chain.host() + at, sizeof at);
+    std::memcpy(result.host(), &at, sizeof at);
 }
 
 void add_doubles(Region region, u64 count, u64 stride, double value) {

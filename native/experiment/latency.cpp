@@ -1,0 +1,239 @@
+// What single steps cost: a hop of one thread of a device through memory, a launch, an event, a wait.
+#include "experiment/latency.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "backend/launch.hpp"
+
+namespace isthmus::experiment {
+namespace {
+
+// Of a step shorter than what the host's clock takes to read.
+constexpr int calls_of_sample = 16;
+constexpr std::uint64_t shuffle_seed = 20260101;
+
+// The stream and the events of the session that are timed on, with the device bound to the thread.
+Result<Session::Track*> bound_track(Session& session) {
+    ISTHMUS_TRY(session.device().bind_thread());
+    return session.track(0);
+}
+
+// Takes `warmups` samples that are forgotten and then those of the quota.
+template <typename Sample, typename Forget>
+Status take(std::size_t warmups, Quota quota, const Sample& sample, const Forget& forget) {
+    for (std::size_t i = 0; i < warmups; ++i) ISTHMUS_TRY(sample());
+    forget();
+    const TimePoint begin = now();
+    for (std::size_t taken = 0; quota.wants_more(taken, begin); ++taken) ISTHMUS_TRY(sample());
+    return {};
+}
+
+// Mean seconds of a call.
+template <typename Call>
+Result<double> mean_seconds(const Call& call) {
+    const TimePoint begin = now();
+    for (int i = 0; i < calls_of_sample; ++i) ISTHMUS_TRY(call());
+    return seconds_between(begin, now()) / calls_of_sample;
+}
+
+// Seconds on the device's clock between events around what `enqueue` puts on the stream. A gate holds the stream until
+// all is queued, unless it was seen to give up.
+template <typename Enqueue>
+Result<double> device_seconds(Device& device, Session::Track& track, bool& gates_work, const Enqueue& enqueue) {
+    std::unique_ptr<Gate> gate;
+    if (gates_work) {
+        Stream* const streams[] = {track.stream.get()};
+        ISTHMUS_TRY_ASSIGN(closed, device.close_gate(streams));
+        gate = std::move(closed);
+    }
+    const auto queue = [&]() -> Status {
+        ISTHMUS_TRY(device.record(*track.start, *track.stream));
+        ISTHMUS_TRY(enqueue());
+        return device.record(*track.stop, *track.stream);
+    };
+    Status queued = queue();
+    if (gate != nullptr) {
+        Status opened = gate->open();
+        if (queued.ok()) queued = std::move(opened);
+    }
+    ISTHMUS_TRY(synchronized(std::move(queued), *track.stream));
+    gates_work = gate == nullptr ? gates_work : !gate->gave_up();
+    return device.seconds_between(*track.start, *track.stop);
+}
+
+Status check(const ChasePlan& plan) {
+    const bool fits = plan.stride_bytes >= sizeof(std::uint64_t) && plan.stride_bytes % sizeof(std::uint64_t) == 0 &&
+                      plan.offset % sizeof(std::uint64_t) == 0;
+    if (fits && plan.bytes / plan.stride_bytes >= 2 && plan.hops > 0) return {};
+    return {Code::invalid_argument,
+            "no chase of " + std::to_string(plan.hops) + " hops from line to line of " +
+                std::to_string(plan.stride_bytes) + " in " + std::to_string(plan.bytes) +
+                " bytes; expected a hop or more, and two lines or more of a multiple of 8 bytes"};
+}
+
+std::optional<std::string> why_no_chase(Device& device, Buffer& memory) {
+    Device& owner = memory.session().device();
+    if (&owner != &device && is_on_device(memory.kind())) return device.why_no_peer_reach(owner);
+    return device.why_no_reach(memory.kind());
+}
+
+// Copies between the host's memory and a buffer of any kind.
+Status move(Buffer& memory, Region region, std::byte* host, Side to) {
+    Session& session = memory.session();
+    ISTHMUS_TRY(session.device().bind_thread());
+    if (!is_on_device(memory.kind())) return to == Side::host ? memory.read(region, host) : memory.write(region, host);
+    ISTHMUS_TRY_ASSIGN(staging, Buffer::allocate(memory.session_handle(), MemoryKind::pinned, region.bytes));
+    ISTHMUS_TRY_ASSIGN(staged, staging->region(0, region.bytes));
+    if (to == Side::device) ISTHMUS_TRY(staging->write(staged, host));
+    ISTHMUS_TRY(session.run([&](Stream& stream) {
+        return to == Side::host ? session.device().copy(stream, staged, region)
+                                : session.device().copy(stream, region, staged);
+    }));
+    return to == Side::host ? staging->read(staged, host) : Status();
+}
+
+}  // namespace
+
+Chase::Chase(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
+             ChasePlan plan)
+    : session_(std::move(session)), memory_(std::move(memory)), result_(std::move(result)), plan_(plan) {
+    std::vector<std::uint64_t> order(plan.bytes / plan.stride_bytes);
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    // The first line stays the first.
+    if (plan.shuffled) std::shuffle(order.begin() + 1, order.end(), std::mt19937_64(shuffle_seed));
+    lines_.resize(order.size() * plan.stride_bytes);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::uint64_t next = order[(i + 1) % order.size()] * plan.stride_bytes;
+        std::memcpy(lines_.data() + order[i] * plan.stride_bytes, &next, sizeof next);
+    }
+    end_ = order[plan.hops % order.size()] * plan.stride_bytes;
+}
+
+Result<std::unique_ptr<Chase>> Chase::create(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory,
+                                             ChasePlan plan) {
+    ISTHMUS_TRY(check(plan));
+    ISTHMUS_TRY(session->device().bind_thread());
+    if (auto reason = why_no_chase(session->device(), *memory)) return Status(Code::unsupported, *reason);
+    ISTHMUS_TRY_ASSIGN(region, memory->region(plan.offset, plan.bytes));
+    (void)region;
+    ISTHMUS_TRY_ASSIGN(result, Buffer::allocate(session, MemoryKind::device, sizeof(std::uint64_t)));
+    std::unique_ptr<Chase> chase(new Chase(std::move(session), std::move(memory), std::move(result), plan));
+    ISTHMUS_TRY(chase->lay());
+    ISTHMUS_TRY(chase->device().bind_thread());
+    return chase;
+}
+
+Status Chase::lay() {
+    ISTHMUS_TRY_ASSIGN(region, memory_->region(plan_.offset, lines_.size()));
+    return move(*memory_, region, lines_.data(), Side::device);
+}
+
+Result<double> Chase::sample() {
+    if (memory_->kind() == MemoryKind::managed) ISTHMUS_TRY(lay());
+    ISTHMUS_TRY_ASSIGN(track, bound_track(*session_));
+    ISTHMUS_TRY_ASSIGN(lines, memory_->region(plan_.offset, lines_.size()));
+    ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
+    ISTHMUS_TRY_ASSIGN(seconds, device_seconds(device(), *track, gates_work_, [&] {
+                           return launch(device(), *track->stream, kernel::chase, lines, std::uint64_t{0}, plan_.hops,
+                                         result);
+                       }));
+    return seconds / static_cast<double>(plan_.hops);
+}
+
+Result<std::vector<double>> Chase::run(std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY(device().bind_thread());
+    ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
+    ISTHMUS_TRY(result_->set_bytes(result, 0xA5));
+    std::vector<double> seconds;
+    seconds.reserve(quota.most + warmups);
+    ISTHMUS_TRY(take(
+        warmups, quota,
+        [&]() -> Status {
+            ISTHMUS_TRY_ASSIGN(of_hop, sample());
+            seconds.push_back(of_hop);
+            return {};
+        },
+        [&] { seconds.clear(); }));
+    has_run_ = true;
+    return seconds;
+}
+
+Result<bool> Chase::verify() {
+    if (!has_run_) return Status(Code::invalid_argument, "a chase that has not been run has read nothing");
+    ISTHMUS_TRY_ASSIGN(result, result_->region(0, sizeof(std::uint64_t)));
+    std::uint64_t end = 0;
+    ISTHMUS_TRY(move(*result_, result, reinterpret_cast<std::byte*>(&end), Side::host));
+    return end == end_;
+}
+
+Result<LaunchSamples> time_launches(Session& session, std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY_ASSIGN(track, bound_track(session));
+    Stream& stream = *track->stream;
+    ISTHMUS_TRY(stream.synchronize());
+    LaunchSamples samples;
+    ISTHMUS_TRY(take(
+        warmups, quota,
+        [&]() -> Status {
+            const TimePoint begin = now();
+            Status status = launch(session.device(), stream, kernel::nothing);
+            const TimePoint enqueued = now();
+            ISTHMUS_TRY(synchronized(std::move(status), stream));
+            samples.completion.push_back(seconds_between(begin, now()));
+            samples.enqueue.push_back(seconds_between(begin, enqueued));
+            return {};
+        },
+        [&] { samples = {}; }));
+    return samples;
+}
+
+Result<EventSamples> time_events(Session& session, std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY_ASSIGN(track, bound_track(session));
+    Device& device = session.device();
+    Stream& stream = *track->stream;
+    ISTHMUS_TRY(stream.synchronize());
+    bool gates_work = true;
+    EventSamples samples;
+    ISTHMUS_TRY(take(
+        warmups, quota,
+        [&]() -> Status {
+            ISTHMUS_TRY_ASSIGN(record, mean_seconds([&] { return device.record(*track->start, stream); }));
+            ISTHMUS_TRY(stream.synchronize());
+            ISTHMUS_TRY_ASSIGN(apart, device_seconds(device, *track, gates_work, [] { return Status(); }));
+            samples.record.push_back(record);
+            samples.apart.push_back(apart);
+            return {};
+        },
+        [&] { samples = {}; }));
+    return samples;
+}
+
+Result<WaitSamples> time_waits(Session& session, std::size_t warmups, Quota quota) {
+    ISTHMUS_TRY_ASSIGN(track, bound_track(session));
+    Device& device = session.device();
+    Stream& stream = *track->stream;
+    ISTHMUS_TRY(device.record(*track->start, stream));
+    ISTHMUS_TRY(stream.synchronize());
+    WaitSamples samples;
+    ISTHMUS_TRY(take(
+        warmups, quota,
+        [&]() -> Status {
+            ISTHMUS_TRY_ASSIGN(wait, mean_seconds([&] { return stream.synchronize(); }));
+            ISTHMUS_TRY_ASSIGN(query, mean_seconds([&]() -> Status {
+                                   ISTHMUS_TRY_ASSIGN(passed, device.has_passed(*track->start));
+                                   return passed ? Status() : Status(Code::call_failed, "an event has not passed");
+                               }));
+            samples.synchronize.push_back(wait);
+            samples.query.push_back(query);
+            return {};
+        },
+        [&] { samples = {}; }));
+    return samples;
+}
+
+}  // namespace isthmus::experiment

@@ -1,0 +1,76 @@
+// What single steps cost: a hop of one thread of a device through memory, a launch, an event, a wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "experiment/buffer.hpp"
+#include "experiment/quota.hpp"
+
+namespace isthmus::experiment {
+
+struct ChasePlan {
+    std::size_t offset;
+    std::size_t bytes;         // from `offset` on, of lines
+    std::size_t stride_bytes;  // from one line to the next; a multiple of 8
+    std::uint64_t hops;        // of one launch
+    bool shuffled;             // lines in a random order, which no prefetcher of a CPU foresees
+};
+
+// One thread of a device follows a chain through memory: each line says where the next one is, so that each load waits
+// for the one before.
+class Chase {
+  public:
+    Chase(const Chase&) = delete;
+    Chase& operator=(const Chase&) = delete;
+
+    // `memory` may be another device's. Fails with unsupported where kernels do not reach it, and with
+    // invalid_argument unless there are two lines or more and a hop. Overwrites the lines.
+    static Result<std::unique_ptr<Chase>> create(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory,
+                                                 ChasePlan plan);
+
+    // Seconds of each hop on the device's clock, one sample a launch. Managed memory is written by the host before
+    // each, so that its pages start there.
+    Result<std::vector<double>> run(std::size_t warmups, Quota quota);
+    // Whether the latest launch of run() ended at the line where it had to.
+    Result<bool> verify();
+
+  private:
+    Chase(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
+          ChasePlan plan);
+    Device& device() { return session_->device(); }
+    Status lay();
+    Result<double> sample();
+
+    std::shared_ptr<Session> session_;
+    std::shared_ptr<Buffer> memory_;
+    std::shared_ptr<Buffer> result_;  // of the device: where the last launch ended
+    ChasePlan plan_;
+    std::vector<std::byte> lines_;
+    std::uint64_t end_ = 0;
+    bool has_run_ = false;
+    bool gates_work_ = true;
+};
+
+// Seconds on the host's clock, with nothing else on the stream.
+struct LaunchSamples {
+    std::vector<double> enqueue;     // of a kernel that does nothing, until the call returned
+    std::vector<double> completion;  // from before the same call until the host knew that the kernel had ended
+};
+Result<LaunchSamples> time_launches(Session& session, std::size_t warmups, Quota quota);
+
+struct EventSamples {
+    std::vector<double> record;  // of a call that records an event, on the host's clock: means over 16
+    std::vector<double> apart;   // between two events that were recorded one after the other, on the device's clock
+};
+Result<EventSamples> time_events(Session& session, std::size_t warmups, Quota quota);
+
+// Seconds of a call on the host's clock: means over 16.
+struct WaitSamples {
+    std::vector<double> synchronize;  // waits for a stream on which nothing is left to do
+    std::vector<double> query;        // asks whether an event has passed that has
+};
+Result<WaitSamples> time_waits(Session& session, std::size_t warmups, Quota quota);
+
+}  // namespace isthmus::experiment
