@@ -1,0 +1,72 @@
+"""The smallest steps: what is planned where, that samples are taken, and that what cannot be done says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from isthmus.experiment.engine.options import Options
+from isthmus.experiment.engine.rounds import Quota
+from isthmus.experiment.engine.sampling import Collected, Rules
+from isthmus.experiment.latency import cases as latency
+from isthmus.experiment.latency.cases import plan
+from isthmus.machine.devices import OpenDevice, open_device
+from isthmus.record import GIB, MIB, Case, Device
+
+QUICK = Options(mode="quick", sizes=[MIB])
+
+
+@pytest.fixture(params=["host", "opencl:0"])
+def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) -> OpenDevice:
+    skip_without(request.param)
+    return open_device(request.param)
+
+
+def measured(device: OpenDevice, options: Options = QUICK) -> list[Case]:
+    """Every case after one visit, and those that are skipped."""
+    planned = plan(device, options, GIB)
+    (batch,) = planned.batches
+    prepared = batch.prepare()
+    found = [*planned.skipped, *(case for ended in prepared.ended for case in ended)]
+    for subject in prepared.subjects:
+        collected = Collected(subject.template)
+        subject.visit(Quota(1, 3, 3, 0.0), collected)
+        assert not collected.wrong
+        found += collected.cases(Rules())
+    return found
+
+
+def test_every_step_has_a_time_or_a_reason(device: OpenDevice) -> None:
+    found = measured(device)
+    assert {case.method for case in found if case.series} >= {"launch", "event", "query", "wait", "copy", "access"}
+    assert [case.note for case in found if case.skipped and not case.note] == []
+    [peer] = [case for case in found if case.method == "access" and case.host_memory == "device"]
+    assert peer.note == "needs two devices of one backend; there is one"
+    [launch] = [case for case in found if case.method == "launch"]
+    assert all(call <= done for call, done in zip(*(series.samples for series in launch.series[::-1]), strict=True))
+
+
+def test_an_access_is_timed_on_the_devices_clock_and_ends_where_it_must(device: OpenDevice) -> None:
+    accesses = [case for case in measured(device) if case.method == "access" and case.series]
+    assert {case.verified for case in accesses} == {"yes"}
+    assert {series.metric for case in accesses for series in case.series} == {"device_seconds"}
+
+
+def test_a_budget_and_chosen_kinds_are_kept(device: OpenDevice) -> None:
+    planned = plan(device, QUICK._replace(memory=["pinned"]), MIB)
+    assert {case.host_memory for case in planned.skipped if case.method == "access"} == {"pinned", "device"}
+    assert all("--memory-budget" in case.note for case in planned.skipped if case.host_memory == "pinned")
+
+
+def test_devices_beside_this_one_are_accessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = open_device("host")
+    both: list[Device] = [msgspec.structs.replace(host.description, backend="cuda", index=index) for index in (0, 1)]
+    host = host._replace(description=both[0])
+    monkeypatch.setattr(latency, "neighbours", lambda *_: both)
+    monkeypatch.setattr(latency, "open_neighbour", lambda *_: host.native)
+    (batch,) = plan(host, QUICK, GIB).batches
+    found = [case for ended in batch.prepare().ended for case in ended]
+    found += [subject.template for subject in batch.prepare().subjects]
+    assert ("cuda:0", "cuda:1") in {(case.target, case.peer) for case in found}
