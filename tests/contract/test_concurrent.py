@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.experiment.threads.concurrent import NativeLane
+from isthmus.experiment.threads.concurrent import ThreadLane
 from isthmus.machine.devices import open_device
 
 Pattern = Callable[[int, int], bytes]
@@ -42,10 +42,10 @@ each_kind = pytest.mark.parametrize("kind", ["pageable", "pinned"])
 
 
 @pytest.fixture
-def lanes(allocate: Allocate) -> Callable[..., list[NativeLane]]:
+def lanes(allocate: Allocate) -> Callable[..., list[ThreadLane]]:
     """An h2d and a d2h lane whose sources hold the patterns of seeds 1 and 2; guards follow the destinations."""
 
-    def lanes(kind: str, size: int) -> list[NativeLane]:
+    def lanes(kind: str, size: int) -> list[ThreadLane]:
         ends = [(allocate(kind, size + 16, GUARD), allocate("device", size + 16, GUARD)) for _ in range(2)]
         (sent, received_there), (received, sent_there) = ends
         sent.fill_pattern(0, size, 1)
@@ -55,7 +55,7 @@ def lanes(allocate: Allocate) -> Callable[..., list[NativeLane]]:
     return lanes
 
 
-Lanes = Callable[..., list[NativeLane]]
+Lanes = Callable[..., list[ThreadLane]]
 
 
 @each_way
@@ -151,7 +151,7 @@ def test_nothing_to_do_is_a_usage_error(lanes: Lanes, count: int, threads: int, 
 
 
 def test_a_lane_between_host_memories_is_a_usage_error(allocate: Allocate) -> None:
-    lane: NativeLane = ("h2d", allocate("pinned", 8), allocate("pinned", 8), 1, None)
+    lane: ThreadLane = ("h2d", allocate("pinned", 8), allocate("pinned", 8), 1, None)
     with pytest.raises(UsageError, match="one side of h2d must be device memory"):
         _native.create_concurrent([lane], 8, 1, True, 0, False)
 

@@ -16,7 +16,7 @@ from isthmus import _native
 from isthmus.errors import OutOfMemory, Unsupported
 from isthmus.experiment.allocation.cases import MEMORY_KINDS as WAYS
 from isthmus.experiment.bandwidth.cases import MEMORY_KINDS
-from isthmus.experiment.threads.concurrent import NativeLane
+from isthmus.experiment.threads.concurrent import ThreadLane
 from isthmus.machine.devices import open_device, probe
 
 THREADS = 12
@@ -287,7 +287,7 @@ def test_transfers_on_many_threads_by_many_threads(device: _native.Device) -> No
         ends = [device.allocate(kind, SIZE) for kind in ("pinned", "device", "device", "pageable")]
         ends[0].fill_pattern(0, SIZE, thread)
         ends[2].fill_pattern(0, SIZE, thread + 100)
-        lanes: list[NativeLane] = [
+        lanes: list[ThreadLane] = [
             ("h2d", ends[0], ends[1], thread, None),
             ("d2h", ends[2], ends[3], thread + 100, None),
         ]

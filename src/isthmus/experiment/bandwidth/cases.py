@@ -11,8 +11,8 @@ import msgspec
 
 from isthmus import _native
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.blocks import Point, most_managed_bytes, over_budget, split_by_memory
-from isthmus.experiment.engine.buffers import Lane, TransferBuffers, wrong_data
+from isthmus.experiment.engine.blocks import TransferPoint, most_managed_bytes, over_budget, split_by_memory
+from isthmus.experiment.engine.buffers import TransferBuffers, TransferLane, wrong_data
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, least_seconds, skipped_case
@@ -59,21 +59,21 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     return Planned(batches, skipped)
 
 
-def all_points(options: Options) -> list[Point]:
+def all_points(options: Options) -> list[TransferPoint]:
     """Every combination of the chosen kinds, directions and sizes."""
     return [
-        Point(kind, direction, size)  # type: ignore[arg-type]
+        TransferPoint(kind, direction, size)  # type: ignore[arg-type]
         for kind in options.chosen(MEMORY_KINDS, options.memory)
         for direction in options.chosen(DIRECTIONS, options.directions)
         for size in options.effort(EFFORTS).sizes
     ]
 
 
-def _skipped(point: Point, options: Options, reason: str) -> Case:
+def _skipped(point: TransferPoint, options: Options, reason: str) -> Case:
     return skipped_case(template(point, options), reason)
 
 
-def template(point: Point, options: Options) -> Case:
+def template(point: TransferPoint, options: Options) -> Case:
     """The case of a point, without results."""
     return Case(
         experiment=NAME,
@@ -85,7 +85,7 @@ def template(point: Point, options: Options) -> Case:
     )
 
 
-def why_not(point: Point, device: OpenDevice, other_bytes: int = 0) -> str | None:
+def why_not(point: TransferPoint, device: OpenDevice, other_bytes: int = 0) -> str | None:
     """Why the device cannot measure this point, whatever the host's memory; None when it can.
 
     `other_bytes` of device memory will be taken by other kinds at the same time.
@@ -104,7 +104,7 @@ def why_not(point: Point, device: OpenDevice, other_bytes: int = 0) -> str | Non
     return reason
 
 
-def prepare(points: Sequence[Point], device: OpenDevice, options: Options, *, cached_for: str = "") -> Prepared:
+def prepare(points: Sequence[TransferPoint], device: OpenDevice, options: Options, *, cached_for: str = "") -> Prepared:
     """Allocate and fill what the points need. The memory lives as long as the subjects.
 
     `cached_for` is another experiment that needs the same transfers of data which the CPU's caches may hold.
@@ -130,7 +130,7 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options, *, ca
 class TransferSubject:
     """A transfer that can be visited again and again."""
 
-    def __init__(self, template: Case, lanes: list[Lane], offset: int, seed: int, from_caches: bool) -> None:
+    def __init__(self, template: Case, lanes: list[TransferLane], offset: int, seed: int, from_caches: bool) -> None:
         self.template = template
         self._ways = [way for way, _, _ in lanes]
         self._make: Callable[[], _native.Transfer] = lambda: _native.create_transfer(

@@ -15,7 +15,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.bandwidth import cases as bandwidth
 from isthmus.experiment.engine.arena import PAGE_BYTES
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.blocks import Point, most_managed_bytes, over_budget, over_half
+from isthmus.experiment.engine.blocks import TransferPoint, most_managed_bytes, over_budget, over_half
 from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_of_two
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, reason_of, skipped_case
@@ -77,7 +77,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     return Planned([Batch(len(points) + len(steps), 1.0, partial(_prepare, device, points, steps, options))], skipped)
 
 
-def _steps(points: Sequence[_Point], device: OpenDevice, memory_bytes: int) -> list[Point]:
+def _steps(points: Sequence[_Point], device: OpenDevice, memory_bytes: int) -> list[TransferPoint]:
     """Those in which the CPU takes part, which alone its caches help."""
     shared = device.description.shares_host_memory
     helped = [
@@ -86,7 +86,7 @@ def _steps(points: Sequence[_Point], device: OpenDevice, memory_bytes: int) -> l
     # Buffers of each kind and of the device, for each direction.
     most = min(_MOST_STEP_BYTES, memory_bytes // (4 * (len(helped) + 1)))
     sizes = sorted({point.bytes for point in points if point.bytes <= most})
-    return [Point(kind, way, size) for kind in helped for way in ("h2d", "d2h") for size in sizes]
+    return [TransferPoint(kind, way, size) for kind in helped for way in ("h2d", "d2h") for size in sizes]
 
 
 def _why_not(way: str, device: OpenDevice) -> str | None:
@@ -116,7 +116,9 @@ def _skipped(point: _Point, reason: str) -> Case:
     return skipped_case(msgspec.structs.replace(_template(point), uses=None), reason)
 
 
-def _prepare(device: OpenDevice, points: Sequence[_Point], steps: Sequence[Point], options: Options) -> Prepared:
+def _prepare(
+    device: OpenDevice, points: Sequence[_Point], steps: Sequence[TransferPoint], options: Options
+) -> Prepared:
     largest = max(point.bytes for point in points)
     try:
         # A page more, so that two different contents can start in it.

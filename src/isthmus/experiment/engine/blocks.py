@@ -7,7 +7,7 @@ from typing import NamedTuple
 from isthmus.record import MIB, Direction, format_bytes
 
 
-class Point(NamedTuple):
+class TransferPoint(NamedTuple):
     """One case of transfers to be measured."""
 
     memory: str
@@ -22,11 +22,11 @@ class Point(NamedTuple):
 class Blocks(NamedTuple):
     """Groups to measure one after the other, and the points that fit into none."""
 
-    groups: Sequence[Sequence[Point]]
-    too_large: Sequence[Point]
+    groups: Sequence[Sequence[TransferPoint]]
+    too_large: Sequence[TransferPoint]
 
 
-def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
+def bytes_needed(points: Sequence[TransferPoint], shares_host_memory: bool) -> int:
     """Host memory for the buffers of all points; with the device's buffers where device memory is host memory."""
     total = 0
     for way in ("h2d", "d2h"):
@@ -40,18 +40,18 @@ def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
     return total
 
 
-def split_by_memory(points: Sequence[Point], budget_bytes: int, shares_host_memory: bool) -> Blocks:
+def split_by_memory(points: Sequence[TransferPoint], budget_bytes: int, shares_host_memory: bool) -> Blocks:
     """All points together if they fit; else the small sizes together, and the large ones kind by kind.
 
     A kind whose large sizes do not fit is split by direction, and what still does not fit is left out.
     """
 
-    def fits(group: Sequence[Point]) -> bool:
+    def fits(group: Sequence[TransferPoint]) -> bool:
         return bytes_needed(group, shares_host_memory) <= budget_bytes
 
     together = _largest_prefix(points, fits)
-    groups: list[Sequence[Point]] = [together] if together else []
-    too_large: list[Point] = []
+    groups: list[Sequence[TransferPoint]] = [together] if together else []
+    too_large: list[TransferPoint] = []
     rest = sorted(set(points) - set(together), key=lambda point: (point.memory, point.direction, point.bytes))
     for _, kind in groupby(rest, key=lambda point: point.memory):
         of_kind = list(kind)
@@ -88,7 +88,9 @@ def over_budget(budget_bytes: int) -> str:
     )
 
 
-def _largest_prefix(points: Sequence[Point], fits: Callable[[Sequence[Point]], bool]) -> list[Point]:
+def _largest_prefix(
+    points: Sequence[TransferPoint], fits: Callable[[Sequence[TransferPoint]], bool]
+) -> list[TransferPoint]:
     """The points up to the largest size with which all of them fit."""
     for size in sorted({point.bytes for point in points}, reverse=True):
         group = [point for point in points if point.bytes <= size]

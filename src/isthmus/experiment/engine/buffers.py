@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from isthmus import _native
 from isthmus.experiment.engine.arena import Arena, allocate_largest
-from isthmus.experiment.engine.blocks import Point
+from isthmus.experiment.engine.blocks import TransferPoint
 
 # A way, the host's side of it (or the managed memory that moves) and the device's (None for managed memory).
-Lane = tuple[str, _native.Buffer, _native.Buffer | None]
+TransferLane = tuple[str, _native.Buffer, _native.Buffer | None]
 
 # Spread evenly over each buffer; a policy that did not hold shows in far fewer.
 _PAGES_CHECKED = 64
@@ -17,7 +17,7 @@ _PAGES_CHECKED = 64
 class TransferBuffers:
     """Per kind one buffer that h2d starts from and one that d2h ends in; on the device the counterparts, for all."""
 
-    def __init__(self, points: Sequence[Point], device: _native.Device, offset: int, seed: int) -> None:
+    def __init__(self, points: Sequence[TransferPoint], device: _native.Device, offset: int, seed: int) -> None:
         """Allocate and fill; what cannot be had is left out. Raises CallFailed when the device fails at more."""
         self._offset = offset
         self._arenas: dict[tuple[str, str], Arena] = {}
@@ -27,7 +27,9 @@ class TransferBuffers:
             self._allocate(device, kind, [point for point in points if self._kind(point) == kind], "h2d", seed)
         self._allocate(device, "device", [point for point in points if point.memory != "managed"], "d2h", seed)
 
-    def _allocate(self, device: _native.Device, kind: str, points: Sequence[Point], source_way: str, seed: int) -> None:
+    def _allocate(
+        self, device: _native.Device, kind: str, points: Sequence[TransferPoint], source_way: str, seed: int
+    ) -> None:
         sizes = {way: {point.bytes for point in points if way in point.ways()} for way in ("h2d", "d2h")}
         wanted = {way: of_way for way, of_way in sizes.items() if of_way}
         for way, arena in allocate_largest(device, kind, wanted, self._offset).items():
@@ -36,15 +38,15 @@ class TransferBuffers:
                 arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed + (way == "d2h"))
             self._arenas[kind, way] = arena
 
-    def _kind(self, point: Point) -> str:
+    def _kind(self, point: TransferPoint) -> str:
         return self._stands_in.get(point.memory, point.memory)
 
-    def _of(self, point: Point, way: str) -> Iterable[Arena]:
+    def _of(self, point: TransferPoint, way: str) -> Iterable[Arena]:
         yield self._arenas[self._kind(point), way]
         if point.memory != "managed":
             yield self._arenas["device", way]
 
-    def why_not(self, point: Point) -> str | None:
+    def why_not(self, point: TransferPoint) -> str | None:
         """Why there is no memory for a point; None where there is."""
         reasons = (arena.too_large.get(point.bytes) for way in point.ways() for arena in self._of(point, way))
         return next((reason for reason in reasons if reason), None)
@@ -53,9 +55,9 @@ class TransferBuffers:
         """Share of each kind's pages on each NUMA node."""
         return page_shares(arena.buffer for arena in self._arenas.values() if arena.buffer is not None)
 
-    def lanes(self, point: Point) -> list[Lane]:
+    def lanes(self, point: TransferPoint) -> list[TransferLane]:
         """The buffers of a point, way by way. Precondition: why_not is None."""
-        lanes: list[Lane] = []
+        lanes: list[TransferLane] = []
         for way in point.ways():
             memory, *on_device = (arena.buffer for arena in self._of(point, way))
             assert memory is not None, "why_not finds what could not be allocated"

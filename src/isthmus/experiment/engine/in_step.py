@@ -34,18 +34,18 @@ _MOST_BYTES = 65536
 _READY, _GO = b"ready", b"go"
 
 # The number of an experiment, and of a batch within it.
-Batch = tuple[int, int]
+BatchNumber = tuple[int, int]
 # As the fields of a Quota.
 Asked = tuple[int, int, int, float]
 
 
-class Told(msgspec.Struct, frozen=True):
+class Instruction(msgspec.Struct, frozen=True):
     """What the leader says: the case to visit and the quota of the visit.
 
     Without a quota the case has ended; without a case all meet, and without either this batch is over.
     """
 
-    batch: Batch
+    batch: BatchNumber
     case: Case | None = None
     quota: Asked | None = None
 
@@ -63,13 +63,13 @@ class Pace:
         # Whether others work at the same time, and from some case on none was in step with this device.
         self.lost = lost
 
-    def enter(self, batch: Batch) -> None:
+    def enter(self, batch: BatchNumber) -> None:
         """From now on it is about this batch, which comes after those before."""
 
     def tell(self, case: Case | None, quota: Asked | None) -> None:
-        """Let the others do the same; see Told."""
+        """Let the others do the same; see Instruction."""
 
-    def next(self) -> Told | None:
+    def next(self) -> Instruction | None:
         """What to do next in this batch, for one that follows; None where nobody says so any more."""
         return None
 
@@ -85,10 +85,10 @@ class _InStep(Pace, ABC):
 
     def __init__(self, lost: bool = False) -> None:
         super().__init__(lost)
-        self._batch: Batch = (0, 0)
+        self._batch: BatchNumber = (0, 0)
         self._waiting = False
 
-    def enter(self, batch: Batch) -> None:
+    def enter(self, batch: BatchNumber) -> None:
         self._batch = batch
 
     def begin(self) -> None:
@@ -113,7 +113,7 @@ class _Leader(_InStep):
 
     def tell(self, case: Case | None, quota: Asked | None) -> None:
         self._welcome()
-        self._send(msgspec.json.encode(Told(self._batch, case, quota)))
+        self._send(msgspec.json.encode(Instruction(self._batch, case, quota)))
         self._waiting = quota is not None
 
     def close(self) -> None:
@@ -161,9 +161,9 @@ class _Follower(_InStep):
         super().__init__()
         self._leader: socket.socket | None = leader
         # What concerns a batch that is still to come here.
-        self._later: Told | None = None
+        self._later: Instruction | None = None
 
-    def next(self) -> Told | None:
+    def next(self) -> Instruction | None:
         while True:
             self.begin()  # Of a visit that was none here: the others wait for it.
             told, self._later = self._later or self._receive_told(), None
@@ -191,9 +191,9 @@ class _Follower(_InStep):
             return
         self._receive()
 
-    def _receive_told(self) -> Told | None:
+    def _receive_told(self) -> Instruction | None:
         message = self._receive()
-        return msgspec.json.decode(message, type=Told) if message else None
+        return msgspec.json.decode(message, type=Instruction) if message else None
 
     def _receive(self) -> bytes:
         if self._leader is None:

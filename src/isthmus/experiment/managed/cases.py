@@ -13,7 +13,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Subject
 from isthmus.experiment.engine.sampling import least_seconds, reason_of, skipped_case
 from isthmus.experiment.managed import granularity
-from isthmus.experiment.managed.points import DOUBLE_BYTES, SWEEPS, WAYS, Point, points_of
+from isthmus.experiment.managed.points import DOUBLE_BYTES, SWEEPS, WAYS, ArrayPoint, points_of
 from isthmus.experiment.managed.subjects import ArraySubject, allocate, template
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case, format_bytes
@@ -65,7 +65,7 @@ def _sizes(device: OpenDevice, options: Options) -> Sequence[int]:
     return options.effort(EFFORTS).sizes
 
 
-def _why_not(device: OpenDevice, point: Point) -> str | None:
+def _why_not(device: OpenDevice, point: ArrayPoint) -> str | None:
     """Why this device cannot move any array in this way."""
     native = device.native
     if why := native.why_no_doubles() or native.why_not(point.memory):
@@ -81,7 +81,7 @@ def _why_not(device: OpenDevice, point: Point) -> str | None:
 
 
 def _why_not_of_size(
-    device: OpenDevice, point: Point, kinds: Sequence[str], free_bytes: int, memory_bytes: int
+    device: OpenDevice, point: ArrayPoint, kinds: Sequence[str], free_bytes: int, memory_bytes: int
 ) -> str | None:
     if point.bytes % DOUBLE_BYTES:
         return f"{point.bytes} bytes are not a whole number of {DOUBLE_BYTES}-byte doubles"
@@ -100,7 +100,7 @@ def _why_not_of_size(
     return None
 
 
-def _prepare(device: OpenDevice, points: Sequence[Point]) -> Prepared:
+def _prepare(device: OpenDevice, points: Sequence[ArrayPoint]) -> Prepared:
     try:
         buffers = allocate(device, points[0].bytes, dict.fromkeys(point.memory for point in points))
     except IsthmusError as error:

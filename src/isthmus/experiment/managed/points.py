@@ -23,7 +23,7 @@ WAYS: Mapping[str, Sequence[str]] = {
 }
 
 
-class Point(NamedTuple):
+class ArrayPoint(NamedTuple):
     """One case: the device adds to the leading `percent` of an array, or to one double every `stride_bytes`."""
 
     method: str
@@ -57,14 +57,14 @@ class Reach(NamedTuple):
 Sweep = Mapping[str, Reach]
 
 
-def points_of(size: int, sweep: Sweep, kinds: Collection[str]) -> Iterator[Point]:
+def points_of(size: int, sweep: Sweep, kinds: Collection[str]) -> Iterator[ArrayPoint]:
     """Every point of an array of so many bytes, in memory of these kinds."""
     for method, memories in WAYS.items():
         for memory in memories:
             if memory in kinds:
                 reach = sweep[method]
-                yield from (Point(method, memory, size, percent, None) for percent in reach.percents)
-                yield from (Point(method, memory, size, None, stride) for stride in reach.strides)
+                yield from (ArrayPoint(method, memory, size, percent, None) for percent in reach.percents)
+                yield from (ArrayPoint(method, memory, size, None, stride) for stride in reach.strides)
 
 
 # The strides of the paper, 4 to 396 KiB, thinned out where its curves are straight, and on to 4 MiB.

@@ -15,7 +15,7 @@ from isthmus.experiment.engine.buffers import page_shares
 from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, reason_of
-from isthmus.experiment.managed.points import DOUBLE_BYTES, Point
+from isthmus.experiment.managed.points import DOUBLE_BYTES, ArrayPoint
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
 
@@ -65,7 +65,7 @@ def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
     )
 
 
-def template(point: Point) -> Case:
+def template(point: ArrayPoint) -> Case:
     """The case of a point without results."""
     return Case(
         experiment="managed",
@@ -80,7 +80,7 @@ def template(point: Point) -> Case:
 class ArraySubject:
     """One way to move the array and one pattern of what the device touches of it."""
 
-    def __init__(self, point: Point, buffers: Buffers) -> None:
+    def __init__(self, point: ArrayPoint, buffers: Buffers) -> None:
         self.template = template(point)
         self._point = point
         self._buffers = buffers

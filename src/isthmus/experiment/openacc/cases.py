@@ -14,7 +14,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Subject
 from isthmus.experiment.engine.sampling import reason_of, skipped_case
 from isthmus.experiment.openacc.build import MANAGED_SUFFIX, Compiler, cached_programs, find_compiler, program_path
-from isthmus.experiment.openacc.points import NATIVE, Point, points, template
+from isthmus.experiment.openacc.points import NATIVE, ProgramPoint, points, template
 from isthmus.experiment.openacc.programs import NativeArray, NativeSubject, ProgramSubject, device_environment
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import GIB, MIB, Case
@@ -36,7 +36,7 @@ _NO_MANAGED_MODE = (
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     """Every program, way and part of the array; nothing but reasons on devices that are not CUDA's."""
     source = _source(options)
-    possible: list[Point] = []
+    possible: list[ProgramPoint] = []
     skipped: list[Case] = []
     for point in points(options, options.effort(EFFORTS).sizes):
         reason = _why_not(point, device, source, memory_bytes)
@@ -59,7 +59,7 @@ def _source(options: Options) -> Compiler | Path | str:
         return str(error)
 
 
-def _why_not(point: Point, device: OpenDevice, source: Compiler | Path | str, memory_bytes: int) -> str | None:
+def _why_not(point: ProgramPoint, device: OpenDevice, source: Compiler | Path | str, memory_bytes: int) -> str | None:
     """Why a point is not measured; None when it is."""
     if device.description.backend != "cuda":
         return f"OpenACC programs run on NVIDIA's devices through CUDA; {device.description.spec} is none"
@@ -70,14 +70,14 @@ def _why_not(point: Point, device: OpenDevice, source: Compiler | Path | str, me
     return _why_no_managed(point, device, source) or _why_no_memory(point, device, memory_bytes)
 
 
-def _why_no_managed(point: Point, device: OpenDevice, source: Compiler | Path | str) -> str | None:
+def _why_no_managed(point: ProgramPoint, device: OpenDevice, source: Compiler | Path | str) -> str | None:
     if point.way == "explicit":
         return None
     reason = device.native.why_not("managed") or device.native.why_no_migration()
     return _NO_MANAGED_MODE if reason is None and point.way == "both" and not _has_managed_mode(source) else reason
 
 
-def _why_no_memory(point: Point, device: OpenDevice, memory_bytes: int) -> str | None:
+def _why_no_memory(point: ProgramPoint, device: OpenDevice, memory_bytes: int) -> str | None:
     limit = most_managed_bytes(device.native.free_bytes())
     if point.allocated_bytes > limit:
         return over_half(limit)
@@ -91,7 +91,7 @@ def _has_managed_mode(source: Compiler | Path | str) -> bool:
     return isinstance(source, Compiler) and MANAGED_SUFFIX in source.flags
 
 
-def prepare(chosen: Sequence[Point], device: OpenDevice, source: Compiler | Path | str) -> Prepared:
+def prepare(chosen: Sequence[ProgramPoint], device: OpenDevice, source: Compiler | Path | str) -> Prepared:
     """Build the programs unless they were built before."""
     folder: Path | str = ""
     try:
@@ -113,7 +113,7 @@ def prepare(chosen: Sequence[Point], device: OpenDevice, source: Compiler | Path
 
 
 def _subject(
-    point: Point, folder: Path | str, allocate: Callable[[int], NativeArray], environment: Mapping[str, str]
+    point: ProgramPoint, folder: Path | str, allocate: Callable[[int], NativeArray], environment: Mapping[str, str]
 ) -> Subject | str:
     """What measures a point, or why nothing can."""
     if point.program == NATIVE:

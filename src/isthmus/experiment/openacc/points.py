@@ -28,7 +28,7 @@ _PACKS = ("cpu", "gpu")
 _DOUBLE = 8
 
 
-class Point(NamedTuple):
+class ProgramPoint(NamedTuple):
     """One case: a program and what it is told; `program` is NATIVE where none runs."""
 
     program: str
@@ -71,7 +71,7 @@ class Point(NamedTuple):
         return self.bytes * (2 if self.program == "stencil" else 1)
 
 
-def points(options: Options, sizes: Iterable[int]) -> Iterator[Point]:
+def points(options: Options, sizes: Iterable[int]) -> Iterator[ProgramPoint]:
     """All cases of arrays of these sizes in bytes, those of one array and point after one another."""
     mode = options.mode
     ways = [way for way in WAYS if not options.memory or _memory(way) in options.memory]
@@ -80,18 +80,18 @@ def points(options: Options, sizes: Iterable[int]) -> Iterator[Point]:
         for fraction in _FRACTIONS[mode]:
             # It copies the whole array whatever is touched: once is enough.
             if "explicit" in ways and fraction == 1.0:
-                yield Point(NATIVE, "explicit", size, fraction=fraction)
-            yield from (Point("contiguous", way, size, fraction=fraction) for way in ways)
+                yield ProgramPoint(NATIVE, "explicit", size, fraction=fraction)
+            yield from (ProgramPoint("contiguous", way, size, fraction=fraction) for way in ways)
         for stride in _STRIDES[mode]:
-            yield from (Point("stride", way, size, stride_bytes=stride) for way in ways)
+            yield from (ProgramPoint("stride", way, size, stride_bytes=stride) for way in ways)
     for side in sorted(set(options.sides or _SIDES[mode])):
         for halo in sorted(set(options.halos or (1,))):
             size = side * (side // 2 + 2 * halo) * _DOUBLE
             for pack in _PACKS:
-                yield from (Point("stencil", way, size, side=side, halo=halo, pack=pack) for way in ways)
+                yield from (ProgramPoint("stencil", way, size, side=side, halo=halo, pack=pack) for way in ways)
 
 
-def template(point: Point) -> Case:
+def template(point: ProgramPoint) -> Case:
     """The case of a point, without results."""
     return Case(
         experiment=NAME,

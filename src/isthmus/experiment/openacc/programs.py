@@ -15,7 +15,7 @@ from isthmus.errors import CallFailed
 from isthmus.experiment.engine.doubles import doubles, initial_sum, initialise
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
-from isthmus.experiment.openacc.points import ITERATIONS, Point, template
+from isthmus.experiment.openacc.points import ITERATIONS, ProgramPoint, template
 from isthmus.record import Metric
 
 _FELL_BACK = 3
@@ -64,7 +64,7 @@ def device_environment(index: int, environment: Mapping[str, str] = os.environ) 
     return kept | {"CUDA_VISIBLE_DEVICES": visible[index] if index < len(visible) else str(index)}
 
 
-def limit_seconds(point: Point, repeats: int) -> float:
+def limit_seconds(point: ProgramPoint, repeats: int) -> float:
     """After how long a program must hang: far more than any machine needs."""
     passes = (repeats + 1) * (2 * ITERATIONS if point.program == "stencil" else 2)
     return _START_SECONDS + passes * point.bytes / _SLOWEST_RATE
@@ -104,7 +104,7 @@ def run_program(program: Path, words: Sequence[str], environment: Mapping[str, s
 class ProgramSubject:
     """One case of a program; every visit is a process of its own."""
 
-    def __init__(self, point: Point, program: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, point: ProgramPoint, program: Path, environment: Mapping[str, str]) -> None:
         self.template = template(point)
         self._point = point
         self._program = program
@@ -168,7 +168,7 @@ class NativeArray:
 class NativeSubject:
     """One fraction of an array that the device adds to; every visit has an array of its own, as programs do."""
 
-    def __init__(self, point: Point, allocate: Callable[[int], NativeArray]) -> None:
+    def __init__(self, point: ProgramPoint, allocate: Callable[[int], NativeArray]) -> None:
         self.template = template(point)
         self._point = point
         self._allocate = allocate

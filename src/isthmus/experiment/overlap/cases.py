@@ -16,7 +16,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.pieces import staging_threads
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import least_seconds, reason_of, skipped_case
-from isthmus.experiment.overlap.points import MAIN_RATIO, Point, Sweep, Ways, points_of
+from isthmus.experiment.overlap.points import MAIN_RATIO, OverlapPoint, Sweep, Ways, points_of
 from isthmus.experiment.overlap.subjects import (
     Buffers,
     PipelineSubject,
@@ -83,7 +83,7 @@ _TRACE_WEIGHT = 0.01
 class _Ran(NamedTuple):
     """What the pipelines of one size left behind for the timelines: median times, and the work that they did."""
 
-    seconds: dict[Point, float]
+    seconds: dict[OverlapPoint, float]
     works: list[Work]
 
 
@@ -125,7 +125,7 @@ def _why_not(device: OpenDevice, kind: str) -> str | None:
     return device.native.why_not("pinned" if kind == "staged" else kind)
 
 
-def _why_not_of_size(device: OpenDevice, point: Point, options: Options, memory_bytes: int) -> str | None:
+def _why_not_of_size(device: OpenDevice, point: OverlapPoint, options: Options, memory_bytes: int) -> str | None:
     all_wanted = options.mode == "full" or options.sizes
     if point.memory in _COPIED_BY_THE_CPU and point.bytes > _MOST_COPIED_BYTES and not all_wanted:
         return f"the processor copies {format_bytes(point.bytes)} of it too slowly; --full and --sizes measure it"
@@ -139,7 +139,7 @@ def _why_not_of_size(device: OpenDevice, point: Point, options: Options, memory_
 
 def _prepare(
     device: OpenDevice,
-    points: Sequence[Point],
+    points: Sequence[OverlapPoint],
     kinds: Sequence[str],
     threads: int,
     options: Options,
@@ -175,11 +175,11 @@ def _calibrated(size: int, buffers: Buffers, ratios: Sequence[float]) -> list[Wo
         return []
     kind = next(iter(buffers.sources))
 
-    def seconds(point: Point, rounds: int = 0) -> float:
+    def seconds(point: OverlapPoint, rounds: int = 0) -> float:
         return median(pipeline(point, buffers, rounds).run(*_CALIBRATION))
 
-    slower = max(seconds(Point(way, kind, size, None, 1, 1)) for way in ("in_alone", "out_alone"))
-    work = Point("work_alone", kind, size, None, 1, 1)
+    slower = max(seconds(OverlapPoint(way, kind, size, None, 1, 1)) for way in ("in_alone", "out_alone"))
+    work = OverlapPoint("work_alone", kind, size, None, 1, 1)
     return calibrate(lambda rounds: seconds(work, rounds), slower, ratios)
 
 
@@ -211,7 +211,7 @@ def _trace(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, op
     return Prepared([], ended)
 
 
-def _fastest(kind: str, main: Work | None, seconds: Mapping[Point, float]) -> Point | None:
+def _fastest(kind: str, main: Work | None, seconds: Mapping[OverlapPoint, float]) -> OverlapPoint | None:
     ratio = main.ratio if main else None
     found = [point for point in seconds if (point.method, point.memory, point.ratio) == ("pipeline", kind, ratio)]
     # In one chunk there is nothing to see, even where that is the fastest.

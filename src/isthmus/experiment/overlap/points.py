@@ -19,7 +19,7 @@ _ALONE = ((1, 1), (16, 4), (64, 4))
 _CHUNKS_A_THREAD = 4
 
 
-class Point(NamedTuple):
+class OverlapPoint(NamedTuple):
     """One case: `ratio` is the time of the work over that of the slower copy, None where there is no work."""
 
     method: PointMethod
@@ -49,10 +49,10 @@ class Sweep(NamedTuple):
     ways: Mapping[str, Ways]
 
 
-def points_of(size: int, sweep: Sweep, kinds: Sequence[str], threads: int) -> list[Point]:
+def points_of(size: int, sweep: Sweep, kinds: Sequence[str], threads: int) -> list[OverlapPoint]:
     """Every point; those of staged memory have no more streams than there are `threads`."""
     found = [
-        Point("work_alone", "device", size, ratio, chunks, streams)
+        OverlapPoint("work_alone", "device", size, ratio, chunks, streams)
         for ratio in sweep.ratios
         for chunks, streams in _ALONE
     ]
@@ -63,7 +63,7 @@ def points_of(size: int, sweep: Sweep, kinds: Sequence[str], threads: int) -> li
         for ratio in sweep.ratios:
             is_main = ratio == MAIN_RATIO
             found += [
-                Point("pipeline", kind, size, ratio, chunks, streams)
+                OverlapPoint("pipeline", kind, size, ratio, chunks, streams)
                 for chunks in (ways.chunks if is_main else ways.few_chunks)
                 for streams in _at_most(min(chunks, most), ways.streams if is_main else [ways.few_streams])
             ]
@@ -75,11 +75,11 @@ def _at_most(most: int, streams: Sequence[int]) -> list[int]:
     return list(dict.fromkeys(min(count, most) for count in streams))
 
 
-def _alone(size: int, kind: str, streams: Sequence[int]) -> Iterator[Point]:
+def _alone(size: int, kind: str, streams: Sequence[int]) -> Iterator[OverlapPoint]:
     """Copies alone and both ways; the CPU's part in staged ones takes as many threads as pipelines have."""
     several = [(_CHUNKS_A_THREAD * count, count) for count in streams] if kind == "staged" else _ALONE[1:]
     for chunks, count in (_ALONE[0], *several):
-        yield Point("in_alone", kind, size, None, chunks, count)
-        yield Point("out_alone", kind, size, None, chunks, count)
+        yield OverlapPoint("in_alone", kind, size, None, chunks, count)
+        yield OverlapPoint("out_alone", kind, size, None, chunks, count)
     for chunks, count in several:
-        yield Point("both_ways", kind, size, None, chunks, count)
+        yield OverlapPoint("both_ways", kind, size, None, chunks, count)

@@ -12,7 +12,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.buffers import page_shares
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, reason_of
-from isthmus.experiment.overlap.points import STAGES, Point
+from isthmus.experiment.overlap.points import STAGES, OverlapPoint
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case, Direction, Series, Span, StageName
 
@@ -113,7 +113,7 @@ class Buffers(NamedTuple):
     staging: _native.Staging | None
     refused: Mapping[str, str]
 
-    def why_not(self, point: Point) -> str | None:
+    def why_not(self, point: OverlapPoint) -> str | None:
         """Why there is no memory for a point; work alone needs some, to be a multiple of its copies."""
         return self.refused.get(point.memory) or (None if self.sources else next(iter(self.refused.values())))
 
@@ -150,7 +150,7 @@ def allocate(device: OpenDevice, size: int, kinds: Sequence[str], threads: int, 
     return Buffers(sources, results, on_device, staging, refused)
 
 
-def template(point: Point) -> Case:
+def template(point: OverlapPoint) -> Case:
     """The case of a point without results."""
     return Case(
         experiment="overlap",
@@ -164,7 +164,7 @@ def template(point: Point) -> Case:
     )
 
 
-def pipeline(point: Point, buffers: Buffers, rounds: int) -> _native.Pipeline:
+def pipeline(point: OverlapPoint, buffers: Buffers, rounds: int) -> _native.Pipeline:
     """The native pipeline of a point; its streams go back when it is dropped."""
     kind = point.memory if point.memory in buffers.sources else next(iter(buffers.sources))
     return _native.create_pipeline(
@@ -183,7 +183,9 @@ def pipeline(point: Point, buffers: Buffers, rounds: int) -> _native.Pipeline:
 class PipelineSubject:
     """A pipeline, or one stage of it alone; notes its median time in `seconds` for those who choose by it."""
 
-    def __init__(self, point: Point, buffers: Buffers, rounds: int, seconds: MutableMapping[Point, float]) -> None:
+    def __init__(
+        self, point: OverlapPoint, buffers: Buffers, rounds: int, seconds: MutableMapping[OverlapPoint, float]
+    ) -> None:
         self.template = template(point)
         self._point = point
         self._buffers = buffers
@@ -208,7 +210,7 @@ class PipelineSubject:
             self._seconds[self._point] = collected.interval.median
 
 
-def traced_case(point: Point, buffers: Buffers, rounds: int) -> Case:
+def traced_case(point: OverlapPoint, buffers: Buffers, rounds: int) -> Case:
     """A few passes of a pipeline with events around every stage: how long each took, and the spans of a typical one."""
     made = pipeline(point, buffers, rounds)
     made.run(2, 1, 1, 0.0)

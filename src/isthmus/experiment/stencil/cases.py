@@ -14,7 +14,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, least_seconds, reason_of, skipped_case
 from isthmus.experiment.stencil.limits import Limits, Share, split
-from isthmus.experiment.stencil.points import ITERATIONS, MEMORY_KINDS, Cut, Point, cuts, points_of, template
+from isthmus.experiment.stencil.points import ITERATIONS, MEMORY_KINDS, Cut, HaloPoint, cuts, points_of, template
 from isthmus.experiment.stencil.team import Phases, Team
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import Case
@@ -90,7 +90,7 @@ def _release(team: Team) -> Prepared:
     return Prepared([])
 
 
-def _why_not(device: OpenDevice, point: Point) -> str | None:
+def _why_not(device: OpenDevice, point: HaloPoint) -> str | None:
     """Why the device cannot do that, whatever the size."""
     native = device.native
     why = native.why_no_doubles() or native.why_not(point.memory)
@@ -103,10 +103,10 @@ def _why_not(device: OpenDevice, point: Point) -> str | None:
     return why
 
 
-def _prepare(team: Team, points: Sequence[Point], devices: int, references: References) -> Prepared:
+def _prepare(team: Team, points: Sequence[HaloPoint], devices: int, references: References) -> Prepared:
     """Compute the reference of a field that is new, then allocate on the ranks that have a part of it."""
 
-    def refused(point: Point, reason: str) -> list[Case]:
+    def refused(point: HaloPoint, reason: str) -> list[Case]:
         return [skipped_case(template(point, devices), reason)]
 
     try:
@@ -124,7 +124,7 @@ def _prepare(team: Team, points: Sequence[Point], devices: int, references: Refe
 class StencilSubject:
     """One way; its first sample is checked against what comes out without exchanges."""
 
-    def __init__(self, team: Team, point: Point, devices: int, reference: int) -> None:
+    def __init__(self, team: Team, point: HaloPoint, devices: int, reference: int) -> None:
         self.template = template(point, devices)
         self._team = team
         self._point = point

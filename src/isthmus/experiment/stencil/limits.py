@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from isthmus.experiment.engine.blocks import most_managed_bytes, over_budget, over_half
-from isthmus.experiment.stencil.points import Cut, Point, Tile
+from isthmus.experiment.stencil.points import Cut, HaloPoint, Tile
 from isthmus.experiment.stencil.rank import Room
 from isthmus.record import MIB, format_bytes
 
@@ -54,7 +54,7 @@ class Limits:
         """What twenty copies of whole arrays there and back amount to; for the time that a case may need."""
         return 40 * self.tile.bytes
 
-    def why_not(self, point: Point) -> str | None:
+    def why_not(self, point: HaloPoint) -> str | None:
         """Why a case is left out even if nothing else is in memory."""
         share, arrays = self.share, _ARRAYS * self.tile.bytes
         if point.memory == "managed":
@@ -66,7 +66,7 @@ class Limits:
             return f"{_all_arrays(share.sharers, arrays)}, exceeds the device's free {free}"
         return over_budget(share.host_bytes) if self.host_bytes([point]) > share.host_bytes else None
 
-    def host_bytes(self, points: Sequence[Point]) -> int:
+    def host_bytes(self, points: Sequence[HaloPoint]) -> int:
         """What one rank needs of the host for all of these, with the device's part where that is the host's memory."""
         memories = {point.memory for point in points}
         mirrors = {point.memory for point in points if point.method in _MIRRORED and point.memory != "managed"}
@@ -76,7 +76,7 @@ class Limits:
             total += _ARRAYS * len({memory == "managed" for memory in memories}) * self.tile.bytes
         return total
 
-    def fits(self, points: Sequence[Point]) -> bool:
+    def fits(self, points: Sequence[HaloPoint]) -> bool:
         """Whether all of these can be in memory at the same time."""
         share, arrays = self.share, _ARRAYS * self.tile.bytes * self.share.sharers
         explicit = arrays if any(point.memory != "managed" for point in points) else 0
@@ -85,7 +85,7 @@ class Limits:
         return in_device and self.host_bytes(points) <= share.host_bytes
 
 
-def split(points: Sequence[Point], limits: Limits) -> list[list[Point]]:
+def split(points: Sequence[HaloPoint], limits: Limits) -> list[list[HaloPoint]]:
     """All points together if memory suffices, else one kind of memory after the other."""
     if not points:
         return []

@@ -196,7 +196,7 @@ _SHARED_SIDES: Mapping[ModeName, Sequence[int]] = {"quick": (256,), "default": (
 _HALOS: Mapping[ModeName, Sequence[int]] = {"quick": (1,), "default": (1, 2, 4), "full": (1, 2, 4)}
 
 
-class Point(NamedTuple):
+class HaloPoint(NamedTuple):
     """One case: a way on a field that is cut, and the kind of memory that the host's part of it is in."""
 
     cut: Cut
@@ -237,14 +237,17 @@ def _counts(ranks: int) -> list[int]:
     return [*(1 << power for power in range((ranks - 1).bit_length())), ranks]
 
 
-def points_of(cut: Cut, kinds: Sequence[str]) -> list[Point]:
+def points_of(cut: Cut, kinds: Sequence[str]) -> list[HaloPoint]:
     """Every way with those kinds of memory."""
     return [
-        Point(cut, method, memory) for method, of_method in METHODS.items() for memory in of_method if memory in kinds
+        HaloPoint(cut, method, memory)
+        for method, of_method in METHODS.items()
+        for memory in of_method
+        if memory in kinds
     ]
 
 
-def template(point: Point, devices: int) -> Case:
+def template(point: HaloPoint, devices: int) -> Case:
     """The case without results; the pitch is that of rank 0, whose tile no other exceeds."""
     cut = point.cut
     return Case(

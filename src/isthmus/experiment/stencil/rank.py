@@ -8,7 +8,7 @@ from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.doubles import RAMP_PERIOD
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.experiment.fleet.ranks import Ranks
-from isthmus.experiment.stencil.points import ITERATIONS, Cut, Point, Tile
+from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint, Tile
 from isthmus.experiment.stencil.sums import Checksum, checksum, reference
 from isthmus.experiment.stencil.ways import (
     CpuColumns,
@@ -50,7 +50,7 @@ class StencilRank:
         self._stream = _native.Stream(device.native)
         self._arrays: dict[str, _Pair] = {}
         self._mirrors: dict[str, _native.Buffer] = {}
-        self._ways: dict[Point, Way] = {}
+        self._ways: dict[HaloPoint, Way] = {}
         self.result: _native.Buffer | None = None
 
     def room(self) -> Room:
@@ -74,7 +74,7 @@ class StencilRank:
         self.result = None
         self._ways, self._mirrors, self._arrays = {}, {}, {}
 
-    def prepare(self, points: Sequence[Point]) -> dict[Point, str]:
+    def prepare(self, points: Sequence[HaloPoint]) -> dict[HaloPoint, str]:
         """Allocate what points of one cut need; gives the reasons of those that cannot be had."""
         self.release()
         refused = {}
@@ -85,12 +85,12 @@ class StencilRank:
                 refused[point] = reason_of(error)
         return refused
 
-    def drop(self, points: Sequence[Point]) -> None:
+    def drop(self, points: Sequence[HaloPoint]) -> None:
         """Forget the points that another rank could not prepare."""
         for point in points:
             self._ways.pop(point, None)
 
-    def sample(self, point: Point, poisoned: bool) -> dict[Metric, float]:
+    def sample(self, point: HaloPoint, poisoned: bool) -> dict[Metric, float]:
         """Seconds of each phase, summed over the iterations; with `poisoned`, no old halo can pass for a new one."""
         way, arrays, tile, team = self._ways[point], self._pair(point), self._tile(point), self.team(point.cut.ranks)
         if poisoned:
@@ -106,7 +106,7 @@ class StencilRank:
         self.result = iterate(self._stream, arrays, tile, watch, lambda array: way.exchange(array, watch))
         return watch.seconds
 
-    def checksum(self, point: Point) -> Checksum:
+    def checksum(self, point: HaloPoint) -> Checksum:
         """Of this rank's points after the last sample, which was one of `point`, and of its halos."""
         assert self.result is not None
         return checksum(self._native, self._stream, self.result, self._tile(point))
@@ -115,22 +115,22 @@ class StencilRank:
         """This rank's share of the sum of a field's points, computed without exchanges."""
         return reference(self._native, cut, self._ranks.rank, self._ranks.count, most_bytes)
 
-    def _tile(self, point: Point) -> Tile:
+    def _tile(self, point: HaloPoint) -> Tile:
         return point.cut.tile(self._ranks.rank)
 
-    def _pair(self, point: Point) -> _Pair:
+    def _pair(self, point: HaloPoint) -> _Pair:
         kind = "managed" if point.memory == "managed" else "device"
         if kind not in self._arrays:
             size = self._tile(point).bytes
             self._arrays[kind] = self._native.allocate(kind, size), self._native.allocate(kind, size)
         return self._arrays[kind]
 
-    def _mirror(self, point: Point) -> _native.Buffer:
+    def _mirror(self, point: HaloPoint) -> _native.Buffer:
         if point.memory not in self._mirrors:
             self._mirrors[point.memory] = self._native.allocate(point.memory, self._tile(point).bytes)
         return self._mirrors[point.memory]
 
-    def _way(self, point: Point) -> Way:
+    def _way(self, point: HaloPoint) -> Way:
         self._pair(point)
         at = Workplace(self._native, self._stream, self.team(point.cut.ranks), self._tile(point))
         made: Mapping[tuple[str, bool], Callable[[], Way]] = {

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from isthmus.errors import IsthmusError
 from isthmus.experiment.fleet.ranks import STEP_PATIENCE_SECONDS, Ranks, RanksBroken, ranks_here
-from isthmus.experiment.stencil.points import ITERATIONS, Cut, Point
+from isthmus.experiment.stencil.points import ITERATIONS, Cut, HaloPoint
 from isthmus.experiment.stencil.rank import Room, StencilRank
 from isthmus.experiment.stencil.sums import WORD, Checksum
 from isthmus.machine.devices import OpenDevice
@@ -16,7 +16,7 @@ Phases = dict[Metric, float]
 Step = Literal["room", "divide", "release", "reference", "prepare", "drop", "sample", "checksum", "end"]
 
 
-class _Told(NamedTuple):
+class _Instruction(NamedTuple):
     step: Step
     arguments: tuple[Any, ...] = ()
     # How many take it, from rank 0 on.
@@ -57,7 +57,7 @@ class Team:
         self.release()
         return sum(self._all("reference", lambda: self._own.reference(cut, most_bytes), cut, most_bytes)) & WORD
 
-    def prepare(self, points: Sequence[Point]) -> dict[Point, str]:
+    def prepare(self, points: Sequence[HaloPoint]) -> dict[HaloPoint, str]:
         """Allocate for points of one cut; the reasons of those that one of its ranks has no memory for."""
         count = points[0].cut.ranks
         self.release()  # On those ranks, too, that have no part in it.
@@ -67,11 +67,11 @@ class Team:
         self._all("drop", lambda: self._own.drop(dropped), dropped, count=count)
         return refused
 
-    def sample(self, point: Point, poisoned: bool) -> list[Phases]:
+    def sample(self, point: HaloPoint, poisoned: bool) -> list[Phases]:
         """Seconds of each phase on each rank that has a part of the field."""
         return self._all("sample", lambda: self._own.sample(point, poisoned), point, poisoned, count=point.cut.ranks)
 
-    def checksum(self, point: Point) -> Checksum:
+    def checksum(self, point: HaloPoint) -> Checksum:
         """Over all points of the field, and all halos, after the last sample."""
         parts = self._all("checksum", lambda: self._own.checksum(point), point, count=point.cut.ranks)
         return Checksum(sum(each.points for each in parts) & WORD, sum(each.halos for each in parts) & WORD)
@@ -80,7 +80,7 @@ class Team:
         """A step of the first `count` ranks, or of all; the others wait for the next."""
         count = count or self.count
         try:
-            self._ranks.tell(_Told(step, arguments, count))
+            self._ranks.tell(_Instruction(step, arguments, count))
             answers = self._own.team(count).gather(own())
         except IsthmusError as error:
             if self.count == 1:
@@ -107,4 +107,4 @@ def follow(device: OpenDevice) -> int:
 
 def end(ranks: Ranks, code: int) -> None:
     """Rank 0 lets the others end."""
-    ranks.tell(_Told("end", (code,)))
+    ranks.tell(_Instruction("end", (code,)))

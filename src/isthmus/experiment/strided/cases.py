@@ -25,8 +25,8 @@ from isthmus.experiment.engine.pieces import (
 from isthmus.experiment.engine.sampling import reason_of, skipped_case
 from isthmus.experiment.strided.sections import (
     Bounds,
-    Point,
     Section,
+    SectionPoint,
     alignment_sections,
     bounds_of,
     grid_sections,
@@ -45,7 +45,7 @@ class SectionBuffers:
     All that is read holds one pattern: what is written is overwritten before, so that nothing there can pass for it.
     """
 
-    def __init__(self, points: Sequence[Point], device: _native.Device, threads: int, seed: int) -> None:
+    def __init__(self, points: Sequence[SectionPoint], device: _native.Device, threads: int, seed: int) -> None:
         """Allocate and fill. Raises an IsthmusError when the device or the machine lacks the memory."""
         sizes = _sizes(points)
         # Sources are compared with it, and pageable memory is one.
@@ -62,7 +62,7 @@ class SectionBuffers:
         most = max(points, key=lambda point: point.section.bytes).section
         self._staging = _native.create_staging(device, most.bytes, threads, 1)
 
-    def subject(self, template: Case, point: Point) -> PieceSubject:
+    def subject(self, template: Case, point: SectionPoint) -> PieceSubject:
         """The point's section, to be moved by the template's method."""
         source, destination = (
             Side(self._buffers[kind, end], point.section.device if kind == "device" else point.section.host)
@@ -76,7 +76,7 @@ class SectionBuffers:
         return page_shares(self._buffers.values())
 
 
-def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
+def bytes_needed(points: Sequence[SectionPoint], shares_host_memory: bool) -> int:
     """Host memory for the buffers of all points; with the device's where device memory is host memory."""
     sizes = _sizes(points)
     read = max((size for (_, end), size in sizes.items() if end == "source"), default=0)
@@ -92,7 +92,7 @@ def bytes_needed(points: Sequence[Point], shares_host_memory: bool) -> int:
     return read + held + checked + staging * (2 if shares_host_memory else 1)
 
 
-def _sizes(points: Sequence[Point]) -> dict[tuple[str, str], int]:
+def _sizes(points: Sequence[SectionPoint]) -> dict[tuple[str, str], int]:
     """Bytes of the largest array of each kind that is read, and that is written."""
     found: dict[tuple[str, str], int] = {}
     for point in points:
@@ -102,11 +102,11 @@ def _sizes(points: Sequence[Point]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _kind(point: Point, end: str) -> str:
+def _kind(point: SectionPoint, end: str) -> str:
     return "device" if (end == "destination") == (point.direction == "h2d") else point.memory
 
 
-def _size(point: Point, end: str) -> int:
+def _size(point: SectionPoint, end: str) -> int:
     """Whole pages, with one after the last piece for what might be written beyond it."""
     place = point.section.device if _kind(point, end) == "device" else point.section.host
     last = place.offset + place.span_bytes(point.section.extent)
@@ -149,7 +149,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     return Planned([Batch(len(chosen), 1.0, partial(prepare, chosen, device, options))], skipped)
 
 
-def _points(device: OpenDevice, options: Options, bounds: Bounds) -> Iterator[Point]:
+def _points(device: OpenDevice, options: Options, bounds: Bounds) -> Iterator[SectionPoint]:
     shared = device.description.shares_host_memory
     grid = list(grid_sections(options.effort(EFFORTS).sizes, options.mode, bounds))
     for memory in options.chosen(MEMORY_KINDS, options.memory):
@@ -171,7 +171,7 @@ def _points(device: OpenDevice, options: Options, bounds: Bounds) -> Iterator[Po
                     continue
                 for method in _methods(memory, section):
                     reached = _reached(device, memory) if method == "kernel" else memory
-                    yield Point(reached, direction, method, section)
+                    yield SectionPoint(reached, direction, method, section)
 
 
 def _methods(memory: str, section: Section) -> list[str]:
@@ -193,7 +193,7 @@ def _reached(device: OpenDevice, memory: str) -> str:
     return "mapped" if memory == "pinned" and mapped_stands_in(device.native) else memory
 
 
-def _why_not(point: Point, device: OpenDevice, options: Options, bounds: Bounds) -> str | None:
+def _why_not(point: SectionPoint, device: OpenDevice, options: Options, bounds: Bounds) -> str | None:
     """Why a point is not measured, whatever the host's memory; None when it is."""
     reason = device.native.why_not(point.memory)
     if reason:
@@ -211,7 +211,7 @@ def _why_not(point: Point, device: OpenDevice, options: Options, bounds: Bounds)
     return _why_so_many_rows_not(point, device, options, bounds)
 
 
-def _why_so_many_rows_not(point: Point, device: OpenDevice, options: Options, bounds: Bounds) -> str | None:
+def _why_so_many_rows_not(point: SectionPoint, device: OpenDevice, options: Options, bounds: Bounds) -> str | None:
     section = point.section
     if packing_threads(point.method) and section.rows > bounds.evicted_rows:
         return f"emptying the caches of {section.rows} rows before each sample takes long; --full does"
@@ -222,7 +222,7 @@ def _why_so_many_rows_not(point: Point, device: OpenDevice, options: Options, bo
     return None
 
 
-def _most_span_bytes(points: Sequence[Point], memory_bytes: int, shares_host_memory: bool) -> int:
+def _most_span_bytes(points: Sequence[SectionPoint], memory_bytes: int, shares_host_memory: bool) -> int:
     """The largest arrays whose buffers fit into `memory_bytes`; 0 where none do."""
     for most in sorted({point.section.span_bytes for point in points}, reverse=True):
         fitting = [point for point in points if point.section.span_bytes <= most]
@@ -231,7 +231,7 @@ def _most_span_bytes(points: Sequence[Point], memory_bytes: int, shares_host_mem
     return 0
 
 
-def template(point: Point) -> Case:
+def template(point: SectionPoint) -> Case:
     """The case of a point, without results."""
     section = point.section
     host, on_device = section.host, section.device
@@ -256,7 +256,7 @@ def template(point: Point) -> Case:
     )
 
 
-def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Prepared:
+def prepare(points: Sequence[SectionPoint], device: OpenDevice, options: Options) -> Prepared:
     """Allocate and fill what the points need; those of the largest arrays end where memory does not suffice for them.
 
     Raises CallFailed when the device fails at more than the lack of memory.

@@ -83,7 +83,7 @@ class Section(NamedTuple):
         return max(self.host.span_bytes(self.extent), self.device.span_bytes(self.extent))
 
 
-class Point(NamedTuple):
+class SectionPoint(NamedTuple):
     """One case to be measured."""
 
     memory: str

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.blocks import Point, over_budget, split_by_memory
+from isthmus.experiment.engine.blocks import TransferPoint, over_budget, split_by_memory
 from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Effort, ModeName, Options
 from isthmus.experiment.engine.rounds import Subject
@@ -59,7 +59,7 @@ _SOME = (1, 8, 32)
 _FULL = Sweep(_ALL, _ALL, _ALL, _ALL, _ALL)
 
 
-def all_ways(point: Point, mode: ModeName) -> list[Division]:
+def all_ways(point: TransferPoint, mode: ModeName) -> list[Division]:
     """The ways to divide a transfer in a mode: all of them where a transfer takes little time, fewer elsewhere."""
     large = point.bytes >= _LARGE_BYTES
     if mode == "full":
@@ -79,7 +79,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     Then one size on all devices of the backend, and from all NUMA nodes.
     """
     points = [
-        Point(kind, direction, size)  # type: ignore[arg-type]
+        TransferPoint(kind, direction, size)  # type: ignore[arg-type]
         for kind in options.chosen(MEMORY_KINDS, options.memory)
         for direction in options.chosen(DIRECTIONS, options.directions)
         for size in options.effort(EFFORTS).sizes
@@ -100,7 +100,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
     )
 
 
-def _plan_ways(device: OpenDevice, points: Sequence[Point], options: Options, memory_bytes: int) -> Planned:
+def _plan_ways(device: OpenDevice, points: Sequence[TransferPoint], options: Options, memory_bytes: int) -> Planned:
     refused = {point: reason for point in points if (reason := device.native.why_not(point.memory))}
     blocks = split_by_memory(
         [point for point in points if point not in refused], memory_bytes, device.description.shares_host_memory
@@ -114,7 +114,7 @@ def _plan_ways(device: OpenDevice, points: Sequence[Point], options: Options, me
     return Planned(batches, skipped)
 
 
-def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Prepared:
+def prepare(points: Sequence[TransferPoint], device: OpenDevice, options: Options) -> Prepared:
     """Allocate and fill what the points need. The memory lives as long as the subjects.
 
     Raises CallFailed when the device fails at more than the lack of memory.
@@ -132,13 +132,13 @@ def prepare(points: Sequence[Point], device: OpenDevice, options: Options) -> Pr
     return Prepared(subjects, ended, buffers.placement())
 
 
-def _skipped(point: Point, mode: ModeName, reason: str) -> list[Case]:
+def _skipped(point: TransferPoint, mode: ModeName, reason: str) -> list[Case]:
     return [skipped_case(template(point, way), reason) for way in all_ways(point, mode)]
 
 
-def _subjects(points: Sequence[Point], mode: ModeName) -> int:
+def _subjects(points: Sequence[TransferPoint], mode: ModeName) -> int:
     return sum(len(all_ways(point, mode)) for point in points)
 
 
-def _weight(points: Sequence[Point], mode: ModeName) -> float:
+def _weight(points: Sequence[TransferPoint], mode: ModeName) -> float:
     return sum(least_seconds(point.bytes) * len(all_ways(point, mode)) for point in points)

@@ -6,15 +6,15 @@ from typing import NamedTuple
 import msgspec
 
 from isthmus import _native
-from isthmus.experiment.engine.blocks import Point
-from isthmus.experiment.engine.buffers import Lane, wrong_data
+from isthmus.experiment.engine.blocks import TransferPoint
+from isthmus.experiment.engine.buffers import TransferLane, wrong_data
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
 from isthmus.machine.binding import NodeBinding
 from isthmus.record import MIB, Case
 
 # Name for messages, source, destination, seed of the source's pattern, NUMA node with the processors to run on.
-NativeLane = tuple[str, _native.Buffer, _native.Buffer, int, NodeBinding | None]
+ThreadLane = tuple[str, _native.Buffer, _native.Buffer, int, NodeBinding | None]
 
 _ALWAYS_CHECKED_BYTES = 16 * MIB
 _SHORT_BYTES = 512 * MIB
@@ -52,7 +52,7 @@ class Division(NamedTuple):
         return -(-size // self.chunk_bytes(size)) if self.chunks else None
 
 
-def template(point: Point, division: Division, **place: object) -> Case:
+def template(point: TransferPoint, division: Division, **place: object) -> Case:
     """The case of a transfer that is divided in a way, without results; `place` is where it is not the run's device."""
     case = Case(
         experiment="threads",
@@ -68,13 +68,13 @@ def template(point: Point, division: Division, **place: object) -> Case:
 
 
 def native_lanes(
-    lanes: Sequence[Lane], seed: int, prefix: str = "", binding: NodeBinding | None = None
-) -> list[NativeLane]:
+    lanes: Sequence[TransferLane], seed: int, prefix: str = "", binding: NodeBinding | None = None
+) -> list[ThreadLane]:
     """Lanes as the native core takes them: the h2d one's source holds the pattern of `seed`, the d2h one's the next.
 
     `prefix` comes before the names of the ways; with `binding` the lanes' threads run on that node.
     """
-    found: list[NativeLane] = []
+    found: list[ThreadLane] = []
     for way, memory, on_device in lanes:
         assert on_device is not None, "managed memory is not copied"
         source, destination = (memory, on_device) if way == "h2d" else (on_device, memory)
@@ -91,7 +91,7 @@ class ConcurrentSubject:
     def __init__(
         self,
         template: Case,
-        lanes: Sequence[NativeLane],
+        lanes: Sequence[ThreadLane],
         division: Division,
         parts: Mapping[str, tuple[Case, Sequence[int]]] | None = None,
     ) -> None:

@@ -11,13 +11,13 @@ from isthmus import _native
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.arena import Arena, allocate_largest
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.blocks import Point, bytes_needed, over_budget
+from isthmus.experiment.engine.blocks import TransferPoint, bytes_needed, over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers, wrong_data
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, least_seconds, reason_of, skipped_case
 from isthmus.experiment.threads import concurrent
-from isthmus.experiment.threads.concurrent import ConcurrentSubject, Division, NativeLane, native_lanes
+from isthmus.experiment.threads.concurrent import ConcurrentSubject, Division, ThreadLane, native_lanes
 from isthmus.machine.binding import NodeBinding, binding_to, on_node, why_not_bound
 from isthmus.machine.devices import OpenDevice, open_neighbour
 from isthmus.machine.numa import read_numa_nodes
@@ -32,7 +32,7 @@ _NEEDS_TWO = "needs two devices of one backend; there is one"
 
 
 def plan_devices(
-    device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options, memory_bytes: int
+    device: OpenDevice, others: Sequence[Device], points: Sequence[TransferPoint], options: Options, memory_bytes: int
 ) -> Planned:
     """`points`, of one size, on each of the devices alone and on all of them at once, then copies between each pair.
 
@@ -51,12 +51,14 @@ def plan_devices(
     return Planned([Batch(subjects, weight, partial(prepare, device, others, points, options))])
 
 
-def template(point: Point, devices: int, target: str = "") -> Case:
+def template(point: TransferPoint, devices: int, target: str = "") -> Case:
     """The case of a point on so many devices at once, without results; of one of them, or of all for no `target`."""
     return concurrent.template(point, _DIVISION, devices=devices, target=target)
 
 
-def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options) -> Prepared:
+def prepare(
+    device: OpenDevice, others: Sequence[Device], points: Sequence[TransferPoint], options: Options
+) -> Prepared:
     """Open the other devices, and allocate and fill on all of them, each from the node that is nearest to it.
 
     A device that cannot be used costs the cases that it has part in.
@@ -65,7 +67,7 @@ def prepare(device: OpenDevice, others: Sequence[Device], points: Sequence[Point
     subjects: list[Subject] = []
     ended: list[list[Case]] = []
     for point in points:
-        lanes: list[NativeLane] = []
+        lanes: list[ThreadLane] = []
         parts: dict[str, tuple[Case, Sequence[int]]] = {}
         missing = ""
         for spec in machine.specs:
@@ -104,7 +106,9 @@ class _Ready(NamedTuple):
 class _Machine:
     """The devices that take part, by name, and why others cannot."""
 
-    def __init__(self, device: OpenDevice, others: Sequence[Device], points: Sequence[Point], options: Options) -> None:
+    def __init__(
+        self, device: OpenDevice, others: Sequence[Device], points: Sequence[TransferPoint], options: Options
+    ) -> None:
         self.specs = [other.spec for other in others]
         self._seed = options.seed
         self._peer_bytes = _peer_bytes(points)
@@ -116,7 +120,7 @@ class _Machine:
             except IsthmusError as error:
                 self._unusable[other.spec] = reason_of(error, f"{other.spec}: ")
 
-    def _make_ready(self, device: OpenDevice, other: Device, points: Sequence[Point]) -> _Ready:
+    def _make_ready(self, device: OpenDevice, other: Device, points: Sequence[TransferPoint]) -> _Ready:
         native = open_neighbour(device, other)
         binding = _near(other, device)
         buffers = on_node(binding, lambda: TransferBuffers(points, native, 0, self._seed))
@@ -125,11 +129,11 @@ class _Machine:
             peers["source"].buffer.fill_pattern(0, self._peer_bytes, self._seed)
         return _Ready(native, buffers, binding, peers)
 
-    def why_not(self, spec: str, point: Point) -> str | None:
+    def why_not(self, spec: str, point: TransferPoint) -> str | None:
         """Why the device cannot take part in a point; None when it can."""
         return self._unusable.get(spec) or self._ready[spec].buffers.why_not(point)
 
-    def lanes(self, spec: str, point: Point) -> list[NativeLane]:
+    def lanes(self, spec: str, point: TransferPoint) -> list[ThreadLane]:
         """What the device copies. Precondition: why_not is None."""
         ready = self._ready[spec]
         return native_lanes(ready.buffers.lanes(point), self._seed, f"{spec} ", ready.binding)
@@ -161,7 +165,7 @@ def _near(other: Device, device: OpenDevice) -> NodeBinding | None:
     return None if why_not_bound(binding) else binding
 
 
-def _peer_bytes(points: Sequence[Point]) -> int:
+def _peer_bytes(points: Sequence[TransferPoint]) -> int:
     return _PEER_FACTOR * max(point.bytes for point in points)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from isthmus.experiment.engine.batch import Batch, Planned, Prepared
-from isthmus.experiment.engine.blocks import Point, bytes_needed, over_budget
+from isthmus.experiment.engine.blocks import TransferPoint, bytes_needed, over_budget
 from isthmus.experiment.engine.buffers import TransferBuffers
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Subject
@@ -22,7 +22,7 @@ def plan_nodes(
     device: OpenDevice,
     others: Sequence[Device],
     nodes: Sequence[NumaNode],
-    points: Sequence[Point],
+    points: Sequence[TransferPoint],
     options: Options,
     memory_bytes: int,
 ) -> Planned:
@@ -43,13 +43,13 @@ def plan_nodes(
     )
 
 
-def template(point: Point, target: str, node: int) -> Case:
+def template(point: TransferPoint, target: str, node: int) -> Case:
     """The case of a point between a node and a device, without results."""
     return concurrent.template(point, _DIVISION, target=target, node=node)
 
 
 def prepare(
-    device: OpenDevice, other: Device, nodes: Sequence[NumaNode], points: Sequence[Point], options: Options
+    device: OpenDevice, other: Device, nodes: Sequence[NumaNode], points: Sequence[TransferPoint], options: Options
 ) -> Prepared:
     """Allocate and fill on each node what the copies to one device need. What cannot be had there is skipped.
 

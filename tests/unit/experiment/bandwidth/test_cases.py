@@ -8,7 +8,7 @@ import pytest
 
 from isthmus.errors import CallFailed
 from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS, all_points, plan, prepare, template, why_not
-from isthmus.experiment.engine.blocks import Point
+from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
@@ -23,7 +23,7 @@ Visit = Callable[..., Collected]
 def visit() -> Visit:
     """Prepares one point on a device, visits it once, and gives what was collected."""
 
-    def once(spec: str, point: Point, options: Options = Options()) -> Collected:  # noqa: B008 - immutable
+    def once(spec: str, point: TransferPoint, options: Options = Options()) -> Collected:  # noqa: B008 - immutable
         [subject] = prepare([point], open_device(spec), options).subjects
         collected = Collected(subject.template)
         subject.visit(QUOTA, collected)
@@ -34,7 +34,7 @@ def visit() -> Visit:
 
 def measured_and_skipped(
     spec: str,
-    points: Sequence[Point],
+    points: Sequence[TransferPoint],
     options: Options = Options(),  # noqa: B008 - immutable
 ) -> tuple[list[Case], list[Case]]:
     prepared = prepare(points, open_device(spec), options)
@@ -54,7 +54,7 @@ def test_the_default_plan_goes_from_a_byte_to_a_gibibyte_in_powers_of_two() -> N
 
 def test_a_plan_holds_what_was_chosen() -> None:
     points = all_points(Options(sizes=[8], memory=["pinned", "pageable"], directions=["both"]))
-    assert points == [Point("pageable", "both", 8), Point("pinned", "both", 8)]
+    assert points == [TransferPoint("pageable", "both", 8), TransferPoint("pinned", "both", 8)]
 
 
 def test_what_exceeds_the_memory_is_planned_as_a_skip() -> None:
@@ -69,7 +69,7 @@ def test_what_exceeds_the_memory_is_planned_as_a_skip() -> None:
 
 @pytest.mark.parametrize(("memory", "method"), [("pinned", "copy"), ("mapped", "kernel"), ("managed", "prefetch")])
 def test_a_case_names_its_method(memory: str, method: str) -> None:
-    case = template(Point(memory, "h2d", 64), Options(alignment_bytes=4))
+    case = template(TransferPoint(memory, "h2d", 64), Options(alignment_bytes=4))
     assert (case.experiment, case.method, case.host_memory, case.bytes) == ("bandwidth", method, memory, 64)
     assert case.alignment_bytes == 4
 
@@ -78,7 +78,7 @@ def test_a_case_names_its_method(memory: str, method: str) -> None:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("size", [1, 4099, 3 * MIB + 1])
 def test_a_visit_collects_samples_and_checks_the_data(visit: Visit, memory: str, direction: str, size: int) -> None:
-    collected = visit("host", Point(memory, direction, size))  # type: ignore[arg-type]
+    collected = visit("host", TransferPoint(memory, direction, size))  # type: ignore[arg-type]
     assert (collected.verified, collected.wrong) == (True, "")
     assert {metric: len(samples) for metric, samples in collected.samples.items()} == {
         "host_seconds": 2,
@@ -89,7 +89,7 @@ def test_a_visit_collects_samples_and_checks_the_data(visit: Visit, memory: str,
 
 
 def test_visits_add_up(visit: Visit) -> None:
-    [subject] = prepare([Point("pinned", "h2d", 64)], open_device("host"), Options()).subjects
+    [subject] = prepare([TransferPoint("pinned", "h2d", 64)], open_device("host"), Options()).subjects
     collected = Collected(subject.template)
     subject.visit(QUOTA, collected)
     subject.visit(QUOTA, collected)
@@ -105,21 +105,21 @@ def test_visits_add_up(visit: Visit) -> None:
     ],
 )
 def test_wrong_data_are_placed(visit: Visit, spec: str, direction: str, wrong: str) -> None:
-    assert visit(spec, Point("pinned", direction, 4096)).wrong == wrong  # type: ignore[arg-type]
+    assert visit(spec, TransferPoint("pinned", direction, 4096)).wrong == wrong  # type: ignore[arg-type]
 
 
 def test_wrong_data_of_large_transfers_are_noticed_too(visit: Visit) -> None:
-    collected = visit("host:fault=copy:partial", Point("pinned", "h2d", 64 * MIB))
+    collected = visit("host:fault=copy:partial", TransferPoint("pinned", "h2d", 64 * MIB))
     assert f"the first at byte {32 * MIB}" in collected.wrong
 
 
 def test_a_call_that_fails_is_passed_on(visit: Visit) -> None:
     with pytest.raises(CallFailed, match="copy failed for 4096 bytes"):
-        visit("host:fault=copy:fail", Point("pinned", "h2d", 4096))
+        visit("host:fault=copy:fail", TransferPoint("pinned", "h2d", 4096))
 
 
 def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason() -> None:
-    points = [Point("pinned", "h2d", size) for size in (MIB, 32 * MIB, 128 * MIB)]
+    points = [TransferPoint("pinned", "h2d", size) for size in (MIB, 32 * MIB, 128 * MIB)]
     measured, skipped = measured_and_skipped("host:memory=64MiB", points)
     assert [case.bytes for case in measured] == [MIB, 32 * MIB]
     [case] = skipped
@@ -128,7 +128,7 @@ def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason() ->
 
 
 def test_what_one_way_takes_is_left_for_the_other() -> None:
-    points = [Point("pinned", way, size) for way in DIRECTIONS for size in (4096, 16 * MIB, 64 * MIB)]  # type: ignore[arg-type]
+    points = [TransferPoint("pinned", way, size) for way in DIRECTIONS for size in (4096, 16 * MIB, 64 * MIB)]  # type: ignore[arg-type]
     measured, skipped = measured_and_skipped("host:memory=64MiB", points)
     assert {(case.direction, case.bytes) for case in measured} == {
         (way, size) for way in DIRECTIONS for size in (4096, 16 * MIB)
@@ -138,14 +138,16 @@ def test_what_one_way_takes_is_left_for_the_other() -> None:
 
 
 def test_a_device_that_has_no_memory_at_all_skips_everything() -> None:
-    measured, skipped = measured_and_skipped("host:memory=0", [Point("pinned", "h2d", 1), Point("pageable", "d2h", 8)])
+    measured, skipped = measured_and_skipped(
+        "host:memory=0", [TransferPoint("pinned", "h2d", 1), TransferPoint("pageable", "d2h", 8)]
+    )
     assert measured == []
     assert [case.bytes for case in skipped] == [1, 8]
     assert all("bytes of device memory" in case.note for case in skipped)
 
 
 def test_host_memory_that_cannot_be_had_is_skipped_with_the_reason() -> None:
-    points = [Point("pinned", "h2d", size) for size in (4096, 1 << 48)]
+    points = [TransferPoint("pinned", "h2d", size) for size in (4096, 1 << 48)]
     measured, skipped = measured_and_skipped("host:memory=1KiB", points)
     assert measured == []
     assert [case.bytes for case in skipped] == [4096, 1 << 48]
@@ -155,7 +157,7 @@ def test_host_memory_that_cannot_be_had_is_skipped_with_the_reason() -> None:
 def test_sizes_share_their_buffers() -> None:
     device = open_device("host:memory=64MiB")
     prepared = prepare(
-        [Point(kind, "h2d", size) for kind in ("pinned", "pageable") for size in (1, MIB)], device, Options()
+        [TransferPoint(kind, "h2d", size) for kind in ("pinned", "pageable") for size in (1, MIB)], device, Options()
     )
     assert device.native.free_bytes() == 63 * MIB
     del prepared
@@ -164,12 +166,12 @@ def test_sizes_share_their_buffers() -> None:
 
 @pytest.mark.parametrize("alignment", [1, 64, 4096])
 def test_an_alignment_moves_the_transfer_and_its_data_stay_right(visit: Visit, alignment: int) -> None:
-    collected = visit("host", Point("pinned", "both", 100_003), Options(alignment_bytes=alignment))
+    collected = visit("host", TransferPoint("pinned", "both", 100_003), Options(alignment_bytes=alignment))
     assert (collected.verified, collected.wrong) == (True, "")
 
 
 def test_placement_is_a_share_for_each_kind() -> None:
-    placement = prepare([Point("pageable", "both", MIB)], open_device("host"), Options()).placement
+    placement = prepare([TransferPoint("pageable", "both", MIB)], open_device("host"), Options()).placement
     assert list(placement) == ["pageable"]
     assert sum(placement["pageable"].values()) == pytest.approx(1.0)
 
@@ -190,30 +192,33 @@ class ManagedDevice:
 @pytest.mark.parametrize(
     ("point", "reason"),
     [
-        (Point("managed", "h2d", 2 * GIB), None),
-        (Point("managed", "both", 2 * GIB), None),
-        (Point("pinned", "h2d", 1 << 40), None),
-        (Point("write_combined", "h2d", 1), "it has none"),
+        (TransferPoint("managed", "h2d", 2 * GIB), None),
+        (TransferPoint("managed", "both", 2 * GIB), None),
+        (TransferPoint("pinned", "h2d", 1 << 40), None),
+        (TransferPoint("write_combined", "h2d", 1), "it has none"),
         (
-            Point("managed", "h2d", 2 * GIB + KIB),
+            TransferPoint("managed", "h2d", 2 * GIB + KIB),
             "4194306 KiB of managed memory exceed half of the free device memory (4 GiB)",
         ),
-        (Point("managed", "both", 4 * GIB), "8 GiB of managed memory exceed half of the free device memory (4 GiB)"),
+        (
+            TransferPoint("managed", "both", 4 * GIB),
+            "8 GiB of managed memory exceed half of the free device memory (4 GiB)",
+        ),
     ],
 )
-def test_managed_memory_never_takes_more_than_half(point: Point, reason: str | None) -> None:
+def test_managed_memory_never_takes_more_than_half(point: TransferPoint, reason: str | None) -> None:
     description = open_device("host").description
     assert why_not(point, OpenDevice(ManagedDevice(), description)) == reason  # type: ignore[arg-type]
 
 
 def test_what_other_kinds_take_is_not_free_for_managed_memory() -> None:
     device = OpenDevice(ManagedDevice(), open_device("host").description)  # type: ignore[arg-type]
-    assert why_not(Point("managed", "h2d", GIB), device, 4 * GIB) is None
+    assert why_not(TransferPoint("managed", "h2d", GIB), device, 4 * GIB) is None
     assert "exceed half of the free device memory (2 GiB)" in str(
-        why_not(Point("managed", "h2d", 2 * GIB), device, 4 * GIB)
+        why_not(TransferPoint("managed", "h2d", 2 * GIB), device, 4 * GIB)
     )
 
 
 def test_managed_memory_that_does_not_move_is_not_measured() -> None:
-    reason = why_not(Point("managed", "h2d", 1), open_device("host"))
+    reason = why_not(TransferPoint("managed", "h2d", 1), open_device("host"))
     assert reason == "device memory is host memory: prefetching moves no pages"

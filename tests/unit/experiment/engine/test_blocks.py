@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.experiment.bandwidth.cases import DIRECTIONS, MEMORY_KINDS
-from isthmus.experiment.engine.blocks import Point, bytes_needed, split_by_memory
+from isthmus.experiment.engine.blocks import TransferPoint, bytes_needed, split_by_memory
 from isthmus.record import GIB, MIB, Direction
 
 points_of_any_kind = st.lists(
     st.builds(
-        Point,
+        TransferPoint,
         st.sampled_from(MEMORY_KINDS),
         st.sampled_from(DIRECTIONS),
         st.integers(min_value=0, max_value=12).map(lambda power: 1 << power),
@@ -24,7 +24,7 @@ points_of_any_kind = st.lists(
 
 
 @given(points_of_any_kind, st.integers(min_value=0, max_value=40_000), st.booleans())
-def test_groups_partition_the_points_and_fit(points: list[Point], budget: int, shared: bool) -> None:
+def test_groups_partition_the_points_and_fit(points: list[TransferPoint], budget: int, shared: bool) -> None:
     blocks = split_by_memory(points, budget, shared)
     assert Counter([*(point for group in blocks.groups for point in group), *blocks.too_large]) == Counter(points)
     assert all(blocks.groups)
@@ -32,13 +32,13 @@ def test_groups_partition_the_points_and_fit(points: list[Point], budget: int, s
 
 
 @given(points_of_any_kind, st.integers(min_value=0, max_value=40_000), st.booleans())
-def test_nothing_is_left_out_that_fits_alone(points: list[Point], budget: int, shared: bool) -> None:
+def test_nothing_is_left_out_that_fits_alone(points: list[TransferPoint], budget: int, shared: bool) -> None:
     for point in split_by_memory(points, budget, shared).too_large:
         assert bytes_needed([point], shared) > budget
 
 
 @given(points_of_any_kind, st.booleans())
-def test_with_enough_memory_all_are_measured_together(points: list[Point], shared: bool) -> None:
+def test_with_enough_memory_all_are_measured_together(points: list[TransferPoint], shared: bool) -> None:
     blocks = split_by_memory(points, bytes_needed(points, shared), shared)
     assert [sorted(group) for group in blocks.groups] == ([sorted(points)] if points else [])
     assert blocks.too_large == []
@@ -61,12 +61,12 @@ def test_with_enough_memory_all_are_measured_together(points: list[Point], share
     ],
 )
 def test_what_buffers_take(points: list[tuple[str, Direction, int]], shared: bool, expected: int) -> None:
-    assert bytes_needed([Point(*point) for point in points], shared) == expected
+    assert bytes_needed([TransferPoint(*point) for point in points], shared) == expected
 
 
 def test_small_sizes_stay_together_and_large_ones_go_kind_by_kind() -> None:
     sizes = [MIB, GIB]
-    points = [Point(kind, "both", size) for kind in ("pageable", "pinned") for size in sizes]
+    points = [TransferPoint(kind, "both", size) for kind in ("pageable", "pinned") for size in sizes]
     blocks = split_by_memory(points, 3 * GIB, shares_host_memory=False)
     assert [{(point.memory, point.bytes) for point in group} for group in blocks.groups] == [
         {("pageable", MIB), ("pinned", MIB)},
@@ -76,7 +76,7 @@ def test_small_sizes_stay_together_and_large_ones_go_kind_by_kind() -> None:
 
 
 def test_a_kind_too_large_both_ways_goes_one_way_at_a_time() -> None:
-    points = [Point("pinned", way, GIB) for way in ("h2d", "d2h")]
+    points = [TransferPoint("pinned", way, GIB) for way in ("h2d", "d2h")]
     blocks = split_by_memory(points, GIB, shares_host_memory=False)
     assert sorted(point.direction for group in blocks.groups for point in group) == ["d2h", "h2d"]
     assert len(blocks.groups) == 2

@@ -17,7 +17,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.managed import subjects as managed_subjects
 from isthmus.experiment.managed.cases import EFFORTS, MEMORY_KINDS, plan
-from isthmus.experiment.managed.points import SWEEPS, WAYS, Point, points_of
+from isthmus.experiment.managed.points import SWEEPS, WAYS, ArrayPoint, points_of
 from isthmus.machine.devices import OpenDevice, open_device, probe
 from isthmus.record import GIB, KIB, MIB, Case
 
@@ -76,11 +76,11 @@ def test_the_initial_sum_is_that_of_the_array(count: int) -> None:
 
 
 def test_doubles_that_are_touched_are_counted() -> None:
-    assert Point("managed", "managed", MIB, 100, None).touched == MIB // 8
-    assert Point("managed", "managed", MIB, 1, None).touched == MIB // 8 // 100
-    assert Point("managed", "managed", MIB, None, 4 * KIB).touched == 256
+    assert ArrayPoint("managed", "managed", MIB, 100, None).touched == MIB // 8
+    assert ArrayPoint("managed", "managed", MIB, 1, None).touched == MIB // 8 // 100
+    assert ArrayPoint("managed", "managed", MIB, None, 4 * KIB).touched == 256
     # The last stretch is cut short, but has its first double.
-    assert Point("managed", "managed", MIB, None, 396 * KIB).touched == 3
+    assert ArrayPoint("managed", "managed", MIB, None, 396 * KIB).touched == 3
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -200,7 +200,7 @@ def test_advice_needs_an_array_of_its_own_within_the_budget() -> None:
 
 def test_what_advice_warmed_is_thrown_away_for_others_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice works on memory of its own, so that it makes nothing ready for the array that others share."""
-    points = [Point(method, "managed", MIB, 100, None) for method in ("read_mostly", "managed")]
+    points = [ArrayPoint(method, "managed", MIB, 100, None) for method in ("read_mostly", "managed")]
     buffers = managed_subjects.allocate(open_device("host"), MIB, ["managed"])
     taken: list[str] = []
 

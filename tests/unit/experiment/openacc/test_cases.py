@@ -20,7 +20,7 @@ from isthmus.experiment.measure import choose_experiments
 from isthmus.experiment.openacc import cases as openacc
 from isthmus.experiment.openacc.build import PROGRAMS, Compiler
 from isthmus.experiment.openacc.cases import EFFORTS, plan, prepare
-from isthmus.experiment.openacc.points import WAYS, Point, points
+from isthmus.experiment.openacc.points import WAYS, ProgramPoint, points
 from isthmus.experiment.openacc.programs import NativeArray, NativeSubject
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
@@ -63,14 +63,18 @@ def compilers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Compiler], None]:
     return lambda compiler: monkeypatch.setattr(openacc, "find_compiler", lambda: compiler)
 
 
-def possible(device: OpenDevice, options: Options = Options(), memory: int = PLENTY) -> tuple[list[Point], list[Case]]:  # noqa: B008
+def possible(
+    device: OpenDevice,
+    options: Options = Options(),  # noqa: B008
+    memory: int = PLENTY,
+) -> tuple[list[ProgramPoint], list[Case]]:
     planned = plan(device, options, memory)
     chosen = [point for batch in planned.batches for point in batch.prepare.args[0]]  # type: ignore[attr-defined]
     assert sum(batch.subjects for batch in planned.batches) == len(chosen)
     return chosen, list(planned.skipped)
 
 
-def points_of(options: Options) -> list[Point]:
+def points_of(options: Options) -> list[ProgramPoint]:
     return list(points(options, options.effort(EFFORTS).sizes))
 
 
@@ -168,7 +172,10 @@ def test_a_compiler_that_fails_fails_its_programs_and_not_the_run(
     host: OpenDevice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    chosen = [Point("native", "explicit", KIB, fraction=1.0), Point("contiguous", "explicit", KIB, fraction=1.0)]
+    chosen = [
+        ProgramPoint("native", "explicit", KIB, fraction=1.0),
+        ProgramPoint("contiguous", "explicit", KIB, fraction=1.0),
+    ]
     prepared = prepare(chosen, host, GCC._replace(path="/bin/false", flags={"": ()}))
     assert len(prepared.subjects) == 1
     ((case,),) = prepared.ended
@@ -187,7 +194,7 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int, skip_without:
     start = array.expected
     # Once over a sixteenth warms up.
     assert start == sum(i % 3343 for i in range(size // 8)) + size // 8 // 16
-    subject = NativeSubject(Point("native", "explicit", size, fraction=0.5), lambda _: array)
+    subject = NativeSubject(ProgramPoint("native", "explicit", size, fraction=0.5), lambda _: array)
     collected = Collected(subject.template)
     subject.visit(Quota(1, 3, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())
@@ -209,7 +216,7 @@ def test_the_native_way_adds_copies_and_sums(spec: str, size: int, skip_without:
 def test_wrong_sums_of_the_native_way_are_wrong_data(host: OpenDevice) -> None:
     array = NativeArray(host.native, MIB)
     array.expected += 1
-    subject = NativeSubject(Point("native", "explicit", MIB, fraction=1.0), lambda _: array)
+    subject = NativeSubject(ProgramPoint("native", "explicit", MIB, fraction=1.0), lambda _: array)
     collected = Collected(subject.template)
     subject.visit(Quota(0, 2, 1000, 1.0), collected)
     (case,) = collected.cases(Rules())

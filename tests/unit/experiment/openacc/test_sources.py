@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from isthmus.experiment.openacc.build import PROGRAMS, source_folder
-from isthmus.experiment.openacc.points import Point
+from isthmus.experiment.openacc.points import ProgramPoint
 from isthmus.experiment.openacc.programs import Figures
 
 STUB = Path(__file__).with_name("openacc_on_cpu")
@@ -57,7 +57,7 @@ def expected_sum(count: int, touched_each_pass: int, touched_of_part: int) -> in
 @pytest.mark.parametrize("fraction", [0.0, 0.25, 1.0])
 def test_contiguous_adds_to_the_leading_part(programs: dict[str, Path], way: str, fraction: float) -> None:
     count = 10_000
-    found, raw = figures(programs["contiguous"], Point("contiguous", way, 8 * count, fraction=fraction).words)
+    found, raw = figures(programs["contiguous"], ProgramPoint("contiguous", way, 8 * count, fraction=fraction).words)
     # A sixteenth of the array warms up.
     assert found.sum == expected_sum(count, int(fraction * count), int(fraction * (count // 16)))
     assert (found.right, found.device, found.compiler) == (True, 'the "CPU"', "nvc++ 24.5")
@@ -69,7 +69,7 @@ def test_contiguous_adds_to_the_leading_part(programs: dict[str, Path], way: str
 @pytest.mark.parametrize("stride", [8, 24, 4096, 1 << 20])
 def test_stride_adds_to_one_element_of_each(programs: dict[str, Path], way: str, stride: int) -> None:
     count, step = 10_000, stride // 8
-    found, raw = figures(programs["stride"], Point("stride", way, 8 * count, stride_bytes=stride).words)
+    found, raw = figures(programs["stride"], ProgramPoint("stride", way, 8 * count, stride_bytes=stride).words)
     assert found.sum == expected_sum(count, len(range(0, count, step)), len(range(0, count // 16, step)))
     assert (raw["program"], raw["way"], raw["stride_bytes"]) == ("stride", way, stride)
 
@@ -82,7 +82,7 @@ def test_stencil_compares_every_point(programs: dict[str, Path], way: str, pack:
         ended = run(programs["stencil"], "--way", way, "--side", str(side), "--halo", str(halo))
         assert ended.returncode == 2
         return
-    found, raw = figures(programs["stencil"], Point("stencil", way, 0, side=side, halo=halo, pack=pack).words)
+    found, raw = figures(programs["stencil"], ProgramPoint("stencil", way, 0, side=side, halo=halo, pack=pack).words)
     assert found.right
     assert raw["bytes"] == side * (side // 2 + 2 * halo) * 8
     parts = [found.compute_seconds, found.pack_seconds, found.copy_seconds, found.unpack_seconds]

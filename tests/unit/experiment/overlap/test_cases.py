@@ -14,7 +14,7 @@ from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected, Rules
 from isthmus.experiment.overlap import cases as overlap
 from isthmus.experiment.overlap.cases import EFFORTS, MEMORY_KINDS, plan
-from isthmus.experiment.overlap.points import Point, Sweep, Ways, points_of
+from isthmus.experiment.overlap.points import OverlapPoint, Sweep, Ways, points_of
 from isthmus.experiment.overlap.subjects import Work
 from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, MIB, Case
@@ -25,7 +25,7 @@ WAYS = Ways((1, 2, 8), (1, 2, 4), (1, 8), 4)
 SWEEP = Sweep((1, 3), dict.fromkeys(MEMORY_KINDS, WAYS))
 
 
-def pipelines(points: Sequence[Point], memory: str, ratio: float) -> set[tuple[int, int]]:
+def pipelines(points: Sequence[OverlapPoint], memory: str, ratio: float) -> set[tuple[int, int]]:
     return {
         (point.chunks, point.streams)
         for point in points

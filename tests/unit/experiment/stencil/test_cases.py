@@ -24,7 +24,7 @@ from isthmus.experiment.stencil.points import (
     MEMORY_KINDS,
     METHODS,
     Cut,
-    Point,
+    HaloPoint,
     Tile,
     as_square,
     cuts,
@@ -97,14 +97,14 @@ def device(request: pytest.FixtureRequest, skip_without: Callable[[str], None]) 
     return open_device(request.param)
 
 
-def measurable(device: OpenDevice, cut: Cut) -> list[Point]:
+def measurable(device: OpenDevice, cut: Cut) -> list[HaloPoint]:
     """All ways that the device knows."""
     planned = plan(device, Options(sides=[SIDE], halos=[cut.halo]), GIB)
     skipped = {(case.method, case.host_memory) for case in planned.skipped}
-    return [Point(cut, *way) for way in WAYS if way not in skipped]
+    return [HaloPoint(cut, *way) for way in WAYS if way not in skipped]
 
 
-def computed(device: OpenDevice, point: Point) -> list[tuple[Tile, Doubles, Checksum]]:
+def computed(device: OpenDevice, point: HaloPoint) -> list[tuple[Tile, Doubles, Checksum]]:
     """What the ranks compute of the field, each with what it says of it."""
     count = point.cut.ranks
     queues = [[Queue[Doubles]() for _ in range(4)] for _ in range(count)]
@@ -372,8 +372,8 @@ def test_small_squares_are_measured_all_at_once() -> None:
 
 def test_managed_memory_takes_no_more_than_half_of_the_device() -> None:
     limits = Limits(share(100 * MIB), Cut(2048, 2048, 1, 1, 2))
-    assert limits.why_not(Point(limits.cut, "gpu_pack", "pinned")) is None
-    why = limits.why_not(Point(limits.cut, "gpu_pack", "managed"))
+    assert limits.why_not(HaloPoint(limits.cut, "gpu_pack", "pinned")) is None
+    why = limits.why_not(HaloPoint(limits.cut, "gpu_pack", "managed"))
     assert why == (
         "two arrays for each of 2 ranks on the device, 64 MiB in all, exceeds half of the free device memory (50 MiB)"
     )
@@ -381,8 +381,8 @@ def test_managed_memory_takes_no_more_than_half_of_the_device() -> None:
 
 def test_what_the_host_has_no_room_for_is_left_out() -> None:
     limits = Limits(share(16 * GIB, 10 * MIB), Cut(2048, 2048, 1, 1, 2))
-    assert "--memory-budget allows more" in (limits.why_not(Point(limits.cut, "cpu_columns", "pinned")) or "")
-    assert limits.why_not(Point(limits.cut, "gpu_pack", "pinned")) is None
+    assert "--memory-budget allows more" in (limits.why_not(HaloPoint(limits.cut, "cpu_columns", "pinned")) or "")
+    assert limits.why_not(HaloPoint(limits.cut, "gpu_pack", "pinned")) is None
 
 
 def test_the_device_with_the_least_room_for_each_rank_decides() -> None:

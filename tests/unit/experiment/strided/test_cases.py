@@ -16,7 +16,7 @@ from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.strided import cases as strided
 from isthmus.experiment.strided.cases import SectionBuffers, bytes_needed, plan, prepare, template
-from isthmus.experiment.strided.sections import Point, Section, bounds_of, grid_sections, known_sections
+from isthmus.experiment.strided.sections import Section, SectionPoint, bounds_of, grid_sections, known_sections
 from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, MIB, Case
 
@@ -223,8 +223,8 @@ def test_kernels_that_reach_mapped_memory_alone_use_that(skip_without: Callable[
 def test_buffers_hold_what_is_planned(host: OpenDevice) -> None:
     extent = Extent(8, 100)
     far, tight = Section(extent, Place(4096, 4096), Place(4096, 8)), Section(extent, Place(4096, 8), Place(4096, 8))
-    near = [Point("pinned", "h2d", "section", tight)]
-    wide = [*near, Point("pinned", "h2d", "section", far)]
+    near = [SectionPoint("pinned", "h2d", "section", tight)]
+    wide = [*near, SectionPoint("pinned", "h2d", "section", far)]
     assert bytes_needed(near, shares_host_memory=False) < bytes_needed(near, shares_host_memory=True)
     # The source and what it is compared with.
     more = bytes_needed(wide, shares_host_memory=False) - bytes_needed(near, shares_host_memory=False)
@@ -236,12 +236,12 @@ def test_buffers_hold_what_is_planned(host: OpenDevice) -> None:
 
 def test_a_lack_of_memory_ends_the_largest_arrays_alone(host: OpenDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        Point("pinned", "d2h", "section", section)
+        SectionPoint("pinned", "d2h", "section", section)
         for section in known_sections("quick", bounds_of("quick", shares_host_memory=True))
     ]
     real = SectionBuffers
 
-    def scarce(chosen: list[Point], *rest: object) -> SectionBuffers:
+    def scarce(chosen: list[SectionPoint], *rest: object) -> SectionBuffers:
         if any(point.section.rows == 30720 for point in chosen):
             raise OutOfMemory("no memory left")
         return real(chosen, *rest)  # type: ignore[arg-type]
@@ -262,7 +262,7 @@ def test_a_device_that_fails_at_more_ends_the_run(host: OpenDevice, monkeypatch:
     monkeypatch.setattr(strided, "SectionBuffers", broken)
     (section, _), *_ = grid_sections([8], "quick", bounds_of("quick", shares_host_memory=True))
     with pytest.raises(CallFailed, match="the device is lost"):
-        prepare([Point("pinned", "h2d", "section", section)], host, Options())
+        prepare([SectionPoint("pinned", "h2d", "section", section)], host, Options())
 
 
 def test_everything_arrives(host: OpenDevice) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from isthmus.experiment.engine.blocks import Point
+from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
@@ -23,7 +23,7 @@ COUNTS = {1, 2, 4, 8, 16, 32}
 PLENTY = 1 << 40
 
 
-def measured(spec: str, points: Sequence[Point], options: Options = Options(mode="quick")) -> list[Case]:  # noqa: B008
+def measured(spec: str, points: Sequence[TransferPoint], options: Options = Options(mode="quick")) -> list[Case]:  # noqa: B008
     """The cases of some points, measured to the end."""
     found: list[Case] = []
     prepared = prepare(points, open_device(spec), options)
@@ -33,7 +33,7 @@ def measured(spec: str, points: Sequence[Point], options: Options = Options(mode
 
 
 def ways_of(memory: str, size: int, mode: str = "default") -> list[Division]:
-    return all_ways(Point(memory, "h2d", size), mode)  # type: ignore[arg-type]
+    return all_ways(TransferPoint(memory, "h2d", size), mode)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("mode", ["quick", "default", "full"])
@@ -41,7 +41,7 @@ def ways_of(memory: str, size: int, mode: str = "default") -> list[Division]:
 @pytest.mark.parametrize("size", [64 * MIB, GIB])
 def test_no_way_is_measured_twice(mode: str, memory: str, size: int) -> None:
     ways = ways_of(memory, size, mode)
-    cases = [template(Point(memory, "h2d", size), way) for way in ways]
+    cases = [template(TransferPoint(memory, "h2d", size), way) for way in ways]
     assert len({(case.method, case.threads, case.streams, case.pieces) for case in cases}) == len(cases)
     # One thread has one stream and one slice: these are the same.
     assert sum(way.threads == 1 and not way.chunks and not way.spawn for way in ways) == 1
@@ -68,7 +68,7 @@ def test_the_full_plan_leaves_nothing_out() -> None:
 
 
 def test_a_case_says_how_it_is_divided() -> None:
-    point = Point("pinned", "both", 64 * MIB)
+    point = TransferPoint("pinned", "both", 64 * MIB)
     case = template(point, Division(8, own_streams=True, chunks=True))
     assert (case.experiment, case.method, case.direction, case.host_memory) == ("threads", "workers", "both", "pinned")
     assert (case.bytes, case.threads, case.streams, case.pieces) == (64 * MIB, 8, 8, 64)
@@ -110,7 +110,7 @@ def test_what_exceeds_the_memory_is_planned_as_skips_of_every_way() -> None:
 
 
 def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason() -> None:
-    points = [Point("pinned", "h2d", size) for size in (MIB, 128 * MIB)]
+    points = [TransferPoint("pinned", "h2d", size) for size in (MIB, 128 * MIB)]
     cases = measured("host:memory=64MiB", points)
     assert {case.bytes for case in cases if case.skipped} == {128 * MIB}
     assert all("the modelled device has" in case.note for case in cases if case.skipped)
@@ -121,8 +121,8 @@ def test_sizes_that_device_memory_does_not_hold_are_skipped_with_the_reason() ->
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("size", [1, 4099, 3 * MIB + 1])
 def test_every_way_is_measured_and_checked(memory: str, direction: Direction, size: int) -> None:
-    cases = measured("host", [Point(memory, direction, size)])
-    assert len(cases) == len(all_ways(Point(memory, direction, size), "quick"))
+    cases = measured("host", [TransferPoint(memory, direction, size)])
+    assert len(cases) == len(all_ways(TransferPoint(memory, direction, size), "quick"))
     for case in cases:
         assert (case.verified, case.skipped, case.note) == ("yes", False, "")
         assert [series.metric for series in case.series] == ["host_seconds"]
@@ -131,7 +131,7 @@ def test_every_way_is_measured_and_checked(memory: str, direction: Direction, si
 
 @pytest.mark.parametrize(("direction", "lane"), [("h2d", "h2d"), ("d2h", "d2h"), ("both", "h2d")])
 def test_wrong_data_are_placed(direction: Direction, lane: str) -> None:
-    cases = measured("host:fault=copy:partial", [Point("pinned", direction, 8192)])
+    cases = measured("host:fault=copy:partial", [TransferPoint("pinned", direction, 8192)])
     assert {case.verified for case in cases} == {"no"}
     [single] = [case for case in cases if case.threads == 1 and case.method == "workers"]
     assert single.note == f"wrong data {lane}: 512 of 1024 8-byte words differ, the first at byte 4096"
@@ -139,7 +139,7 @@ def test_wrong_data_are_placed(direction: Direction, lane: str) -> None:
 
 def test_a_thread_that_fails_costs_its_case_and_is_named() -> None:
     """Copies fail from the 300th of some 700 on: cases before it are there, those after it are not, nothing hangs."""
-    points = [Point("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
+    points = [TransferPoint("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
     cases = measured("host:fault=copy:fail@300", points)
     failed = [case for case in cases if case.skipped]
     assert 0 < len(failed) < len(cases)
@@ -157,7 +157,7 @@ def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(
 ) -> None:
     monkeypatch.setattr(concurrent, "_LIMIT_SECONDS", 0.05)
     device = open_device("host:fault=copy:hang")
-    prepared = prepare([Point("pinned", "h2d", 64 * KIB)], device, Options(mode="quick"))
+    prepared = prepare([TransferPoint("pinned", "h2d", 64 * KIB)], device, Options(mode="quick"))
     found: list[Case] = []
     run_rounds(prepared.subjects[:2], Rules(), FOREVER, found.extend, random.Random(1))
     assert [case.skipped for case in found] == [True, True]

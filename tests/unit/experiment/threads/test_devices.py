@@ -9,7 +9,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import DeviceAbsent
-from isthmus.experiment.engine.blocks import Point
+from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
@@ -20,7 +20,7 @@ from isthmus.machine.devices import OpenDevice, open_device
 from isthmus.record import GIB, KIB, Case, Device
 
 FOREVER = Clock(float("inf"), float("inf"))
-POINTS = [Point("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
+POINTS = [TransferPoint("pinned", direction, 64 * KIB) for direction in DIRECTIONS]  # type: ignore[arg-type]
 PLENTY = 8 * GIB
 
 Machine = Callable[..., list[Case]]
@@ -30,7 +30,7 @@ Machine = Callable[..., list[Case]]
 def measured(monkeypatch: pytest.MonkeyPatch) -> Machine:
     """All cases of a machine whose cards are these models of the host backend, of which the run is on the first."""
 
-    def measure(*models: str, points: Sequence[Point] = POINTS, memory_bytes: int = PLENTY) -> list[Case]:
+    def measure(*models: str, points: Sequence[TransferPoint] = POINTS, memory_bytes: int = PLENTY) -> list[Case]:
         descriptions = [Device(backend="cuda", index=index, name="GPU") for index in range(len(models))]
         cards = [None if model == "lost" else open_device(model).native for model in models]
 

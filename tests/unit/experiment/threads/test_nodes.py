@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
-from isthmus.experiment.engine.blocks import Point
+from isthmus.experiment.engine.blocks import TransferPoint
 from isthmus.experiment.engine.options import Options
 from isthmus.experiment.engine.rounds import Clock, run_rounds
 from isthmus.experiment.engine.sampling import Rules
@@ -20,7 +20,7 @@ from isthmus.machine.devices import open_device
 from isthmus.record import GIB, KIB, Case, NumaNode
 
 FOREVER = Clock(float("inf"), float("inf"))
-POINTS = [Point("pinned", "h2d", 64 * KIB), Point("pinned", "d2h", 64 * KIB)]
+POINTS = [TransferPoint("pinned", "h2d", 64 * KIB), TransferPoint("pinned", "d2h", 64 * KIB)]
 HERE = os.sched_getaffinity(0)
 
 Machine = Callable[..., list[Case]]
