@@ -35,18 +35,18 @@ Direction direction_of(const std::string& name) {
     raise({Code::invalid_argument, "no direction '" + name + "'; there are h2d and d2h"});
 }
 
-std::unique_ptr<Transfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
-                                 std::size_t bytes, std::uint64_t seed, bool from_caches) {
-    std::vector<Lane> converted;
+std::unique_ptr<TimedTransfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
+                                      std::size_t bytes, std::uint64_t seed, bool from_caches) {
+    std::vector<TimedLane> converted;
     for (nb::handle lane : lanes) {
         const auto parts = nb::cast<nb::tuple>(lane);
         converted.push_back({direction_of(nb::cast<std::string>(parts[0])), nb::cast<std::shared_ptr<Buffer>>(parts[1]),
                              parts[2].is_none() ? nullptr : nb::cast<std::shared_ptr<Buffer>>(parts[2])});
     }
-    return unwrap(Transfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches));
+    return unwrap(TimedTransfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches));
 }
 
-nb::dict run(Transfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+nb::dict run(TimedTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
     Samples samples;
     {
         const GilReleased release;
@@ -60,7 +60,7 @@ nb::dict run(Transfer& self, std::size_t warmups, std::size_t least, std::size_t
     return dict;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(Transfer& self) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(TimedTransfer& self) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> result;
     for (const Mismatch& found : unwrap(self.verify())) result.emplace_back(found.words, found.first_word);
     return result;
@@ -69,9 +69,9 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(Transfer& self) {
 }  // namespace
 
 void bind_transfer(nb::module_& module) {
-    nb::class_<Transfer>(module, "Transfer")
+    nb::class_<TimedTransfer>(module, "Transfer")
         .def(
-            "poison", [](Transfer& self) { check(self.poison()); }, ReleaseGil())
+            "poison", [](TimedTransfer& self) { check(self.poison()); }, ReleaseGil())
         .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def("verify", &verify, ReleaseGil());
     module.def("create_transfer", &create, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"), nb::arg("bytes"),

@@ -32,26 +32,27 @@ Side opposite(Side side) {
 
 }  // namespace
 
-Transfer::Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches)
+TimedTransfer::TimedTransfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches)
     : method_(method),
       session_(std::move(session)),
       from_caches_(from_caches),
       last_seconds_(static_cast<double>(bytes) / fastest_bytes_per_second) {}
 
-Result<std::unique_ptr<Transfer>> Transfer::create(Method method, std::vector<Lane> lanes, std::size_t offset,
-                                                   std::size_t bytes, std::uint64_t seed, bool from_caches) {
+Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std::vector<TimedLane> lanes,
+                                                             std::size_t offset, std::size_t bytes, std::uint64_t seed,
+                                                             bool from_caches) {
     const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
     if (lanes.size() != 1 && !opposite_ways) {
         return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
     }
     auto session = lanes.front().memory->session_handle();
-    std::unique_ptr<Transfer> transfer(new Transfer(method, std::move(session), bytes, from_caches));
+    std::unique_ptr<TimedTransfer> transfer(new TimedTransfer(method, std::move(session), bytes, from_caches));
     ISTHMUS_TRY(transfer->device().bind_thread());
-    for (Lane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
+    for (TimedLane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
     return transfer;
 }
 
-Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed) {
+Status TimedTransfer::add(TimedLane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed) {
     if ((method_ == Method::prefetch) != (lane.device == nullptr)) {
         return {Code::invalid_argument, "copies need a device buffer, prefetches none"};
     }
@@ -80,7 +81,7 @@ Status Transfer::add(Lane lane, std::size_t offset, std::size_t bytes, std::uint
     return {};
 }
 
-Status Transfer::enqueue(Track& track) {
+Status TimedTransfer::enqueue(Track& track) {
     const bool to_device = track.lane.direction == Direction::h2d;
     const std::size_t bytes = track.memory.bytes;
     switch (method_) {
@@ -97,7 +98,7 @@ Status Transfer::enqueue(Track& track) {
     return {};
 }
 
-Status Transfer::prepare_sample() {
+Status TimedTransfer::prepare_sample() {
     if (evicts_) {
         for (const Track& track : tracks_) ISTHMUS_TRY(track.lane.memory->evict(track.memory));
     }
@@ -110,7 +111,7 @@ Status Transfer::prepare_sample() {
     return track.stream->synchronize();
 }
 
-Status Transfer::poison() {
+Status TimedTransfer::poison() {
     ISTHMUS_TRY(device().bind_thread());
     for (Track& track : tracks_) {
         if (method_ == Method::prefetch) {
@@ -132,7 +133,7 @@ Status Transfer::poison() {
     return {};
 }
 
-Result<std::vector<Mismatch>> Transfer::verify() {
+Result<std::vector<Mismatch>> TimedTransfer::verify() {
     std::vector<Mismatch> found;
     for (Track& track : tracks_) {
         const bool in_memory = method_ == Method::prefetch || track.lane.direction == Direction::d2h;
@@ -145,7 +146,7 @@ Result<std::vector<Mismatch>> Transfer::verify() {
     return found;
 }
 
-Result<Samples> Transfer::run(std::size_t warmups, Quota quota) {
+Result<Samples> TimedTransfer::run(std::size_t warmups, Quota quota) {
     ISTHMUS_TRY(device().bind_thread());
     const auto pass = [this](Quota q, bool host, bool device_time) {
         return blocks_ && tracks_.size() == 2 ? run_threads(q, device_time) : run_tracks(q, host, device_time);
@@ -166,7 +167,7 @@ Result<Samples> Transfer::run(std::size_t warmups, Quota quota) {
 }
 
 // One thread feeds all tracks. `host`: keep the host's times; `device_time`: record events.
-Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
+Result<Samples> TimedTransfer::run_tracks(Quota quota, bool host, bool device_time) {
     Samples samples;
     samples.host.reserve(quota.most);
     samples.enqueue.reserve(quota.most);
@@ -181,7 +182,7 @@ Result<Samples> Transfer::run_tracks(Quota quota, bool host, bool device_time) {
     return samples;
 }
 
-Status Transfer::sample_tracks(Samples& samples, bool host, bool device_time) {
+Status TimedTransfer::sample_tracks(Samples& samples, bool host, bool device_time) {
     const bool gated = device_time && !host && gates_work_ && !blocks_ && method_ != Method::prefetch;
     ISTHMUS_TRY(prepare_sample());
     std::unique_ptr<Gate> gate;
@@ -214,7 +215,7 @@ Status Transfer::sample_tracks(Samples& samples, bool host, bool device_time) {
 }
 
 // Each of two directions has a thread of its own, started together for every sample.
-Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
+Result<Samples> TimedTransfer::run_threads(Quota quota, bool device_time) {
     Samples samples;
     samples.host.reserve(quota.most);
     std::atomic<std::size_t> go = 0;    // number of the sample that the other thread may run
@@ -267,7 +268,7 @@ Result<Samples> Transfer::run_threads(Quota quota, bool device_time) {
     return samples;
 }
 
-Status Transfer::add_device_times(Samples& samples) {
+Status TimedTransfer::add_device_times(Samples& samples) {
     double longest = 0;
     samples.lanes.resize(tracks_.size() == 2 ? 2 : 0);
     for (Track& from : tracks_) {

@@ -24,7 +24,7 @@ enum class Direction { h2d, d2h };
 
 // One way of a transfer. For prefetch `memory` is the managed buffer and `device` is empty. For a copy between devices
 // `memory` is the source, on its device, and the direction is h2d.
-struct Lane {
+struct TimedLane {
     Direction direction;
     std::shared_ptr<Buffer> memory;
     std::shared_ptr<Buffer> device;
@@ -38,16 +38,17 @@ struct Samples {
     std::vector<std::vector<double>> lanes;  // the same for each direction, when there are two
 };
 
-class Transfer {
+class TimedTransfer {
   public:
-    Transfer(const Transfer&) = delete;
-    Transfer& operator=(const Transfer&) = delete;
+    TimedTransfer(const TimedTransfer&) = delete;
+    TimedTransfer& operator=(const TimedTransfer&) = delete;
 
     // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane. The h2d lane's source holds
     // the pattern of `seed`, the d2h lane's that of `seed` + 1.
     // `from_caches` leaves in the CPU's caches what earlier transfers left there.
-    static Result<std::unique_ptr<Transfer>> create(Method method, std::vector<Lane> lanes, std::size_t offset,
-                                                    std::size_t bytes, std::uint64_t seed, bool from_caches = false);
+    static Result<std::unique_ptr<TimedTransfer>> create(Method method, std::vector<TimedLane> lanes,
+                                                         std::size_t offset, std::size_t bytes, std::uint64_t seed,
+                                                         bool from_caches = false);
 
     // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
     Status poison();
@@ -61,7 +62,7 @@ class Transfer {
 
   private:
     struct Track {
-        Lane lane;
+        TimedLane lane;
         Region memory;
         Region device;
         std::uint64_t seed = 0;
@@ -71,9 +72,9 @@ class Transfer {
         Event* stop = nullptr;
     };
 
-    Transfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches);
+    TimedTransfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches);
     Device& device() { return session_->device(); }
-    Status add(Lane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed);
+    Status add(TimedLane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed);
     Status enqueue(Track& track);
     Status prepare_sample();
     Result<Samples> run_tracks(Quota quota, bool host, bool device_time);
