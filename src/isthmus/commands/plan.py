@@ -1,12 +1,12 @@
 """`isthmus plan`: the fastest way to move what a program has to move, as measured on this machine."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, JsonOption, LanguageOption, language_of
+from isthmus.commands._choices import DeviceOption, JsonOption, LanguageOption, OutputOption, language_of
+from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.errors import UsageError
 
 
@@ -88,17 +88,17 @@ def plan(
             help="Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl.",
         ),
     ] = None,
+    format_name: Annotated[str | None, format_option("plan")] = None,
     as_json: JsonOption = False,
+    output: OutputOption = None,
     lang: LanguageOption = "en",
 ) -> None:
     """Name the fastest way to move what you describe, with the time to expect, the next best, and why."""
-    import msgspec
-
     from isthmus.commands._plan_needs import need_of
-    from isthmus.commands._plan_output import document, write
     from isthmus.commands._run_choice import run_for
     from isthmus.language import speaking
     from isthmus.plan import SNIPPET_LANGUAGES, answer, wanted_experiments
+    from isthmus.report import plan_document
 
     options = {
         "--bytes": size,
@@ -119,16 +119,13 @@ def plan(
         "--chunks": chunks,
     }
     need = need_of(options)  # Finds contradictions before anything is read.
-    language = language_of(lang)
+    chosen, language = format_of("plan", format_name, output, as_json=as_json), language_of(lang)
     if snippet is not None and snippet not in SNIPPET_LANGUAGES:
         raise UsageError(f"no snippets in {snippet!r}; expected one of {', '.join(SNIPPET_LANGUAGES)}")
     with speaking(language):
         run = run_for(run_file, device, wanted_experiments(need))
         found = answer(run, need)
-        if as_json:
-            typer.echo(msgspec.json.format(msgspec.json.encode(document(run, found, snippet)), indent=2))
-        else:
-            write(run, found, sys.stdout, explain=explain, snippet=snippet)
+        write_report(plan_document(run, found, explain=explain, snippet=snippet), chosen, output)
     if not found.ways:
         lacking = found.extend or f"isthmus measure {' '.join(wanted_experiments(need))}"
         raise UsageError(f"run {run.run} cannot price any way to do that; measure what it lacks: {lacking}")

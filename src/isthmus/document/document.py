@@ -9,7 +9,7 @@ from isthmus.document.grid import Grid
 from isthmus.document.pictures import FleetMap, Lanes
 from isthmus.document.section import Chart, LegendEntry
 
-Kind = Literal["runs", "comparison", "trace", "advice", "fleet", "devices"]
+Kind = Literal["runs", "comparison", "trace", "advice", "fleet", "devices", "plan"]
 Reader = Literal["terminal", "text", "page"]
 # Which readers see a block: `long` is not for terminals, `text` is what a page shows as a picture.
 Where = Literal["everywhere", "terminal", "text", "long", "page"]
@@ -102,10 +102,11 @@ class Table(Block):
 
 @dataclass(frozen=True)
 class Code(Block):
-    """Lines to be copied as they are, under what they are."""
+    """Lines to be copied as they are, under what they are; `alone` leaves them without margin, to be pasted."""
 
     title: str
     text: str
+    alone: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Reports of runs, comparisons, fleets, traces and advice for people and scripts. Needs files, never a device.
+"""Reports of runs, comparisons, fleets, traces, advice and plans for people and scripts. Needs files, never a device.
 
 A subject becomes a `Document`, and `write` writes any document in any format that fits it. All but the registry of
 formats is loaded when it is first asked for: commands ask which formats there are before they know what they will do.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isthmus.report.figures import figure_picture, figure_titles
     from isthmus.report.fleet.document import fleet_document
     from isthmus.report.fleet.words import odd_names
+    from isthmus.report.plan import plan_document
     from isthmus.report.runs import runs_document
     from isthmus.report.trace.document import trace_document
     from isthmus.report.vega import prepare_page
@@ -35,6 +36,7 @@ __all__ = [
     "formats_for",
     "odd_names",
     "page_path",
+    "plan_document",
     "prepare_page",
     "runs_document",
     "trace_document",
@@ -48,6 +50,7 @@ _HOMES = {
     "figure_titles": "figures",
     "fleet_document": "fleet.document",
     "odd_names": "fleet.words",
+    "plan_document": "plan",
     "prepare_page": "vega",
     "runs_document": "runs",
     "trace_document": "trace.document",

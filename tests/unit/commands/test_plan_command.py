@@ -110,13 +110,23 @@ def test_a_snippet_follows_the_answer(run_file: Path, capsys: pytest.CaptureFixt
     assert found["code"].strip() in out
 
 
+@pytest.mark.parametrize("name", ["plan.md", "plan.html", "plan.json", "plan.txt"])
+def test_a_plan_is_written_in_the_format_of_its_file(
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    words = ["plan", *NEEDS[0], "--run", str(run_file), "--explain", "--snippet", "torch", "-o", str(tmp_path / name)]
+    assert main(words) == 0
+    assert capsys.readouterr().out == f"{tmp_path / name}\n"
+    assert "registered" in (tmp_path / name).read_text() or "page-lock the memory" in (tmp_path / name).read_text()
+
+
 def test_beyond_the_range_there_is_a_warning_and_the_command(
     run_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plan", "--bytes", "16GiB", "--source", "pinned", "--run", str(run_file)]) == 0
     out = capsys.readouterr().out
     assert "! This lies above what the run measured" in out
-    assert "\n  isthmus measure bandwidth --sizes 16GiB\n" in out
+    assert "\n    isthmus measure bandwidth --sizes 16GiB\n" in out
 
 
 def test_a_run_that_lacks_everything_ends_with_what_to_measure(

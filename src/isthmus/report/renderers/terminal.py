@@ -76,8 +76,9 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
         case Table(grids):
             for grid in grids:
                 yield from _tables(grid, width)
-        case Code(title, text):
-            yield from (_text(title, "dim"), Text(indent(text, "    "), style="cyan", no_wrap=True))
+        case Code(title, text, alone):
+            yield from (Text(""), _text(title, "bold"), Text("")) if alone else (_text(title, "dim"),)
+            yield Text(text if alone else indent(text, "    "), style="cyan", no_wrap=True)
         case Machines(machines):
             for machine in machines:
                 yield from _machine(machine, min(width, _PROSE_WIDTH))
@@ -156,7 +157,8 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
         if title:
             yield _text(title, "bold")
         heads = [Text(_head(grid.columns[index])) for index in range(start, end)]
-        yield _table([[_text(grid.corner), *heads]], columns, gap, vertical="bottom")
+        if grid.corner or any(heads):
+            yield _table([[_text(grid.corner), *heads]], columns, gap, vertical="bottom")
         for group in grid.groups:
             if group.title:
                 yield _text(group.title, "italic")
