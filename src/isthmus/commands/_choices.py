@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,14 +12,17 @@ from isthmus.errors import UsageError
 if TYPE_CHECKING:
     from isthmus.language import Language
 
+
+def option(name: str, metavar: str, text: str, *others: str, **limits: Any) -> Any:
+    """An option whose default is nothing, which its help then does not show."""
+    return typer.Option(*others, name, metavar=metavar, help=text, show_default=False, **limits)
+
+
 DeviceOption = Annotated[
-    str | None,
-    typer.Option("--device", metavar="DEVICE", help="cuda:0, opencl:0, host; the best one present by default."),
+    str | None, option("--device", "DEVICE", "cuda:0, opencl:0, host; the best one present by default.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output.")
-]
+OutputOption = Annotated[Path | None, option("--output", "FILE", "Write here instead of to standard output.", "-o")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed for case order and data.")]
 # What `language_of` reads.
 LanguageOption = Annotated[

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import TraceFileError, UsageError
 
@@ -21,38 +21,23 @@ def advise(
         ),
     ],
     run: Annotated[
-        str | None,
-        typer.Option(
-            "--run", metavar="FILE", help="Price with this run, or reference:NAME, instead of this machine's newest."
-        ),
+        str | None, option("--run", "FILE", "Price with this run, or reference:NAME, instead of this machine's newest.")
     ] = None,
     device: Annotated[
-        str | None,
-        typer.Option("--device", metavar="DEVICE", help="Whose kept runs to price with; the best one by default."),
+        str | None, option("--device", "DEVICE", "Whose kept runs to price with; the best one by default.")
     ] = None,
     format_name: Annotated[str | None, format_option("advice")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write here instead of to standard output; several allowed.",
-            show_default=False,
-        ),
+        option("--output", "FILE", "Write here instead of to standard output; several allowed.", "-o"),
     ] = None,
     snippet: Annotated[
-        str | None,
-        typer.Option(
-            "--snippet", metavar="LANGUAGE", help="Show code in one language: cuda, torch, cupy, isthmus or opencl."
-        ),
+        str | None, option("--snippet", "LANGUAGE", "Show code in one language: cuda, torch, cupy, isthmus or opencl.")
     ] = None,
     fail_if: Annotated[
         str | None,
-        typer.Option(
-            "--fail-if", metavar="GATE", help="Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."
-        ),
+        option("--fail-if", "GATE", "Exit with 1 where all changes together gain so much: gain:10%, gain:5ms."),
     ] = None,
     language: LanguageOption = "en",
 ) -> None:

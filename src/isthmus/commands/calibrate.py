@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, JsonOption, SeedOption
+from isthmus.commands._choices import DeviceOption, JsonOption, SeedOption, option
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
 
@@ -32,8 +32,7 @@ def calibrate(
         bool, typer.Option("--show", help="Show the table that is used on this machine, and measure nothing.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the table there, and not to this machine's place."),
+        Path | None, option("--output", "FILE", "Write the table there, and not to this machine's place.", "-o")
     ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, OutputOption, language_of, share_of
+from isthmus.commands._choices import LanguageOption, OutputOption, language_of, option, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import UsageError
 
@@ -22,11 +22,10 @@ def compare(
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Run file to be compared with it.", show_default=False)],
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--fail-if",
-            metavar="GATE",
-            help="Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed.",
-            show_default=False,
+            "GATE",
+            "Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed.",
         ),
     ] = None,
     margin: Annotated[

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
-from isthmus.commands._choices import JsonOption
+from isthmus.commands._choices import JsonOption, OutputOption
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.record import Backend, Host
 
@@ -30,10 +29,7 @@ def devices(
         bool, typer.Option("--idle", help="Leave the links idle: faster, but not read under load.")
     ] = False,
     format_name: Annotated[str | None, format_option("devices")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write here instead of to standard output."),
-    ] = None,
+    output: OutputOption = None,
 ) -> None:
     """Show the devices, what is missing and how to get it, and the settings of this host that matter to transfers."""
     from isthmus.machine.devices import probe

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, OutputOption, language_of, one_of, share_of
+from isthmus.commands._choices import LanguageOption, OutputOption, language_of, one_of, option, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 
 if TYPE_CHECKING:
@@ -30,20 +30,18 @@ def fleet(
     ] = 5.0,
     reference: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--reference",
-            metavar="RUN",
-            help="Hold each device against this run, too, or reference:NAME: shows what is wrong with all.",
-            show_default=False,
+            "RUN",
+            "Hold each device against this run, too, or reference:NAME: shows what is wrong with all.",
         ),
     ] = None,
     fail_if: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--fail-if",
-            metavar="GATE",
-            help="outliers: exit with 1 where a device is slow, wrong, not measured, or below the reference.",
-            show_default=False,
+            "GATE",
+            "outliers: exit with 1 where a device is slow, wrong, not measured, or below the reference.",
         ),
     ] = None,
     format_name: Annotated[

@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, LanguageOption, SeedOption, language_of
+from isthmus.commands._choices import DeviceOption, LanguageOption, SeedOption, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from isthmus.record import Run
 
 
-def _option(name: str, metavar: str, text: str, *others: str) -> Any:
-    """An option whose default is nothing, which its help then does not show."""
-    return typer.Option(*others, name, metavar=metavar, help=text, show_default=False)
-
-
 _SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
 _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
@@ -47,27 +42,27 @@ def measure(
     device: DeviceOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Larger sizes and more time for each case, minutes.")] = False,
-    sizes: Annotated[str, _option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.")] = "",
+    sizes: Annotated[str, option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.")] = "",
     memory: Annotated[
-        str, _option("--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them.")
+        str, option("--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them.")
     ] = "",
-    direction: Annotated[str, _option("--direction", "WAYS", "h2d, d2h, both; by commas.")] = "",
+    direction: Annotated[str, option("--direction", "WAYS", "h2d, d2h, both; by commas.")] = "",
     alignment: Annotated[
-        str, _option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
+        str, option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
     ] = "",
-    side: Annotated[str, _option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = "",
-    halo: Annotated[str, _option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = "",
+    side: Annotated[str, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = "",
+    halo: Annotated[str, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = "",
     cut: Annotated[
-        str, _option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
+        str, option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
     ] = "",
-    scaling: Annotated[str, _option("--scaling", "KINDS", _SCALING)] = "",
-    binaries: Annotated[str, _option("--binaries", "FOLDER", "openacc: programs that were built before.")] = "",
-    build: Annotated[str, _option("--build", "FOLDER", _BUILD)] = "",
-    time: Annotated[float | None, _option("--time", "SECONDS", "Time for one experiment.")] = None,
-    memory_budget: Annotated[str, _option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
+    scaling: Annotated[str, option("--scaling", "KINDS", _SCALING)] = "",
+    binaries: Annotated[str, option("--binaries", "FOLDER", "openacc: programs that were built before.")] = "",
+    build: Annotated[str, option("--build", "FOLDER", _BUILD)] = "",
+    time: Annotated[float | None, option("--time", "SECONDS", "Time for one experiment.")] = None,
+    memory_budget: Annotated[str, option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
     seed: SeedOption = 0,
-    output: Annotated[str, _option("--output", "FILE", _OUTPUT, "-o")] = "",
-    phase_limit: Annotated[float | None, _option("--phase-limit", "SECONDS", _LIMIT)] = None,
+    output: Annotated[str, option("--output", "FILE", _OUTPUT, "-o")] = "",
+    phase_limit: Annotated[float | None, option("--phase-limit", "SECONDS", _LIMIT)] = None,
     no_mpi: Annotated[bool, typer.Option("--no-mpi", help=_NO_MPI)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
     language: LanguageOption = "en",

@@ -5,88 +5,60 @@ from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, JsonOption, LanguageOption, OutputOption, language_of
+from isthmus.commands._choices import DeviceOption, JsonOption, LanguageOption, OutputOption, language_of, option
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.errors import UsageError
 
 
 def plan(
-    size: Annotated[
-        str | None, typer.Option("--bytes", metavar="SIZE", help="A buffer or an array: 64MiB.", show_default=False)
-    ] = None,
+    size: Annotated[str | None, option("--bytes", "SIZE", "A buffer or an array: 64MiB.")] = None,
     direction: Annotated[
-        str | None, typer.Option("--direction", metavar="WAY", help="h2d (the default), d2h, or both, there and back.")
+        str | None, option("--direction", "WAY", "h2d (the default), d2h, or both, there and back.")
     ] = None,
-    uses: Annotated[
-        int | None, typer.Option("--uses", metavar="N", min=1, help="How often the buffer is moved.")
-    ] = None,
+    uses: Annotated[int | None, option("--uses", "N", "How often the buffer is moved.", min=1)] = None,
     source: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--source",
-            metavar="WHERE",
-            help="Where the host's data is: pageable memory, pinned memory, or new, for the plan to choose.",
+            "WHERE",
+            "Where the host's data is: pageable memory, pinned memory, or new, for the plan to choose.",
         ),
     ] = None,
-    pieces: Annotated[
-        int | None, typer.Option("--pieces", metavar="N", min=1, help="Pieces that lie apart; with --piece-bytes.")
-    ] = None,
-    piece_bytes: Annotated[
-        str | None, typer.Option("--piece-bytes", metavar="SIZE", help="Size of each piece.")
-    ] = None,
+    pieces: Annotated[int | None, option("--pieces", "N", "Pieces that lie apart; with --piece-bytes.", min=1)] = None,
+    piece_bytes: Annotated[str | None, option("--piece-bytes", "SIZE", "Size of each piece.")] = None,
     scattered: Annotated[
         bool, typer.Option("--scattered", help="Pieces lie anywhere on both sides (the default).")
     ] = False,
     layout: Annotated[
         str | None,
-        typer.Option(
-            "--layout",
-            metavar="HOST:DEVICE",
-            help="Layout of the pieces on either side: contiguous, strided or scattered.",
-        ),
+        option("--layout", "HOST:DEVICE", "Layout of the pieces on either side: contiguous, strided or scattered."),
     ] = None,
-    rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", min=1, help="Rows of an array; with --width and --pitch.")
-    ] = None,
-    width: Annotated[
-        str | None, typer.Option("--width", metavar="SIZE", help="Bytes that are moved of each row.")
-    ] = None,
-    pitch: Annotated[
-        str | None, typer.Option("--pitch", metavar="SIZE", help="From row to row on the host: 240KiB.")
-    ] = None,
+    rows: Annotated[int | None, option("--rows", "N", "Rows of an array; with --width and --pitch.", min=1)] = None,
+    width: Annotated[str | None, option("--width", "SIZE", "Bytes that are moved of each row.")] = None,
+    pitch: Annotated[str | None, option("--pitch", "SIZE", "From row to row on the host: 240KiB.")] = None,
     device_pitch: Annotated[
-        str | None,
-        typer.Option("--device-pitch", metavar="SIZE", help="From row to row on the device; the width by default."),
+        str | None, option("--device-pitch", "SIZE", "From row to row on the device; the width by default.")
     ] = None,
     touched: Annotated[
-        float | None,
-        typer.Option(
-            "--touched", metavar="SHARE", help="Share of the array that the device touches: 0.3; with --bytes."
-        ),
+        float | None, option("--touched", "SHARE", "Share of the array that the device touches: 0.3; with --bytes.")
     ] = None,
     stride: Annotated[
-        str | None,
-        typer.Option("--stride", metavar="SIZE", help="The device touches one double every so many bytes: 256KiB."),
+        str | None, option("--stride", "SIZE", "The device touches one double every so many bytes: 256KiB.")
     ] = None,
     compute: Annotated[
-        str | None,
-        typer.Option("--compute", metavar="TIME", help="Work between copy in and copy out, in all: 5ms; with --bytes."),
+        str | None, option("--compute", "TIME", "Work between copy in and copy out, in all: 5ms; with --bytes.")
     ] = None,
     chunks: Annotated[
-        str | None, typer.Option("--chunks", metavar="N", help="Chunks that overlap: a number, or auto (the default).")
+        str | None, option("--chunks", "N", "Chunks that overlap: a number, or auto (the default).")
     ] = None,
     run_file: Annotated[
-        Path | None, typer.Option("--run", metavar="FILE", help="Plan with this run instead of this machine's newest.")
+        Path | None, option("--run", "FILE", "Plan with this run instead of this machine's newest.")
     ] = None,
     device: DeviceOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of every way.")] = False,
     snippet: Annotated[
         str | None,
-        typer.Option(
-            "--snippet",
-            metavar="LANGUAGE",
-            help="Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl.",
-        ),
+        option("--snippet", "LANGUAGE", "Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl."),
     ] = None,
     format_name: Annotated[str | None, format_option("plan")] = None,
     as_json: JsonOption = False,

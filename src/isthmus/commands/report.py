@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, one_of
+from isthmus.commands._choices import LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, save, unlike_inputs, write_report
 from isthmus.errors import RunFileError, UsageError
 
@@ -30,24 +30,18 @@ def report(
     format_name: Annotated[str | None, format_option("runs")] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--output",
+            "FILE",
+            "Write here instead of to standard output. HTML goes beside the first run file by default.",
             "-o",
-            metavar="FILE",
-            help="Write here instead of to standard output. HTML goes beside the first run file by default.",
-            show_default=False,
         ),
     ] = None,
     language: LanguageOption = "en",
     list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
     figure: Annotated[
         str,
-        typer.Option(
-            "--figure",
-            metavar="NAME",
-            help="Write one figure to the -o file, .svg or .png, else beside the run file as SVG.",
-            show_default=False,
-        ),
+        option("--figure", "NAME", "Write one figure to the -o file, .svg or .png, else beside the run file as SVG."),
     ] = "",
 ) -> None:
     """Show one or several saved runs; works on any machine."""

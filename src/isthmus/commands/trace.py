@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of
+from isthmus.commands._choices import LanguageOption, language_of, option
 from isthmus.errors import IsthmusError, TraceFileError, UsageError
 from isthmus.report import format_named, format_names, formats_for
 
@@ -30,21 +30,18 @@ def trace(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "--output",
+            "FILE",
+            "The trace (.itrace) or an export: .html, .csv, .json, .md, .trace for Perfetto; several allowed.",
             "-o",
-            metavar="FILE",
-            help="The trace (.itrace) or an export: .html, .csv, .json, .md, .trace for Perfetto; several allowed.",
-            show_default=False,
         ),
     ] = None,
     saved: Annotated[
-        Path | None,
-        typer.Option("--open", metavar="FILE", help="Show or export a saved trace, also nsys's or torch's."),
+        Path | None, option("--open", "FILE", "Show or export a saved trace, also nsys's or torch's.")
     ] = None,
     format_name: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help=f"With --open: {format_names('trace')} on standard output."),
+        str | None, option("--format", "NAME", f"With --open: {format_names('trace')} on standard output.")
     ] = None,
     stacks: Annotated[bool, typer.Option("--stacks", help="Record native backtraces of calls.")] = False,
     contents: Annotated[
