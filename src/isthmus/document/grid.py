@@ -1,5 +1,6 @@
 """The tables of a report as plain data: every format draws the same."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -59,6 +60,26 @@ class Grid:
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     corner: str = ""
+
+
+def text_grid(
+    title: str,
+    corner: str,
+    headings: Iterable[str],
+    rows: Iterable[tuple[str, Iterable[str | Cell]]],
+    *,
+    words: int = 0,
+) -> Grid:
+    """A table of one group, whose columns have one heading each; the last `words` of them are prose.
+
+    A row is its heading and its cells, which are texts unless there is more to say of them.
+    """
+    names = list(headings)
+    columns = tuple(Column(name, name, prose=at >= len(names) - words) for at, name in enumerate(names))
+    shown = tuple(
+        Row(head, tuple(Cell(each) if isinstance(each, str) else each for each in cells)) for head, cells in rows
+    )
+    return Grid(title, columns, (Group("", shown),), corner)
 
 
 def interval_cell(interval: Interval, *, scale: float = 1.0, wide: bool = False, detail: str = "") -> Cell:

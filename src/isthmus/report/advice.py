@@ -6,7 +6,7 @@ from typing import Any
 
 from isthmus.advice import Advice, Evidence, Finding
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Grid, text_grid
 from isthmus.language import enumerated, say
 from isthmus.record import Interval, decimal_bytes, format_seconds
 from isthmus.report.trace.lanes import timeline
@@ -99,16 +99,12 @@ def _snippets(finding: Finding, snippet: str | None) -> Iterator[Block]:
 
 
 def _evidence(evidence: Sequence[Evidence]) -> Grid:
-    rows = tuple(
-        Row(
-            format_seconds(each.seconds),
-            (Cell(str(each.calls)), Cell(decimal_bytes(each.bytes) if each.bytes else ""), Cell(each.place)),
-        )
+    rows = [
+        (format_seconds(each.seconds), (str(each.calls), decimal_bytes(each.bytes) if each.bytes else "", each.place))
         for each in evidence
-    )
-    calls, size, place = (say(f"advice_report.column_{name}") for name in ("calls", "bytes", "place"))
-    columns = (Column(calls, calls), Column(size, size), Column(place, place, prose=True))
-    return Grid("", columns, (Group("", rows),), corner=say("advice_report.column_time"))
+    ]
+    time, *others = (say(f"advice_report.column_{name}") for name in ("time", "calls", "bytes", "place"))
+    return text_grid("", time, others, rows, words=1)
 
 
 def _abstentions(advice: Advice) -> Iterator[Block]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from isthmus.analysis.phrases import describe_device
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Grid, text_grid
 from isthmus.language import say
 from isthmus.plan import (
     BufferNeed,
@@ -73,31 +73,27 @@ def _ways(plan: Plan) -> Grid:
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
     moved = moved_bytes(plan.need)
     names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
-    columns = [Column(heading, heading) for heading in (say(f"plan.heading_{name}") for name in names)]
-    if any(way.beyond for way in plan.ways):
-        columns.append(Column(say("plan.heading_note"), say("plan.heading_note"), prose=True))
+    is_beyond = any(way.beyond for way in plan.ways)
+    names += ["note"] if is_beyond else []
     rows = []
     for way in plan.ways:
         median, low, high = way.seconds
         cells = [format_seconds(median), say("common.range", low=format_seconds(low), high=format_seconds(high))]
         cells += [format_seconds(median / uses)] if uses > 1 else []
         cells += [format_rate(moved / median)] if moved else []
-        cells += [f"{median / plan.ways[0].seconds.median:.2f}", beyond_words(way)]
-        name = way_words(plan.need, way.name, way.options)
-        rows.append(Row(name, tuple(map(Cell, cells[: len(columns)]))))
-    return Grid("", tuple(columns), (Group("", tuple(rows)),), corner=say("plan.heading_way"))
+        cells += [f"{median / plan.ways[0].seconds.median:.2f}", *([beyond_words(way)] if is_beyond else [])]
+        rows.append((way_words(plan.need, way.name, way.options), cells))
+    return text_grid(
+        "", say("plan.heading_way"), (say(f"plan.heading_{each}") for each in names), rows, words=is_beyond
+    )
 
 
 def _arithmetic(plan: Plan, way: Way) -> Grid:
     """How often each step is taken, what it takes, and the sum."""
-    rows = [
-        Row(f"{step.count:g} x", (Cell(format_seconds(step.seconds.median)), Cell(step_words(step))))
-        for step in way.steps
-    ]
-    total = (format_seconds(way.seconds.median), "plan.sum") if rows else (time_words(way.seconds), "plan.whole")
-    rows.append(Row("=", (Cell(total[0]), Cell(say(total[1])))))
-    columns = (Column("", ""), Column("", "", prose=True))
-    return Grid(way_words(plan.need, way.name, way.options), columns, (Group("", tuple(rows)),))
+    rows = [(f"{step.count:g} x", (format_seconds(step.seconds.median), step_words(step))) for step in way.steps]
+    median = format_seconds(way.seconds.median)
+    rows.append(("=", (median, say("plan.sum")) if rows else (time_words(way.seconds), say("plan.whole"))))
+    return text_grid(way_words(plan.need, way.name, way.options), "", ("", ""), rows, words=1)
 
 
 def _data(run: Run, plan: Plan, snippet: str | None) -> Mapping[str, Any]:

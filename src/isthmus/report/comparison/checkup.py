@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.phrases import describe_device, spanned
-from isthmus.compare import Checkup, FigureResult, Position
+from isthmus.compare import Checkup, FigureResult
 from isthmus.document.document import Block
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Cell, Grid, text_grid
 from isthmus.language import enumerated, say
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.tables import folded, noted
@@ -90,17 +90,13 @@ def _figure_name(figure: FigureResult) -> str:
     return say(key, name=way_memory_name(expected.key))
 
 
-def _value_text(figure: FigureResult) -> str:
-    """The value with its unit; a ratio has none."""
-    return _with_unit(figure, figure.value)
-
-
 def _expected_text(figure: FigureResult) -> str:
     """The range with its unit."""
     return spanned(_with_unit(figure, figure.expected.low), _with_unit(figure, figure.expected.high))
 
 
 def _with_unit(figure: FigureResult, value: float) -> str:
+    """A value; a ratio has no unit."""
     match figure.expected.quantity:
         case "rate":
             return format_rate(value)
@@ -111,8 +107,8 @@ def _with_unit(figure: FigureResult, value: float) -> str:
 
 
 def _told(figure: FigureResult) -> str:
-    name, value, expected = _figure_name(figure), _value_text(figure), _expected_text(figure)
-    return say("compare.check_figure", name=name, value=value, range=expected)
+    value, expected = _with_unit(figure, figure.value), _expected_text(figure)
+    return say("compare.check_figure", name=_figure_name(figure), value=value, range=expected)
 
 
 def _importance(figure: FigureResult) -> tuple[int, bool, bool, float]:
@@ -126,17 +122,16 @@ def _importance(figure: FigureResult) -> tuple[int, bool, bool, float]:
 
 
 def _grid(title: str, figures: Sequence[FigureResult]) -> Grid:
-    rows = tuple(
-        Row(
-            _figure_name(figure),
-            (Cell(_value_text(figure)), Cell(_expected_text(figure)), _position(figure.position)),
+    rows = [
+        (
+            _figure_name(each),
+            (
+                _with_unit(each, each.value),
+                _expected_text(each),
+                Cell(say(f"compare.position_{each.position}"), state="failed" if each.position == "slow" else "ok"),
+            ),
         )
-        for figure in figures
-    )
-    names = ("compare.column_value", "compare.column_expected", "compare.column_verdict")
-    columns = tuple(Column(say(name), say(name)) for name in names)
-    return Grid(say(title), columns, (Group("", rows),), corner=say("compare.column_figure"))
-
-
-def _position(position: Position) -> Cell:
-    return Cell(say(f"compare.position_{position}"), state="failed" if position == "slow" else "ok")
+        for each in figures
+    ]
+    corner, *headings = (say(f"compare.column_{name}") for name in ("figure", "value", "expected", "verdict"))
+    return text_grid(say(title), corner, headings, rows)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from isthmus.compare import CaseResult, Comparison, GroupResult, Verdict, WholeResult
 from isthmus.document.document import Block, Heading, Prose, Table
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Cell, Grid, text_grid
 from isthmus.language import say, sentences
 from isthmus.record import format_seconds
 from isthmus.report.comparison.words import (
@@ -56,7 +56,7 @@ def short_tables(comparison: Comparison) -> Iterator[Block]:
     cases = [case for case in comparison.judgement.cases if case.verdict in ("slower", "faster")]
     if cases:
         cases.sort(key=lambda case: -case.least_change)
-        largest = _cases("compare.largest", cases[:_MOST_ROWS])
+        largest = _cases("largest", cases[:_MOST_ROWS])
         yield from noted(largest, _noted("compare.largest_note", len(cases)))
 
 
@@ -70,9 +70,9 @@ def full_tables(comparison: Comparison) -> Iterator[Block]:
         return
     yield folded(_groups(sorted(comparison.judgement.groups, key=_group_order)))
     if len(cases) <= _MOST_CASES:
-        yield folded(_cases("compare.all_cases", cases))
+        yield folded(_cases("all_cases", cases))
     else:
-        yield folded(_cases("compare.all_but_same", [case for case in cases if case.verdict != "same"]))
+        yield folded(_cases("all_but_same", [case for case in cases if case.verdict != "same"]))
 
 
 def _noted(note: str, rows: int) -> str:
@@ -82,13 +82,10 @@ def _noted(note: str, rows: int) -> str:
 
 def _wholes(comparison: Comparison) -> Grid:
     rows = [
-        Row(
-            say("common.comma").join([whole.experiment, size_name(whole.size)]),
-            (Cell(str(whole.groups)), *_judged(whole)),
-        )
+        (say("common.comma").join([whole.experiment, size_name(whole.size)]), [str(whole.groups)], whole)
         for whole in comparison.judgement.wholes
     ]
-    return _grid("compare.wholes", "compare.column_group", ["compare.column_groups"], rows)
+    return _grid("wholes", "group", ["groups"], rows)
 
 
 def _group_order(group: GroupResult) -> tuple[int, float]:
@@ -97,42 +94,37 @@ def _group_order(group: GroupResult) -> tuple[int, float]:
 
 
 def _groups(chosen: Sequence[GroupResult]) -> Grid:
-    rows = [Row(group_name(group.key), (Cell(str(group.cases)), *_judged(group))) for group in chosen]
-    return _grid("compare.groups", "compare.column_group", ["compare.column_cases"], rows)
+    rows = [(group_name(group.key), [str(group.cases)], group) for group in chosen]
+    return _grid("groups", "group", ["cases"], rows)
 
 
 def _cases(title: str, chosen: Sequence[CaseResult]) -> Grid:
     rows = [
-        Row(
+        (
             case_name(case.pair.base),
-            (
-                Cell(format_seconds(case.base_seconds.median)),
-                Cell(format_seconds(case.new_seconds.median)),
-                *_judged(case),
-            ),
+            [format_seconds(each.median) for each in (case.base_seconds, case.new_seconds)],
+            case,
         )
         for case in chosen
     ]
-    return _grid(title, "compare.column_case", ["compare.column_base", "compare.column_new"], rows)
+    return _grid(title, "case", ["base", "new"], rows)
 
 
-def _judged(result: CaseResult | GroupResult | WholeResult) -> tuple[Cell, Cell, Cell, Cell]:
-    """Ratio, interval, what would have shown and verdict, which every table ends with."""
-    return (
-        Cell(ratio_text(result.ratio.median)),
-        Cell(interval_text(result.ratio)),
-        Cell(detectable_text(result.detectable)),
-        Cell(verdict_name(result.verdict), state=_STATES[result.verdict]),
-    )
+def _grid(
+    title: str,
+    corner: str,
+    first: list[str],
+    rows: Sequence[tuple[str, list[str], CaseResult | GroupResult | WholeResult]],
+) -> Grid:
+    """Names and first columns as given; ratio, interval, what would have shown and verdict, which every table has."""
+    names = (corner, *first, "ratio", "interval", "detectable", "verdict")
+    head, *headings = (say(f"compare.column_{name}") for name in names)
+    shown = ((name, [*cells, *_judged(result)]) for name, cells, result in rows)
+    return text_grid(say(f"compare.{title}"), head, headings, shown)
 
 
-def _grid(title: str, corner: str, first: list[str], rows: list[Row]) -> Grid:
-    names = [
-        *first,
-        "compare.column_ratio",
-        "compare.column_interval",
-        "compare.column_detectable",
-        "compare.column_verdict",
-    ]
-    columns = tuple(Column(say(name), say(name)) for name in names)
-    return Grid(say(title), columns, (Group("", tuple(rows)),), corner=say(corner))
+def _judged(result: CaseResult | GroupResult | WholeResult) -> Iterator[str | Cell]:
+    yield ratio_text(result.ratio.median)
+    yield interval_text(result.ratio)
+    yield detectable_text(result.detectable)
+    yield Cell(verdict_name(result.verdict), state=_STATES[result.verdict])

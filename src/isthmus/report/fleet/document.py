@@ -1,7 +1,7 @@
 """The document of a fleet: the answer, causes, the slow devices, the map, what is usual, and what was read."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from isthmus.document.document import (
     Table,
     Where,
 )
-from isthmus.document.grid import Cell, CellState, Column, Grid, Group, Row
+from isthmus.document.grid import Cell, CellState, Grid, text_grid
 from isthmus.fleet import (
     FLEET_COLUMNS,
     LEAST_ALIKE,
@@ -109,9 +109,8 @@ def _causes(survey: Survey) -> Iterator[Block]:
     ordered = sorted(causes.items(), key=lambda item: -len(item[1]))
     if ordered:
         yield Heading(say("fleet.by_cause"))
-        columns = _columns("devices", "lost") + _columns("hosts", prose=True)
-        rows = tuple(_cause_row(survey, cause, found) for cause, found in ordered)
-        yield Table((Grid("", columns, (Group("", rows),), corner=say("fleet.column_cause")),))
+        rows = [_cause_row(survey, cause, found) for cause, found in ordered]
+        yield Table((_grid(("cause", "devices", "lost", "hosts"), rows, words=1),))
         why = (say("fleet.cause_why", name=cause_name(cause), why=cause_why(cause)) for cause, _ in ordered)
         yield Bullets(tuple(map(Item, why)))
     if suspects := suspect_hosts(survey):
@@ -120,42 +119,39 @@ def _causes(survey: Survey) -> Iterator[Block]:
         yield Prose(odd, "warning")
 
 
-def _cause_row(survey: Survey, cause: str, found: Sequence[Outlier]) -> Row:
+def _cause_row(survey: Survey, cause: str, found: Sequence[Outlier]) -> tuple[str, tuple[str, ...]]:
     low, high = min(each.lost for each in found), max(each.lost for each in found)
     lost = percent(high) if len(found) == 1 else say("common.range", low=percent(low), high=percent(high))
     hosts = {survey.gathered.devices[each.device].host for each in found}
     names = host_list(host for host in hosts if is_host_name(host))
     shown = names if len(names) <= _MOST_HOSTS else f"{names[:_MOST_HOSTS]}…"
-    return Row(cause_name(cause), (Cell(str(len(found))), Cell(lost), Cell(shown)))
+    return cause_name(cause), (str(len(found)), lost, shown)
 
 
 def _slow(survey: Survey) -> Iterator[Block]:
     if not survey.outliers:
         return
     yield Heading(say("fleet.slow_devices"))
-    columns = _columns("lost", "severity", "when", "directions") + _columns("cause", "evidence", "next", prose=True)
+    names = ("device", "lost", "severity", "when", "directions", "cause", "evidence", "next")
     wheres: tuple[tuple[Where, int], ...] = (("terminal", _MOST_BRIEF), ("long", _MOST_DEVICES))
     for where, most in wheres:
-        rows = tuple(_slow_row(survey, outlier) for outlier in survey.outliers[:most])
-        yield Table((Grid("", columns, (Group("", rows),), corner=say("fleet.column_device")),), where=where)
+        rows = [_slow_row(survey, outlier) for outlier in survey.outliers[:most]]
+        yield Table((_grid(names, rows, words=3),), where=where)
         if len(survey.outliers) > most:
             yield Prose(say("fleet.more", count=len(survey.outliers) - most), "small", where=where)
 
 
-def _slow_row(survey: Survey, outlier: Outlier) -> Row:
+def _slow_row(survey: Survey, outlier: Outlier) -> tuple[str, tuple[str | Cell, ...]]:
     when = "both" if len(outlier.phases) == 2 else outlier.phases[0]
     state: CellState = "failed" if outlier.severity == "severe" else "wide" if outlier.severity == "clear" else "ok"
-    return Row(
-        device_name(survey, outlier.device),
-        (
-            Cell(percent(outlier.lost), state=state),
-            Cell(say(f"fleet.severity_{outlier.severity}")),
-            Cell(say(f"fleet.when_{when}")),
-            Cell(say("common.comma").join(map(_way, outlier.directions))),
-            Cell(cause_name(outlier.cause)),
-            Cell(evidence(survey, outlier)),
-            Cell(outlier.command),
-        ),
+    return device_name(survey, outlier.device), (
+        Cell(percent(outlier.lost), state=state),
+        say(f"fleet.severity_{outlier.severity}"),
+        say(f"fleet.when_{when}"),
+        say("common.comma").join(map(_way, outlier.directions)),
+        cause_name(outlier.cause),
+        evidence(survey, outlier),
+        outlier.command,
     )
 
 
@@ -172,8 +168,8 @@ def _usual(survey: Survey, judged: Judged, *, brief: bool) -> Grid:
         texts = [_typical(survey, judged, cell) for cell in cells]
         known = [judged.ratios[places[cell]] for cell in cells if cell in places]
         if any(texts):
-            rows.append(Row(group_name(kind), (*map(Cell, texts), Cell(_spread(known)))))
-    return Grid("", _columns("alone", "together", "spread"), (Group("", tuple(rows)),), say("fleet.column_kind"))
+            rows.append((group_name(kind), (*texts, _spread(known))))
+    return _grid(("kind", "alone", "together", "spread"), rows)
 
 
 def _is_brief(kind: GroupKey) -> bool:
@@ -208,5 +204,6 @@ def _spread(cells: Sequence[npt.NDArray[np.float32]]) -> str:
     return f"±{percent(np.expm1(max(found)))}" if found else ""
 
 
-def _columns(*names: str, prose: bool = False) -> tuple[Column, ...]:
-    return tuple(Column(text, text, prose=prose) for text in (say(f"fleet.column_{name}") for name in names))
+def _grid(names: Sequence[str], rows: Iterable[tuple[str, Iterable[str | Cell]]], *, words: int = 0) -> Grid:
+    corner, *headings = (say(f"fleet.column_{name}") for name in names)
+    return text_grid("", corner, headings, rows, words=words)

@@ -17,7 +17,7 @@ from isthmus.document.document import (
     Records,
     Table,
 )
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
+from isthmus.document.grid import Grid, text_grid
 from isthmus.language import enumerated, say, speaking
 from isthmus.record import decimal_bytes, format_rate, format_seconds
 from isthmus.report.advice import advice_blocks, short_blocks
@@ -99,9 +99,9 @@ def _devices(trace: Trace, span_ns: int) -> Grid:
         name = trace.devices.get(share.device, "")
         number = say("trace_report.device_unknown") if share.device == UNKNOWN else str(share.device)
         times = (share.copying_ns, share.computing_ns, share.both_ns, share.idle_ns)
-        rows.append(Row(f"{number} {name}".strip(), tuple(Cell(_percent(each / span_ns)) for each in times)))
+        rows.append((f"{number} {name}".strip(), [_percent(each / span_ns) for each in times]))
     columns = _columns("copying", "computing", "both", "idle")
-    return Grid(say("trace_report.devices"), columns, (Group("", tuple(rows)),), corner=say("trace_report.device"))
+    return text_grid(say("trace_report.devices"), say("trace_report.device"), columns, rows)
 
 
 def _processes(trace: Trace) -> Grid:
@@ -110,15 +110,11 @@ def _processes(trace: Trace) -> Grid:
         copies = trace.copies.taken(trace.copies.process == number)
         rank = say("trace_report.rank", rank=process.rank) if process.rank is not None else ""
         computed = int(trace.kernels.lasted_ns[trace.kernels.process == number].clip(0).sum())
-        cells = (
-            Cell(str(len(copies))),
-            *(Cell(decimal_bytes(_bytes(copies, way))) for way in ("h2d", "d2h")),
-            Cell(_time(int(copies.lasted_ns.clip(0).sum()))),
-            Cell(_time(computed)),
-        )
-        rows.append(Row(" ".join(filter(None, (str(process.pid), process.name, rank))), cells))
+        sizes = (decimal_bytes(_bytes(copies, way)) for way in ("h2d", "d2h"))
+        cells = (str(len(copies)), *sizes, _time(int(copies.lasted_ns.clip(0).sum())), _time(computed))
+        rows.append((" ".join(filter(None, (str(process.pid), process.name, rank))), cells))
     columns = _columns("copies", "bytes_h2d", "bytes_d2h", "copies_took", "kernels_took")
-    return Grid(say("trace_report.processes"), columns, (Group("", tuple(rows)),), corner=say("trace_report.process"))
+    return text_grid(say("trace_report.processes"), say("trace_report.process"), columns, rows)
 
 
 def _bytes(copies: Copies, way: str) -> int:
@@ -131,29 +127,25 @@ def _table(title: str, rows: Sequence[TraceRow], *, with_bytes: bool) -> Iterato
     others = [row for row in rows if row.kind in ("kernel", "call")]
     hidden = others[_MOST_NAMES:]
     left_out = set(map(id, hidden))
-    columns = _columns("time", "number", "average", "least", "most", *(("bytes", "rate") if with_bytes else ()))
-    name = say("trace_report.column_name")
-    shown = tuple(_row(row, total, with_bytes=with_bytes) for row in rows if id(row) not in left_out)
-    corner = say("trace_report.column_share")
-    yield Table((Grid(title, (*columns, Column(name, name, prose=True)), (Group("", shown),), corner=corner),))
+    moving = ("bytes", "rate") if with_bytes else ()
+    corner, *columns = _columns("share", "time", "number", "average", "least", "most", *moving, "name")
+    shown = [_row(row, total, with_bytes=with_bytes) for row in rows if id(row) not in left_out]
+    yield Table((text_grid(title, corner, columns, shown, words=1),))
     if hidden:
         percent = _percent(sum(row.total_ns for row in hidden) / total)
         yield Prose(say("trace_report.left_out", count=len(hidden), share=percent), "small")
 
 
-def _row(row: TraceRow, total_ns: int, *, with_bytes: bool) -> Row:
-    times = (row.total_ns, row.mean_ns, row.least_ns, row.most_ns)
-    total, mean, least, most = (Cell(_time(each)) for each in times)
-    moved_cells = (
-        Cell("" if row.bytes is None else decimal_bytes(row.bytes)),
-        Cell("" if row.bytes_per_second is None else format_rate(row.bytes_per_second)),
-    )
-    figures = (total, Cell(str(row.calls)), mean, least, most, *(moved_cells if with_bytes else ()))
-    return Row(_percent(row.total_ns / total_ns), (*figures, Cell(row.name)))
+def _row(row: TraceRow, total_ns: int, *, with_bytes: bool) -> tuple[str, tuple[str, ...]]:
+    total, *times = map(_time, (row.total_ns, row.mean_ns, row.least_ns, row.most_ns))
+    size = "" if row.bytes is None else decimal_bytes(row.bytes)
+    rate = "" if row.bytes_per_second is None else format_rate(row.bytes_per_second)
+    figures = (total, str(row.calls), *times, *((size, rate) if with_bytes else ()))
+    return _percent(row.total_ns / total_ns), (*figures, row.name)
 
 
-def _columns(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(said, said) for name in names if (said := say(f"trace_report.column_{name}")))
+def _columns(*names: str) -> list[str]:
+    return [say(f"trace_report.column_{name}") for name in names]
 
 
 def _known(name: Knowledge) -> str:
