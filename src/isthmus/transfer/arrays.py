@@ -10,8 +10,6 @@ import numpy.typing as npt
 from isthmus import _native
 from isthmus.errors import UsageError
 
-__all__ = ["DeviceArray"]
-
 _Index = int | slice | EllipsisType | None
 
 

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from isthmus.record import format_bytes, format_rate, format_seconds
 
-__all__ = ["Explanation"]
-
 
 @dataclass(frozen=True)
 class Explanation:

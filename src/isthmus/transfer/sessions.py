@@ -20,17 +20,6 @@ from isthmus.record import parse_bytes
 from isthmus.transfer.arrays import DeviceArray
 from isthmus.transfer.explanation import Explanation
 
-__all__ = [
-    "Session",
-    "default_session",
-    "device_empty",
-    "explain",
-    "explain_batch",
-    "session_of",
-    "to_device",
-    "to_host",
-]
-
 
 class Session(_native.Session):
     """What copies for one device share: page-locked memory, threads, and a table to choose methods by.

@@ -11,8 +11,6 @@ from isthmus.advice.rules import (
     synchronous,
 )
 
-__all__ = ["RULES"]
-
 # In the order of the documentation; findings come by what they gain.
 RULES = (
     pageable.RULE,

@@ -10,8 +10,6 @@ from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, resampled_medians
 from isthmus.record import Case, Direction, Interval, LayoutName, Run
 
-__all__ = ["LARGEST_UNIT", "AlignmentPair", "alignment_pairs", "alignment_unit", "natural_unit", "without_misaligned"]
-
 _EXPERIMENTS = {"batching", "strided"}
 # Nothing moves in larger words: those of a GPU's threads have up to 16 bytes.
 LARGEST_UNIT = 16

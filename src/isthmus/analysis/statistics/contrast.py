@@ -8,8 +8,6 @@ import numpy as np
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, Point, find
 from isthmus.record import Direction, Interval
 
-__all__ = ["MATTERS", "Contrast", "above", "contrast", "contrasts", "paired", "ratio"]
-
 # A difference below this factor is no reason to change a program.
 MATTERS = 1.05
 

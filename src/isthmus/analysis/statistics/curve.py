@@ -9,8 +9,6 @@ import numpy as np
 from isthmus.analysis.statistics.once import once
 from isthmus.record import Case, Direction, Interval, Metric, Run, Verified, median_interval
 
-__all__ = ["ONE_WAY", "Curve", "Point", "bandwidth_curves", "case_metric", "case_point", "find", "is_resolved"]
-
 
 @dataclass(frozen=True)
 class Point:

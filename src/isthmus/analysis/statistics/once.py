@@ -4,8 +4,6 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["once"]
-
 _Analysis = TypeVar("_Analysis", bound=Callable[..., Any])
 
 

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from isthmus.record import Interval
 
-__all__ = ["DRAWS", "Draws", "interval_of", "resampled_medians"]
-
 # The ends of a 95 % interval are then the tenth draw from either side.
 DRAWS = 400
 # Standard deviations that hold 95 % of a normal distribution to either side.

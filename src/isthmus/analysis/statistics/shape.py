@@ -10,21 +10,6 @@ import numpy as np
 from isthmus.analysis.statistics.curve import Curve, Point
 from isthmus.record import KIB, MIB, Interval
 
-__all__ = [
-    "LARGE_BYTES",
-    "SMALL_BYTES",
-    "HalfSize",
-    "Plateau",
-    "Steadiness",
-    "half_size",
-    "largest",
-    "latency",
-    "peak",
-    "plateau",
-    "steadiness",
-    "trend",
-]
-
 # Up to here a copy is all latency, on every link of the last decade; from there on, steadiness is a matter of rate.
 SMALL_BYTES = 4 * KIB
 LARGE_BYTES = MIB

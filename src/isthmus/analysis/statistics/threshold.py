@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from isthmus.analysis.statistics.resample import Draws
 
-__all__ = ["MOST_USES", "State", "Threshold", "size_threshold", "size_threshold_of_logs", "uses_threshold"]
-
 State = Literal["always", "never", "from", "up_to", "cannot_tell"]
 
 # No program uses one buffer more often: from there on "never" is an answer.
