@@ -66,13 +66,11 @@ def need_of(options: Mapping[str, Any]) -> Need:
     way = {"direction": given["--direction"]} if "--direction" in given else {}
     match kind:
         case "pieces":
-            return PiecesNeed(
-                _count(given, "--pieces"), _size(given, "--piece-bytes"), **_layouts(given), **source, **way
-            )
+            return PiecesNeed(given["--pieces"], _size(given, "--piece-bytes"), **_layouts(given), **source, **way)
         case "section":
             pitch = _size(given, "--device-pitch") if "--device-pitch" in given else None
-            rows, width = _count(given, "--rows"), _size(given, "--width")
-            return SectionNeed(rows, width, _size(given, "--pitch"), device_pitch_bytes=pitch, **source, **way)
+            width, host_pitch = _size(given, "--width"), _size(given, "--pitch")
+            return SectionNeed(given["--rows"], width, host_pitch, device_pitch_bytes=pitch, **source, **way)
         case "managed":
             return ManagedNeed(_size(given, "--bytes"), **_touched(given))
         case "pipeline":
@@ -137,7 +135,3 @@ def _size(given: Mapping[str, Any], name: str) -> int:
     if size == 0:
         raise UsageError(f"{name} 0 leaves nothing to plan; the smallest size is 1 byte")
     return size
-
-
-def _count(given: Mapping[str, Any], name: str) -> int:
-    return int(given[name])

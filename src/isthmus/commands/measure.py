@@ -103,8 +103,11 @@ def measure(
         raise trouble
     assert wanted is not None
     with ranks, speaking(spoken):
-        code = _lead(wanted, ranks, as_json) if ranks.leads else _follow(wanted)
-    raise typer.Exit(code)
+        if ranks.leads:
+            raise typer.Exit(_lead(wanted, ranks, as_json))
+        from isthmus.experiment.stencil.team import follow
+
+        raise typer.Exit(follow(wanted.device))
 
 
 class _Wanted(NamedTuple):
@@ -211,13 +214,6 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     run = read_run(path)
     keep(run, wanted.device)
     return _show(run, path, as_json)
-
-
-def _follow(wanted: _Wanted) -> int:
-    """Take part in what rank 0 measures."""
-    from isthmus.experiment.stencil.team import follow
-
-    return follow(wanted.device)
 
 
 def _build_programs(experiments: list[str], folder: Path) -> None:

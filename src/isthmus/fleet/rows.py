@@ -12,29 +12,14 @@ from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, file_bytes, read
 
 # Only ever append: scripts read these by position. `times_typical` is the median over that of the device's group.
 FLEET_COLUMNS: dict[str, type] = {
-    "host": str,
-    "device": str,
-    "device_name": str,
-    "pci_address": str,
+    **dict.fromkeys(("host", "device", "device_name", "pci_address"), str),
     "rank": int,
-    "phase": str,
-    "experiment": str,
-    "method": str,
-    "direction": str,
-    "host_memory": str,
+    **dict.fromkeys(("phase", "experiment", "method", "direction", "host_memory"), str),
     "bytes": int,
-    "metric": str,
-    "unit": str,
+    **dict.fromkeys(("metric", "unit"), str),
     "samples": int,
-    "least": float,
-    "lower_quartile": float,
-    "median": float,
-    "upper_quartile": float,
-    "most": float,
-    "times_typical": float,
-    "verified": str,
-    "note": str,
-    "parameters": str,
+    **dict.fromkeys(("least", "lower_quartile", "median", "upper_quartile", "most", "times_typical"), float),
+    **dict.fromkeys(("verified", "note", "parameters"), str),
 }
 
 Row = dict[str, str | int | float | None]
@@ -70,29 +55,17 @@ def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, S
 
 
 def _row(device: DeviceRow, point: Point, summary: Summary, times_typical: float | None) -> Row:
-    measured = summary.samples > 0
-    return {
+    known = msgspec.structs.asdict(point) | msgspec.structs.asdict(summary)
+    if not summary.samples:
+        known |= dict.fromkeys(("least", "lower_quartile", "median", "upper_quartile", "most"))
+    known |= {
         "host": device.host,
         "device": device.spec,
         "device_name": device.fact("device"),
         "pci_address": device.pci_address,
         "rank": device.rank,
-        "phase": point.phase,
-        "experiment": point.experiment,
-        "method": point.method,
         "direction": point.direction or "",
-        "host_memory": point.host_memory,
-        "bytes": point.bytes,
-        "metric": point.metric,
         "unit": "s",
-        "samples": summary.samples,
-        "least": summary.least if measured else None,
-        "lower_quartile": summary.lower_quartile if measured else None,
-        "median": summary.median if measured else None,
-        "upper_quartile": summary.upper_quartile if measured else None,
-        "most": summary.most if measured else None,
         "times_typical": times_typical,
-        "verified": summary.verified,
-        "note": summary.note,
-        "parameters": point.parameters,
     }
+    return {name: known[name] for name in FLEET_COLUMNS}

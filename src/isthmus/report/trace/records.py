@@ -9,28 +9,9 @@ from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Calls, Copi
 
 # Scripts rely on them: new ones are only ever appended. Times count from the first record of the trace.
 COPY_COLUMNS = (
-    "start_ns",
-    "duration_ns",
-    "direction",
-    "source",
-    "destination",
-    "bytes",
-    "pid",
-    "rank",
-    "device",
-    "stream",
-    "migration",
-    "cause",
-    "call",
-    "thread",
-    "call_start_ns",
-    "call_duration_ns",
-    "source_address",
-    "destination_address",
-    "rows",
-    "content",
-    "estimated",
-    "site",
+    *("start_ns", "duration_ns", "direction", "source", "destination", "bytes", "pid", "rank", "device", "stream"),
+    *("migration", "cause", "call", "thread", "call_start_ns", "call_duration_ns"),
+    *("source_address", "destination_address", "rows", "content", "estimated", "site"),
 )
 # Columns of copies after their times, in the order in which `copy_records` takes them.
 _OWN = (
