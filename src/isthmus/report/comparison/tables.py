@@ -56,7 +56,7 @@ def short_tables(comparison: Comparison) -> Iterator[Block]:
     cases = [case for case in comparison.judgement.cases if case.verdict in ("slower", "faster")]
     if cases:
         cases.sort(key=lambda case: -case.least_change)
-        largest = _cases("largest", cases[:_MOST_ROWS])
+        largest = _cases("compare.largest", cases[:_MOST_ROWS])
         yield from noted(largest, _noted("compare.largest_note", len(cases)))
 
 
@@ -70,9 +70,9 @@ def full_tables(comparison: Comparison) -> Iterator[Block]:
         return
     yield folded(_groups(sorted(comparison.judgement.groups, key=_group_order)))
     if len(cases) <= _MOST_CASES:
-        yield folded(_cases("all_cases", cases))
+        yield folded(_cases("compare.all_cases", cases))
     else:
-        yield folded(_cases("all_but_same", [case for case in cases if case.verdict != "same"]))
+        yield folded(_cases("compare.all_but_same", [case for case in cases if case.verdict != "same"]))
 
 
 def _noted(note: str, rows: int) -> str:
@@ -85,7 +85,7 @@ def _wholes(comparison: Comparison) -> Grid:
         (say("common.comma").join([whole.experiment, size_name(whole.size)]), [str(whole.groups)], whole)
         for whole in comparison.judgement.wholes
     ]
-    return _grid("wholes", "group", ["groups"], rows)
+    return _grid("compare.wholes", "group", ["groups"], rows)
 
 
 def _group_order(group: GroupResult) -> tuple[int, float]:
@@ -95,7 +95,7 @@ def _group_order(group: GroupResult) -> tuple[int, float]:
 
 def _groups(chosen: Sequence[GroupResult]) -> Grid:
     rows = [(group_name(group.key), [str(group.cases)], group) for group in chosen]
-    return _grid("groups", "group", ["cases"], rows)
+    return _grid("compare.groups", "group", ["cases"], rows)
 
 
 def _cases(title: str, chosen: Sequence[CaseResult]) -> Grid:
@@ -120,7 +120,7 @@ def _grid(
     names = (corner, *first, "ratio", "interval", "detectable", "verdict")
     head, *headings = (say(f"compare.column_{name}") for name in names)
     shown = ((name, [*cells, *_judged(result)]) for name, cells, result in rows)
-    return text_grid(say(f"compare.{title}"), head, headings, shown)
+    return text_grid(say(title), head, headings, shown)
 
 
 def _judged(result: CaseResult | GroupResult | WholeResult) -> Iterator[str | Cell]:
