@@ -1,18 +1,15 @@
 """From a trace and a run of the machine to what to change, and what that would gain."""
 
 from isthmus.advice.advise import advise
-from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, GainGate, Severity, parse_gain_gate
+from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, parse_gain_gate
 from isthmus.advice.missing import are_alike
-from isthmus.advice.records import Interface, interface_of_all
+from isthmus.advice.records import interface_of_all
 
 __all__ = [
     "Abstention",
     "Advice",
     "Evidence",
     "Finding",
-    "GainGate",
-    "Interface",
-    "Severity",
     "advise",
     "are_alike",
     "interface_of_all",

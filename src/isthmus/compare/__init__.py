@@ -1,45 +1,28 @@
 """Two runs, or a reference and a run: what got slower or faster, and what probably made the difference."""
 
 from isthmus.compare.causes import Cause, likely_causes
-from isthmus.compare.checkup import Checkup, FigureResult, Position, check
-from isthmus.compare.comparison import MARGIN, Comparison, Gate, GateResult, compare, parse_gate
+from isthmus.compare.checkup import Checkup, FigureResult, check
+from isthmus.compare.comparison import Comparison, Gate, compare, parse_gate
 from isthmus.compare.differences import Difference, differences, facts
 from isthmus.compare.levels import VERDICTS, Verdict
-from isthmus.compare.pairing import CasePair, Pairing, timed_metric
 from isthmus.compare.rank_test import corrected
-from isthmus.compare.reference import (
-    PREFIX,
-    Expected,
-    Quantity,
-    Reference,
-    known_references,
-    made_reference,
-    read_reference,
-)
-from isthmus.compare.spread import GroupKey, SizeClass, group_key, robust_variance
+from isthmus.compare.reference import PREFIX, Reference, known_references, made_reference, read_reference
+from isthmus.compare.spread import GroupKey, group_key, robust_variance
 from isthmus.compare.verdicts import CaseResult, GroupResult, WholeResult
 
 __all__ = [
-    "MARGIN",
     "PREFIX",
     "VERDICTS",
-    "CasePair",
     "CaseResult",
     "Cause",
     "Checkup",
     "Comparison",
     "Difference",
-    "Expected",
     "FigureResult",
     "Gate",
-    "GateResult",
     "GroupKey",
     "GroupResult",
-    "Pairing",
-    "Position",
-    "Quantity",
     "Reference",
-    "SizeClass",
     "Verdict",
     "WholeResult",
     "check",
@@ -54,5 +37,4 @@ __all__ = [
     "parse_gate",
     "read_reference",
     "robust_variance",
-    "timed_metric",
 ]

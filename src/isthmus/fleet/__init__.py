@@ -2,13 +2,11 @@
 
 from isthmus.fleet.causes import odd_facts
 from isthmus.fleet.cells import CellKey
-from isthmus.fleet.contention import Contention
 from isthmus.fleet.expected import BelowReference, chosen_reference
 from isthmus.fleet.gathering import found_files
-from isthmus.fleet.groups import LEAST_ALIKE, Group
+from isthmus.fleet.groups import LEAST_ALIKE
 from isthmus.fleet.hosts import host_list, is_host_name, natural
-from isthmus.fleet.outliers import MARGIN, Outlier, SlowKind
-from isthmus.fleet.reading import DeviceRow
+from isthmus.fleet.outliers import Outlier
 from isthmus.fleet.rows import FLEET_COLUMNS, fleet_rows
 from isthmus.fleet.significance import RATE
 from isthmus.fleet.survey import Judged, Survey, survey
@@ -16,16 +14,11 @@ from isthmus.fleet.survey import Judged, Survey, survey
 __all__ = [
     "FLEET_COLUMNS",
     "LEAST_ALIKE",
-    "MARGIN",
     "RATE",
     "BelowReference",
     "CellKey",
-    "Contention",
-    "DeviceRow",
-    "Group",
     "Judged",
     "Outlier",
-    "SlowKind",
     "Survey",
     "chosen_reference",
     "fleet_rows",

@@ -1,6 +1,6 @@
 """From a described need to the way that meets it fastest on a measured machine, with the time that it takes."""
 
-from isthmus.plan.answer import Beyond, Plan, Step, Way
+from isthmus.plan.answer import Plan, Step, Way
 from isthmus.plan.need import (
     BufferNeed,
     BufferSource,
@@ -13,13 +13,8 @@ from isthmus.plan.need import (
     SectionNeed,
 )
 from isthmus.plan.planner import answer, wanted_experiments
-from isthmus.plan.prices import Price, PriceList, Unpriced
-from isthmus.plan.snippets import (
-    SNIPPET_LANGUAGES,
-    SnippetLanguage,
-    snippet,
-    snippet_languages,
-)
+from isthmus.plan.prices import PriceList, Unpriced
+from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
 from isthmus.plan.words import (
     answer_words,
     beyond_words,
@@ -33,7 +28,6 @@ from isthmus.plan.words import (
 
 __all__ = [
     "SNIPPET_LANGUAGES",
-    "Beyond",
     "BufferNeed",
     "BufferSource",
     "ManagedNeed",
@@ -43,10 +37,8 @@ __all__ = [
     "PiecesSource",
     "PipelineNeed",
     "Plan",
-    "Price",
     "PriceList",
     "SectionNeed",
-    "SnippetLanguage",
     "Step",
     "Unpriced",
     "Way",

@@ -1,7 +1,7 @@
 """What was measured: runs, cases and fingerprints as plain data, their files and their table."""
 
 from isthmus.record.cache import cached_run, joined, keep_run
-from isthmus.record.files import file_bytes, replacing
+from isthmus.record.files import file_bytes
 from isthmus.record.fingerprint import (
     Backend,
     Cpu,
@@ -130,7 +130,6 @@ __all__ = [
     "parse_sizes",
     "printable",
     "read_run",
-    "replacing",
     "rows",
     "summaries",
     "write_fleet",

@@ -3,7 +3,6 @@
 from isthmus.trace.columns import (
     CAUSES,
     DIRECTIONS,
-    FAULTS,
     MEMORY_KINDS,
     UNKNOWN,
     Allocations,
@@ -20,13 +19,12 @@ from isthmus.trace.columns import (
 from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
 from isthmus.trace.recorded import OPENCL_WAITS
-from isthmus.trace.trace import Knowledge, Maker, Process, Site, Trace
+from isthmus.trace.trace import Knowledge, Maker, Process, Trace
 from isthmus.trace.union import Union, union
 
 __all__ = [
     "CAUSES",
     "DIRECTIONS",
-    "FAULTS",
     "MEMORY_KINDS",
     "OPENCL_WAITS",
     "UNKNOWN",
@@ -39,7 +37,6 @@ __all__ = [
     "Knowledge",
     "Maker",
     "Process",
-    "Site",
     "Trace",
     "Union",
     "cause_index",
