@@ -58,26 +58,22 @@ _API_NAMES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
 def _link_rows(link: Link) -> list[Fact]:
     now, most = _pcie(link.generation, link.width), _pcie(link.max_generation, link.max_width)
-    rows = [Fact("link", f"PCIe {now} now, {most} at most")]
     under_load = _pcie(link.generation_under_load, link.width_under_load)
-    if under_load == _UNKNOWN:
-        rows.append(Fact("", "not read under load"))
-    else:
-        rows.append(Fact("", f"PCIe {under_load} under load"))
-    best = link if under_load != _UNKNOWN or most == _UNKNOWN else _at_most(link)
-    rate = best.theoretical_bytes_per_second
-    if rate is not None:
+    rows = [
+        Fact("link", f"PCIe {now} now, {most} at most"),
+        Fact("", f"PCIe {under_load} under load" if link.read_under_load else "not read under load"),
+    ]
+    best = link if link.read_under_load else _at_most(link)
+    if (rate := best.theoretical_bytes_per_second) is not None:
         reached = _pcie(*best.in_use)
         rows.append(Fact("in theory", f"{format_rate(rate)} one way at {reached}, packet headers not deducted"))
-    return rows + _link_remarks(link)
-
-
-_UNKNOWN = "unknown"
+    remark = _link_remark(link)
+    return [*rows, Fact.remark(remark)] if remark else rows
 
 
 def _pcie(generation: int | None, width: int | None) -> str:
     parts = [f"{generation}.0" if generation else "", f"x{width}" if width else ""]
-    return " ".join(filter(None, parts)) or _UNKNOWN
+    return " ".join(filter(None, parts)) or "unknown"
 
 
 def _at_most(link: Link) -> Link:
@@ -88,25 +84,17 @@ def _at_most(link: Link) -> Link:
     )
 
 
-def _link_remarks(link: Link) -> list[Fact]:
+def _link_remark(link: Link) -> str:
+    """Why the link is below what it can be, and the cure; empty where it is not."""
     if not link.is_slower and not link.is_narrower:
-        return []
+        return ""
     cure = "reseat the card, try another slot, and look for the slot's link speed and lane split in the BIOS"
     if link.read_under_load:
-        return [Fact.remark(f"Under load the link stays below what it can do: {cure}.")]
+        return f"Under load the link stays below what it can do: {cure}."
+    idle, still = "An idle link slows down to save power, as this one seems to", f"PCIe {link.generation}.0"
     if link.is_narrower:
-        return [
-            Fact.remark(
-                "The link has fewer lanes than the device. Some narrow when idle: isthmus measure reads it under load. "
-                f"If it is still x{link.width} there, {cure}."
-            )
-        ]
-    return [
-        Fact.remark(
-            "An idle link slows down to save power, as this one seems to: isthmus measure reads it under load. "
-            f"If it is still PCIe {link.generation}.0 there, {cure}."
-        )
-    ]
+        idle, still = "The link has fewer lanes than the device. Some narrow when idle", f"x{link.width}"
+    return f"{idle}: isthmus measure reads it under load. If it is still {still} there, {cure}."
 
 
 def _node_rows(device: Device, host: Host, allowed_cpus: Collection[int]) -> list[Fact]:

@@ -2,7 +2,7 @@
 
 from isthmus.commands._device_words import near_size
 from isthmus.document.document import Machine
-from isthmus.record import GIB, Host, Limits, Memory, NumaNode
+from isthmus.record import GIB, Host, Limits, Memory
 
 # The default sweep goes up to 1 GiB, both ways at once.
 _PINNED_BY_DEFAULT = 2 * GIB
@@ -17,9 +17,7 @@ def host_block(host: Host, *, has_own_memory: bool) -> Machine:
     system = (host.distribution, host.kernel and f"Linux {host.kernel}", host.cpu.architecture)
     block.add("system", ", ".join(filter(None, system)))
     _add_cpu(block, host)
-    _add_nodes(block, host.numa_nodes)
     _add_memory(block, host.memory, host.limits)
-    _add_pages(block, host.memory)
     _add_limits(block, host.limits)
     _add_container(block, host)
     block.add("IOMMU", host.iommu)
@@ -47,11 +45,8 @@ def _add_cpu(block: Machine, host: Host) -> None:
     block.add("", f"{counts}; last-level cache {near_size(cache) if cache else 'not shown'}")
     if cpu.hypervisor:
         block.add("", "virtual machine: nodes, caches and links are as the hypervisor shows them")
-
-
-def _add_nodes(block: Machine, nodes: list[NumaNode]) -> None:
     # Grace Hopper lists placeholders for GPU partitions that have neither CPUs nor memory.
-    nodes = [node for node in nodes if node.cpus or node.memory_bytes]
+    nodes = [node for node in host.numa_nodes if node.cpus or node.memory_bytes]
     if not nodes:
         block.add("NUMA", "not shown by this kernel; taken as one node")
     elif len(nodes) == 1:
@@ -64,22 +59,17 @@ def _add_nodes(block: Machine, nodes: list[NumaNode]) -> None:
 
 
 def _add_memory(block: Machine, memory: Memory, limits: Limits) -> None:
-    if not memory.total_bytes:
-        block.add("memory", "not readable")
-        return
-    block.add("memory", f"{near_size(memory.total_bytes)}, {near_size(memory.available_bytes)} available")
+    known = f"{near_size(memory.total_bytes)}, {near_size(memory.available_bytes)} available"
+    block.add("memory", known if memory.total_bytes else "not readable")
     allowed = limits.container_memory_bytes
-    if allowed is not None and allowed < memory.available_bytes:
+    if memory.total_bytes and allowed is not None and allowed < memory.available_bytes:
         block.remark(
             f"The container allows {near_size(allowed)} in all: a process that goes beyond it is killed. "
             "Transfer buffers of every kind have to fit."
         )
-
-
-def _add_pages(block: Machine, memory: Memory) -> None:
-    reserved = memory.reserved_huge_pages
-    huge = near_size(memory.huge_page_bytes) if memory.huge_page_bytes else "none"
-    block.add("pages", f"{near_size(memory.page_bytes)}; huge pages {huge}, {reserved or 'none'} reserved")
+    huge, reserved = memory.huge_page_bytes, memory.reserved_huge_pages or "none"
+    sizes = f"{near_size(memory.page_bytes)}; huge pages {near_size(huge) if huge else 'none'}"
+    block.add("pages", f"{sizes}, {reserved} reserved")
     setting, defrag = memory.transparent_huge_pages, memory.transparent_huge_page_defrag
     if not setting:
         block.add("", "transparent huge pages: setting not readable")
@@ -101,9 +91,10 @@ def _add_limits(block: Machine, limits: Limits) -> None:
     locked = limits.locked_memory_bytes
     block.add("locked memory", "no limit for this process" if locked is None else f"at most {near_size(locked)}")
     if locked is not None and locked < _PINNED_BY_DEFAULT:
+        elsewhere = _RAISE_ELSEWHERE.get(limits.container, _RAISE_AT_LOGIN)
         block.remark(
             "mlock, RDMA and drivers that keep to this limit cannot pin more; NVIDIA's driver does not keep to it. "
-            f"To raise it in this shell ({_RAISE_ELSEWHERE.get(limits.container, _RAISE_AT_LOGIN)}):",
+            f"To raise it in this shell (if that is refused, {elsewhere}):",
             "ulimit -l unlimited",
         )
     if limits.address_space_bytes is not None:
@@ -114,12 +105,11 @@ def _add_limits(block: Machine, limits: Limits) -> None:
         )
 
 
-_RAISE_AT_LOGIN = "if that is refused, with the line '* - memlock unlimited' in /etc/security/limits.conf"
+_RAISE_AT_LOGIN = "with the line '* - memlock unlimited' in /etc/security/limits.conf"
 _RAISE_ELSEWHERE = {
-    "docker": "if that is refused, start the container with --ulimit memlock=-1",
-    "podman": "if that is refused, start the container with --ulimit memlock=-1",
-    "kubernetes": "if that is refused, LimitMEMLOCK of the node's container runtime sets it",
-    "slurm job": "if that is refused, LimitMEMLOCK of the node's slurmd sets it",
+    **dict.fromkeys(("docker", "podman"), "start the container with --ulimit memlock=-1"),
+    "kubernetes": "LimitMEMLOCK of the node's container runtime sets it",
+    "slurm job": "LimitMEMLOCK of the node's slurmd sets it",
 }
 
 
@@ -132,10 +122,8 @@ def _add_container(block: Machine, host: Host) -> None:
         f"{processes} processes and threads" if processes is not None else "",
     ]
     within = ", ".join(filter(None, limited))
-    if not limits.container and not within:
-        block.add("container", "none seen, no limits")
-        return
-    block.add("container", f"{limits.container or 'a control group'}: {within or 'no limits seen'}")
+    seen = f"{limits.container or 'a control group'}: {within or 'no limits seen'}"
+    block.add("container", seen if limits.container or within else "none seen, no limits")
     if cpus is not None and cpus < host.cpu.allowed:
         block.remark(
             f"The quota is less than the {host.cpu.allowed} CPUs that may be used: threads are halted for part of "
