@@ -78,9 +78,7 @@ def _pcie(generation: int | None, width: int | None) -> str:
 
 def _at_most(link: Link) -> Link:
     return msgspec.structs.replace(
-        link,
-        generation=link.max_generation or link.generation,
-        width=link.max_width or link.width,
+        link, generation=link.max_generation or link.generation, width=link.max_width or link.width
     )
 
 

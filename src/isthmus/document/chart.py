@@ -88,13 +88,7 @@ def tile(kind: str, across: str, down: str, text: str, **told: str) -> Row:
     return {"kind": kind, "x": across, "y": down, "text": text, **told}
 
 
-def curves_chart(
-    curves: Sequence[Drawn],
-    x: Axis,
-    y: Axis,
-    *,
-    rules: Sequence[tuple[float, str]] = (),
-) -> Spec:
+def curves_chart(curves: Sequence[Drawn], x: Axis, y: Axis, *, rules: Sequence[tuple[float, str]] = ()) -> Spec:
     """A line, an interval band and points for each curve.
 
     `rules` are horizontal lines at a y, each with its text. The curves must have at least one row between them, and

@@ -76,11 +76,7 @@ def _shares(devices: Sequence[DeviceRow]) -> dict[tuple[str, str], float]:
 
 
 def _causes(
-    outlier: Outlier,
-    device: DeviceRow,
-    odd: Sequence[Difference],
-    having: dict[tuple[str, str], float],
-    far: float,
+    outlier: Outlier, device: DeviceRow, odd: Sequence[Difference], having: dict[tuple[str, str], float], far: float
 ) -> list[Cause]:
     found = list(odd)
     if _is_far(device) and far < _COMMON:

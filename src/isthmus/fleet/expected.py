@@ -49,11 +49,7 @@ def held_against(reference: Reference, fingerprint: bytes, points: Sequence[Poin
 
 
 def held_one_by_one(
-    checkup: Checkup,
-    cells: Sequence[CellKey],
-    ratios: npt.NDArray[np.float64],
-    members: Sequence[int],
-    margin: float,
+    checkup: Checkup, cells: Sequence[CellKey], ratios: npt.NDArray[np.float64], members: Sequence[int], margin: float
 ) -> list[BelowReference]:
     """The devices of a group with a settled rate alone below the expected range, and by more than the margin.
 

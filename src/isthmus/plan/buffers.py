@@ -37,10 +37,7 @@ BUFFER_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
     "new": ("allocation", "bandwidth", "breakeven"),
 }
 # What is got, touched and given back, in this order, for a way with memory of its own.
-_HELD: Mapping[str, tuple[str, ...]] = {
-    "registered": ("pageable", "registered"),
-    "managed_prefetch": ("managed",),
-}
+_HELD: Mapping[str, tuple[str, ...]] = {"registered": ("pageable", "registered"), "managed_prefetch": ("managed",)}
 # Below glibc's M_MMAP_THRESHOLD (mallopt(3)) malloc gives memory that was in use before, from there on fresh pages.
 _FRESH_FROM = 128 * KIB
 

@@ -23,10 +23,7 @@ def check_runs(checkup: Checkup) -> list[str]:
     reference, run = checkup.reference, checkup.run
     return [
         say(
-            "compare.check_reference",
-            name=reference.name,
-            device=describe_device(reference.run),
-            count=reference.runs,
+            "compare.check_reference", name=reference.name, device=describe_device(reference.run), count=reference.runs
         ),
         say("compare.check_run", run=run.run, device=describe_device(run), created=run.created),
     ]

@@ -183,12 +183,7 @@ def _answer(comparison: Comparison) -> str:
         answers.append(say("compare.faster", count=counts["faster"], factor=_typical(comparison, "faster")))
     if not answers:
         answers.append(say("compare.unclear" if 2 * counts["cannot_tell"] > total else "compare.all_same"))
-    rest = say(
-        "compare.of_all",
-        count=total,
-        same=counts["same"],
-        cannot_tell=counts["cannot_tell"],
-    )
+    rest = say("compare.of_all", count=total, same=counts["same"], cannot_tell=counts["cannot_tell"])
     return sentences([*answers, rest, _precision(comparison)])
 
 

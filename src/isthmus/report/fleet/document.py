@@ -95,10 +95,7 @@ def _blocks(survey: Survey) -> Iterator[Block]:
 
 
 def _counts(survey: Survey) -> dict[str, str]:
-    return {
-        "hosts": say("fleet.hosts", count=len(survey.hosts)),
-        "devices": devices_text(len(survey.gathered.devices)),
-    }
+    return {"hosts": say("fleet.hosts", count=len(survey.hosts)), "devices": devices_text(len(survey.gathered.devices))}
 
 
 def _causes(survey: Survey) -> Iterator[Block]:

@@ -5,18 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from isthmus.advice import Advice
-from isthmus.document.document import (
-    Answer,
-    Block,
-    Bullets,
-    Data,
-    Document,
-    Heading,
-    Item,
-    Prose,
-    Records,
-    Table,
-)
+from isthmus.document.document import Answer, Block, Bullets, Data, Document, Heading, Item, Prose, Records, Table
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import enumerated, say, speaking
 from isthmus.record import decimal_bytes, format_rate, format_seconds
