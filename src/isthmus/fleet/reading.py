@@ -17,6 +17,7 @@ from isthmus.record import (
     SCHEMA_VERSION,
     End,
     Fingerprint,
+    Header,
     Launch,
     Missing,
     Point,
@@ -82,11 +83,6 @@ class FilePart:
     run_files: frozenset[str]
     # What the launch noticed that does not fit together.
     notes: tuple[str, ...] = ()
-
-
-class _Header(msgspec.Struct):
-    format: str = ""
-    schema_version: int = 0
 
 
 class _Summary(msgspec.Struct, array_like=True, gc=False):
@@ -157,7 +153,7 @@ class Reader:
     def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
         """A run file, or what is wrong with one that is no fleet file."""
         try:
-            header = msgspec.json.decode(data, type=_Header)
+            header = msgspec.json.decode(data, type=Header)
         except msgspec.DecodeError as error:
             raise RunFileError(
                 f"{path}: neither a fleet file nor a run file: {error}; expected JSON with format "
@@ -166,13 +162,8 @@ class Reader:
         if header.format == FORMAT:
             return self._run(path, read_run(path))
         if header.format != FLEET_FORMAT:
-            found = f"format {header.format!r}" if header.format else "no format field"
-            raise RunFileError(f"{path}: {found}; expected {FLEET_FORMAT!r} or {FORMAT!r}")
-        if header.schema_version > FLEET_SCHEMA_VERSION:
-            raise RunFileError(
-                f"{path}: written by a newer Isthmus: schema version {header.schema_version}, this one reads up to "
-                f"{FLEET_SCHEMA_VERSION}; upgrade with: pip install --upgrade isthmus"
-            )
+            raise RunFileError(f"{path}: {header.words}; expected {FLEET_FORMAT!r} or {FORMAT!r}")
+        header.check_version(path, FLEET_SCHEMA_VERSION)
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {why}") from why
 
     def _fleet_file(self, path: Path, fleet: _Fleet, wrong: dict[int, list[int]]) -> FilePart:

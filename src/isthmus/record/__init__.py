@@ -49,7 +49,7 @@ from isthmus.record.run import (
     Verified,
     case_key,
 )
-from isthmus.record.store import RunWriter, read_run
+from isthmus.record.store import Header, RunWriter, read_run
 from isthmus.record.table import COLUMNS, rows
 from isthmus.record.units import (
     GIB,
@@ -88,6 +88,7 @@ __all__ = [
     "Faults",
     "Fingerprint",
     "Fleet",
+    "Header",
     "Host",
     "Interval",
     "Launch",

@@ -144,16 +144,7 @@ def _summary(case: Case) -> Summary:
     if not samples:
         return Summary(samples=0, verified=case.verified, note=case.note)
     least, lower, median, upper, most = (_quantile(samples, quarter / 4) for quarter in range(5))
-    return Summary(
-        samples=len(samples),
-        least=least,
-        lower_quartile=lower,
-        median=median,
-        upper_quartile=upper,
-        most=most,
-        verified=case.verified,
-        note=case.note,
-    )
+    return Summary(len(samples), least, lower, median, upper, most, case.verified, case.note)
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -15,9 +15,24 @@ from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
 
-class _Header(msgspec.Struct):
+class Header(msgspec.Struct):
+    """What a file says it is."""
+
     format: str = ""
     schema_version: int = 0
+
+    @property
+    def words(self) -> str:
+        """Its format, for an error."""
+        return f"format {self.format!r}" if self.format else "no format field"
+
+    def check_version(self, path: Path, newest: int) -> None:
+        """Raise RunFileError for a schema that is newer than this."""
+        if self.schema_version > newest:
+            raise RunFileError(
+                f"{path}: written by a newer Isthmus: schema version {self.schema_version}, this one reads up to "
+                f"{newest}; upgrade with: pip install --upgrade isthmus"
+            )
 
 
 def read_run(path: Path) -> Run:
@@ -28,7 +43,7 @@ def read_run(path: Path) -> Run:
     """
     data = file_bytes(path)
     try:
-        header = msgspec.json.decode(data, type=_Header)
+        header = msgspec.json.decode(data, type=Header)
     except msgspec.ValidationError as error:
         raise RunFileError(f"{path}: not an Isthmus run: {error}; expected an object with format {FORMAT!r}") from error
     except msgspec.DecodeError as error:
@@ -40,13 +55,8 @@ def read_run(path: Path) -> Run:
             f"{path}: a fleet file, with summaries of many devices, and no run; see them with: isthmus fleet {path}"
         )
     if header.format != FORMAT:
-        found = f"format {header.format!r}" if header.format else "no format field"
-        raise RunFileError(f"{path}: not an Isthmus run: found {found}, expected format {FORMAT!r}")
-    if header.schema_version > SCHEMA_VERSION:
-        raise RunFileError(
-            f"{path}: written by a newer Isthmus: schema version {header.schema_version}, "
-            f"this one reads up to {SCHEMA_VERSION}; upgrade with: pip install --upgrade isthmus"
-        )
+        raise RunFileError(f"{path}: not an Isthmus run: found {header.words}, expected format {FORMAT!r}")
+    header.check_version(path, SCHEMA_VERSION)
     try:
         return msgspec.json.decode(data, type=Run)
     except msgspec.ValidationError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TextIO
 
+import msgspec
 import numpy as np
 
 from isthmus.document.document import Document
@@ -31,16 +32,7 @@ def _lines(survey: Survey) -> Iterator[str]:
     ]
     yield from _head("isthmus_fleet_median_seconds", "Median time of one point on one device.")
     for point, row in zip(everything.points, everything.medians, strict=True):
-        labels = _labels(
-            phase=point.phase,
-            experiment=point.experiment,
-            method=point.method,
-            host_memory=point.host_memory,
-            direction=point.direction or "",
-            bytes=point.bytes,
-            metric=point.metric,
-            parameters=point.parameters,
-        )
+        labels = _labels(**msgspec.structs.asdict(point) | {"direction": point.direction or ""})
         for place in np.flatnonzero(np.isfinite(row)).tolist():
             yield f"isthmus_fleet_median_seconds{{{devices[place]},{labels}}} {row[place]:.6g}"
     yield from _head("isthmus_fleet_lost_ratio", "Largest share of a rate that a slow device loses; 0 of others.")
