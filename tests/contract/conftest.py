@@ -41,7 +41,8 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return found
 
 
-@pytest.fixture(scope="session", params=[*_PRESENT, _MODELLED])
+# The model is the host backend in all but time.
+@pytest.fixture(scope="session", params=[*_PRESENT, pytest.param(_MODELLED, marks=pytest.mark.thorough)])
 def spec(request: pytest.FixtureRequest) -> str:
     """The name of each device in turn."""
     name: str = request.param

@@ -164,6 +164,7 @@ def sessions(spec: str, tmp_path: Path) -> Iterator[list[isthmus.Session]]:
         session.close()
 
 
+@pytest.mark.thorough
 def test_many_threads_copy_anything_any_way(sessions: list[isthmus.Session]) -> None:
     def work(thread: int) -> str:
         draw = random.Random(SEED * THREADS + thread)

@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 NAMES = ("fleet", "fleet_bars", "fleet_model", "fleet_usage")
 

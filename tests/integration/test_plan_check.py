@@ -17,6 +17,8 @@ import pytest
 from isthmus.plan import BufferNeed, ManagedNeed, PiecesNeed, SectionNeed
 from isthmus.record import KIB, MIB
 
+pytestmark = pytest.mark.thorough
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 

@@ -19,6 +19,8 @@ from isthmus.errors import CallFailed, LibraryAbsent, UsageError
 from isthmus.record import Device, Interval
 from isthmus.trace import Calls, Copies, Intervals, Process, Trace, direction_index, memory_index
 
+pytestmark = pytest.mark.thorough
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 PROGRAMS = BENCHMARKS / "traced"
 # Stands for nvcc: what it builds prints a program's line.

@@ -17,6 +17,8 @@ import pytest
 from isthmus.errors import UsageError
 from isthmus.machine.devices import probe
 
+pytestmark = pytest.mark.thorough
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 OPENCL = next((device.spec for backend in probe() if backend.name == "opencl" for device in backend.devices), None)
 

@@ -62,6 +62,7 @@ def test_a_machine_has_its_table_afterwards(isthmus: Isthmus, tmp_path: Path) ->
     }
 
 
+@pytest.mark.thorough
 def test_a_table_may_be_written_elsewhere_and_printed_for_scripts(isthmus: Isthmus, tmp_path: Path) -> None:
     done = isthmus("--device", "host:rate=25GB/s", "--quick", "-o", "here/my.table", "--json")
     assert done.returncode == 0, done.stderr
@@ -70,6 +71,7 @@ def test_a_table_may_be_written_elsewhere_and_printed_for_scripts(isthmus: Isthm
     assert tables(tmp_path) == []
 
 
+@pytest.mark.thorough
 def test_what_a_host_pretends_is_not_kept(isthmus: Isthmus, tmp_path: Path) -> None:
     done = isthmus("--device", "host:rate=25GB/s", "--quick")
     assert done.returncode == 0, done.stderr
@@ -96,6 +98,7 @@ def test_a_table_that_cannot_be_used_is_shown_as_such(isthmus: Isthmus, tmp_path
     assert "found version '99'" in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

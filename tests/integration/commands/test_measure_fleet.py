@@ -55,6 +55,7 @@ def measuring(process: subprocess.Popen[str], children: Children, folder: Path, 
     raise AssertionError("it did not begin to measure")
 
 
+@pytest.mark.thorough
 def test_sixteen_ranks_measure_alone_and_together(run: Ended, mpirun: str, tmp_path: Path) -> None:
     done = run(mpirun, "-n", "16", *ISTHMUS, *TINY)
     assert done.returncode == 0, done.stderr
@@ -103,6 +104,7 @@ def test_files_of_an_earlier_run_are_gone(run: Ended, mpirun: str, tmp_path: Pat
     assert not any("other" in name for name in names)
 
 
+@pytest.mark.thorough
 def test_ranks_files_without_a_fleet_file_say_the_same(run: Ended, mpirun: str, tmp_path: Path) -> None:
     """Two ranks that share a device, in two phases each, once gathered by MPI and once from their own files."""
     assert run(mpirun, "-n", "2", *ISTHMUS, *TINY).returncode == 0
@@ -146,6 +148,7 @@ def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str,
     assert cases == 3 * [cases[0]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phase", ["alone", "together"])
 def test_a_device_whose_process_is_killed_costs_no_other(
     start: Started, mpirun: str, tmp_path: Path, children: Children, phase: Phase
@@ -173,6 +176,7 @@ def test_a_device_whose_process_is_killed_costs_no_other(
         assert [member.rank for member in fleet.members] == [0, 1, 2], "what rank 1 measured alone is kept"
 
 
+@pytest.mark.thorough
 def test_a_rank_that_is_not_heard_of_any_more_is_named(
     start: Started, mpirun: str, tmp_path: Path, children: Children
 ) -> None:
@@ -190,6 +194,7 @@ def test_a_rank_that_is_not_heard_of_any_more_is_named(
     assert {fleet.points[index].phase for index in range(len(fleet.members[0].summaries))} == {"alone", "together"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phase", ["alone", "together"])
 def test_a_launcher_that_ends_all_leaves_what_was_measured(
     start: Started, run: Ended, mpirun: str, tmp_path: Path, children: Children, phase: Phase
@@ -214,6 +219,7 @@ def test_a_launcher_that_ends_all_leaves_what_was_measured(
     assert {row["phase"] for row in csv.DictReader(merged.stdout.splitlines())} >= {"alone"}
 
 
+@pytest.mark.thorough
 def test_rank_0_that_is_gone_is_noticed(start: Started, mpirun: str, tmp_path: Path, children: Children) -> None:
     process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5", "--sizes", "4KiB:16MiB")
     child = measuring(process, children, tmp_path / "a-ranks", "alone", 0)
@@ -305,6 +311,7 @@ def test_no_device_anywhere_is_a_failure(run: Ended, mpirun: str, tmp_path: Path
     assert [missing.rank for missing in fleet_in(tmp_path / "a.json").missing] == [0, 1]
 
 
+@pytest.mark.thorough
 def test_an_interrupted_fleet_keeps_what_was_measured(
     start: Started, mpirun: str, tmp_path: Path, children: Children
 ) -> None:

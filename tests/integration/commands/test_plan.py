@@ -46,12 +46,14 @@ def test_what_was_measured_is_planned_with_without_a_file(isthmus: Isthmus, tmp_
     assert found["fastest"] == "pinned"
 
 
+@pytest.mark.thorough
 def test_a_modelled_host_is_no_machine_to_plan_for(isthmus: Isthmus) -> None:
     words = ("host:rate=1GB/s", *QUICK[2:])
     assert isthmus("measure", "bandwidth", "--device", *words, "-o", "a.json").returncode == 0
     assert isthmus("plan", "--bytes", "64KiB", "--source", "pinned", "--device", "host").returncode == 2
 
 
+@pytest.mark.thorough
 def test_a_cache_that_cannot_be_written_costs_one_line(isthmus: Isthmus, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.mkdir()

@@ -230,6 +230,7 @@ def test_an_unknown_language_is_told_with_those_there_are(isthmus: Isthmus, run_
     assert done.stderr == "isthmus: no such language: 'jp'; did you mean 'ja'? expected one of en, ja, zh\n"
 
 
+@pytest.mark.thorough
 def test_figures_have_the_same_names_in_every_language(isthmus: Isthmus, run_file: Path) -> None:
     listed = [isthmus("report", run_file, "--figures", "--lang", language) for language in ("en", "ja")]
     names, japanese = ([line.split()[0] for line in done.stdout.splitlines()] for done in listed)

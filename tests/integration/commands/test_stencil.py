@@ -137,6 +137,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.thorough
 # With a curve rank 1 waits at first while rank 0 measures by itself.
 @pytest.mark.parametrize("curve", [(), ("--scaling", "strong")])
 @pytest.mark.parametrize("victim", [0, 1])
@@ -166,6 +167,7 @@ def test_a_device_that_fails_on_one_rank_ends_all(run: Ended, mpirun: str, tmp_p
     assert read_run(tmp_path / "a.json").cases
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_is_a_valid_file(start: Started, mpirun: str, tmp_path: Path, children: Children) -> None:
     process = start(mpirun, "-n", "2", *ISTHMUS, *LONG)
     ranks = rank_processes(process, tmp_path / "a.json", children)

@@ -12,6 +12,8 @@ import pytest
 
 from isthmus.record import Case, Run, read_run
 
+pytestmark = pytest.mark.thorough
+
 ISTHMUS = (sys.executable, "-m", "isthmus")
 QUICK = ("measure", "stencil", "--device", "host", "--quick", "--time", "0.2", "-o", "a.json")
 # What stays wrong for good: the way's own halos in place of the neighbours'.

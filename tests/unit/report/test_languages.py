@@ -86,6 +86,7 @@ def prose(texts: list[str]) -> Iterator[str]:
                 yield f"{found[0]!r} in {line.strip()[:200]!r}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["ja", "zh"])
 def test_a_page_of_every_experiment_has_no_english_prose(everything: Run, language: Language) -> None:
     out = io.StringIO()

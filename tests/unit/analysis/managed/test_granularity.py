@@ -82,6 +82,7 @@ def test_the_finding_names_units_and_what_waiting_costs(run: Run) -> None:
     assert taken.does.startswith("A device fault moves 64 KiB")
 
 
+@pytest.mark.thorough
 def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
     array = synthetic_migrations.Pretended(fault=0.0, rate=1e15)
     found = by_key(synthetic.run(synthetic_migrations.probed(array)))
@@ -92,6 +93,7 @@ def test_touches_that_cost_nothing_tell_nothing(synthetic: ModuleType, synthetic
     assert not granularity_findings(synthetic.run(synthetic_migrations.probed(array)))
 
 
+@pytest.mark.thorough
 def test_more_than_was_looked_at_is_said_so(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
     array = synthetic_migrations.Pretended(device_unit=4 * MIB, device_tree=0)
     unit = by_key(synthetic.run(synthetic_migrations.probed(array)))["device"].timed
@@ -117,6 +119,7 @@ def test_a_step_between_far_distances_is_a_range(run: Run) -> None:
     assert unit_words(mechanism.timed) == "more than 8 KiB, at most 64 KiB"
 
 
+@pytest.mark.thorough
 def test_a_step_between_far_parts_is_a_range(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
     run = synthetic.run(synthetic_migrations.gpu_cases(device_tree=512 * KIB))
     assert by_key(run)["device_grown"].timed == Unit(512 * KIB)
@@ -169,6 +172,7 @@ def test_wrong_data_proves_nothing(run: Run) -> None:
     assert "host" not in found
 
 
+@pytest.mark.thorough
 def test_counters_that_differ_are_said(synthetic: ModuleType, synthetic_migrations: ModuleType) -> None:
     probed = synthetic_migrations.probed(synthetic_migrations.Pretended())
     counted = synthetic_migrations.counted(synthetic_migrations.Pretended(device_unit=2 * MIB))

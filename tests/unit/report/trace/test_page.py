@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from isthmus.report import advice_document, trace_document, write
 from isthmus.report.trace.lanes import MOST_SINGLE, lanes_of
@@ -79,6 +80,7 @@ def test_very_many_records_are_the_longest_and_shares() -> None:
     assert copies.start == sorted(copies.start)
 
 
+@pytest.mark.thorough
 def test_the_page_is_of_bounded_size() -> None:
     assert len(page_of(many(400_000))) < 1.5 * len(page_of(many(100_000)))
     assert len(page_of(many(400_000))) < 1 << 20
