@@ -23,10 +23,10 @@ measure: $(VENV)/cpu.stamp $(VENV)/native.stamp  ## Measure this machine.
 	@$(BIN)/isthmus measure $(ARGS)
 
 test: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## The tests that cover every command, backend and experiment.
-	@$(BIN)/python -m pytest -q -n auto -m 'not thorough' $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m 'not thorough' $(ARGS)
 
 test-all: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## All tests.
-	@$(BIN)/python -m pytest -q -n auto $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 lint: $(VENV)/cpu,test.stamp $(VENV)/lint.stamp $(VENV)/native.stamp  ## Formatters, linters and types, as CI runs them.
 	@$(CPP) | xargs $(CLANG_FORMAT) --dry-run -Werror
