@@ -43,13 +43,6 @@ class PreparedCopies {
     virtual Status enqueue(Stream& stream) = 0;
 };
 
-// A part of the pieces of a transfer, taken in order, as a kernel sees them: units of 1, 2, 4, 8 or 16 bytes.
-struct Units {
-    std::size_t bytes = 1;  // of one unit
-    std::size_t first = 0;
-    std::size_t count = 0;
-};
-
 // What a thread had before it entered a device: see Device::enter.
 struct Before {
     void* context = nullptr;

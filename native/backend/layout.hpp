@@ -70,4 +70,11 @@ Result<Section> section_of(const Layout& destination, const Layout& source, cons
 // between pieces on both sides: what kernels move at a time. A side without an allocation begins at an aligned address.
 std::size_t common_unit_bytes(const Layout& one, const Layout& other, const Extent& extent);
 
+// A part of the pieces of a transfer, taken in order, as a kernel sees them: units of 1, 2, 4, 8 or 16 bytes.
+struct Units {
+    std::size_t bytes = 1;  // of one unit
+    std::size_t first = 0;
+    std::size_t count = 0;
+};
+
 }  // namespace isthmus

@@ -17,6 +17,20 @@ Status SeparateCopies::start() {
     return {};
 }
 
+PreparedPieceCopies::PreparedPieceCopies(const Layout& destination, const Layout& source, const Extent& extent,
+                                         std::shared_ptr<Staging> staging, std::unique_ptr<PreparedCopies> prepared)
+    : PieceCopy(destination, source, extent, std::move(staging)), prepared_(std::move(prepared)) {}
+
+PreparedPieceCopies::~PreparedPieceCopies() = default;
+
+Status PreparedPieceCopies::start() {
+    return prepared_->enqueue(staging_->stream());
+}
+
+Status SectionCopy::start() {
+    return device().copy_section(staging_->stream(), destination_, source_, extent_);
+}
+
 Status WholeCopy::check(const Layout& destination, const Layout& source, const Extent& extent) {
     const bool alike = !destination.is_scattered() && !source.is_scattered() &&
                        destination.pitch_bytes == source.pitch_bytes &&

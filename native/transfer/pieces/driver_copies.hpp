@@ -1,10 +1,14 @@
 // Pieces moved by calls of the driver alone.
 #pragma once
 
-#include "backend/device.hpp"
+#include <memory>
+#include <utility>
+
 #include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus {
+
+class PreparedCopies;  // backend/device.hpp
 
 class SeparateCopies final : public PieceCopy {
   public:
@@ -22,11 +26,11 @@ class SeparateCopies final : public PieceCopy {
 class PreparedPieceCopies final : public PieceCopy {
   public:
     PreparedPieceCopies(const Layout& destination, const Layout& source, const Extent& extent,
-                        std::shared_ptr<Staging> staging, std::unique_ptr<PreparedCopies> prepared)
-        : PieceCopy(destination, source, extent, std::move(staging)), prepared_(std::move(prepared)) {}
+                        std::shared_ptr<Staging> staging, std::unique_ptr<PreparedCopies> prepared);
+    ~PreparedPieceCopies() override;
 
   protected:
-    Status start() override { return prepared_->enqueue(staging_->stream()); }
+    Status start() override;
 
   private:
     std::unique_ptr<PreparedCopies> prepared_;
@@ -37,7 +41,7 @@ class SectionCopy final : public PieceCopy {
     using PieceCopy::PieceCopy;
 
   protected:
-    Status start() override { return device().copy_section(staging_->stream(), destination_, source_, extent_); }
+    Status start() override;
 };
 
 class WholeCopy final : public PieceCopy {

@@ -1,7 +1,11 @@
 // Pieces moved by kernels: over the link, or packed on the device for one copy.
 #pragma once
 
-#include "backend/device.hpp"
+#include <memory>
+#include <utility>
+
+#include "backend/layout.hpp"
+#include "backend/memory_kind.hpp"
 #include "transfer/pieces/piece_copy.hpp"
 
 namespace isthmus {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/device.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
