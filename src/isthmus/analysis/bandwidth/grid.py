@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, run_label
 from isthmus.analysis.phrases import about_bytes, link_rate, spanned
 from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves
+from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.analysis.statistics.shape import half_size, plateau
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell, time_cell
 from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import KIB, Case, Run, format_bytes, format_seconds, kind_rank
@@ -113,6 +114,12 @@ def _summary(sources: list[_Source]) -> Iterator[Row]:
             ),
         )
         yield Row(say("bandwidth_report.row_half"), tuple(_half_cell(source.curve) for source in sources))
+    lines = [fixed_and_rate(source.curve) for source in sources]
+    if any(lines):
+        fixed = (time_cell(line[0]) if line and line[0].median > 0 else missing() for line in lines)
+        yield Row(say("bandwidth_report.row_fixed"), tuple(fixed))
+        rates = (interval_cell(line[1], scale=1e-9) if line else missing() for line in lines)
+        yield Row(say("bandwidth_report.row_rate"), tuple(rates))
     links = [link_rate(source.run, both=source.curve.direction == "both") for source in sources]
     if any(links):
         yield Row(

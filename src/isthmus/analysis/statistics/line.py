@@ -3,7 +3,12 @@
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.analysis.statistics.resample import Draws
+from isthmus.analysis.statistics.curve import Curve
+from isthmus.analysis.statistics.resample import Draws, interval_of, resampled_medians
+from isthmus.record import Interval
+
+# Two sizes lie on a line whatever they are, and say nothing about how well it fits.
+_LEAST_SIZES = 3
 
 
 def relative_line(sizes: npt.NDArray[np.float64], seconds: Draws) -> tuple[Draws, Draws]:
@@ -27,3 +32,26 @@ def relative_line(sizes: npt.NDArray[np.float64], seconds: Draws) -> tuple[Draws
     fixed = np.where(falling, ones / ones2, np.where(rootless, 0.0, fixed))
     per_byte = np.where(falling, 0.0, np.where(rootless, rates / rates2, per_byte))
     return fixed, per_byte
+
+
+def fixed_and_rate(curve: Curve) -> tuple[Interval, Interval] | None:
+    """Fixed seconds and bytes per second of t = a + bytes / b through all sizes of a curve, with 95 % intervals.
+
+    Squares are of relative misses. The bootstrap draws medians from the samples and misses of the line from those of
+    all sizes, so that intervals are wide where times lie on no line. None with fewer than three sizes, and where the
+    line has no rate.
+    """
+    if len(curve.points) < _LEAST_SIZES:
+        return None
+    sizes = np.array([float(point.bytes_moved) for point in curve.points])
+    seconds = resampled_medians([point.samples for point in curve.points])
+    fixed, per_byte = relative_line(sizes, seconds[:, :1])
+    if per_byte[0] <= 0:
+        return None
+    line = fixed[0] + sizes * per_byte[0]
+    misses = (seconds[:, 0] / line - 1) * np.sqrt(len(sizes) / (len(sizes) - 2))
+    drawn = np.random.default_rng(1).choice(misses, (len(sizes), seconds.shape[1] - 1))
+    spread = seconds[:, 1:] / seconds[:, :1]
+    seconds[:, 1:] = line[:, np.newaxis] * np.maximum(1 + drawn, 0.01) * spread
+    fixed, per_byte = relative_line(sizes, seconds)
+    return interval_of(fixed), interval_of(1 / np.maximum(per_byte, 1e-18))

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from isthmus.analysis.bandwidth.grid import grids
+from isthmus.analysis.statistics.curve import bandwidth_curves
+from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.document.grid import Cell, Grid
 from isthmus.record import KIB, MIB, Case, Series
 
@@ -73,7 +75,28 @@ def test_both_ways_says_sum_and_its_share_is_of_both_links(synthetic: ModuleType
 def test_summary_without_a_link_has_no_share(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 5e9)}), device=synthetic.cpu_device())
     (grid,) = grids([run])
-    assert [row.heading for row in grid.groups[-1].rows] == ["settles", "half at"]
+    assert [row.heading for row in grid.groups[-1].rows] == [
+        "settles",
+        "half at",
+        "fixed time of the line",
+        "rate of the line",
+    ]
+
+
+def test_line_finds_latency_and_rate(synthetic: ModuleType) -> None:
+    run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}))
+    (curve,) = bandwidth_curves(run)
+    fitted = fixed_and_rate(curve)
+    assert fitted
+    for interval, truth in zip(fitted, (8e-6, 50e9), strict=True):
+        assert interval.median == pytest.approx(truth, rel=0.02)
+        assert interval.low <= truth <= interval.high
+        assert interval.relative_half_width < 0.05
+
+
+def test_line_needs_three_sizes(synthetic: ModuleType) -> None:
+    (curve,) = bandwidth_curves(synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 50e9)}, [MIB, 2 * MIB])))
+    assert fixed_and_rate(curve) is None
 
 
 def test_duplex_has_a_table_of_its_own(synthetic: ModuleType) -> None:
