@@ -23,7 +23,7 @@ from isthmus.experiment.overlap.subjects import calibrate
 from isthmus.experiment.strided import sections as strided_sections
 from isthmus.experiment.strided.cases import SectionBuffers
 from isthmus.machine.devices import OpenDevice
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Source, Way
+from isthmus.plan import BufferNeed, BufferSource, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Way
 from isthmus.record import Case
 
 __all__ = ["Measured", "ways_of"]
@@ -268,7 +268,7 @@ class _Buffer:
         return seconds
 
 
-def _held(source: Source, way: str, size: int) -> list[str]:
+def _held(source: BufferSource, way: str, size: int) -> list[str]:
     """Memory that is got and given back, in this order; with a single page-lock where the data is there already."""
     if source == "pinned":
         return []

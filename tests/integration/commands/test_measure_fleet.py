@@ -47,7 +47,7 @@ def measuring(process: subprocess.Popen[str], children: Children, folder: Path, 
             for child in children(process.pid):
                 try:
                     words = Path(f"/proc/{child}/cmdline").read_bytes()
-                    if b"fleet_member" in words and variable(child, "PMI_RANK") == str(rank):
+                    if b"isthmus.experiment.fleet.member" in words and variable(child, "PMI_RANK") == str(rank):
                         return child
                 except (FileNotFoundError, ProcessLookupError):
                     continue

@@ -54,7 +54,7 @@ def test_ranks_measure_together_and_one_of_them_tells(
     assert done.stderr.count("measuring") == 1
     setting = "one rank alone" if ranks == 1 else f"{ranks} ranks on one device"
     assert f"Square of 48 points with halos of 1 column, {setting}" in done.stdout
-    assert "Managed over explicit memory, as the paper compares them" in done.stdout
+    assert "IPSJ SIG Technical Report 2020-HPC-177 No. 13" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
 
 

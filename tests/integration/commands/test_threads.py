@@ -91,13 +91,15 @@ def test_a_limit_on_threads_costs_the_cases_beyond_it(tmp_path: Path, environmen
     # of which has a thread, and not for sixteen more.
     code = """
 from pathlib import Path
-from isthmus.experiment import threads
-from isthmus.machine.devices import open_device
-from isthmus.experiment.measure import measure
+from isthmus.experiment.engine.batch import planner
 from isthmus.experiment.engine.options import Options
+from isthmus.experiment.measure import measure
+from isthmus.machine.devices import open_device
+from isthmus.registry import EXPERIMENTS
 
 options = Options("quick", sizes=[1 << 18], memory=["pinned"], directions=["h2d"], budget_seconds=0.3)
-measure(open_device("host"), options, [threads], Path("a.json"), [], lambda *_: None, lambda: None)
+threads = [planner(each) for each in EXPERIMENTS if each.name == "threads"]
+measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: None, lambda: None)
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
