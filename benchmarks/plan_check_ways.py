@@ -112,7 +112,7 @@ def _sections(device: _native.Device, need: SectionNeed, ways: Sequence[Way], se
         Place(PAGE_BYTES, need.device_pitch_bytes or need.width_bytes),
     )
     points = {
-        way.name: strided_sections.Point(
+        way.name: strided_sections.SectionPoint(
             "mapped" if way.name.startswith(_MAPPED) else need.source,
             need.direction,
             way.name.removeprefix(_MAPPED),
@@ -133,11 +133,11 @@ def _sections(device: _native.Device, need: SectionNeed, ways: Sequence[Way], se
 
 def _managed(device: OpenDevice, need: ManagedNeed, ways: Sequence[Way]) -> dict[str, Measured]:
     percent = None if need.fraction is None else round(100 * need.fraction)
-    points: dict[str, managed_points.Point] = {}
+    points: dict[str, managed_points.ArrayPoint] = {}
     for method, memories in managed_points.WAYS.items():
         for memory in memories:
             name = f"{method}_{memory}" if len(memories) > 1 else method
-            points[name] = managed_points.Point(method, memory, need.bytes, percent, need.stride_bytes)
+            points[name] = managed_points.ArrayPoint(method, memory, need.bytes, percent, need.stride_bytes)
     wanted = {way.name: points[way.name] for way in ways}
     buffers = managed_subjects.allocate(device, need.bytes, dict.fromkeys(point.memory for point in wanted.values()))
     return {name: _of_subject(managed_subjects.ArraySubject(point, buffers)) for name, point in wanted.items()}
@@ -148,7 +148,7 @@ def _pipelines(device: OpenDevice, need: PipelineNeed, ways: Sequence[Way], seed
     memory = {way.name: way.name.rpartition("_")[0] for way in ways}
     kinds = list(dict.fromkeys(memory.values()))
     buffers = overlap_subjects.allocate(device, need.bytes, kinds, staging_threads(), seed)
-    alone = overlap_points.Point("work_alone", kinds[0], need.bytes, None, 1, 1)
+    alone = overlap_points.OverlapPoint("work_alone", kinds[0], need.bytes, None, 1, 1)
 
     def work_seconds(rounds: int) -> float:
         made = overlap_subjects.pipeline(alone, buffers, rounds)
@@ -160,7 +160,7 @@ def _pipelines(device: OpenDevice, need: PipelineNeed, ways: Sequence[Way], seed
     found: dict[str, Measured] = {}
     for way in ways:
         chunks, streams = way.options["chunks"], way.options["streams"]
-        point = overlap_points.Point("pipeline", memory[way.name], need.bytes, 1.0, chunks, streams)
+        point = overlap_points.OverlapPoint("pipeline", memory[way.name], need.bytes, 1.0, chunks, streams)
         passes = _of_subject(overlap_subjects.PipelineSubject(point, buffers, work.rounds, {}))
         found[way.name] = partial(_held_for, _Held(device.native, need, memory[way.name]), passes)
     return found

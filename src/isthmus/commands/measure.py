@@ -103,11 +103,10 @@ def measure(
         raise trouble
     assert wanted is not None
     with ranks, speaking(spoken):
-        if ranks.leads:
-            raise typer.Exit(_lead(wanted, ranks, as_json))
         from isthmus.experiment.stencil.team import follow
 
-        raise typer.Exit(follow(wanted.device))
+        code = _lead(wanted, ranks, as_json) if ranks.leads else follow(wanted.device)
+    raise typer.Exit(code)
 
 
 class _Wanted(NamedTuple):
