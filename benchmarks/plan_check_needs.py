@@ -82,14 +82,7 @@ def _pieces(random: np.random.Generator, largest: int) -> Need:
     size = _number(random, 64, min(MIB, largest // 4), _element(random))
     pieces = _number(random, 4, min(65536, largest // size))
     host, device = _LAYOUTS[random.integers(len(_LAYOUTS))]
-    return PiecesNeed(
-        pieces,
-        size,
-        _one_of(random, "h2d", "d2h"),
-        _one_of(random, "pageable", "pinned"),
-        host,
-        device,
-    )
+    return PiecesNeed(pieces, size, _one_of(random, "h2d", "d2h"), _one_of(random, "pageable", "pinned"), host, device)
 
 
 def _section(random: np.random.Generator, largest: int) -> Need:

@@ -152,11 +152,7 @@ def measure_column(bench: Bench, pinned: bool) -> Finding:
 
 
 def _torch_column(
-    bench: Bench,
-    device: int,
-    rows: int,
-    host: Bytes,
-    contender: Callable[[str, Callable[[int], float]], Contender],
+    bench: Bench, device: int, rows: int, host: Bytes, contender: Callable[[str, Callable[[int], float]], Contender]
 ) -> list[Contender]:
     """By torch on the same device memory, where there is torch."""
     try:

@@ -525,13 +525,7 @@ def create_transfer(
     """
 
 def create_chase(
-    device: Device,
-    memory: Buffer,
-    offset: int,
-    bytes: int,
-    stride_bytes: int,
-    hops: int,
-    shuffled: bool = False,
+    device: Device, memory: Buffer, offset: int, bytes: int, stride_bytes: int, hops: int, shuffled: bool = False
 ) -> Chase:
     """A chase by one thread of `device` through `bytes` of `memory`, from line to line `stride_bytes` apart, in order.
 

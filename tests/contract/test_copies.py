@@ -46,13 +46,7 @@ def test_copy_to_the_device(
 @pytest.mark.parametrize("kind", COPIED)
 @each_span
 def test_copy_to_the_host(
-    stream: _native.Stream,
-    allocate: Allocate,
-    pattern: Pattern,
-    kind: str,
-    size: int,
-    source_offset: int,
-    offset: int,
+    stream: _native.Stream, allocate: Allocate, pattern: Pattern, kind: str, size: int, source_offset: int, offset: int
 ) -> None:
     source = allocate("device", source_offset + size)
     destination = allocate(kind, offset + size + 64, GUARD)

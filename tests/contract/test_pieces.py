@@ -17,14 +17,7 @@ SIZE = 4 * MIB
 LARGEST_PIECE = 100 * KIB
 _KINDS = ("pageable", "pinned", "mapped")
 # Slices of few rows, rows of odd sizes, one piece, many, and pieces that are larger than a chunk of a pipeline.
-EXTENTS = [
-    Extent(1, 1),
-    Extent(1, 300),
-    Extent(3, 90),
-    Extent(8, 13, 7),
-    Extent(24, 100),
-    Extent(LARGEST_PIECE, 3),
-]
+EXTENTS = [Extent(1, 1), Extent(1, 300), Extent(3, 90), Extent(8, 13, 7), Extent(24, 100), Extent(LARGEST_PIECE, 3)]
 MakePieces = Callable[..., _native.PieceTransfer]
 
 

@@ -19,11 +19,7 @@ class Truth:
 
 
 # The whole of 1 GiB on an H200, about.
-WHOLE = {
-    "explicit": Truth(0.134, 0.18),
-    "automatic": Truth(0.13, 0.33),
-    "native": Truth(0.134, 0.17),
-}
+WHOLE = {"explicit": Truth(0.134, 0.18), "automatic": Truth(0.13, 0.33), "native": Truth(0.134, 0.17)}
 STENCIL_PHASES: Sequence[Metric] = ("compute_seconds", "pack_seconds", "copy_seconds", "unpack_seconds")
 
 

@@ -125,10 +125,7 @@ def run(
         run=name,
         created="2026-11-21T12:00:00Z",
         fingerprint=Fingerprint(
-            isthmus_version="0.1.0",
-            python_version="3.12.1",
-            device=device or gpu(),
-            host=host or Host(),
+            isthmus_version="0.1.0", python_version="3.12.1", device=device or gpu(), host=host or Host()
         ),
         settings=Settings(command=["isthmus", "measure", "bandwidth"], seed=7),
         cases=list(measured),

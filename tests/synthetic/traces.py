@@ -98,13 +98,7 @@ class Program:
         )
 
     def migrate(
-        self,
-        size: int,
-        seconds: float,
-        direction: str,
-        address: int,
-        start: float | None = None,
-        cause: str = "fault",
+        self, size: int, seconds: float, direction: str, address: int, start: float | None = None, cause: str = "fault"
     ) -> None:
         """Pages that move, by default because they are touched; the host's clock is left to who touches them."""
         start = self.now if start is None else start

@@ -5,13 +5,4 @@ from isthmus.advice.finding import Abstention, Advice, Evidence, Finding, parse_
 from isthmus.advice.missing import are_alike
 from isthmus.advice.records import interface_of_all
 
-__all__ = [
-    "Abstention",
-    "Advice",
-    "Evidence",
-    "Finding",
-    "advise",
-    "are_alike",
-    "interface_of_all",
-    "parse_gain_gate",
-]
+__all__ = ["Abstention", "Advice", "Evidence", "Finding", "advise", "are_alike", "interface_of_all", "parse_gain_gate"]

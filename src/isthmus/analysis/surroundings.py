@@ -33,11 +33,7 @@ def _trained_down(run: Run) -> Finding | None:
     cost = ""
     if rate and possible:
         cost = say("surroundings.trained_down_cost", now=format_rate(rate), best=format_rate(possible))
-    told = {
-        "now": _link_name(*link.in_use),
-        "best": _link_name(*best.in_use),
-        "cost": in_brackets(cost),
-    }
+    told = {"now": _link_name(*link.in_use), "best": _link_name(*best.in_use), "cost": in_brackets(cost)}
     if not link.read_under_load:
         return Finding("info", "link_trained_down", say("surroundings.trained_down_idle", **told))
     return Finding(

@@ -122,12 +122,7 @@ def test_a_reference(compare: Compare, base: Path) -> None:
     ],
 )
 def test_usage_errors_say_what_to_do(
-    compare: Compare,
-    base: Path,
-    words: tuple[str, ...],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    compare: Compare, base: Path, words: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, out, err = compare(*(base if word == "BASE" else word for word in words))

@@ -77,10 +77,7 @@ def test_one_process_needs_no_mpi(run: Ended, tmp_path: Path) -> None:
     [
         (("measure", "stencil", "bandwidth"), "started as 2 MPI ranks, which measure stencil together"),
         (("measure", "all"), "started as 2 MPI ranks"),
-        (
-            ("measure", "stencil", "--side", "7", "--halo", "4"),
-            "a side of 7 points is too short for halos of 4",
-        ),
+        (("measure", "stencil", "--side", "7", "--halo", "4"), "a side of 7 points is too short for halos of 4"),
         (
             ("measure", "stencil", "--side", "7", "--halo", "4", "--cut", "grid"),
             "a side of 7 points is too short for halos of 4 columns on 2 ranks; expected --side 8 or more",

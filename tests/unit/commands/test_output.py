@@ -32,11 +32,7 @@ def test_the_suffix_says_the_format_unless_one_is_named(name: str | None, output
 @pytest.mark.parametrize(
     ("name", "output", "message"),
     [
-        (
-            None,
-            "a.foo",
-            "its suffix says no format of this report; expected one of .csv, .htm, .html, .json, ",
-        ),
+        (None, "a.foo", "its suffix says no format of this report; expected one of .csv, .htm, .html, .json, "),
         ("csv", "a.html", "its suffix says html, and the format asked for is csv"),
         (None, "-", "a report goes to standard output without -o"),
         ("csv", "-", "a report goes to standard output without -o"),

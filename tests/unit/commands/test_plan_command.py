@@ -84,13 +84,7 @@ def test_json_holds_names_and_figures(run_file: Path, capsys: pytest.CaptureFixt
     assert main(["plan", *NEEDS[0], "--run", str(run_file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["fastest"] == "registered"
-    assert found["need"] == {
-        "kind": "buffer",
-        "bytes": 64 << 20,
-        "direction": "h2d",
-        "uses": 100,
-        "source": "pageable",
-    }
+    assert found["need"] == {"kind": "buffer", "bytes": 64 << 20, "direction": "h2d", "uses": 100, "source": "pageable"}
     first = found["ways"][0]
     assert first["seconds"]["low"] <= first["seconds"]["median"] <= first["seconds"]["high"]
     total = sum(step["count"] * step["seconds"]["median"] for step in first["steps"])

@@ -185,10 +185,7 @@ def test_a_truncated_file_is_refused(path: Path, run: Run, share: float) -> None
         writer.add(case(1))
         writer.finish(End(status="complete"))
     data = path.read_bytes()
-    for content, expected in (
-        (data, "truncated or damaged"),
-        (gzip.compress(data), "damaged gzip data"),
-    ):
+    for content, expected in ((data, "truncated or damaged"), (gzip.compress(data), "damaged gzip data")):
         path.write_bytes(content[: int(len(content) * share)])
         with pytest.raises(RunFileError, match=expected) as failure:
             read_run(path)

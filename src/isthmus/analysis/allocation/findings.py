@@ -2,14 +2,7 @@
 
 from collections.abc import Iterable
 
-from isthmus.analysis.allocation.model import (
-    EXISTING,
-    PHASES,
-    AllocationCosts,
-    Phase,
-    allocation_costs,
-    pinned_choices,
-)
+from isthmus.analysis.allocation.model import EXISTING, PHASES, AllocationCosts, Phase, allocation_costs, pinned_choices
 from isthmus.analysis.phrases import factor_digits, memory_name, times
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences

@@ -38,12 +38,4 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     cause = ""
     if engines:
         cause = say("bandwidth.single_engine") if engines == 1 else say("bandwidth.several_engines", count=engines)
-    return [
-        Finding(
-            "warning",
-            "both_ways",
-            text,
-            cause=cause,
-            fix=say("bandwidth.both_fix"),
-        )
-    ]
+    return [Finding("warning", "both_ways", text, cause=cause, fix=say("bandwidth.both_fix"))]

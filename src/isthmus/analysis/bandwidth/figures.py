@@ -97,13 +97,7 @@ def _time_row(curve: Curve, point: Point) -> Row:
 
 def _point_row(curve: Curve, point: Point, y: float, low: float, high: float) -> Row:
     return row(
-        curve_name(curve),
-        point.bytes,
-        y,
-        low,
-        high,
-        **{say("page.size"): format_bytes(point.bytes)},
-        **told(point),
+        curve_name(curve), point.bytes, y, low, high, **{say("page.size"): format_bytes(point.bytes)}, **told(point)
     )
 
 

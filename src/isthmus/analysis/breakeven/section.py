@@ -51,9 +51,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         ),
         Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(found))),
         Part(
-            say("breakeven_report.fastest"),
-            say("breakeven_report.fastest_note"),
-            grids=(fastest,) if fastest else (),
+            say("breakeven_report.fastest"), say("breakeven_report.fastest_note"), grids=(fastest,) if fastest else ()
         ),
         Part(
             say("breakeven_report.derived_part"),

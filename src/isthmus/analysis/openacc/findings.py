@@ -1,10 +1,6 @@
 """What the openacc experiment says: directives against managed memory, against native calls, and the two at once."""
 
-from isthmus.analysis.openacc.model import (
-    OpenaccWork,
-    openacc_works,
-    whole_arrays,
-)
+from isthmus.analysis.openacc.model import OpenaccWork, openacc_works, whole_arrays
 from isthmus.analysis.openacc.words import factor_words, part_words
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, Takeaway

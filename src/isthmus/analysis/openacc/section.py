@@ -3,13 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.analysis.labels import run_label
-from isthmus.analysis.openacc.model import (
-    OPENACC_WAYS,
-    OpenaccTime,
-    OpenaccWork,
-    openacc_works,
-    whole_arrays,
-)
+from isthmus.analysis.openacc.model import OPENACC_WAYS, OpenaccTime, OpenaccWork, openacc_works, whole_arrays
 from isthmus.analysis.openacc.words import openacc_part_label
 from isthmus.analysis.published.table import published_part
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
@@ -116,10 +110,7 @@ def _stencil_part(runs: Sequence[Run], works: _Works) -> Part | None:
 
 
 def _groups(
-    runs: Sequence[Run],
-    works: _Works,
-    title: Callable[[OpenaccWork], str],
-    rows: Callable[[OpenaccWork], list[Row]],
+    runs: Sequence[Run], works: _Works, title: Callable[[OpenaccWork], str], rows: Callable[[OpenaccWork], list[Row]]
 ) -> tuple[Group, ...]:
     """Rows under common titles, in the order of the works."""
     found: dict[str, list[Row]] = {}

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
-from isthmus.analysis.overlap.model import (
-    Overlap,
-    PipelinePoint,
-    chunk_cost,
-    larger_overlaps,
-    main_overlaps,
-    overlaps,
-)
+from isthmus.analysis.overlap.model import Overlap, PipelinePoint, chunk_cost, larger_overlaps, main_overlaps, overlaps
 from isthmus.analysis.overlap.times import Work
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.contrast import MATTERS

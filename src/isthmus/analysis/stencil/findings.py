@@ -33,7 +33,7 @@ def takeaway(run: Run) -> Takeaway | None:
     main = max((each for each in everything if each.halo == narrowest), key=lambda each: each.side)
     best = main.ranking[0]
     parts = [
-        say("stencil.verdict", square=stencil_words(main), setting=setting_words(main), way=way_sentence(best.way)),
+        say("stencil.verdict", square=stencil_words(main), setting=setting_words(main), way=way_sentence(best.way))
     ]
     over = [(point, value) for point in main.ranking[1:] if (value := main.ratio(point.way, best.way))]
     parts += [

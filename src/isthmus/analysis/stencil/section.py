@@ -29,10 +29,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         say("stencil_report.intro"),
         tuple(part for part in parts if part),
         question=say("stencil_report.question"),
-        caveats=(
-            say("stencil_report.caveat_phases"),
-            say("stencil_report.caveat_mpi"),
-        ),
+        caveats=(say("stencil_report.caveat_phases"), say("stencil_report.caveat_mpi")),
     )
 
 

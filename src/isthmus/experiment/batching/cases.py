@@ -78,12 +78,7 @@ class PieceBuffers:
         self._places: dict[tuple[LayoutName, Cell, int], Place] = {}
 
     def subject(
-        self,
-        template: Case,
-        setting: Setting,
-        cell: Cell,
-        staging: _native.Staging,
-        packing: Packing | None = None,
+        self, template: Case, setting: Setting, cell: Cell, staging: _native.Staging, packing: Packing | None = None
     ) -> PieceSubject:
         """The pieces of a cell, to be moved by the template's method."""
         destination, source = self._sides(setting, cell)

@@ -79,12 +79,7 @@ def stores_of(direction: Direction) -> tuple[str, ...]:
 
 
 def choose(
-    direction: Direction,
-    sizes: Sequence[int],
-    threads: Sequence[int],
-    stores: Sequence[str],
-    steps: int,
-    times: Times,
+    direction: Direction, sizes: Sequence[int], threads: Sequence[int], stores: Sequence[str], steps: int, times: Times
 ) -> list[Choice]:
     """The choice for each of the ascending sizes, and for twice a size where threads begin to be faster after it.
 

@@ -138,12 +138,7 @@ def _why_not_of_size(device: OpenDevice, point: OverlapPoint, options: Options, 
 
 
 def _prepare(
-    device: OpenDevice,
-    points: Sequence[OverlapPoint],
-    kinds: Sequence[str],
-    threads: int,
-    options: Options,
-    ran: _Ran,
+    device: OpenDevice, points: Sequence[OverlapPoint], kinds: Sequence[str], threads: int, options: Options, ran: _Ran
 ) -> Prepared:
     """Allocate, calibrate the work and pair every point with its rounds; fills `ran` for the timelines."""
     try:

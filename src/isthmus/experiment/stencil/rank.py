@@ -164,11 +164,7 @@ class StencilRank:
 
 
 def iterate(
-    stream: _native.Stream,
-    arrays: _Pair,
-    tile: Tile,
-    watch: Stopwatch,
-    exchange: Callable[[_native.Buffer], object],
+    stream: _native.Stream, arrays: _Pair, tile: Tile, watch: Stopwatch, exchange: Callable[[_native.Buffer], object]
 ) -> _native.Buffer:
     """Compute from one array into the other and exchange halos, again and again; gives the array that came last."""
     from_, to = arrays

@@ -84,10 +84,7 @@ def test_the_cliff_is_located(h200: Run) -> None:
 
 def test_a_jump_shows_between_sizes_far_apart(synthetic: ModuleType, synthetic_batching: ModuleType) -> None:
     slow, fast = synthetic_batching.Cost(0, 9e-6, 1e12), synthetic_batching.Cost(0, 1e-6, 1e12)
-    times = {
-        "copies": slow,
-        "batch": lambda size, pieces: (slow if size < 64 * KIB else fast)(size, pieces),
-    }
+    times = {"copies": slow, "batch": lambda size, pieces: (slow if size < 64 * KIB else fast)(size, pieces)}
     run = synthetic.run(synthetic_batching.cases(times, [256, 4 * KIB, 64 * KIB], [16]))
     assert "16 pieces of 4 KiB take 8" in topic(run, "batching_cliff").sentence
 

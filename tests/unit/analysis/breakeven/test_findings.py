@@ -43,12 +43,7 @@ def found(run: Run) -> dict[str, Finding]:
 
 
 def test_every_topic_once_and_no_grave_one(found: dict[str, Finding]) -> None:
-    assert list(found) == [
-        "breakeven_pinning",
-        "breakeven_choice",
-        "breakeven_in_place",
-        "breakeven_derived",
-    ]
+    assert list(found) == ["breakeven_pinning", "breakeven_choice", "breakeven_in_place", "breakeven_derived"]
     assert {finding.severity for finding in found.values()} == {"info"}
 
 

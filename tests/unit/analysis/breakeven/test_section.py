@@ -95,10 +95,7 @@ def test_numbers_of_uses_are_whole(found: Threshold, text: str, half: str) -> No
 
 def test_times_and_speed_ups_are_drawn_for_every_way(section: Section) -> None:
     times, speeds = part(section, "From allocation to release"), part(section, "Times as fast as pageable memory")
-    assert [chart.title for chart in times.charts] == [
-        "There and back, 1 use",
-        "Where only a result comes back, 1 use",
-    ]
+    assert [chart.title for chart in times.charts] == ["There and back, 1 use", "Where only a result comes back, 1 use"]
     assert len(times.legend) == 8
     assert {curve.name for curve in spec_of(times.charts[0]).curves} == {entry.name for entry in times.legend}
     assert [len(spec_of(chart).curves) for chart in speeds.charts] == [7] * 2

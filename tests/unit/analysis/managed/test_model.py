@@ -122,10 +122,7 @@ def test_one_point_or_no_incumbent_tells_no_threshold(synthetic: ModuleType, syn
 
 @pytest.mark.parametrize(
     ("factor", "state", "words"),
-    [
-        (0.1, "always", "everywhere from 1 % to 100 %"),
-        (20.0, "never", "nowhere from 1 % to 100 %"),
-    ],
+    [(0.1, "always", "everywhere from 1 % to 100 %"), (20.0, "never", "nowhere from 1 % to 100 %")],
 )
 def test_out_of_range_is_an_answer(
     synthetic: ModuleType, synthetic_managed: ModuleType, factor: float, state: str, words: str

@@ -105,8 +105,7 @@ def test_without_both_the_compiler_that_shows_it_is_named(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("both", "cause"),
-    [("automatic", "ignores data directives"), ("explicit", "directives are not without effect")],
+    ("both", "cause"), [("automatic", "ignores data directives"), ("explicit", "directives are not without effect")]
 )
 def test_whether_directives_count_in_managed_mode(
     synthetic: ModuleType, synthetic_openacc: ModuleType, both: str, cause: str

@@ -86,13 +86,7 @@ def test_the_pitch_tells_spots_apart() -> None:
 
 @pytest.mark.parametrize(
     ("spot", "side"),
-    [
-        ((1024, 16), ""),
-        ((16384, 4096), ""),
-        ((16385, 1), "above"),
-        ((64, 5000), "above"),
-        ((63, 16), "below"),
-    ],
+    [((1024, 16), ""), ((16384, 4096), ""), ((16385, 1), "above"), ((64, 5000), "above"), ((63, 16), "below")],
 )
 def test_it_says_on_which_side_of_the_points_a_spot_lies(spot: tuple[int, int], side: str) -> None:
     assert measured().side(Spot(*spot)) == side

@@ -311,9 +311,6 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_thre
 def test_a_kind_that_gains_one_way_only_says_both_in_the_verdict(
     synthetic: ModuleType, synthetic_threads: ModuleType
 ) -> None:
-    rates = {
-        ("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0),
-        ("d2h", "pageable"): lambda threads: 14.0,
-    }
+    rates = {("h2d", "pageable"): lambda threads: min(7.0 * threads, 28.0), ("d2h", "pageable"): lambda threads: 14.0}
     text = verdict([synthetic.run(synthetic_threads.cases(rates))])
     assert re.search(r"gain with pageable .*: 4 threads move .* H2D .*gain nothing with pageable .* D2H", text)

@@ -247,8 +247,5 @@ def test_copies_shorter_than_their_threads_have_no_share(synthetic: ModuleType, 
     sizes = [MIB // 16, 64 * MIB]
     run = synthetic.run(ways.cases({("h2d", "pinned"): lambda threads: 20.0}, (ways.SHARED, ways.SPAWN), sizes))
     (grid,) = part(made(run), "What persistent threads save").grids
-    assert [group.title for group in grid.groups] == [
-        "64 MiB: us added",
-        "64 KiB: us added",
-    ]
+    assert [group.title for group in grid.groups] == ["64 MiB: us added", "64 KiB: us added"]
     assert grid.groups[1].rows[0].cells[0].detail == "1"

@@ -67,8 +67,7 @@ def test_where_there_is_room_for_one_block_and_not_for_many_one_is_measured() ->
 
 
 @pytest.mark.parametrize(
-    ("memory_bytes", "kind", "skipped"),
-    [(MIB, "pinned", True), (MIB, "device", True), (2 * MIB, "pinned", False)],
+    ("memory_bytes", "kind", "skipped"), [(MIB, "pinned", True), (MIB, "device", True), (2 * MIB, "pinned", False)]
 )
 def test_what_exceeds_the_memory_of_the_run_is_left_out(memory_bytes: int, kind: str, skipped: bool) -> None:
     planned = plan(open_device("host"), Options(sizes=[2 * MIB], memory=[kind]), memory_bytes)

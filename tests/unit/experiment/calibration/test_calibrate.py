@@ -70,10 +70,7 @@ def test_the_best_way_is_found_and_the_driver_stays_where_it_is_faster() -> None
 
 
 @given(
-    st.sampled_from(THREADS),
-    st.sampled_from([128 * KIB, MIB, 2 * MIB]),
-    st.sampled_from(STORES),
-    st.floats(1e-6, 1e-2),
+    st.sampled_from(THREADS), st.sampled_from([128 * KIB, MIB, 2 * MIB]), st.sampled_from(STORES), st.floats(1e-6, 1e-2)
 )
 def test_sizes_ascend_and_no_choice_is_worse_than_the_driver(
     threads: int, chunk: int, stores: str, start: float

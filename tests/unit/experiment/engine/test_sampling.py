@@ -44,11 +44,7 @@ def test_the_width_of_the_interval_decides(half_width: float, is_done: bool) -> 
 
 @pytest.mark.parametrize(
     ("changes", "is_done"),
-    [
-        ({}, False),
-        ({"seconds": RULES.case_seconds - 0.01}, False),
-        ({"seconds": RULES.case_seconds}, True),
-    ],
+    [({}, False), ({"seconds": RULES.case_seconds - 0.01}, False), ({"seconds": RULES.case_seconds}, True)],
 )
 def test_an_erratic_case_ends_when_its_time_is_spent(changes: dict[str, float], is_done: bool) -> None:
     case = erratic(RULES.least_samples)

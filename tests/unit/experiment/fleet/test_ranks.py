@@ -108,10 +108,7 @@ def test_exit_codes_are_those_of_the_errors() -> None:
 @pytest.mark.parametrize(
     ("difference", "message"),
     [
-        (
-            {"host": "b", "version": "9.9"},
-            r"different versions of isthmus: rank 0 .*, rank 1 \(b\) 9\.9; install",
-        ),
+        ({"host": "b", "version": "9.9"}, r"different versions of isthmus: rank 0 .*, rank 1 \(b\) 9\.9; install"),
         ({"host": "b", "device": "NVIDIA V100"}, r"different devices: .*, rank 1 \(b\) NVIDIA V100; name one"),
         ({"host": "b", "driver": "1"}, r"different drivers: rank 0 \(.*\) none, rank 1 \(b\) 1; choose"),
         ({"host": "b", "options": "Options()"}, r"different options: .*rank 1 \(b\) Options\(\); give all"),

@@ -58,12 +58,7 @@ class Machine:
     @property
     def environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(self.bin), "/usr/bin", "/bin"])
-        return {
-            "PATH": path,
-            "LIBRARIES": str(self.libraries),
-            "LOG": str(self.log),
-            "XDG_CACHE_HOME": str(self.cache),
-        }
+        return {"PATH": path, "LIBRARIES": str(self.libraries), "LOG": str(self.log), "XDG_CACHE_HOME": str(self.cache)}
 
     @property
     def only_fakes(self) -> dict[str, str]:

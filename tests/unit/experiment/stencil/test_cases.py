@@ -237,12 +237,7 @@ def test_a_side_must_hold_the_halos_of_all_ranks(options: Options, ranks: int, l
 def test_a_curve_has_powers_of_two_and_all_ranks() -> None:
     found = cuts(Options(sides=[24], halos=[1], scalings=["strong", "weak"], cuts=["strips", "grid"]), False, 6)
     assert [cut.ranks for cut in found] == [1, *[2] * 4, *[4] * 4, *[6] * 4], "one rank alone is any curve's"
-    assert set(found[1:5]) == {
-        Cut(24, 24, 1, 1, 2),
-        Cut(24, 48, 1, 1, 2),
-        Cut(24, 24, 1, 2, 1),
-        Cut(48, 24, 1, 2, 1),
-    }
+    assert set(found[1:5]) == {Cut(24, 24, 1, 1, 2), Cut(24, 48, 1, 1, 2), Cut(24, 24, 1, 2, 1), Cut(48, 24, 1, 2, 1)}
     assert Cut(24, 144, 1, 1, 6) in found
     assert Cut(72, 48, 1, 3, 2) in found
     assert {cut.ranks for cut in cuts(Options(scalings=["strong"]), False, 8)} == {1, 2, 4, 8}

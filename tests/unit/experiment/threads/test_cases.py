@@ -49,11 +49,7 @@ def test_no_way_is_measured_twice(mode: str, memory: str, size: int) -> None:
 
 def test_the_default_plan_has_what_the_question_asks() -> None:
     pinned = ways_of("pinned", 64 * MIB)
-    for own_streams, chunks, spawn in (
-        (True, False, False),
-        (True, True, False),
-        (True, False, True),
-    ):
+    for own_streams, chunks, spawn in ((True, False, False), (True, True, False), (True, False, True)):
         assert {way.threads for way in pinned if way[1:] == (own_streams, chunks, spawn)} == COUNTS
     for chunks in (False, True):
         assert {way.threads for way in pinned if way[1:] == (False, chunks, False)} == COUNTS - {1}
@@ -152,9 +148,7 @@ def test_a_thread_that_fails_costs_its_case_and_is_named() -> None:
     assert {case.verified for case in cases if not case.skipped} == {"yes"}
 
 
-def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_thread_that_hangs_is_left_behind_and_its_buffers_are_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrent, "_LIMIT_SECONDS", 0.05)
     device = open_device("host:fault=copy:hang")
     prepared = prepare([TransferPoint("pinned", "h2d", 64 * KIB)], device, Options(mode="quick"))

@@ -51,11 +51,7 @@ def test_rows_have_nvprofs_figures() -> None:
 def test_totals_and_shares() -> None:
     trace = made_trace()
     found = [(each.direction, each.migration, each.copies, each.bytes, each.busy_ns) for each in moved(trace)]
-    assert found == [
-        (0, False, 3, 450_000_000, 25 * MS),
-        (1, False, 1, 8, MS),
-        (0, True, 1, 2_000_000, 2 * MS),
-    ]
+    assert found == [(0, False, 3, 450_000_000, 25 * MS), (1, False, 1, 8, MS), (0, True, 1, 2_000_000, 2 * MS)]
     first, second = shares(trace)
     assert (first.copying_ns, first.computing_ns, first.both_ns, first.idle_ns) == (26 * MS, 11 * MS, MS, 64 * MS)
     assert (second.device, second.idle_ns) == (1, 88 * MS)

@@ -10,15 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isthmus.errors import TraceFileError
-from isthmus.trace import (
-    UNKNOWN,
-    Process,
-    cause_index,
-    direction_index,
-    fault_index,
-    memory_index,
-    open_trace,
-)
+from isthmus.trace import UNKNOWN, Process, cause_index, direction_index, fault_index, memory_index, open_trace
 from isthmus.trace.isthmus.blocks import RECORDS, join_parts
 from isthmus.trace.isthmus.file import read_isthmus
 from tests.synthetic.trace_file import CALL, COPY, OPERANDS, PROCESS, TEXTS, WHOLE, block, raw_block, text_block, whole
@@ -76,10 +68,7 @@ def test_processes_are_kept_apart(tmp_path: Path) -> None:
     assert [process.pid for process in trace.processes] == [77, 78]
     assert sorted(
         (int(process), trace.names[name]) for process, name in zip(trace.calls.process, trace.calls.name, strict=True)
-    ) == [
-        (0, "cudaMemcpyAsync"),
-        (1, "cuMemcpyHtoD"),
-    ]
+    ) == [(0, "cudaMemcpyAsync"), (1, "cuMemcpyHtoD")]
     copied = trace.copies.call[trace.copies.migration == 0]
     assert trace.calls.process[copied].tolist() == [0]
     # What one of them did not record the trace does not know.
