@@ -9,8 +9,8 @@ from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.words import method_words
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
+from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import thread_curves
-from isthmus.analysis.threads.words import threads_of
 from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
 from isthmus.record import MIB, Case, Direction, Run, format_bytes, format_rate, median_interval

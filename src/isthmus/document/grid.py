@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from isthmus.language import say
 from isthmus.record import Interval
 
 CellState = Literal["ok", "wide", "failed", "skipped", "missing"]
@@ -106,3 +107,18 @@ def decimals(value: float) -> int:
     if value >= 9.995:
         return 1
     return 2 if value >= 0.0995 else 4
+
+
+def missing(reason: str = "") -> Cell:
+    """A dash; pointing at it shows the reason, which is that nobody measured it unless another is given."""
+    return Cell("-", state="missing", detail=reason or say("labels.not_measured"))
+
+
+def skipped(reason: str) -> Cell:
+    """What was left out when it was measured, with the reason in the words of the run file."""
+    return Cell(say("labels.cell_skipped"), state="skipped", detail=reason)
+
+
+def failed(reason: str = "") -> Cell:
+    """Data that was wrong, on arrival unless another reason is given: a figure would be one of something else."""
+    return Cell(say("labels.cell_failed"), state="failed", detail=reason or say("labels.wrong_data"))

@@ -15,8 +15,7 @@ from isthmus.analysis.allocation.model import (
     pinned_choices,
 )
 from isthmus.analysis.labels import kind_heading, kind_label
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
-from isthmus.document.states import missing, skipped
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, skipped, time_cell
 from isthmus.language import enumerated, say
 from isthmus.record import MIB, Case, Interval, Run, format_bytes, format_seconds, kind_rank
 

@@ -8,8 +8,19 @@ from isthmus.analysis.phrases import about_bytes, link_rate, spanned
 from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves
 from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.analysis.statistics.shape import half_size, plateau
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell, time_cell
-from isthmus.document.states import failed, missing, skipped
+from isthmus.document.grid import (
+    Cell,
+    Column,
+    Grid,
+    Group,
+    Row,
+    decimals,
+    failed,
+    interval_cell,
+    missing,
+    skipped,
+    time_cell,
+)
 from isthmus.language import say
 from isthmus.record import KIB, Case, Run, format_bytes, format_seconds, kind_rank
 

@@ -11,8 +11,7 @@ from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words
 from isthmus.analysis.labels import kind_heading, kind_label
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell
-from isthmus.document.states import missing
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, interval_cell, missing
 from isthmus.language import capitalised, say
 from isthmus.record import GIB, KIB, MIB, format_bytes
 

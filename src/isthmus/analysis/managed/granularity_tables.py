@@ -8,10 +8,9 @@ from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_wor
 from isthmus.analysis.managed.timing import Touches, Unit, touches
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, time_cell
 from isthmus.document.palette import numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.document.states import missing
 from isthmus.language import can_say, say
 from isthmus.record import Faults, Interval, Run, format_bytes, format_seconds
 
@@ -101,19 +100,10 @@ def _size_rows(each: Counted) -> Iterator[Row]:
     total = sum(one.bytes * one.count for one in each.case.migrations)
     for one in each.case.migrations:
         is_own = one.direction == each.case.direction
-        yield Row(
-            say(
-                "granularity_report.size_cause" if is_own else "granularity_report.size_cause_way",
-                size=format_bytes(one.bytes),
-                cause=one.cause,
-                way=one.direction.upper(),
-            ),
-            (
-                Cell(str(one.count)),
-                Cell(f"{100 * one.bytes * one.count / total:.1f}" if total else "0"),
-                Cell(format_bytes(one.alignment_bytes)),
-            ),
-        )
+        key = "granularity_report.size_cause" if is_own else "granularity_report.size_cause_way"
+        name = say(key, size=format_bytes(one.bytes), cause=one.cause, way=one.direction.upper())
+        share = f"{100 * one.bytes * one.count / total:.1f}" if total else "0"
+        yield Row(name, (Cell(str(one.count)), Cell(share), Cell(format_bytes(one.alignment_bytes))))
     for fault in each.case.faults:
         count = Cell(_faults_words(each, fault))
         yield Row(say(f"granularity.mechanism_{fault.side}"), (count, missing(), missing()))

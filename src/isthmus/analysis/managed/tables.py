@@ -8,9 +8,8 @@ from isthmus.analysis.managed.thresholds import WHOLE_COPIES, Overtaking, overta
 from isthmus.analysis.managed.words import managed_answer, place_label, way_label
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.contrast import ratio
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Part
-from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_seconds
 

@@ -6,9 +6,8 @@ from isthmus.analysis.labels import run_label
 from isthmus.analysis.openacc.model import OPENACC_WAYS, OpenaccTime, OpenaccWork, openacc_works, whole_arrays
 from isthmus.analysis.openacc.words import openacc_part_label
 from isthmus.analysis.published.table import published_part
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
 from isthmus.document.section import Part, Section
-from isthmus.document.states import missing
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Interval, Metric, Run, format_bytes
 

@@ -9,9 +9,8 @@ from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
 from isthmus.analysis.phrases import memory_name
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Part, Section
-from isthmus.document.states import failed, missing, skipped
 from isthmus.language import enumerated, say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 

@@ -12,9 +12,8 @@ from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.grid import Cell as Shown
-from isthmus.document.grid import Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Chart, Part
-from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate
 

@@ -9,9 +9,8 @@ from isthmus.analysis.pieces.words import figure_words, method_label, method_loo
 from isthmus.document import chart
 from isthmus.document.chart import Drawn, Tiles, tile
 from isthmus.document.grid import Cell as Shown
-from isthmus.document.grid import Column, Grid, Group, Row, decimals
+from isthmus.document.grid import Column, Grid, Group, Row, decimals, missing
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.document.states import missing
 from isthmus.language import enumerated, say
 from isthmus.record import Run, format_bytes
 

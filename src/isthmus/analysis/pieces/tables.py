@@ -12,9 +12,8 @@ from isthmus.analysis.pieces.thresholds import count_thresholds, piece_cost
 from isthmus.analysis.pieces.words import count_words, layout_words, surface_title, within_words
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, time_cell
 from isthmus.document.section import Part
-from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import LayoutName, Run, format_bytes
 

@@ -9,9 +9,8 @@ from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.phrases import link_rate, spanned
 from isthmus.analysis.published.measured import Measured, measured
 from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
 from isthmus.document.section import Part
-from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 

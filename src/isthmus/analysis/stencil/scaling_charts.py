@@ -10,10 +10,9 @@ from isthmus.analysis.stencil.times import way_title
 from isthmus.analysis.stencil.words import setting_words
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say, sentences
 from isthmus.record import LEAST_SAMPLES, Run, format_seconds
 

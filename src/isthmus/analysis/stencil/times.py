@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.stencil.model import STENCIL_PHASES, Stencil, StencilWay
 from isthmus.analysis.stencil.words import phase_words, way_label
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Part
-from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import Interval, Run
 

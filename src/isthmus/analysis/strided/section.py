@@ -11,9 +11,8 @@ from isthmus.analysis.pieces.map import fastest_cell
 from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.pieces.words import layout_words, section_kind, shape_words
 from isthmus.analysis.strided.padding import paddings
-from isthmus.document.grid import Column, Grid, Group, Row, interval_cell
+from isthmus.document.grid import Column, Grid, Group, Row, interval_cell, missing
 from isthmus.document.section import Part, Section
-from isthmus.document.states import missing
 from isthmus.language import capitalised, say
 from isthmus.record import Run
 

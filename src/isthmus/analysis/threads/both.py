@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.labels import kind_label, run_label
+from isthmus.analysis.threads.both_ways import BothWays, threads_both_ways
 from isthmus.analysis.threads.labels import mode_name, threads_label
 from isthmus.analysis.threads.model import REFERENCE_BYTES, most_complete, thread_curves
-from isthmus.analysis.threads.modes import BothWays, threads_both_ways
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing
 from isthmus.document.section import Part
-from isthmus.document.states import missing
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, kind_rank
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.analysis.statistics.contrast import MATTERS, above, paired
+from isthmus.analysis.statistics.contrast import MATTERS, above
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.threads.model import ThreadCurve, most_complete, worker_curves
 from isthmus.record import Direction
@@ -30,7 +30,6 @@ class Gain:
     curve: ThreadCurve
     answer: Answer
     most: float
-    slower_from: int | None
 
     @property
     def points(self) -> dict[int, Point]:
@@ -71,11 +70,8 @@ def _gain(curves: Sequence[ThreadCurve]) -> Gain | None:
     gaining = _gaining(several, one)
     curve = _unbeaten(gaining) if gaining else most_complete(several)
     most = max(point.rate.high for each in several for point in _several(each)) / one.rate.low
-    slower = paired([(count, one, point) for count, point in curve.points.items() if count > 1])
-    start = slower.faster_from if slower else None
-    matters = slower and start and slower.span(start)[0] >= MATTERS
     answer: Answer = "yes" if gaining else _without_gain(several, one, most)
-    return Gain(one, curve, answer, most, start if matters else None)
+    return Gain(one, curve, answer, most)
 
 
 def _without_gain(curves: Sequence[ThreadCurve], one: Point, most: float) -> Answer:

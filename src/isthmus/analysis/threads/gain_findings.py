@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from isthmus.analysis.phrases import link_rate, memory_name, range_text, times, way_name
 from isthmus.analysis.statistics.curve import ONE_WAY
 from isthmus.analysis.threads.gain import Answer, Gain
-from isthmus.analysis.threads.model import both_directions, reference_bytes
-from isthmus.analysis.threads.words import count_span, divided_threads, link_share, threads_of
+from isthmus.analysis.threads.labels import count_span, divided_threads, link_share
+from isthmus.analysis.threads.model import reference_bytes
 from isthmus.document.finding import Finding
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
@@ -31,7 +31,7 @@ def gain_findings(run: Run, gains: Sequence[Gain]) -> list[Finding]:
 def gain_takeaways(run: Run, gains: Sequence[Gain]) -> list[str]:
     """A sentence or two for each kind of memory at the size to conclude about, one way; both ways where that is all."""
     size = reference_bytes([gain.curve for gain in gains])
-    told = []
+    texts = []
     for kind in dict.fromkeys(gain.curve.host_memory for gain in gains):
         chosen = [gain for gain in gains if (gain.curve.host_memory, gain.curve.bytes) == (kind, size)]
         chosen = [gain for gain in chosen if gain.curve.direction in ONE_WAY] or chosen
@@ -42,10 +42,10 @@ def gain_takeaways(run: Run, gains: Sequence[Gain]) -> list[str]:
             rates = [f"{format_rate(gain.one.rate.median)} {way_name(gain.curve.direction)}" for gain in chosen]
             percents = enumerated(list(dict.fromkeys(f"{100 * share:.0f} %" for share in shares)))
             memory = capitalised(memory_name(kind))
-            told.append(say("threads.takeaway_fills", memory=memory, rates=enumerated(rates), shares=percents))
+            texts.append(say("threads.takeaway_fills", memory=memory, rates=enumerated(rates), shares=percents))
         elif chosen:
-            told += list(_sentences(run, chosen))[:2]
-    return told
+            texts += list(_sentences(run, chosen))[:2]
+    return texts
 
 
 def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
@@ -53,13 +53,13 @@ def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
     size = reference_bytes([gain.curve for gain in chosen])
     first = [gain for gain in chosen if gain.curve.bytes == size]
     answers = {gain.curve.direction: gain.answer for gain in first}
-    told = list(_sentences(run, first))
+    texts = list(_sentences(run, first))
     # Other sizes where their answer is another one.
     for other in sorted({gain.curve.bytes for gain in chosen} - {size}):
         same = [gain for gain in chosen if gain.curve.bytes == other]
-        told += _sentences(run, [gain for gain in same if gain.answer != answers.get(gain.curve.direction)])
-    cause = sentences([_limit(run, gains, first), _crowding(run, first)])
-    return Finding("info", f"threads_{kind}", sentences(told), cause=cause, fix=_advice(run, gains, first))
+        texts += _sentences(run, [gain for gain in same if gain.answer != answers.get(gain.curve.direction)])
+    cause, fix = _limit(run, gains, first), _advice(run, gains, first)
+    return Finding("info", f"threads_{kind}", sentences(texts), cause, fix)
 
 
 def _sentences(run: Run, gains: Sequence[Gain]) -> Iterator[str]:
@@ -75,9 +75,6 @@ def _sentences(run: Run, gains: Sequence[Gain]) -> Iterator[str]:
         threads, most = count_span(chosen[0].points), max(gain.most for gain in chosen)
         rates = enumerated([_rates(run, gain) for gain in chosen])
         yield say(key, **about, threads=threads, rates=rates, most=times(most, most))
-    slower = [_slower(gain, gain.slower_from) for gain in gains if gain.slower_from]
-    if slower:
-        yield say("threads.slower", each=enumerated(slower))
 
 
 def _rates(run: Run, gain: Gain) -> str:
@@ -95,23 +92,12 @@ def _gained(run: Run, gain: Gain) -> str:
     rate = gain.curve.points[gain.enough].rate.median
     factor = rate / gain.one.rate.median
     return say(
-        "threads.certain_most" if gain.enough == max(gain.curve.points) else "threads.certain",
+        "threads.gained_most" if gain.enough == max(gain.curve.points) else "threads.gained",
         threads=divided_threads(gain.curve, gain.enough),
         rate=format_rate(rate),
         way=way_name(direction),
         share=link_share(run, rate, direction),
         times=times(factor, factor),
-    )
-
-
-def _slower(gain: Gain, start: int) -> str:
-    counts = [count for count in gain.curve.points if count >= start]
-    ratios = [gain.one.rate.median / gain.curve.points[count].rate.median for count in counts]
-    return say(
-        "threads.slower_from" if len(counts) > 1 else "threads.slower_at",
-        threads=threads_of(gain.curve.direction, start),
-        times=times(min(ratios), max(ratios)),
-        way=way_name(gain.curve.direction),
     )
 
 
@@ -140,13 +126,6 @@ def _pinned(gains: Sequence[Gain], gain: Gain) -> Gain | None:
     if not gain.curve.host_memory.startswith("pageable"):
         return None
     return next((other for other in gains if other.curve.subject == wanted), None)
-
-
-def _crowding(run: Run, gains: Sequence[Gain]) -> str:
-    """More threads than CPUs, where it is those that are slower."""
-    allowed = run.fingerprint.host.cpu.allowed
-    slower = [both_directions(gain.curve.direction, gain.slower_from) for gain in gains if gain.slower_from]
-    return say("threads.crowded", count=allowed) if allowed and slower and min(slower) > allowed else ""
 
 
 def _advice(run: Run, gains: Sequence[Gain], first: Sequence[Gain]) -> str:

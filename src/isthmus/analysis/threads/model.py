@@ -93,11 +93,6 @@ def reference_bytes(curves: Sequence[ThreadCurve]) -> int | None:
     return REFERENCE_BYTES if REFERENCE_BYTES in sizes else max(sizes, default=None)
 
 
-def both_directions(direction: Direction, threads: int) -> int:
-    """All threads of a transfer: those of both directions where both run at once."""
-    return 2 * threads if direction == "both" else threads
-
-
 def _place(curve: ThreadCurve) -> tuple[object, ...]:
     plain = (curve.method != "workers", curve.slicing != "slices", curve.streams != "shared")
     return (

@@ -109,13 +109,13 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
     """The best node for each device, by those transfers of the size to conclude about whose nodes differ."""
     size = _first_size(rate.setting for rate in rates)
     own = run.fingerprint.device
-    told = []
+    texts = []
     contradicted = bound = False
     for device in dict.fromkeys(rate.device for rate in rates):
         differing = [rate for rate in rates if (rate.device, rate.setting.bytes) == (device, size) and rate.certain]
         best = sorted({rate.best for rate in differing})
         if len(best) != 1:
-            told.append(say("threads.node_alike" if not best else "threads.node_mixed", device=device))
+            texts.append(say("threads.node_alike" if not best else "threads.node_mixed", device=device))
             continue
         named = own.numa_node if device == own.spec else None
         contradicted = contradicted or named not in (None, best[0])
@@ -123,14 +123,14 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
         factors = [rate.loss(node).median for rate in differing for node in rate.nodes if node != rate.best]
         key = "threads.node_best_named" if named == best[0] else "threads.node_best_unnamed"
         losses = times(min(factors), max(factors))
-        told.append(
+        texts.append(
             say("threads.node_best" if named is None else key, device=device, node=best[0], named=named, times=losses)
         )
-    if not told:
+    if not texts:
         return None
     cause = say("threads.node_cause") if contradicted else ""
     fix = say("threads.node_fix") if bound else ""
-    return Finding("warning" if contradicted else "info", "threads_nodes", sentences(told), cause, fix)
+    return Finding("warning" if contradicted else "info", "threads_nodes", sentences(texts), cause, fix)
 
 
 def _first_size(settings: Iterable[TransferSetting]) -> int | None:

@@ -7,9 +7,8 @@ from isthmus.analysis.labels import DIRECTIONS, kind_label, run_title
 from isthmus.analysis.threads.labels import BLANK, direction_word
 from isthmus.analysis.threads.places import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
 from isthmus.analysis.threads.rates import point_cell
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing
 from isthmus.document.section import Part
-from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import Interval, Run, format_bytes
 

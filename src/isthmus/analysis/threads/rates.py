@@ -11,9 +11,8 @@ from isthmus.analysis.threads.labels import BLANK, mode_heading, mode_look, mode
 from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, thread_curves
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.document.states import failed, missing, skipped
 from isthmus.language import say
 from isthmus.record import Run, format_bytes, format_rate, kind_rank
 

@@ -7,9 +7,8 @@ from isthmus.analysis.labels import kind_label, run_title
 from isthmus.analysis.statistics.resample import interval_of, resampled_medians
 from isthmus.analysis.threads.labels import direction_word, mode_name, threads_label
 from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, reference_bytes, thread_curves
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, missing
 from isthmus.document.section import Part
-from isthmus.document.states import missing
 from isthmus.language import say
 from isthmus.record import MIB, Interval, Run, format_bytes
 

@@ -8,7 +8,7 @@ import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
 from isthmus.document.finding import Finding
-from isthmus.record import GIB, MIB, Cpu, Host, Run
+from isthmus.record import GIB, MIB, Run
 
 
 def by_topic(run: Run) -> dict[str, Finding]:
@@ -24,7 +24,7 @@ def full(synthetic: ModuleType, synthetic_threads: ModuleType) -> Run:
 
 def test_a_full_run_has_every_finding_of_one_device_and_none_of_several(full: Run) -> None:
     topics = {topic for topic in by_topic(full) if topic.startswith("threads_")}
-    assert topics == {f"threads_{end}" for end in ("pageable", "pinned", "streams", "chunks", "both_ways", "spawn")}
+    assert topics == {f"threads_{end}" for end in ("pageable", "pinned", "both_ways", "spawn")}
 
 
 def test_pageable_memory_that_gains_nothing_says_so_with_rates_and_cause(full: Run) -> None:
@@ -63,9 +63,6 @@ def test_a_gain_names_threads_way_and_factor(synthetic: ModuleType, synthetic_th
         r"4 threads with a stream each move 3[56]\.\d GB/s H2D \(57 % of the link\), 5\.1 times", gain.sentence
     )
     assert gain.fix == "Copy with 4 threads with a stream each H2D."
-    streams = found["threads_streams"]
-    assert re.search(r"gives 1\.2[89] (to 1\.\d\d )?times the rate with pageable memory H2D", streams.sentence)
-    assert streams.fix == "Give each thread a stream of its own."
 
 
 def test_sizes_with_other_answers_are_told_apart(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -92,31 +89,9 @@ def test_a_small_bound_is_the_answer(synthetic: ModuleType, synthetic_threads: M
     run = synthetic.run(cases)
     finding = by_topic(run)["threads_pageable"]
     assert re.match(r"More threads bring at most 1\.\d\d? times the rate of one with pageable", finding.sentence)
-    assert re.search(r"8 threads and more are 1\.\d\d? to 1\.\d\d? times slower D2H", finding.sentence)
     assert "The link is not what limits" in finding.cause
     assert finding.fix.startswith("Use one thread. To be faster, pin or register")
     assert re.search(r"More threads bring at most 1\.\d\d? times the rate of one", verdict([run]))
-
-
-@pytest.mark.parametrize(("allowed", "crowded"), [(8, True), (64, False)])
-def test_slower_threads_are_blamed_on_the_cpus_only_where_those_are_fewer(
-    synthetic: ModuleType, synthetic_threads: ModuleType, allowed: int, crowded: bool
-) -> None:
-    cases = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0 if threads < 16 else 40.0})
-    finding = by_topic(synthetic.run(cases, host=Host(cpu=Cpu(allowed=allowed))))["threads_pinned"]
-    assert re.search(r"16 threads and more are 1\.3\d times slower|to 1\.3\d times slower H2D", finding.sentence)
-    assert ("take turns" in finding.cause) == crowded
-
-
-def test_chunks_that_lose_at_many_threads_only(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
-    ways = synthetic_threads
-    slices = ways.cases({("h2d", "pinned"): lambda threads: 50.0})
-    chunks = ways.cases({("h2d", "pinned"): lambda threads: 50.0 if threads < 16 else 25.0}, [ways.CHUNKS])
-    finding = by_topic(synthetic.run([*slices, *chunks]))["threads_chunks"]
-    assert re.search(r"gives 0\.(50|49 to 0\.50|50 to 0\.51|49) times the rate with pinned memory", finding.sentence)
-    assert finding.sentence.startswith("Taking chunks of 1 MiB from a common counter")
-    assert finding.cause == ""
-    assert finding.fix == "Give each thread one slice rather than chunks of 1 MiB."
 
 
 def test_both_ways_of_pageable_memory_share_the_host_where_pinned_memory_does_not(full: Run) -> None:
@@ -267,15 +242,15 @@ def test_the_verdict_has_rates_share_and_what_creating_threads_costs(full: Run) 
     (text,) = verdict([full]).split("\n")
     assert "cuda:0): More threads gain nothing with pageable memory of 64 MiB: 1 to 32 threads move 6." in text
     assert re.search(r"Pinned memory reaches 5[45]\.\d GB/s H2D and 5[45]\.\d GB/s D2H, 8[78] %", text)
-    assert re.search(r"creating 16 threads for one costs 4\d\d us, 3[45] % of a copy of 64 MiB", text)
+    assert re.search(r"creating 16 threads for one costs 4\d\d us\.", text)
 
 
 @pytest.mark.parametrize("counts", [[1], [16]])
-def test_one_number_of_threads_allows_no_verdict_on_gains(
+def test_one_number_of_threads_concludes_nothing_on_gains(
     synthetic: ModuleType, synthetic_threads: ModuleType, counts: list[int]
 ) -> None:
     run = synthetic.run(synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0}, counts=counts))
-    assert "nothing can be said about what threads gain" in verdict([run])
+    assert "leaves nothing to conclude" in verdict([run])
 
 
 def test_a_run_of_devices_alone_has_their_finding_as_verdict(

@@ -82,10 +82,10 @@ def test_chunks_are_measured_against_one_whole_copy(synthetic: ModuleType, synth
     assert gain.answer == "no"
 
 
-def test_more_threads_than_are_good_are_noticed(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+def test_more_threads_than_are_good_are_no_gain(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     falling = {("h2d", "pinned"): lambda threads: 55.0 if threads < 16 else 40.0}
     (gain,) = gains(synthetic.run(synthetic_threads.cases(falling)))
-    assert (gain.answer, gain.slower_from) == ("no", 16)
+    assert gain.answer == "no"
 
 
 def test_enough_is_the_last_of_a_rising_curve(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:

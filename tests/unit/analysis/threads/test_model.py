@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from isthmus.analysis.threads.model import both_directions, reference_bytes, thread_curves
+from isthmus.analysis.threads.model import reference_bytes, thread_curves
 from isthmus.record import GIB, MIB
 
 
@@ -42,8 +42,6 @@ def test_rates_of_both_ways_are_sums(synthetic: ModuleType, synthetic_threads: M
     cases = synthetic_threads.cases({("both", "pinned"): lambda threads: 99.0}, noise=1e-6)
     (curve,) = thread_curves(synthetic.run(cases))
     assert curve.points[4].rate.median == pytest.approx(99e9, rel=1e-3)
-    assert both_directions("both", 16) == 32
-    assert both_directions("d2h", 16) == 16
 
 
 def test_curves_come_by_kind_direction_and_size_whatever_the_order_of_the_cases(
