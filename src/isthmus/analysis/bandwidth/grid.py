@@ -8,19 +8,7 @@ from isthmus.analysis.phrases import about_bytes, link_rate, spanned
 from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves
 from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.analysis.statistics.shape import half_size, plateau
-from isthmus.document.grid import (
-    Cell,
-    Column,
-    Grid,
-    Group,
-    Row,
-    decimals,
-    failed,
-    interval_cell,
-    missing,
-    skipped,
-    time_cell,
-)
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, failed, interval_cell, missing, skipped
 from isthmus.language import say
 from isthmus.record import KIB, Case, Run, format_bytes, format_seconds, kind_rank
 
@@ -127,7 +115,7 @@ def _summary(sources: list[_Source]) -> Iterator[Row]:
         yield Row(say("bandwidth_report.row_half"), tuple(_half_cell(source.curve) for source in sources))
     lines = [fixed_and_rate(source.curve) for source in sources]
     if any(lines):
-        fixed = (time_cell(line[0]) if line and line[0].median > 0 else missing() for line in lines)
+        fixed = (interval_cell(line[0], scale=1e6) if line and line[0].median > 0 else missing() for line in lines)
         yield Row(say("bandwidth_report.row_fixed"), tuple(fixed))
         rates = (interval_cell(line[1], scale=1e-9) if line else missing() for line in lines)
         yield Row(say("bandwidth_report.row_rate"), tuple(rates))

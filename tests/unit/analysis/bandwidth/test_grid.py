@@ -75,12 +75,7 @@ def test_both_ways_says_sum_and_its_share_is_of_both_links(synthetic: ModuleType
 def test_summary_without_a_link_has_no_share(synthetic: ModuleType) -> None:
     run = synthetic.run(synthetic.cases({PINNED: synthetic.Truth(8e-6, 5e9)}), device=synthetic.cpu_device())
     (grid,) = grids([run])
-    assert [row.heading for row in grid.groups[-1].rows] == [
-        "settles",
-        "half at",
-        "fixed time of the line",
-        "rate of the line",
-    ]
+    assert [row.heading for row in grid.groups[-1].rows] == ["settles", "half at", "fit, us", "fit"]
 
 
 def test_line_finds_latency_and_rate(synthetic: ModuleType) -> None:
