@@ -118,8 +118,8 @@ void laplacian(Region destination, Region source, u64 rows, u64 columns, u64 hal
 }
 
 template <typename... Parameters, std::size_t... Indices>
-void call(void (*function)(Parameters...), std::span<const KernelArgument> arguments,
-          std::index_sequence<Indices...> /*of them*/) {
+void call(void (*function)(Parameters...), [[maybe_unused]] std::span<const KernelArgument> arguments,
+          std::index_sequence<Indices...> /*positions*/) {
     function(arguments[Indices].as<Parameters>()...);
 }
 
