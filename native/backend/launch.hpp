@@ -19,10 +19,12 @@ struct KernelArgument {
     enum class Type { region, u64, u32, f64 };
 
     KernelArgument() = default;
+    // NOLINTBEGIN(google-explicit-constructor)
     KernelArgument(Region memory) : region(memory) {}
     KernelArgument(std::uint64_t value) : type(Type::u64), bits(value) {}
     KernelArgument(std::uint32_t value) : type(Type::u32), bits(value) {}
     KernelArgument(double value) : type(Type::f64), bits(std::bit_cast<std::uint64_t>(value)) {}
+    // NOLINTEND(google-explicit-constructor)
 
     // As what its type says.
     template <typename T>
