@@ -39,7 +39,7 @@ def isthmus(tmp_path: Path) -> Isthmus:
     return run
 
 
-@pytest.mark.parametrize("device", ["host", "opencl:0"])
+@pytest.mark.parametrize("device", ["host", pytest.param("opencl:0", marks=pytest.mark.thorough)])
 def test_a_run_measures_every_method_that_the_device_has(
     isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
 ) -> None:

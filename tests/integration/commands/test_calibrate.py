@@ -79,6 +79,7 @@ def test_what_a_host_pretends_is_not_kept(isthmus: Isthmus, tmp_path: Path) -> N
     assert tables(tmp_path) == []
 
 
+@pytest.mark.thorough
 def test_the_cuda_backend_is_calibrated(isthmus: Isthmus, tmp_path: Path, compiled: Callable[..., Path]) -> None:
     done = isthmus("--device", "cuda:0", "--quick", LD_LIBRARY_PATH=str(compiled("fake_cuda.cpp").parent))
     assert done.returncode == 0, done.stderr

@@ -97,6 +97,7 @@ VALID = b'{"format":"isthmus.run","schema_version":1,"run":"r","created":"","fin
 FINGERPRINT = b'{"isthmus_version":"0.1.0","device":{"backend":"cuda","index":0,"name":"GPU"}}'
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -212,6 +213,7 @@ def test_help_loads_no_library_for_charts_or_statistics(environment: dict[str, s
     assert done.stdout.splitlines()[-1] == "set()"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("language", "words"), [("ja", "帯域幅"), ("zh", "带宽"), ("en", "Bandwidth")])
 def test_reports_are_written_in_the_language_asked_for(
     isthmus: Isthmus, run_file: Path, language: str, words: str
@@ -241,6 +243,7 @@ def test_figures_have_the_same_names_in_every_language(isthmus: Isthmus, run_fil
     assert [line.split()[0] for line in several.stdout.splitlines()][:2] == [f"{names[0]}-a", f"{names[0]}-b"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG")])
 def test_a_figure_is_a_picture_of_its_own(isthmus: Isthmus, run_file: Path, suffix: str, start: bytes) -> None:
     done = isthmus("report", run_file, "--figure", "bandwidth-rate-h2d", "-o", f"rate{suffix}")
@@ -254,6 +257,7 @@ def test_a_figure_is_a_picture_of_its_own(isthmus: Isthmus, run_file: Path, suff
         assert "var(--" not in text
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -32,7 +32,7 @@ def measured(path: Path) -> Run:
 
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [1, 2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_ranks_measure_together_and_one_of_them_tells(
     run: Ended,
     tmp_path: Path,
@@ -72,6 +72,7 @@ def test_one_process_needs_no_mpi(run: Ended, tmp_path: Path) -> None:
     assert (other.returncode, other.stderr) == (2, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "message"),
     [

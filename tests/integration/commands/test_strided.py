@@ -26,7 +26,7 @@ def isthmus(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("device", ["host", "opencl:0"])
+@pytest.mark.parametrize("device", ["host", pytest.param("opencl:0", marks=pytest.mark.thorough)])
 def test_a_run_measures_sections_and_says_what_to_use(
     tmp_path: Path, device: str, skip_without: Callable[[str], None]
 ) -> None:

@@ -176,6 +176,7 @@ def test_the_driver_is_told_what_to_load(trace: Trace, tmp_path: Path) -> None:
     assert "libcupti.so.13" in found["ISTHMUS_TRACE_CUPTI"].split(":")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

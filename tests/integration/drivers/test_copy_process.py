@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 _SLOW = "host:rate=0.2GB/s"
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 # A program that has not ended by then is taken for stuck: each of them takes a second or two.
 SECONDS = 60
 

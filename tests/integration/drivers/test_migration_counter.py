@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 # Counts until so many reports came as the environment says, however few a call brings on a busy machine, and once
 # more; says as JSON what came of it or which error it ended with.
 _PROGRAM = """

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 # Each of these is refused at its first, its third and its twelfth call: most are made a few times a copy.
 CALLS = [1, 3, 12]
 GETS = {

@@ -62,6 +62,7 @@ def test_tables_hold_the_figures_that_they_held(name: str) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", _OLD["csv"])
 def test_csv_is_the_same_to_the_byte(name: str) -> None:
     assert hashlib.sha256(_report(name, "csv").encode()).hexdigest() == _OLD["csv"][name]

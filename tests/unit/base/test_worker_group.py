@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.thorough
 def test_threads_work_fail_and_get_stuck_as_promised(repository: Path, run_cpp: Callable[..., str]) -> None:
     check = Path(__file__).with_name("worker_group_check.cpp")
     source = repository / "native" / "base" / "worker_group.cpp"

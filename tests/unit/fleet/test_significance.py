@@ -21,6 +21,7 @@ def test_p_values_of_what_is_normal_are_uniform() -> None:
         assert np.mean(p < share) == pytest.approx(share, abs=4 * math.sqrt(share / 20_000))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("devices", [3, 4, 8, 30, 300])
 @pytest.mark.parametrize(("noise", "unseen"), [(0.002, 0.03), (0.03, 0.03), (0.1, 0.1)])
 def test_hardly_anybody_is_named_where_nobody_is_slow(devices: int, noise: float, unseen: float) -> None:

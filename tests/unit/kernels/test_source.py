@@ -27,6 +27,7 @@ def embed(kernels: Path, out: Path, ptx: Path, *sources: Path) -> subprocess.Com
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_every_size_and_alignment_agrees_with_the_host(repository: Path, run_cpp: Callable[..., str]) -> None:
     # The sanitizer refuses an access that is not aligned to its size, which this CPU would forgive and a GPU would not.
     flags = ("-O1", "-g", "-fno-strict-aliasing", "-fsanitize=undefined", "-fno-sanitize-recover=all")

@@ -95,6 +95,7 @@ def test_a_page_of_every_experiment_has_no_english_prose(everything: Run, langua
     assert sorted(set(prose(Texts(out.getvalue()).found))) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", ["ja", "zh"])
 def test_a_terminal_report_of_every_experiment_has_no_english_prose(everything: Run, language: Language) -> None:
     # Reasons of skips are the run file's own, and lines of a terminal do not say whose they are.

@@ -37,6 +37,7 @@ def test_writer_and_reader_lay_records_out_alike(build_cpp: Callable[..., Path],
             assert record.tolist() == tuple(range(1, len(record) + 1)), kind
 
 
+@pytest.mark.thorough
 def test_every_record_of_every_thread_is_there(program: Path, tmp_path: Path) -> None:
     path = tmp_path / "trace"
     subprocess.run([program, path, str(THREADS), str(CALLS)], check=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[2] / "native" / "tracer"
 
@@ -13,5 +15,6 @@ def test_operands_are_read_as_cuda_lays_them_out(run_cpp: Callable[..., str]) ->
     run_cpp(HERE / "functions_check.cpp", NATIVE / "cuda" / "functions.cpp", NATIVE / "content.cpp")
 
 
+@pytest.mark.thorough
 def test_time_stamps_cost_a_share_of_the_time(run_cpp: Callable[..., str]) -> None:
     run_cpp(HERE / "copy_timing_check.cpp", NATIVE / "cuda" / "copy_timing.cpp")

@@ -47,6 +47,7 @@ def topics(run: Run) -> dict[str, str]:
     return {finding.topic: finding.sentence for finding in granularity_findings(run)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("truth", "units"),
     [

@@ -14,6 +14,8 @@ from isthmus.experiment.openacc.build import PROGRAMS, source_folder
 from isthmus.experiment.openacc.points import ProgramPoint
 from isthmus.experiment.openacc.programs import Figures
 
+pytestmark = pytest.mark.thorough
+
 STUB = Path(__file__).with_name("openacc_on_cpu")
 # As nvc++ builds them in managed mode, where any memory is good for either side.
 MANAGED = ("-D__NVCOMPILER", "-D__NVCOMPILER_MAJOR__=24", "-D__NVCOMPILER_MINOR__=5", "-DMANAGED_MODE")
