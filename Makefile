@@ -8,6 +8,8 @@ CLANG_FORMAT := $(BIN)/clang-format
 # A change to one of the first compiles what it concerns; a change to the second installs anew. Python is used in place.
 NATIVE := $(shell find include native scripts/make_descriptions.py src/isthmus/_native.pyi -type f)
 INSTALL := CMakeLists.txt pyproject.toml $(shell find native -name CMakeLists.txt)
+# Each process collects all tests: a few of them begin sooner in one.
+WORKERS := $(if $(findstring -k,$(ARGS)),,-n auto --dist worksteal)
 CPP = git ls-files '*.c' '*.cpp' '*.hpp' '*.h' '*.cl' '*.cu'
 
 # The installation knows each module by its file: where one is gone, it is made anew (which compiles nothing).
@@ -23,10 +25,10 @@ measure: $(VENV)/cpu.stamp $(VENV)/native.stamp  ## Measure this machine.
 	@$(BIN)/isthmus measure $(ARGS)
 
 test: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## The tests that cover every command, backend and experiment.
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m 'not thorough' $(ARGS)
+	@$(BIN)/python -m pytest -q $(WORKERS) -m 'not thorough' $(ARGS)
 
 test-all: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## All tests.
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -q $(WORKERS) $(ARGS)
 
 lint: $(VENV)/cpu,test.stamp $(VENV)/lint.stamp $(VENV)/native.stamp  ## Formatters, linters and types, as CI runs them.
 	@$(CPP) | xargs $(CLANG_FORMAT) --dry-run -Werror

@@ -124,6 +124,7 @@ def _measure_memory(isthmus: Run, *words: str, **environment: str) -> tuple[int,
     return done.returncode, json.loads(done.stdout)["cases"]
 
 
+@pytest.mark.thorough
 def test_every_allocation_is_given_back(build: Build, isthmus: Run, tmp_path: Path) -> None:
     build("libcuda.so.1", "fake_cuda.cpp")
     code, cases = _measure_memory(isthmus, FAKE_CUDA_LIVE=str(tmp_path / "live"))
@@ -135,6 +136,7 @@ def test_every_allocation_is_given_back(build: Build, isthmus: Run, tmp_path: Pa
     assert of_all > 1000
 
 
+@pytest.mark.thorough
 def test_a_limit_on_locked_memory_is_met_on_the_way_and_nothing_leaks(
     build: Build, isthmus: Run, tmp_path: Path
 ) -> None:

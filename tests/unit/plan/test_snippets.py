@@ -162,6 +162,7 @@ def test_cuda_compiles(tmp_path: Path) -> None:
     assert compiled.returncode == 0, compiled.stderr
 
 
+@pytest.mark.thorough
 def test_opencl_compiles(tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     headers = [Path("/usr/include"), *(path for each in packages() for path in each.glob("nvidia/cu*/include"))]

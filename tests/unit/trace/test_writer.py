@@ -25,6 +25,7 @@ def program(build_cpp: Callable[..., Path]) -> Path:
     return build_cpp(HERE / "writer_check.cpp", NATIVE / "writer.cpp", NATIVE / "mapped_file.cpp", flags=("-pthread",))
 
 
+@pytest.mark.thorough
 def test_writer_and_reader_lay_records_out_alike(build_cpp: Callable[..., Path], tmp_path: Path) -> None:
     """Every field of each record is its place among the fields."""
     sources = (NATIVE / "writer.cpp", NATIVE / "mapped_file.cpp")

@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[2] / "native" / "tracer"
 
 
+@pytest.mark.thorough
 def test_operands_are_read_as_cuda_lays_them_out(run_cpp: Callable[..., str]) -> None:
     run_cpp(HERE / "functions_check.cpp", NATIVE / "cuda" / "functions.cpp", NATIVE / "content.cpp")
 

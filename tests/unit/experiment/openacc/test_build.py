@@ -198,6 +198,7 @@ def test_which_program_has_which_way(machine: Machine, tmp_path: Path) -> None:
     assert program_path(tmp_path, "stride", "both") is None
 
 
+@pytest.mark.thorough
 def test_gcc_builds_programs_that_refuse_to_run_on_the_host(tmp_path: Path) -> None:
     try:
         find_compiler()
