@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD := build/dev
 CLANG_FORMAT := $(BIN)/clang-format
+# Python keeps what it compiled, whatever the caller says: tests start hundreds of interpreters.
+unexport PYTHONDONTWRITEBYTECODE
 # A change to one of the first compiles what it concerns; a change to the second installs anew. Python is used in place.
 NATIVE := $(shell find include native scripts/make_descriptions.py src/isthmus/_native.pyi -type f)
 INSTALL := CMakeLists.txt pyproject.toml $(shell find native -name CMakeLists.txt)
