@@ -83,8 +83,10 @@ class FleetModel:
         for case, seconds in zip(cases, times, strict=True):
             key = case.host_memory, case.direction
             latencies[key] = min(latencies.get(key, np.inf), float(seconds))
-        self._latency = np.array([latencies[case.host_memory, case.direction] for case in cases])
-        self._bytes = np.array([case.bytes for case in cases])
+        self._latency: npt.NDArray[np.float64] = np.array(
+            [latencies[case.host_memory, case.direction] for case in cases]
+        )
+        self._bytes: npt.NDArray[np.int64] = np.array([case.bytes for case in cases])
         # Eight devices at once share the host's memory and CPUs, which ordinary memory is copied with.
         pageable = np.array([case.host_memory.startswith("pageable") for case in cases])
         self._times = {"alone": times, "together": self._latency + (times - self._latency) * np.where(pageable, 1.3, 1)}
@@ -116,7 +118,8 @@ class FleetModel:
             first, lost = 4 * int(random.integers(2)), float(random.uniform(0.1, 0.6))
             found |= {(host, first + place): Fault("neighbours", lost) for place in range(4)}
         devices = self.hosts * DEVICES
-        for name, one_in in (("link", _LINK_IN), ("placement", _NODE_IN)):
+        rarities: tuple[tuple[FaultName, int], ...] = (("link", _LINK_IN), ("placement", _NODE_IN))
+        for name, one_in in rarities:
             free = [each for each in range(devices) if divmod(each, DEVICES) not in found]
             for each in random.choice(free, round(devices / one_in) or 1, replace=False):
                 shown = name != "link" or bool(random.random() < _SHOWN)
@@ -129,8 +132,11 @@ class FleetModel:
         own = random.normal(0, 0.005)
         times = np.concatenate([self._with(fault, phase) for phase in ("alone", "together")])
         middle = times * np.exp(own + random.normal(0, self.noise, len(times)))
-        columns = [_short(middle * factor).tolist() for factor in (0.98, 0.99, 1.0, 1.01, 1.05)]
-        summaries = [Summary(_SAMPLES, *values, verified="yes") for values in zip(*columns, strict=True)]
+        quantiles = [_short(middle * factor).tolist() for factor in (0.98, 0.99, 1.0, 1.01, 1.05)]
+        summaries = [
+            Summary(_SAMPLES, least, lower, median, upper, most, "yes")
+            for least, lower, median, upper, most in zip(*quantiles, strict=True)
+        ]
         node = device // 4
         bound = 1 - node if fault and fault.name == "placement" else node
         return Member(
@@ -142,7 +148,8 @@ class FleetModel:
         )
 
     def _with(self, fault: Fault | None, phase: str) -> npt.NDArray[np.float64]:
-        times, latency = self._times[phase], self._latency
+        times: npt.NDArray[np.float64] = self._times[phase]
+        latency = self._latency
         if fault is None or (fault.name == "neighbours" and phase == "alone"):
             return times
         if fault.name == "placement":

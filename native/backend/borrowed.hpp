@@ -20,7 +20,7 @@ inline Status check_borrowed(MemoryKind kind, std::uintptr_t address) {
     return {};
 }
 
-// Of acquire and release.
+// What acquiring and releasing memory of a caller end with.
 inline Status not_ours() {
     return {Code::invalid_argument, "borrowed memory is its owner's to get and to give back"};
 }

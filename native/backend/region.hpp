@@ -37,7 +37,7 @@ class Allocation {
     // What kernels find it at, which tells how it is aligned; 0 where it has no address, as OpenCL's buffers, which are
     // aligned for every type.
     virtual std::uintptr_t kernel_address() const { return reinterpret_cast<std::uintptr_t>(host_); }
-    // Of 2-D memory that is held.
+    // Bytes of 2-D memory that is held.
     virtual Shape shape() const { return {}; }
 
     // Does what must have happened before memory is got and is no part of getting it: pages to be locked are there and

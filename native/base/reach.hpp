@@ -6,7 +6,7 @@
 
 namespace isthmus {
 
-// Of at least one number.
+// The bounds of at least one number.
 struct Reach {
     std::uint64_t lowest = 0, highest = 0;
     std::uint64_t differing_bits = 0;  // that are not the same in all of them

@@ -29,7 +29,7 @@ class AllocationCase {
     // the mean over up to 64 blocks held at once, since the clock itself takes as long as the shortest of them. What
     // the clock takes is subtracted. Fails as Allocation::acquire does, with nothing held.
     Result<AllocationSamples> run(std::size_t warmups, Quota quota);
-    // Of 2-D memory, once it was held.
+    // The shape of 2-D memory, once it was held.
     Shape shape() const { return shape_; }
 
   private:

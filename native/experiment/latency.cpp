@@ -14,7 +14,7 @@
 namespace isthmus::experiment {
 namespace {
 
-// Of a step shorter than what the host's clock takes to read.
+// Steps shorter than what the host's clock takes to read.
 constexpr int calls_of_sample = 16;
 constexpr std::uint64_t shuffle_seed = 20260101;
 

@@ -17,7 +17,7 @@ typedef uintptr_t address;
 #define LOCAL_ID     ((u32)get_local_id(0))
 #define LOCAL_SIZE   ((u32)get_local_size(0))
 #define BARRIER()    barrier(CLK_LOCAL_MEM_FENCE)
-// Of a group: block_threads of kernels.hpp.
+// Threads of a group: block_threads of kernels.hpp.
 #define MOST_THREADS 256
 
 // Which of `count` units a work-item takes: on a GPU neighbours, so that accesses join; on a CPU (built with

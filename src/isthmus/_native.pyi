@@ -337,7 +337,7 @@ class MigrationCounter:
         """The libcupti that is used."""
     @property
     def version(self) -> int:
-        """Of CUPTI's interface."""
+        """The version of CUPTI's interface."""
     def collect(
         self, quiet_seconds: float, most_seconds: float
     ) -> tuple[list[tuple[str, str, int, int, int, int]], int]:

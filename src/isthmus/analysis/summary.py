@@ -9,7 +9,7 @@ from isthmus.analysis.conclusions import Conclusions
 from isthmus.document.finding import Finding, Severity
 from isthmus.registry import EXPERIMENTS
 
-# Of text at the width of a page, which is half a screen in all; wide characters fill two of its columns.
+# How much text at the width of a page, which is half a screen in all; wide characters fill two of its columns.
 _LINES_DOES = 6
 _LINES_ADVICE = 5
 _COLUMNS = 130

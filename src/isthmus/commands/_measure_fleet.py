@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from isthmus.experiment.fleet.ranks import Ranks
     from isthmus.machine.devices import OpenDevice
 
-# Of the lines on ranks that fail; the fleet file has all.
+# How many lines on ranks that fail are printed; the fleet file has all.
 _MOST_LINES = 20
 
 

@@ -65,7 +65,7 @@ def _predictors(series: Mapping[tuple[str, str], list[Case]], memory: str) -> di
 
 
 def _predictor(cases: list[Case]) -> Predictor:
-    """Of several cases of a size, such as with several alignments, the first."""
+    """The first of several cases of a size, such as with several alignments."""
     by_size: dict[int, Case] = {}
     for case in cases:
         by_size.setdefault(case.bytes, case)

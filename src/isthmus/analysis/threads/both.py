@@ -64,7 +64,7 @@ def both_part(runs: Sequence[Run]) -> Part | None:
 
 
 def _one_way_each(measured: Sequence[BothWays]) -> list[BothWays]:
-    """Of each kind and size the way to divide the transfers with the most numbers of threads."""
+    """For each kind and size the way to divide the transfers with the most numbers of threads."""
     found: dict[tuple[object, ...], list[BothWays]] = {}
     for each in measured:
         found.setdefault(each.curve.subject, []).append(each)

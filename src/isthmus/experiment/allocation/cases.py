@@ -32,7 +32,7 @@ EFFORTS: Mapping[ModeName, Effort] = {
 _PHASES = ("touch", "free")
 
 
-# Of these, small blocks are carved out of larger ones, which go with the last block in them.
+# Small blocks of these are carved out of larger ones, which go with the last block in them.
 _CARVED = ("pinned", "write_combined", "managed", "device")
 _BESIDE_BYTES = 4 * MIB
 # The same call as for pinned memory, with another flag: half a second for each gibibyte that says nothing new.

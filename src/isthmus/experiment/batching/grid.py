@@ -30,7 +30,7 @@ class Setting(NamedTuple):
 
     @property
     def layouts(self) -> tuple[LayoutName, LayoutName]:
-        """Of the host and of the device."""
+        """The layouts on the host and on the device."""
         return self.host_layout, self.device_layout
 
 
@@ -81,7 +81,7 @@ _MOST_SLOW_CALLS: Mapping[ModeName, int] = {"quick": 256, "default": 256, "full"
 # Between these sizes the batch call's rate jumps on the drivers that we know.
 _CLIFF = [Cell(size * KIB, 256) for size in (8, 12, 20, 24, 28, 32, 48)]
 
-# Of pageable memory, which threads pack: they join in from some amount on, so that what all of them take shows nowhere
+# Threads pack pageable memory: they join in from some amount on, so that what all of them take shows nowhere
 # below. More pieces, and more in all, than the grid has where the layouts are not the main pair.
 _THREADED = (Cell(256, 65536), Cell(64 * KIB, 1024))
 

@@ -51,7 +51,7 @@ class Instruction(msgspec.Struct, frozen=True):
 
 
 class Pace:
-    """Of a device that is measured by itself: nothing waits for anybody."""
+    """How a device that is measured by itself goes on: nothing waits for anybody."""
 
     follows = False
 
@@ -231,7 +231,7 @@ def join(name: str, others: bool) -> Pace:
         except OSError:
             own.close()  # Another one was first.
         leader = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # Of more ranks than its queue holds the last ones would wait for one that waits for them.
+        # With more ranks than its queue holds the last ones would wait for one that waits for them.
         leader.settimeout(_CONNECT_SECONDS)
         try:
             leader.connect(address)

@@ -39,7 +39,7 @@ class Rules(NamedTuple):
     long_seconds: float = 0.005
     # Samples of a first visit; the second completes the least number, so that compared methods alternate at least once.
     visit_samples: int = 5
-    # Of cases shorter than `short_seconds`, whose samples within one visit agree better than two visits do: how caches
+    # For cases shorter than `short_seconds`, whose samples within one visit agree better than two visits do: how caches
     # and the other side of the link happen to stand lasts longer than a visit.
     least_visits: int = 3
     short_seconds: float = 0.0005

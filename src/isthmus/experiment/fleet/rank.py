@@ -25,7 +25,7 @@ from isthmus.record import Phase
 _REAP_SECONDS = 5.0
 # What an interrupted process has to complete its run file.
 _COMPLETE_SECONDS = 3.0
-# Of what it says at once, a line or two.
+# How much it says at once: a line or two.
 _MOST_BYTES = 65536
 
 

@@ -29,7 +29,7 @@ from isthmus.record import Case, Direction, format_bytes
 _MOST_TOUCHES = 1024
 # 0 is the page itself: what a touch takes of a page that is there.
 _DISTANCES = (0, *powers_of_two(12, 21))
-# Of the smallest part the last page is not among those that are touched before.
+# The last page of the smallest part is not among those that are touched before.
 _PARTS = powers_of_two(14, 22)
 _STRIDES = powers_of_two(12, 22)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import isthmus
 from isthmus.errors import CallFailed, Unsupported, UsageError
 
-# Of programs built in nvc++'s managed mode.
+# For programs built in nvc++'s managed mode.
 MANAGED_SUFFIX = "_managed"
 
 _FLAGS = ("-std=c++17", "-O3")

@@ -52,7 +52,7 @@ def calibrate(seconds_of: Callable[[int], float], copy_seconds: float, ratios: S
 
 
 def nearest_to_one(works: Sequence[Work]) -> Work | None:
-    """Of the works that are within reach the one that takes most nearly as long as a copy; None where none is."""
+    """The work within reach that takes most nearly as long as a copy; None where none is."""
     return min((work for work in works if not work.why_not), key=lambda work: abs(log(work.ratio)), default=None)
 
 

@@ -78,7 +78,7 @@ class References:
         self._known: dict[tuple[int, int], int] = {}
 
     def of(self, cut: Cut) -> int:
-        """Of the field, however it is cut."""
+        """The checksum of the field, however it is cut."""
         key = cut.rows, cut.columns
         if key not in self._known:
             self._known[key] = self._team.reference(cut, self._most_bytes)

@@ -70,7 +70,7 @@ class Limits:
         """What one rank needs of the host for all of these, with the device's part where that is the host's memory."""
         memories = {point.memory for point in points}
         mirrors = {point.memory for point in points if point.method in _MIRRORED and point.memory != "managed"}
-        # Of managed memory one array is on the host while it is packed there.
+        # One array of managed memory is on the host while it is packed there.
         total = (len(mirrors) + ("managed" in memories)) * self.tile.bytes
         if self.share.shares_host_memory:
             total += _ARRAYS * len({memory == "managed" for memory in memories}) * self.tile.bytes

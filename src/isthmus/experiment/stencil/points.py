@@ -23,7 +23,7 @@ class Section(NamedTuple):
 
     @property
     def points(self) -> int:
-        """Of all rows."""
+        """Points in all rows together."""
         return self.rows * self.columns
 
 
@@ -49,7 +49,7 @@ class Cut(NamedTuple):
 
     @property
     def ranks(self) -> int:
-        """Of all tiles."""
+        """How many ranks, and so tiles, there are."""
         return self.down * self.across
 
     @property
@@ -59,7 +59,7 @@ class Cut(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of the field, without halos."""
+        """Bytes of the field, without halos."""
         return self.rows * self.columns * DOUBLE
 
     def tile(self, rank: int) -> "Tile":
@@ -126,7 +126,7 @@ class Tile(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of one array."""
+        """Bytes of one array, halos and padding included."""
         return self.height * self.pitch_bytes
 
     @property

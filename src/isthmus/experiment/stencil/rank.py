@@ -107,7 +107,7 @@ class StencilRank:
         return watch.seconds
 
     def checksum(self, point: HaloPoint) -> Checksum:
-        """Of this rank's points after the last sample, which was one of `point`, and of its halos."""
+        """The sums of this rank's points after the last sample, which was one of `point`, and of its halos."""
         assert self.result is not None
         return checksum(self._native, self._stream, self.result, self._tile(point))
 

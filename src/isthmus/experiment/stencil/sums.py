@@ -26,7 +26,7 @@ class Checksum(NamedTuple):
 
 
 def checksum(device: _native.Device, stream: _native.Stream, array: _native.Buffer, tile: Tile) -> Checksum:
-    """Of an array of this tile."""
+    """The checksum of an array of this tile."""
     sections = [tile.own]
     for border in tile.borders:
         sections += [border.halo, border.edge]
@@ -78,7 +78,7 @@ def _sums(
     shape: tuple[int, int],
     sections: Sequence[Section],
 ) -> list[int]:
-    """Of the words of each section, modulo 2**64; any order gives the same."""
+    """The sum of the words of each section, modulo 2**64; any order gives the same."""
     rows, width = shape
     if array.kind == "managed":
         array.begin_host_access()

@@ -32,12 +32,12 @@ class Team:
 
     @property
     def count(self) -> int:
-        """Of the ranks."""
+        """How many ranks there are."""
         return self._ranks.count
 
     @property
     def local_count(self) -> int:
-        """Of those on rank 0's host."""
+        """How many of them are on rank 0's host."""
         return self._ranks.local_count
 
     def rooms(self) -> list[Room]:

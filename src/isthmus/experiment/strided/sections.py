@@ -26,7 +26,7 @@ _ELEMENT_BYTES = (1, 2, 4, 8)
 # What such rows may cost more with: what other methods do with them, pieces in `batching` show.
 _ALIGNMENT_METHODS = ("section", "kernel", "device_pack", "pack_kernel")
 
-# Of pageable memory, which threads pack: they join in from some amount on, and the coarse part of the grid ends before.
+# Threads pack pageable memory: they join in from some amount on, and the coarse part of the grid ends before.
 _WIDE = Extent(64 * KIB, 512)
 
 # One column of doubles out of a row-major array, as in M. Harris' and TEMPI's examples of what 2-D copies are slow at.

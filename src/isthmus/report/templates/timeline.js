@@ -98,7 +98,7 @@
 
     at(ns) { return this.left + (ns - this.from) / (this.to - this.from) * this.width; }
 
-    // Of the records of a lane, by when they began, the first that begins at or after.
+    // The first record of a lane that begins at or after a time; records are in the order in which they began.
     first(lane, ns) {
       let low = 0, high = lane.start.length;
       while (low < high) {
