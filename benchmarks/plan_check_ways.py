@@ -212,7 +212,7 @@ class _Buffer:
         if kind == "managed":
             # Pages that stay on the device go back before they are written again.
             moved = [("h2d", need.uses), ("d2h", need.uses if need.direction == "both" else need.uses - 1)]
-        self._moves: list[tuple[str, int, _native.Transfer]] = []
+        self._moves: list[tuple[str, int, _native.TimedTransfer]] = []
         for direction, uses in moved:
             lane = (direction, memory, on_device)
             transfer = _native.create_transfer(_METHODS.get(kind, "copy"), [lane], 0, need.bytes, seed, True)
@@ -248,7 +248,7 @@ class _Buffer:
                 total += sum(transfer.run(0, timed, timed, 0.0)["host_seconds"]) * uses / timed
         return total
 
-    def _staged_use(self, direction: str, transfer: _native.Transfer) -> float:
+    def _staged_use(self, direction: str, transfer: _native.TimedTransfer) -> float:
         before = self._memcpy(self._pinned_side, self._program) if direction == "h2d" else 0.0
         seconds = transfer.run(0, 1, 1, 0.0)["host_seconds"][0]
         after = self._memcpy(self._program, self._pinned_side) if direction == "d2h" else 0.0

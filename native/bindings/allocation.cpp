@@ -45,7 +45,7 @@ void bind_allocation(nb::module_& module) {
         });
     module.def(
         "create_allocation",
-        [](const std::shared_ptr<Session>& device, const std::string& kind, std::size_t bytes, bool beside) {
+        [](const std::shared_ptr<OpenDevice>& device, const std::string& kind, std::size_t bytes, bool beside) {
             return unwrap(AllocationCase::create(device, kind_of(kind), bytes, beside));
         },
         nb::arg("device"), nb::arg("kind"), nb::arg("bytes"), nb::arg("beside") = false, ReleaseGil());

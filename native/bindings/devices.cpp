@@ -80,9 +80,9 @@ Result<std::shared_ptr<Device>> open_backend(const std::string& backend, int ind
     return Status(Code::invalid_argument, "no backend '" + backend + "'; there are cuda, opencl and host");
 }
 
-std::shared_ptr<Session> open_device(const std::string& backend, int index, const std::string& model,
-                                     const std::vector<std::string>& opencl_drivers) {
-    return unwrap(Session::create(unwrap(open_backend(backend, index, model, opencl_drivers))));
+std::shared_ptr<OpenDevice> open_device(const std::string& backend, int index, const std::string& model,
+                                        const std::vector<std::string>& opencl_drivers) {
+    return unwrap(OpenDevice::create(unwrap(open_backend(backend, index, model, opencl_drivers))));
 }
 
 Advice advice_of(const std::string& name) {
@@ -107,7 +107,7 @@ nb::list memory_kind_table() {
     return rows;
 }
 
-void bind(Session& session) {
+void bind(OpenDevice& session) {
     check(session.device().bind_thread());
 }
 
@@ -143,62 +143,63 @@ void bind_devices(nb::module_& module) {
         "bind_to_node", [](int node, const std::vector<int>& cpus) { check(bind_to_node(node, cpus)); },
         nb::arg("node"), nb::arg("cpus"));
 
-    nb::class_<Session>(module, "Device")
-        .def_prop_ro("info", [](Session& self) { return dict_of(self.device().info()); })
+    nb::class_<OpenDevice>(module, "Device")
+        .def_prop_ro("info", [](OpenDevice& self) { return dict_of(self.device().info()); })
         .def(
-            "why_not", [](Session& self, const std::string& kind) { return self.device().why_not(kind_of(kind)); },
+            "why_not", [](OpenDevice& self, const std::string& kind) { return self.device().why_not(kind_of(kind)); },
             nb::arg("kind"))
-        .def("why_no_prefetch", [](Session& self) { return self.device().why_no_prefetch(); })
+        .def("why_no_prefetch", [](OpenDevice& self) { return self.device().why_no_prefetch(); })
         .def(
-            "why_no_peer", [](Session& self, Session& other) { return self.device().why_no_peer(other.device()); },
+            "why_no_peer",
+            [](OpenDevice& self, OpenDevice& other) { return self.device().why_no_peer(other.device()); },
             nb::arg("other"))
         .def(
             "why_no_peer_reach",
-            [](Session& self, Session& other) { return self.device().why_no_peer_reach(other.device()); },
+            [](OpenDevice& self, OpenDevice& other) { return self.device().why_no_peer_reach(other.device()); },
             nb::arg("other"))
         .def(
             "kernels_reach",
-            [](Session& self, const std::string& kind) { return self.device().kernels_reach(kind_of(kind)); },
+            [](OpenDevice& self, const std::string& kind) { return self.device().kernels_reach(kind_of(kind)); },
             nb::arg("kind"))
         .def(
             "why_no_reach",
-            [](Session& self, const std::string& kind) { return self.device().why_no_reach(kind_of(kind)); },
+            [](OpenDevice& self, const std::string& kind) { return self.device().why_no_reach(kind_of(kind)); },
             nb::arg("kind"))
-        .def("why_no_doubles", [](Session& self) { return self.device().why_no_doubles(); })
-        .def("why_no_advice", [](Session& self) { return self.device().why_no_advice(); })
-        .def("why_no_migration", [](Session& self) { return self.device().why_no_migration(); })
+        .def("why_no_doubles", [](OpenDevice& self) { return self.device().why_no_doubles(); })
+        .def("why_no_advice", [](OpenDevice& self) { return self.device().why_no_advice(); })
+        .def("why_no_migration", [](OpenDevice& self) { return self.device().why_no_migration(); })
         .def(
             "copy_blocks",
-            [](Session& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
+            [](OpenDevice& self, const std::string& kind) { return self.device().copy_blocks(kind_of(kind)); },
             nb::arg("kind"))
         .def(
             "free_bytes",
-            [](Session& self) {
+            [](OpenDevice& self) {
                 bind(self);
                 return unwrap(self.device().free_bytes());
             },
             ReleaseGil())
         .def(
             "allocate",
-            [](const std::shared_ptr<Session>& self, const std::string& kind, std::size_t bytes) {
+            [](const std::shared_ptr<OpenDevice>& self, const std::string& kind, std::size_t bytes) {
                 bind(*self);
                 return unwrap(Buffer::allocate(self, kind_of(kind), bytes));
             },
             nb::arg("kind"), nb::arg("bytes"), ReleaseGil())
-        .def_prop_ro("context_handle", [](Session& self) { return self.device().context_handle(); })
+        .def_prop_ro("context_handle", [](OpenDevice& self) { return self.device().context_handle(); })
         .def(
             "enter",
-            [](Session& self) { return reinterpret_cast<std::uintptr_t>(unwrap(self.device().enter()).context); },
+            [](OpenDevice& self) { return reinterpret_cast<std::uintptr_t>(unwrap(self.device().enter()).context); },
             ReleaseGil())
         .def(
             "leave",
-            [](Session& self, std::uintptr_t previous) {
+            [](OpenDevice& self, std::uintptr_t previous) {
                 self.device().leave({reinterpret_cast<void*>(previous)});  // NOLINT(performance-no-int-to-ptr)
             },
             nb::arg("previous"), ReleaseGil())
         .def(
             "identify",
-            [](Session& self, std::uintptr_t address) {
+            [](OpenDevice& self, std::uintptr_t address) {
                 bind(self);
                 const KnownMemory known = unwrap(self.device().identify(address));
                 return nb::make_tuple(std::string(name_of(known.kind)), known.device, known.begin, known.end);
@@ -206,13 +207,13 @@ void bind_devices(nb::module_& module) {
             nb::arg("address"))
         .def(
             "borrow",
-            [](const std::shared_ptr<Session>& self, const std::string& kind, std::uintptr_t address,
+            [](const std::shared_ptr<OpenDevice>& self, const std::string& kind, std::uintptr_t address,
                std::size_t bytes) {
                 bind(*self);
                 return unwrap(Buffer::borrow(self, kind_of(kind), address, bytes));
             },
             nb::arg("kind"), nb::arg("address"), nb::arg("bytes"), ReleaseGil())
-        .def("why_no_latch", [](Session& self) { return self.device().why_no_rendezvous(); });
+        .def("why_no_latch", [](OpenDevice& self) { return self.device().why_no_rendezvous(); });
 
     nb::class_<Buffer>(module, "Buffer")
         .def_prop_ro("kind", [](Buffer& self) { return std::string(name_of(self.kind())); })

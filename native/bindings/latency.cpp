@@ -22,7 +22,7 @@ namespace {
 
 // Runs one of the functions that time steps of a session, without the interpreter.
 template <typename Samples>
-Samples timed(Result<Samples> (*time)(Session&, std::size_t, Quota), Session& device, std::size_t warmups,
+Samples timed(Result<Samples> (*time)(OpenDevice&, std::size_t, Quota), OpenDevice& device, std::size_t warmups,
               const Quota& quota) {
     const GilReleased release;
     return unwrap(time(device, warmups, quota));
@@ -48,7 +48,7 @@ void bind_latency(nb::module_& module) {
             "verify", [](Chase& self) { return unwrap(self.verify()); }, ReleaseGil());
     module.def(
         "create_chase",
-        [](const std::shared_ptr<Session>& device, const std::shared_ptr<Buffer>& memory, std::size_t offset,
+        [](const std::shared_ptr<OpenDevice>& device, const std::shared_ptr<Buffer>& memory, std::size_t offset,
            std::size_t bytes, std::size_t stride_bytes, std::uint64_t hops, bool shuffled) {
             return unwrap(Chase::create(device, memory, {offset, bytes, stride_bytes, hops, shuffled}));
         },
@@ -56,21 +56,21 @@ void bind_latency(nb::module_& module) {
         nb::arg("hops"), nb::arg("shuffled") = false, ReleaseGil());
     module.def(
         "time_launches",
-        [](Session& device, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+        [](OpenDevice& device, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
             const LaunchSamples samples = timed(&time_launches, device, warmups, {least, most, seconds});
             return dict_of({{"enqueue_seconds", &samples.enqueue}, {"host_seconds", &samples.completion}});
         },
         nb::arg("device"), nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"));
     module.def(
         "time_events",
-        [](Session& device, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+        [](OpenDevice& device, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
             const EventSamples samples = timed(&time_events, device, warmups, {least, most, seconds});
             return dict_of({{"host_seconds", &samples.record}, {"device_seconds", &samples.apart}});
         },
         nb::arg("device"), nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"));
     module.def(
         "time_waits",
-        [](Session& device, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
+        [](OpenDevice& device, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
             const WaitSamples samples = timed(&time_waits, device, warmups, {least, most, seconds});
             return dict_of({{"synchronize_seconds", &samples.synchronize}, {"query_seconds", &samples.query}});
         },

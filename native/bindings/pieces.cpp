@@ -89,7 +89,7 @@ void bind_pieces(nb::module_& module) {
     nb::class_<Staging>(module, "Staging").def_prop_ro("threads", &Staging::threads);
     module.def(
         "create_staging",
-        [](const std::shared_ptr<Session>& device, std::size_t bytes, std::size_t threads, std::size_t pieces) {
+        [](const std::shared_ptr<OpenDevice>& device, std::size_t bytes, std::size_t threads, std::size_t pieces) {
             return unwrap(Staging::create(device->device_handle(), bytes, threads, pieces));
         },
         nb::arg("device"), nb::arg("bytes"), nb::arg("threads"), nb::arg("pieces"), ReleaseGil());

@@ -55,7 +55,7 @@ class Opened {
 // Set when Python shuts down.
 std::atomic<bool> shut_down{false};
 
-void open(SessionHandle* self, const std::shared_ptr<experiment::Session>& device, std::size_t pinned_budget,
+void open(SessionHandle* self, const std::shared_ptr<experiment::OpenDevice>& device, std::size_t pinned_budget,
           std::size_t threads, const std::optional<std::string>& table) {
     check_not_shut_down();
     SessionOptions options{.pinned_budget_bytes = pinned_budget, .threads = threads, .table = std::nullopt};

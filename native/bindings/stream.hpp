@@ -12,15 +12,15 @@
 namespace isthmus::bindings {
 
 using experiment::Buffer;
-using experiment::Session;
+using experiment::OpenDevice;
 
 // Holds the session, so that Python may drop both in any order; the member order destroys the handle first.
 struct PyStream {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<OpenDevice> session;
     std::unique_ptr<Stream> handle;
 };
 
-inline Device& bound(const std::shared_ptr<Session>& session) {
+inline Device& bound(const std::shared_ptr<OpenDevice>& session) {
     check(session->device().bind_thread());
     return session->device();
 }

@@ -20,16 +20,16 @@ namespace {
 
 // As PyStream.
 struct PyEvent {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<OpenDevice> session;
     std::unique_ptr<Event> handle;
 };
 struct PyGate {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<OpenDevice> session;
     std::unique_ptr<Gate> handle;
 };
 
 struct PyLatch {
-    std::shared_ptr<Session> session;
+    std::shared_ptr<OpenDevice> session;
     std::unique_ptr<Latch> handle;
 };
 
@@ -48,7 +48,7 @@ void bind_streams(nb::module_& module) {
     nb::class_<PyEvent>(module, "Event")
         .def(
             "__init__",
-            [](PyEvent* self, const std::shared_ptr<Session>& device) {
+            [](PyEvent* self, const std::shared_ptr<OpenDevice>& device) {
                 new (self) PyEvent{device, unwrap(bound(device).create_event())};
             },
             nb::arg("device"), ReleaseGil())
@@ -75,13 +75,13 @@ void bind_streams(nb::module_& module) {
     stream
         .def(
             "__init__",
-            [](PyStream* self, const std::shared_ptr<Session>& device) {
+            [](PyStream* self, const std::shared_ptr<OpenDevice>& device) {
                 new (self) PyStream{device, unwrap(bound(device).create_stream())};
             },
             nb::arg("device"), ReleaseGil())
         .def_static(
             "borrow",
-            [](const std::shared_ptr<Session>& device, std::uintptr_t handle) {
+            [](const std::shared_ptr<OpenDevice>& device, std::uintptr_t handle) {
                 return std::make_unique<PyStream>(PyStream{device, unwrap(bound(device).borrow_stream(handle))});
             },
             nb::arg("device"), nb::arg("handle"), ReleaseGil())

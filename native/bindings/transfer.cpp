@@ -69,7 +69,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> verify(TimedTransfer& self)
 }  // namespace
 
 void bind_transfer(nb::module_& module) {
-    nb::class_<TimedTransfer>(module, "Transfer")
+    nb::class_<TimedTransfer>(module, "TimedTransfer")
         .def(
             "poison", [](TimedTransfer& self) { check(self.poison()); }, ReleaseGil())
         .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))

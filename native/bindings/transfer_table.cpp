@@ -114,7 +114,7 @@ nb::dict ring_plan(const std::string& direction, std::size_t chunk_bytes, std::s
     return dict;
 }
 
-using DeviceHandle = std::shared_ptr<experiment::Session>;
+using DeviceHandle = std::shared_ptr<experiment::OpenDevice>;
 
 }  // namespace
 

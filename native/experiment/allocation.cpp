@@ -43,10 +43,10 @@ bool comes_alone(MemoryKind kind, bool beside) {
 
 }  // namespace
 
-AllocationCase::AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes, bool beside)
+AllocationCase::AllocationCase(std::shared_ptr<OpenDevice> session, MemoryKind kind, std::size_t bytes, bool beside)
     : session_(std::move(session)), kind_(kind), bytes_(bytes), beside_(beside) {}
 
-Result<std::unique_ptr<AllocationCase>> AllocationCase::create(std::shared_ptr<Session> session, MemoryKind kind,
+Result<std::unique_ptr<AllocationCase>> AllocationCase::create(std::shared_ptr<OpenDevice> session, MemoryKind kind,
                                                                std::size_t bytes, bool beside) {
     ISTHMUS_TRY(session->device().bind_thread());
     std::unique_ptr<AllocationCase> made(new AllocationCase(std::move(session), kind, bytes, beside));

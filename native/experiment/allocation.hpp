@@ -22,7 +22,7 @@ class AllocationCase {
     // Fails with unsupported where the device cannot have memory of this kind.
     // With `beside`, a small block of the same kind is held all the while: drivers carve small blocks out of a larger
     // one, which they give back with the last of them.
-    static Result<std::unique_ptr<AllocationCase>> create(std::shared_ptr<Session> session, MemoryKind kind,
+    static Result<std::unique_ptr<AllocationCase>> create(std::shared_ptr<OpenDevice> session, MemoryKind kind,
                                                           std::size_t bytes, bool beside);
 
     // `warmups` that are not kept, then samples. A sample is one block; of calls shorter than ten microseconds it is
@@ -33,7 +33,7 @@ class AllocationCase {
     Shape shape() const { return shape_; }
 
   private:
-    AllocationCase(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes, bool beside);
+    AllocationCase(std::shared_ptr<OpenDevice> session, MemoryKind kind, std::size_t bytes, bool beside);
     Device& device() { return session_->device(); }
     Result<AllocationSamples> run_blocks(std::size_t warmups, Quota quota);
     Status sample(AllocationSamples& samples);
@@ -43,7 +43,7 @@ class AllocationCase {
     std::size_t choose_batch(double allocate_seconds) const;
     Status add_blocks(std::size_t count);
 
-    std::shared_ptr<Session> session_;
+    std::shared_ptr<OpenDevice> session_;
     MemoryKind kind_;
     std::size_t bytes_;
     bool beside_;

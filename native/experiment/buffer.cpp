@@ -12,15 +12,15 @@
 #include "base/slices.hpp"
 
 namespace isthmus::experiment {
-Result<std::shared_ptr<Session>> Session::create(std::shared_ptr<Device> device) {
+Result<std::shared_ptr<OpenDevice>> OpenDevice::create(std::shared_ptr<Device> device) {
     // Sessions of the transfer library are opened this way too, and leave the thread as it was.
     Binding binding(*device);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(stream, device->create_stream());
-    return std::shared_ptr<Session>(new Session(std::move(device), std::move(stream)));
+    return std::shared_ptr<OpenDevice>(new OpenDevice(std::move(device), std::move(stream)));
 }
 
-Result<Session::Track*> Session::track(std::size_t index) {
+Result<OpenDevice::Track*> OpenDevice::track(std::size_t index) {
     std::unique_ptr<Track>& track = tracks_.at(index);
     if (track == nullptr) {
         ISTHMUS_TRY_ASSIGN(stream, device_->create_stream());
@@ -31,7 +31,7 @@ Result<Session::Track*> Session::track(std::size_t index) {
     return track.get();
 }
 
-Result<Session::Scratch> Session::scratch(std::size_t bytes) {
+Result<OpenDevice::Scratch> OpenDevice::scratch(std::size_t bytes) {
     Scratch memory = scratch_.lock();
     if (memory == nullptr) scratch_ = memory = std::make_shared<std::vector<std::byte>>();
     if (memory->size() < bytes) {
@@ -45,7 +45,7 @@ Result<Session::Scratch> Session::scratch(std::size_t bytes) {
     return memory;
 }
 
-Result<std::unique_ptr<Stream>> Session::borrow_stream() {
+Result<std::unique_ptr<Stream>> OpenDevice::borrow_stream() {
     {
         const std::lock_guard lock(idle_mutex_);
         if (!idle_streams_.empty()) {
@@ -57,12 +57,13 @@ Result<std::unique_ptr<Stream>> Session::borrow_stream() {
     return device_->create_stream();
 }
 
-void Session::give_back(std::unique_ptr<Stream> stream) {
+void OpenDevice::give_back(std::unique_ptr<Stream> stream) {
     const std::lock_guard lock(idle_mutex_);
     idle_streams_.push_back(std::move(stream));
 }
 
-Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<Session> session, MemoryKind kind, std::size_t bytes) {
+Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<OpenDevice> session, MemoryKind kind,
+                                                 std::size_t bytes) {
     auto memory = session->device().allocate(kind, bytes);
     if (!memory.ok()) {
         return memory.take_status().in(std::to_string(bytes) + " bytes of " + std::string(name_of(kind)) + " memory");
@@ -70,7 +71,7 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(std::shared_ptr<Session> sessio
     return std::shared_ptr<Buffer>(new Buffer(std::move(session), std::move(memory.value())));
 }
 
-Result<std::shared_ptr<Buffer>> Buffer::borrow(std::shared_ptr<Session> session, MemoryKind kind,
+Result<std::shared_ptr<Buffer>> Buffer::borrow(std::shared_ptr<OpenDevice> session, MemoryKind kind,
                                                std::uintptr_t address, std::size_t bytes) {
     ISTHMUS_TRY_ASSIGN(memory, session->device().borrow(kind, address, bytes));
     return std::shared_ptr<Buffer>(new Buffer(std::move(session), std::move(memory)));

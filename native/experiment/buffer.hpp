@@ -22,9 +22,9 @@ namespace isthmus::experiment {
 //
 // Like Buffer it knows its owners, so that what the core keeps is no Python object: a thread may let go of it at any
 // time, and without the interpreter.
-class Session : public std::enable_shared_from_this<Session> {
+class OpenDevice : public std::enable_shared_from_this<OpenDevice> {
   public:
-    static Result<std::shared_ptr<Session>> create(std::shared_ptr<Device> device);
+    static Result<std::shared_ptr<OpenDevice>> create(std::shared_ptr<Device> device);
 
     Device& device() { return *device_; }
     const std::shared_ptr<Device>& device_handle() const { return device_; }
@@ -58,7 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
     void give_back(std::unique_ptr<Stream> stream);
 
   private:
-    Session(std::shared_ptr<Device> device, std::unique_ptr<Stream> stream)
+    OpenDevice(std::shared_ptr<Device> device, std::unique_ptr<Stream> stream)
         : device_(std::move(device)), stream_(std::move(stream)) {}
     std::shared_ptr<Device> device_;
     std::mutex mutex_;
@@ -71,17 +71,17 @@ class Session : public std::enable_shared_from_this<Session> {
 
 class Buffer : public std::enable_shared_from_this<Buffer> {
   public:
-    static Result<std::shared_ptr<Buffer>> allocate(std::shared_ptr<Session> session, MemoryKind kind,
+    static Result<std::shared_ptr<Buffer>> allocate(std::shared_ptr<OpenDevice> session, MemoryKind kind,
                                                     std::size_t bytes);
     // A view of memory of somebody else; as Device::borrow.
-    static Result<std::shared_ptr<Buffer>> borrow(std::shared_ptr<Session> session, MemoryKind kind,
+    static Result<std::shared_ptr<Buffer>> borrow(std::shared_ptr<OpenDevice> session, MemoryKind kind,
                                                   std::uintptr_t address, std::size_t bytes);
 
     MemoryKind kind() const { return memory_->kind(); }
     std::size_t bytes() const { return memory_->bytes(); }
     std::uintptr_t handle() const { return memory_->handle(); }
-    Session& session() { return *session_; }
-    const std::shared_ptr<Session>& session_handle() const { return session_; }
+    OpenDevice& session() { return *session_; }
+    const std::shared_ptr<OpenDevice>& session_handle() const { return session_; }
     // Fails with invalid_argument when the region leaves the buffer, and with call_failed once the buffer is lost.
     Result<Region> region(std::size_t offset, std::size_t bytes);
     // Says that somebody may use the memory at any time, so that nothing found in it proves anything any more.
@@ -110,7 +110,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     std::vector<int> nodes(std::size_t count);
 
   private:
-    Buffer(std::shared_ptr<Session> session, std::unique_ptr<Allocation> memory)
+    Buffer(std::shared_ptr<OpenDevice> session, std::unique_ptr<Allocation> memory)
         : session_(std::move(session)), memory_(std::move(memory)) {}
     bool lives_on_device(Side side) const {
         return kind() == MemoryKind::device || (kind() == MemoryKind::managed && side == Side::device);
@@ -119,7 +119,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     template <typename Work>
     Status on_host(Region region, Work work);
 
-    std::shared_ptr<Session> session_;
+    std::shared_ptr<OpenDevice> session_;
     std::string lost_;  // why; empty while it is not
     std::unique_ptr<Allocation> memory_;
 };

@@ -18,7 +18,7 @@ constexpr std::uint8_t poison_byte = 0xA5;
 
 }  // namespace
 
-Session& ConcurrentLane::session() const {
+OpenDevice& ConcurrentLane::session() const {
     return source->kind() == MemoryKind::device ? source->session() : destination->session();
 }
 

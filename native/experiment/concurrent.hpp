@@ -27,7 +27,7 @@ struct ConcurrentLane {
     std::optional<NodeBinding> node;  // where the lane's threads run; nothing: where the caller does
 
     // The device whose driver copies: the one with the source, if that is device memory.
-    Session& session() const;
+    OpenDevice& session() const;
 };
 
 // How the work of each lane is divided.

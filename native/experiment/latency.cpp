@@ -19,7 +19,7 @@ constexpr int calls_of_sample = 16;
 constexpr std::uint64_t shuffle_seed = 20260101;
 
 // The stream and the events of the session that are timed on, with the device bound to the thread.
-Result<Session::Track*> bound_track(Session& session) {
+Result<OpenDevice::Track*> bound_track(OpenDevice& session) {
     ISTHMUS_TRY(session.device().bind_thread());
     return session.track(0);
 }
@@ -45,7 +45,7 @@ Result<double> mean_seconds(const Call& call) {
 // Seconds on the device's clock between events around what `enqueue` puts on the stream. A gate holds the stream until
 // all is queued, unless it was seen to give up.
 template <typename Enqueue>
-Result<double> device_seconds(Device& device, Session::Track& track, bool& gates_work, const Enqueue& enqueue) {
+Result<double> device_seconds(Device& device, OpenDevice::Track& track, bool& gates_work, const Enqueue& enqueue) {
     std::unique_ptr<Gate> gate;
     if (gates_work) {
         Stream* const streams[] = {track.stream.get()};
@@ -85,7 +85,7 @@ std::optional<std::string> why_no_chase(Device& device, Buffer& memory) {
 
 // Copies between the host's memory and a buffer of any kind.
 Status move(Buffer& memory, Region region, std::byte* host, Side to) {
-    Session& session = memory.session();
+    OpenDevice& session = memory.session();
     ISTHMUS_TRY(session.device().bind_thread());
     if (!is_on_device(memory.kind())) return to == Side::host ? memory.read(region, host) : memory.write(region, host);
     ISTHMUS_TRY_ASSIGN(staging, Buffer::allocate(memory.session_handle(), MemoryKind::pinned, region.bytes));
@@ -100,7 +100,7 @@ Status move(Buffer& memory, Region region, std::byte* host, Side to) {
 
 }  // namespace
 
-Chase::Chase(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
+Chase::Chase(std::shared_ptr<OpenDevice> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
              ChasePlan plan)
     : session_(std::move(session)), memory_(std::move(memory)), result_(std::move(result)), plan_(plan) {
     std::vector<std::uint64_t> order(plan.bytes / plan.stride_bytes);
@@ -115,7 +115,7 @@ Chase::Chase(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory, s
     end_ = order[plan.hops % order.size()] * plan.stride_bytes;
 }
 
-Result<std::unique_ptr<Chase>> Chase::create(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory,
+Result<std::unique_ptr<Chase>> Chase::create(std::shared_ptr<OpenDevice> session, std::shared_ptr<Buffer> memory,
                                              ChasePlan plan) {
     ISTHMUS_TRY(check(plan));
     ISTHMUS_TRY(session->device().bind_thread());
@@ -172,7 +172,7 @@ Result<bool> Chase::verify() {
     return end == end_;
 }
 
-Result<LaunchSamples> time_launches(Session& session, std::size_t warmups, Quota quota) {
+Result<LaunchSamples> time_launches(OpenDevice& session, std::size_t warmups, Quota quota) {
     ISTHMUS_TRY_ASSIGN(track, bound_track(session));
     Stream& stream = *track->stream;
     ISTHMUS_TRY(stream.synchronize());
@@ -192,7 +192,7 @@ Result<LaunchSamples> time_launches(Session& session, std::size_t warmups, Quota
     return samples;
 }
 
-Result<EventSamples> time_events(Session& session, std::size_t warmups, Quota quota) {
+Result<EventSamples> time_events(OpenDevice& session, std::size_t warmups, Quota quota) {
     ISTHMUS_TRY_ASSIGN(track, bound_track(session));
     Device& device = session.device();
     Stream& stream = *track->stream;
@@ -213,7 +213,7 @@ Result<EventSamples> time_events(Session& session, std::size_t warmups, Quota qu
     return samples;
 }
 
-Result<WaitSamples> time_waits(Session& session, std::size_t warmups, Quota quota) {
+Result<WaitSamples> time_waits(OpenDevice& session, std::size_t warmups, Quota quota) {
     ISTHMUS_TRY_ASSIGN(track, bound_track(session));
     Device& device = session.device();
     Stream& stream = *track->stream;

@@ -27,7 +27,7 @@ class Chase {
 
     // `memory` may be another device's. Fails with unsupported where kernels do not reach it, and with
     // invalid_argument unless there are two lines or more and a hop. Overwrites the lines.
-    static Result<std::unique_ptr<Chase>> create(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory,
+    static Result<std::unique_ptr<Chase>> create(std::shared_ptr<OpenDevice> session, std::shared_ptr<Buffer> memory,
                                                  ChasePlan plan);
 
     // Seconds of each hop on the device's clock, one sample a launch. Managed memory is written by the host before
@@ -37,13 +37,13 @@ class Chase {
     Result<bool> verify();
 
   private:
-    Chase(std::shared_ptr<Session> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
+    Chase(std::shared_ptr<OpenDevice> session, std::shared_ptr<Buffer> memory, std::shared_ptr<Buffer> result,
           ChasePlan plan);
     Device& device() { return session_->device(); }
     Status lay();
     Result<double> sample();
 
-    std::shared_ptr<Session> session_;
+    std::shared_ptr<OpenDevice> session_;
     std::shared_ptr<Buffer> memory_;
     std::shared_ptr<Buffer> result_;  // of the device: where the last launch ended
     ChasePlan plan_;
@@ -58,19 +58,19 @@ struct LaunchSamples {
     std::vector<double> enqueue;     // of a kernel that does nothing, until the call returned
     std::vector<double> completion;  // from before the same call until the host knew that the kernel had ended
 };
-Result<LaunchSamples> time_launches(Session& session, std::size_t warmups, Quota quota);
+Result<LaunchSamples> time_launches(OpenDevice& session, std::size_t warmups, Quota quota);
 
 struct EventSamples {
     std::vector<double> record;  // of a call that records an event, on the host's clock: means over 16
     std::vector<double> apart;   // between two events that were recorded one after the other, on the device's clock
 };
-Result<EventSamples> time_events(Session& session, std::size_t warmups, Quota quota);
+Result<EventSamples> time_events(OpenDevice& session, std::size_t warmups, Quota quota);
 
 // Seconds of a call on the host's clock: means over 16.
 struct WaitSamples {
     std::vector<double> synchronize;  // waits for a stream on which nothing is left to do
     std::vector<double> query;        // asks whether an event has passed that has
 };
-Result<WaitSamples> time_waits(Session& session, std::size_t warmups, Quota quota);
+Result<WaitSamples> time_waits(OpenDevice& session, std::size_t warmups, Quota quota);
 
 }  // namespace isthmus::experiment

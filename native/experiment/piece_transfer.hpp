@@ -64,7 +64,7 @@ class PieceTransfer {
     Layout destination_, source_;
     std::shared_ptr<Buffer> reference_;
     std::shared_ptr<Staging> staging_;
-    Session::Scratch scratch_;  // held for the next check
+    OpenDevice::Scratch scratch_;  // held for the next check
     std::shared_ptr<PieceCopy> copy_;
     bool fills_gaps_ = false;  // what lies between the pieces is moved too
     bool evicts_ = false;

@@ -32,7 +32,7 @@ Side opposite(Side side) {
 
 }  // namespace
 
-TimedTransfer::TimedTransfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches)
+TimedTransfer::TimedTransfer(Method method, std::shared_ptr<OpenDevice> session, std::size_t bytes, bool from_caches)
     : method_(method),
       session_(std::move(session)),
       from_caches_(from_caches),
@@ -291,7 +291,7 @@ Result<LinkReading> read_link_under_load(Buffer& memory, Buffer& on_device) {
     constexpr int copies = 8;
     constexpr double least_seconds = 0.1;
     const std::size_t bytes = std::min({memory.bytes(), on_device.bytes(), most_bytes});
-    Session& session = memory.session();
+    OpenDevice& session = memory.session();
     LinkReading link;
     const TimePoint begin = now();
     do {

@@ -72,7 +72,7 @@ class TimedTransfer {
         Event* stop = nullptr;
     };
 
-    TimedTransfer(Method method, std::shared_ptr<Session> session, std::size_t bytes, bool from_caches);
+    TimedTransfer(Method method, std::shared_ptr<OpenDevice> session, std::size_t bytes, bool from_caches);
     Device& device() { return session_->device(); }
     Status add(TimedLane lane, std::size_t offset, std::size_t bytes, std::uint64_t seed);
     Status enqueue(Track& track);
@@ -83,7 +83,7 @@ class TimedTransfer {
     Status add_device_times(Samples& samples);
 
     Method method_;
-    std::shared_ptr<Session> session_;
+    std::shared_ptr<OpenDevice> session_;
     std::vector<Track> tracks_;
     bool blocks_ = false;  // enqueueing occupies the calling thread, so that two directions need two threads
     // The CPU takes part in the copy, so its caches must not hold the host's side; what is larger evicts itself.

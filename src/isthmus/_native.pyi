@@ -232,7 +232,7 @@ class Stream:
     def close_latch(self) -> Latch: ...
     def close_gate(self) -> Gate: ...
 
-class Transfer:
+class TimedTransfer:
     """One timed case."""
 
     def poison(self) -> None:
@@ -246,7 +246,7 @@ class Chase:
     """One thread of a device that follows a chain through memory, where each load waits for the one before."""
 
     def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
-        """As `Transfer.run`: a launch of all hops a sample; each sample is the mean seconds of one hop.
+        """As `TimedTransfer.run`: a launch of all hops a sample; each sample is the mean seconds of one hop.
 
         A hop is one dependent 8-byte load: from the thread to the memory and back. The time is the device's, between
         events around the launch, divided by the hops; a launch of a few thousand hops or more hides what the launch
@@ -279,7 +279,7 @@ class AllocationCase:
     def shape(self) -> tuple[int, int, int]:
         """Width in bytes, rows and pitch in bytes of 2-D memory once it was held; zeros where there is none."""
     def run(self, warmups: int, least: int, most: int, seconds: float) -> AllocationDict:
-        """As `Transfer.run`; seconds per call, ``touch`` empty where memory is there once it was got.
+        """As `TimedTransfer.run`; seconds per call, ``touch`` empty where memory is there once it was got.
 
         Calls shorter than ten microseconds are means over up to 64 blocks held at once.
         """
@@ -291,8 +291,8 @@ class Trip:
     def wrong_words(self) -> int:
         """32-bit words that did not come back as computed; of a reduction, wrong sums."""
     def run(self, warmups: int, least: int, most: int, seconds: float) -> TripDict:
-        """As `Transfer.run`. ``totals`` by the number of uses between getting the buffer and giving it back, empty for
-        those that take too long; ``further`` is each use after the first.
+        """As `TimedTransfer.run`. ``totals`` by the number of uses between getting the buffer and giving it back, empty
+        for those that take too long; ``further`` is each use after the first.
         """
 
 class Staging:
@@ -310,7 +310,7 @@ class PieceTransfer:
     def poison(self) -> None:
         """Overwrite the destination, from a guard zone before its first piece to one after its last."""
     def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
-        """As `Transfer.run`; seconds from before the first call until all has arrived."""
+        """As `TimedTransfer.run`; seconds from before the first call until all has arrived."""
     def verify(self) -> tuple[int, int, int]:
         """Pieces that differ, the first of them, and bytes that were written outside all pieces."""
 
@@ -320,7 +320,7 @@ class Pipeline:
     def poison(self) -> None:
         """Overwrite the results."""
     def run(self, warmups: int, least: int, most: int, seconds: float) -> list[float]:
-        """As `Transfer.run`; seconds from before the first call until all has come back."""
+        """As `TimedTransfer.run`; seconds from before the first call until all has come back."""
     def trace(self) -> list[tuple[str, int, float, float]]:
         """Stage, chunk, begin and end in seconds since the first stage began, of one pass with events around each."""
     def verify(self) -> int:
@@ -516,7 +516,7 @@ def create_transfer(
     bytes: int,
     seed: int,
     from_caches: bool = False,
-) -> Transfer:
+) -> TimedTransfer:
     """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory).
 
     The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1. Where the CPU
@@ -543,7 +543,7 @@ def time_launches(device: Device, warmups: int, least: int, most: int, seconds: 
 
     Seconds on the host's clock, one sample a launch: ``enqueue_seconds`` until the call that launches has returned,
     ``host_seconds`` from before that call until the host, waiting for the stream, knew that the kernel had ended.
-    `warmups`, `least`, `most` and `seconds` as for `Transfer.run`.
+    `warmups`, `least`, `most` and `seconds` as for `TimedTransfer.run`.
     """
 
 def time_events(device: Device, warmups: int, least: int, most: int, seconds: float) -> EventSamplesDict:

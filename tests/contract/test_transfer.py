@@ -31,7 +31,7 @@ each_direction = pytest.mark.parametrize("direction", DIRECTIONS)
 class Prepared(NamedTuple):
     """A transfer, the lanes it was made of, and what they hold around the bytes that move."""
 
-    transfer: _native.Transfer
+    transfer: _native.TimedTransfer
     lanes: list[Lane]
     offset: int
     size: int

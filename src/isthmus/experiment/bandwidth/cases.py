@@ -133,10 +133,10 @@ class TransferSubject:
     def __init__(self, template: Case, lanes: list[TransferLane], offset: int, seed: int, from_caches: bool) -> None:
         self.template = template
         self._ways = [way for way, _, _ in lanes]
-        self._make: Callable[[], _native.Transfer] = lambda: _native.create_transfer(
+        self._make: Callable[[], _native.TimedTransfer] = lambda: _native.create_transfer(
             template.method, lanes, offset, template.bytes, seed, from_caches
         )
-        self._transfer: _native.Transfer | None = None
+        self._transfer: _native.TimedTransfer | None = None
 
     def visit(self, quota: Quota, collected: Collected) -> None:
         """Take samples; the first visit, and each of small sizes, checks every byte that arrived."""
