@@ -52,7 +52,6 @@ def fields(cases: list[Case]) -> set[tuple[int | None, str, int, int]]:
         (2, (1, 2), {2: (2, 1)}),
         (3, (1, 2, 3), {2: (2, 1), 3: (3, 1)}),
         (4, (1, 2, 4), {2: (2, 1), 4: (2, 2)}),
-        (6, (1, 2, 4, 6), {2: (2, 1), 4: (2, 2), 6: (3, 2)}),
     ],
 )
 def test_one_launch_measures_the_curves_of_all_cuts(
