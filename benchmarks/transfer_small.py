@@ -1,9 +1,11 @@
 """Copies through the C interface against the driver's own, by powers of two; and what Python adds to one of them."""
 
+import mmap
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 from finding import Finding, decided, shown
 from transfer_bench import OURS, POISON, Bench, Case, difference
 from transfer_native import ARRIVED, BY_ADDRESS, DRIVER, ISTHMUS
@@ -39,12 +41,13 @@ class Power(NamedTuple):
     bytes: int
     to_device: bool
     pinned: bool
+    untouched: bool = False
 
     @property
     def name(self) -> str:
         """As it is shown and kept."""
         memory, way = "pinned" if self.pinned else "pageable", "h2d" if self.to_device else "d2h"
-        return f"{format_bytes(self.bytes)} {memory} {way}"
+        return f"{format_bytes(self.bytes)} {memory} {way}" + (", untouched" if self.untouched else "")
 
 
 def measure_powers(bench: Bench) -> Finding:
@@ -89,6 +92,8 @@ def _powers(largest: int) -> Iterator[Power]:
         for to_device in (True, False):
             for pinned in (False, True):
                 yield Power(size, to_device, pinned)
+        if size >= mmap.PAGESIZE:
+            yield Power(size, False, False, untouched=True)
         size *= 2
 
 
@@ -109,6 +114,10 @@ def _turns(bench: Bench, device: int, power: Power, factor: float = 1.0) -> Turn
 
     def once(way: int, number: int) -> float:
         first = number * repeats
+        if power.untouched:
+            # Pages that nobody wrote to, which are got before the clock runs.
+            new = np.frombuffer(mmap.mmap(-1, size * repeats), np.uint8)
+            return bench.native.copy(way, False, device, new.ctypes.data, size, size, repeats, 0, repeats)
         return bench.native.copy(way, to_device, device, host.ctypes.data, size, size, rotated, first, repeats)
 
     def to_host(way: int, arrived: Bytes) -> Bytes:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from isthmus.experiment.calibration.calibrate import Calibration, TransferTable
+    from isthmus.experiment.calibration.turns import Gain
     from isthmus.machine.devices import OpenDevice
 
 # No table is so wide.
@@ -37,7 +38,7 @@ def calibrate(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure which way to copy is fastest here, in some fifteen seconds, for isthmus.copy and the C interface."""
+    """Measure which way to copy is fastest here, in about a minute, for isthmus.copy and the C interface."""
     from isthmus.experiment.calibration.calibrate import table_in_use, table_path
     from isthmus.machine.devices import open_device
 
@@ -85,7 +86,7 @@ def _write(path: Path, text: str) -> None:
             part.unlink()
 
 
-def _print_json(table: "TransferTable", path: Path | None, _measured: "Calibration | None") -> None:
+def _print_json(table: "TransferTable", path: Path | None, measured: "Calibration | None") -> None:
     import json
 
     document: dict[str, Any] = {
@@ -96,6 +97,11 @@ def _print_json(table: "TransferTable", path: Path | None, _measured: "Calibrati
         "direct": table.direct,
         "pieces": table.pieces,
     }
+    if measured:
+        document["gains"] = [
+            {**gain._asdict(), "built_in": gain.built_in._asdict(), "driver": gain.driver._asdict()}
+            for gain in measured.gains
+        ]
     print(json.dumps(document, indent=2))
 
 
@@ -108,6 +114,9 @@ def _print_terminal(table: "TransferTable", path: Path | None, measured: "Calibr
         console.print(table.origin, highlight=False, markup=False, soft_wrap=True)
         console.print(_buffers_table(table, measured))
         console.print(_pieces_table(table))
+        if measured:
+            console.print(_gains_table(measured))
+            console.print(_verdict(table, measured), highlight=False, markup=False, soft_wrap=True)
         if path is not None and not table.built_in:
             console.print(f"table  {path}", highlight=False, markup=False, soft_wrap=True)
     sys.stdout.write(captured.get())
@@ -139,6 +148,35 @@ def _buffers_table(table: "TransferTable", measured: "Calibration | None") -> "T
         other = format_seconds(driver) if driver is not None and rule["method"] == "staged" else ""
         grid.add_row(rule["direction"], format_bytes(size), way, format_seconds(seconds), rate, other)
     return grid
+
+
+def _gains_table(measured: "Calibration") -> "Table":
+    """The least and the most by which copies of one direction and kind of memory gain."""
+    from isthmus.record import format_bytes
+
+    title = "Checked in turns: how many times as fast as ..."
+    grid = _grid(title, ("direction", "host memory", "sizes", "the built-in table", "the driver's own copy"))
+    parts: dict[tuple[str, str], list[Gain]] = {}
+    for gain in measured.gains:
+        parts.setdefault((gain.direction, gain.situation), []).append(gain)
+    for (direction, memory), gains in parts.items():
+        sizes = " to ".join(format_bytes(gain.bytes) for gain in (gains[0], gains[-1]))
+        built_in, driver = ([getattr(gain, name).median for gain in gains] for name in ("built_in", "driver"))
+        ranges = [f"{min(each):.2f} to {max(each):.2f}" for each in (built_in, driver)]
+        grid.add_row(direction, memory, sizes, *ranges)
+    return grid
+
+
+def _verdict(table: "TransferTable", measured: "Calibration") -> str:
+    sizes = {(gain.direction, gain.bytes) for gain in measured.gains}
+    better = {(gain.direction, gain.bytes) for gain in measured.gains if gain.built_in.median != 1}
+    shapes = f"{len(measured.pieces)} of {len(table.pieces)} shapes of pieces"
+    if not better and not measured.pieces:
+        return "Nothing beat the built-in table; all methods stay as built in, with the times of this machine."
+    return (
+        f"{len(better)} of {len(sizes)} sizes of buffers and {shapes} are copied in a new way, which won in turns; the "
+        "rest stays as built in."
+    )
 
 
 def _pieces_table(table: "TransferTable") -> "Table":

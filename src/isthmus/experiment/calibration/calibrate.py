@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isthmus import __version__, _native
+from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.calibration.buffers import (
     DRIVER,
     BufferTimer,
@@ -21,7 +22,18 @@ from isthmus.experiment.calibration.buffers import (
     stores_of,
     thread_counts,
 )
-from isthmus.experiment.calibration.pieces import PieceChoice, PieceTimer, cells, settings
+from isthmus.experiment.calibration.pieces import BuiltIn, PieceChoice, PieceTimer, cells, settings
+from isthmus.experiment.calibration.turns import (
+    BUILT_IN,
+    DRIVERS,
+    MEASURED,
+    MOST_BYTES,
+    Gain,
+    TableTurns,
+    check,
+    choose_in_turns,
+    fewest,
+)
 from isthmus.experiment.engine.pieces import mapped_stands_in, staging_threads
 from isthmus.machine.devices import OpenDevice
 from isthmus.record import KIB, MIB, Direction
@@ -30,7 +42,7 @@ TransferTable = _native.TransferTable
 
 _SIZES = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB)
 # Where device memory is host memory, larger buffers only show the same again.
-_SHARED_SIZES = _SIZES[:-1]
+_SHARED_BYTES, _QUICK_BYTES = 16 * MIB, 64 * MIB
 _QUICK_SIZES = (256 * KIB, 4 * MIB, 64 * MIB)
 # Of one page: what a call takes at least.
 _LATENCY_BYTES = 4 * KIB
@@ -49,6 +61,7 @@ class Calibration(NamedTuple):
     buffers: list[Choice]
     direct: list[Choice]
     pieces: list[PieceChoice]
+    gains: list[Gain]
 
 
 def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[int, int], None]) -> Calibration:
@@ -57,10 +70,14 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     Raises CallFailed for a copy that fails or moves wrong data, and OutOfMemory where buffers do not fit.
     """
     native = device.native
-    sizes = _QUICK_SIZES if quick else _SHARED_SIZES if device.description.shares_host_memory else _SIZES
+    built_in = _native.default_transfer_table(device.description.backend)
+    largest = _QUICK_BYTES if quick else MOST_BYTES
+    if device.description.shares_host_memory:
+        largest = _SHARED_BYTES // 4 if quick else _SHARED_BYTES
+    sizes = [size for size in (_QUICK_SIZES if quick else _SIZES) if size <= largest]
     kinds = ("pageable",) if mapped_stands_in(native) else ("pageable", "pinned")
     grid = [(setting, cell) for setting in settings(kinds, quick) for cell in cells(setting, quick)]
-    ended, total = 0, len(_DIRECTIONS) + len(grid)
+    ended, total = 0, len(_DIRECTIONS) + len(grid) + 2
     threads = thread_counts(len(os.sched_getaffinity(0)))
     most_threads = max(threads[-1], staging_threads())
     staging = {direction: session_staging(native, direction, most_threads) for direction in _DIRECTIONS}
@@ -72,6 +89,11 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
         buffers += choose(direction, sizes, threads, stores_of(direction), 1 if quick else 2, timer.times)
         ended += 1
         progress(ended, total)
+        del timer
+    buffers, gains = _certain(
+        native, built_in, buffers, largest, quick, seed, lambda step: progress(ended + step, total)
+    )
+    ended += 2
     direct: list[Choice] = []
     if "pinned" in kinds:
         for direction in _DIRECTIONS:
@@ -81,14 +103,57 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     pieces: list[PieceChoice] = []
     piece_timer = PieceTimer(native, kinds, staging, {way: _threads(buffers, way) for way in _DIRECTIONS}, seed)
     for setting, cell in grid:
-        choice = piece_timer.choose(setting, cell)
+        choice = piece_timer.choose(setting, cell, _built_in_for(built_in, setting, cell))
         if choice is not None:
             pieces.append(choice)
         ended += 1
         progress(ended, total)
-    return Calibration(
-        _native.parse_transfer_table(table_text(_origin(device), buffers, direct, pieces)), buffers, direct, pieces
+    text = table_text(_origin(device), buffers, direct, pieces, built_in)
+    return Calibration(_native.parse_transfer_table(text), buffers, direct, pieces, gains)
+
+
+def _certain(
+    device: _native.Device,
+    built_in: TransferTable,
+    found: Sequence[Choice],
+    largest: int,
+    quick: bool,
+    seed: int,
+    progress: Callable[[int], None],
+) -> tuple[list[Choice], list[Gain]]:
+    """Of what was found for buffers what is certainly better than what is built in, and by how much it is."""
+    drivers = [Choice(direction, 0, DRIVER, 1, 1) for direction in _DIRECTIONS]
+    texts = {
+        BUILT_IN: built_in.text(),
+        MEASURED: table_text("found", found, [], []),
+        DRIVERS: table_text("driver", drivers, [], []),
+    }
+    turns = TableTurns(device, texts, largest, quick, seed)
+    measured = _native.parse_transfer_table(texts[MEASURED])
+    chosen: list[Choice] = []
+    for direction in _DIRECTIONS:
+        chosen += choose_in_turns(built_in, measured, direction, largest, turns.timed)
+    turns.close()
+    progress(1)
+    texts[MEASURED] = table_text("chosen", chosen, [], [])
+    turns = TableTurns(device, texts, largest, quick, seed + 1)
+    kept, gains = check(chosen, built_in, largest, turns.timed)
+    turns.close()
+    progress(2)
+    return fewest(kept), gains
+
+
+def _built_in_for(table: TransferTable, setting: Setting, cell: Cell) -> BuiltIn | None:
+    rule = table.piece(
+        direction=setting.direction,
+        pageable=setting.memory == "pageable",
+        apart_on_host=setting.host_layout != "contiguous",
+        apart_on_device=setting.device_layout != "contiguous",
+        scattered="scattered" in setting.layouts,
+        width_bytes=cell.piece_bytes,
+        pieces=cell.pieces,
     )
+    return None if rule is None else BuiltIn(rule["method"], min(rule["threads"], staging_threads()))
 
 
 def table_path(device: OpenDevice) -> Path | None:
@@ -102,8 +167,17 @@ def table_in_use(device: OpenDevice) -> TransferTable:
     return _native.machine_transfer_table(device.native)
 
 
-def table_text(origin: str, buffers: Sequence[Choice], direct: Sequence[Choice], pieces: Sequence[PieceChoice]) -> str:
-    """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending."""
+def table_text(
+    origin: str,
+    buffers: Sequence[Choice],
+    direct: Sequence[Choice],
+    pieces: Sequence[PieceChoice],
+    built_in: TransferTable | None = None,
+) -> str:
+    """What native/transfer/table/transfer_table_text.cpp reads; choices for buffers by direction, then ascending.
+
+    Pieces of other shapes are moved as the table that is built in has it.
+    """
     lines = ["isthmus transfer table 1", f"origin {' '.join(origin.split())}"]
     for choice in buffers:
         method = "driver"
@@ -114,7 +188,9 @@ def table_text(origin: str, buffers: Sequence[Choice], direct: Sequence[Choice],
             f"buffer direction={choice.direction} from={choice.bytes} method={method} seconds={choice.seconds:.4g}"
         )
     lines += [f"direct direction={each.direction} bytes={each.bytes} seconds={each.seconds:.4g}" for each in direct]
-    lines += map(_piece_line, pieces)
+    rules = [line for line in built_in.text().splitlines() if line.startswith("pieces ")] if built_in else []
+    by_shape = {line.partition(" method=")[0]: line for line in [*rules, *map(_piece_line, pieces)]}
+    lines += by_shape.values()
     return "\n".join([*lines, "end", ""])
 
 

@@ -10,6 +10,7 @@ from isthmus.errors import CallFailed, Unsupported
 from isthmus.experiment.batching.cases import PieceBuffers
 from isthmus.experiment.batching.grid import Cell, Setting
 from isthmus.experiment.calibration.buffers import GAIN
+from isthmus.experiment.calibration.turns import certainly_better, gain
 from isthmus.experiment.engine.pieces import Packing, PieceSubject
 from isthmus.experiment.engine.rounds import Quota
 from isthmus.experiment.engine.sampling import Collected
@@ -34,6 +35,8 @@ _OTHER_BYTES = 4 * MIB
 _ROUNDS = 2
 _FAR = 1.3
 _VISIT = Quota(1, 2, 8, 0.0006)
+# Visits by which what was found is held against what is built in.
+_TURNS = 9
 
 
 class PieceChoice(NamedTuple):
@@ -44,6 +47,13 @@ class PieceChoice(NamedTuple):
     method: str
     threads: int
     seconds: float
+
+
+class BuiltIn(NamedTuple):
+    """What the built-in table has for pieces of one shape."""
+
+    method: str
+    threads: int
 
 
 def settings(kinds: Sequence[str], quick: bool) -> list[Setting]:
@@ -89,8 +99,11 @@ class PieceTimer:
         self._threads = threads
         self._random = random.Random(seed)
 
-    def choose(self, setting: Setting, cell: Cell) -> PieceChoice | None:
-        """The best method; None where there is none. Raises CallFailed where something else arrives than was sent."""
+    def choose(self, setting: Setting, cell: Cell, built_in: BuiltIn | None = None) -> PieceChoice | None:
+        """The best method; None where there is none, or none that is certainly better in turns than what is built in.
+
+        Raises CallFailed where something else arrives than was sent.
+        """
         subjects = {method: self._subject(setting, cell, method) for method in METHODS if self._pays(method, cell)}
         collected = {method: Collected(subject.template) for method, subject in subjects.items()}
         self._visit(subjects, collected)
@@ -103,7 +116,26 @@ class PieceTimer:
             return None
         seconds = _medians(collected)
         method = simplest(seconds)
+        if built_in is not None and (method == built_in.method or not self._gains(setting, cell, method, built_in)):
+            return None
         return PieceChoice(setting, cell, method, self._threads[setting.direction], seconds[method])
+
+    def _gains(self, setting: Setting, cell: Cell, method: str, built_in: BuiltIn) -> bool:
+        """Whether a method certainly beats what is built in, or that cannot be."""
+        if built_in.method not in METHODS or not self._pays(built_in.method, cell):
+            return True
+        both = {
+            "before": self._subject(setting, cell, built_in.method, built_in.threads),
+            "after": self._subject(setting, cell, method),
+        }
+        rounds = []
+        for _ in range(_TURNS):
+            collected = {name: Collected(subject.template) for name, subject in both.items()}
+            self._visit(both, collected)
+            if "before" not in collected:
+                return True
+            rounds.append(_medians(collected))
+        return certainly_better([gain([each["before"] for each in rounds], [each["after"] for each in rounds])])
 
     def _visit(self, subjects: Mapping[str, PieceSubject], collected: dict[str, Collected]) -> None:
         """All in turn; those that cannot be are no longer among what is collected."""
@@ -114,13 +146,14 @@ class PieceTimer:
                 del collected[method]
                 continue
             if collected[method].wrong:
-                raise CallFailed(f"{subjects[method].template.bytes} bytes by {method}: {collected[method].wrong}")
+                case = subjects[method].template
+                raise CallFailed(f"{case.bytes} bytes by {case.method}: {collected[method].wrong}")
 
     @staticmethod
     def _pays(method: str, cell: Cell) -> bool:
         return method not in _CALL_A_PIECE or cell.pieces <= _MOST_CALLS
 
-    def _subject(self, setting: Setting, cell: Cell, method: str) -> PieceSubject:
+    def _subject(self, setting: Setting, cell: Cell, method: str, threads: int = 0) -> PieceSubject:
         template = Case(
             experiment="calibrate",
             method=method,
@@ -128,7 +161,7 @@ class PieceTimer:
             bytes=cell.bytes,
             direction=setting.direction,
         )
-        packing = Packing(threads=self._threads[setting.direction])
+        packing = Packing(threads=threads or self._threads[setting.direction])
         return self._buffers.subject(template, setting, cell, self._staging[setting.direction], packing)
 
 

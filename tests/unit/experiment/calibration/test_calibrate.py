@@ -239,7 +239,9 @@ def test_a_calibration_has_rules_for_all_that_may_be_asked(monkeypatch: pytest.M
     from isthmus.experiment.calibration import calibrate as calibration
 
     monkeypatch.setattr(calibration, "_QUICK_SIZES", (64 * KIB, MIB))
+    monkeypatch.setattr(calibration, "_SHARED_BYTES", 4 * MIB)
     monkeypatch.setattr(calibration_buffers, "_ROUNDS", 1)
+    monkeypatch.setattr(calibration_pieces, "_TURNS", 1)
     steps: list[tuple[int, int]] = []
     found = calibrate(open_device("host"), True, 0, lambda ended, total: steps.append((ended, total)))
     assert [step for step, _ in steps] == list(range(1, steps[-1][1] + 1)), "progress ends at its end"
