@@ -48,11 +48,7 @@ def fields(cases: list[Case]) -> set[tuple[int | None, str, int, int]]:
 
 @pytest.mark.parametrize(
     ("ranks", "counts", "grids"),
-    [
-        (2, (1, 2), {2: (2, 1)}),
-        (3, (1, 2, 3), {2: (2, 1), 3: (3, 1)}),
-        (4, (1, 2, 4), {2: (2, 1), 4: (2, 2)}),
-    ],
+    [(2, (1, 2), {2: (2, 1)}), (3, (1, 2, 3), {2: (2, 1), 3: (3, 1)}), (4, (1, 2, 4), {2: (2, 1), 4: (2, 2)})],
 )
 def test_one_launch_measures_the_curves_of_all_cuts(
     run: Ended, mpirun: str, tmp_path: Path, ranks: int, counts: tuple[int, ...], grids: dict[int, tuple[int, int]]
