@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // All that a C++ program needs around the C interface: an owner, and exceptions.
@@ -39,6 +40,12 @@ class Session {
 int main(int count, char** words) try {
     constexpr std::size_t pieces = 4096, piece_bytes = 4096;
     if (count != 2) throw std::invalid_argument("usage: batch DEVICE, one whose memory has addresses: cuda:0 or host");
+    // A piece of an OpenCL buffer has no address that a batch could name; `copy` shows what goes there.
+    if (std::string_view(words[1]).starts_with("opencl")) {
+        throw std::invalid_argument(std::string(words[1]) +
+                                    ": OpenCL's buffers have no addresses for pieces of them; "
+                                    "give a device whose memory has some, cuda:0 or host");
+    }
     Session session(words[1]);
     const std::shared_ptr<std::byte> device = session.allocate(2 * pieces * piece_bytes);
 

@@ -62,6 +62,9 @@ def check(run: Run, folder: Path, device: str = "host", **environment: str) -> N
         done = subprocess.run([folder / program, "gpu"], capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "no device is called 'gpu'" in done.stderr
+    done = subprocess.run([folder / "batch", "opencl:0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "no addresses" in done.stderr
 
 
 def test_cmake_finds_the_package(examples: Path, tmp_path: Path, run: Run) -> None:
@@ -100,20 +103,72 @@ def test_pkg_config_finds_the_package(examples: Path, run: Run, compiled: Callab
     check(run, examples, "cuda:0", LD_LIBRARY_PATH=str(compiled("fake_cuda.cpp").parent))
 
 
-def test_the_package_may_be_moved(examples: Path, tmp_path: Path, run: Run) -> None:
+@pytest.mark.parametrize("lib", ["lib", "lib64"])
+def test_the_package_may_be_moved(examples: Path, tmp_path: Path, run: Run, lib: str) -> None:
     """All that finds it says where it is from its own place, as it must in a wheel."""
     moved = tmp_path / "elsewhere" / "isthmus"
     library = Path(isthmus.get_library_dir())
-    shutil.copytree(library, moved / "lib")
+    shutil.copytree(library, moved / lib)
     shutil.copytree(isthmus.get_include(), moved / "include")
-    flags = run("pkg-config", "--cflags", "--libs", "isthmus", PKG_CONFIG_PATH=str(moved / "lib" / "pkgconfig")).split()
+    flags = run("pkg-config", "--cflags", "--libs", "isthmus", PKG_CONFIG_PATH=str(moved / lib / "pkgconfig")).split()
     named = {Path(word.removeprefix("-I").removeprefix("-L").removeprefix("-Wl,-rpath,")) for word in flags[:-1]}
-    assert {path.resolve() for path in named} == {moved / "lib", moved / "include"}
+    assert {path.resolve() for path in named} == {moved / lib, moved / "include"}
     for path in moved.rglob("*"):
         if path.is_file() and path.suffix in {".cmake", ".pc"}:
             assert str(library.parent) not in path.read_text("utf-8")
     run("cc", "-std=c99", examples / "copy.c", "-o", tmp_path / "copy", *flags)
     assert "unchanged" in run(tmp_path / "copy", "host")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("lib", "linked"),
+    [("lib", ""), ("lib64", ""), ("lib/x86_64-linux-gnu", ""), ("lib", "folder"), ("lib64", "file"), ("lib", "prefix")],
+)
+def test_cmake_finds_what_was_moved(examples: Path, tmp_path: Path, run: Run, lib: str, linked: str) -> None:
+    """In a path with a space, under another name, and through symbolic links to it."""
+    run("make", "--version")
+    prefix = tmp_path / "a place" / "moved"
+    shutil.copytree(isthmus.get_library_dir(), prefix / lib)
+    shutil.copytree(isthmus.get_include(), prefix / "include")
+    place = prefix / lib / "cmake" / "isthmus"
+    other = tmp_path / "linked"
+    if linked == "folder":
+        other.symlink_to(place, target_is_directory=True)
+        place = other
+    elif linked == "file":
+        other.mkdir()
+        for path in place.iterdir():
+            (other / path.name).symlink_to(path)
+        place = other
+    elif linked == "prefix":
+        other.symlink_to(prefix, target_is_directory=True)
+        place = other / lib / "cmake" / "isthmus"
+    run("cmake", "-S", examples, "-B", tmp_path / "build", "-G", "Unix Makefiles", f"-Disthmus_DIR={place}")
+    run("cmake", "--build", tmp_path / "build")
+    check(run, tmp_path / "build")
+    linked_to = run("ldd", tmp_path / "build" / "copy")
+    assert str(tmp_path) in next(line for line in linked_to.splitlines() if "libisthmus" in line)
+
+
+@pytest.mark.parametrize("lost", ["include", "lib"])
+def test_cmake_says_what_was_left_behind(examples: Path, tmp_path: Path, lost: str) -> None:
+    if shutil.which("cmake", path=_PATH) is None:
+        pytest.skip("needs cmake")
+    prefix = tmp_path / "moved"
+    shutil.copytree(isthmus.get_library_dir(), prefix / "lib")
+    shutil.copytree(isthmus.get_include(), prefix / "include")
+    for path in (prefix / lost).glob("*isthmus*"):
+        path.unlink()
+    done = subprocess.run(
+        ["cmake", "-S", examples, "-B", tmp_path / "build", f"-Disthmus_DIR={prefix}/lib/cmake/isthmus"],
+        env={**os.environ, "PATH": _PATH},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "move or copy" in done.stderr
 
 
 def test_the_command_says_where_everything_is(run: Run) -> None:
