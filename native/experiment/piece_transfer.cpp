@@ -165,9 +165,8 @@ Result<PieceMismatch> PieceTransfer::verify() {
             PieceMismatch part;
             for (std::size_t i = (begin + width - 1) / width; i * width < end; ++i) {
                 std::byte* const piece = seen.data() + (destination_.at(i, extent_) - region.offset);
-                if (std::memcmp(piece, expected.host() + source_.at(i, extent_), width) != 0) {
-                    if (part.pieces++ == 0) part.first_piece = i;
-                }
+                const bool wrong = std::memcmp(piece, expected.host() + source_.at(i, extent_), width) != 0;
+                if (wrong && part.pieces++ == 0) part.first_piece = i;
                 std::memset(piece, poison_byte, width);
             }
             const std::lock_guard lock(mutex);

@@ -230,6 +230,7 @@ Result<std::vector<StageSpan>> Pipeline::trace() {
     for (std::size_t stage = 0; stage < 3; ++stage) {
         if (!takes_place[stage]) continue;
         std::vector<StageSpan> of_stage;
+        of_stage.reserve(times.size());
         for (std::size_t chunk = 0; chunk < times.size(); ++chunk) {
             of_stage.push_back({static_cast<Stage>(stage), chunk, times[chunk][stage], times[chunk][stage + 1]});
         }
