@@ -47,16 +47,25 @@ static_assert(sizeof(BlockHeader) == 64);
 
 // Times are nanoseconds of one clock, which all processes of a machine share.
 
+// What a recorder lacked, so that records are missing.
+enum class Lack : std::uint32_t {
+    nothing = 0,
+    disk = 1,       // room on the disk
+    file_size = 2,  // the limit of the process on the size of files
+    path = 3,       // a way to its file: privileges, folder or file are gone
+    memory = 4,     // for a while: memory, address space, a descriptor
+};
+
 // Changed in place: the first block of every file holds the only one.
 struct ProcessRecord {
     static constexpr Kind kind = Kind::process;
     std::uint64_t started_ns;
     std::uint64_t ended_ns;  // 0 until the program ended in order and everything was written
-    std::uint64_t dropped;   // records that CUPTI or a full disk lost
+    std::uint64_t dropped;   // records that CUPTI lost, or that were not written for what was lacking
     std::uint32_t name;      // index of a text
     std::int32_t rank;       // -1: none
     std::uint32_t flags;     // what was recorded
-    std::uint32_t disk_full;
+    Lack lack;
 };
 inline constexpr std::uint32_t recorded_call_sites = 1;
 inline constexpr std::uint32_t recorded_contents = 2;

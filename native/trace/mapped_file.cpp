@@ -1,94 +1,132 @@
 // A file that grows in memory.
 #include "trace/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "trace/undisturbed.hpp"
 
 namespace isthmus::trace {
 namespace {
 
 // The first step; each further one is as large as all before it, up to the largest.
-constexpr int first_own_descriptor = 3;
 constexpr std::size_t first_window = std::size_t{1} << 20;
 constexpr std::size_t largest_window = std::size_t{32} << 20;
+// What lacked memory or a descriptor may have some later, but each try costs the program microseconds.
+constexpr unsigned skipped_claims = 1000;
 
-// Lets pages be there before they are written to: one call for many takes the traced program 2 us a page, a fault in
-// the midst of its work up to 11 us. Systems before Linux 5.14 know nothing of it and leave it at faults.
-void populate(std::byte* pages, std::size_t bytes) {
+// The kernel copies, so that pages without room behind them are an answer and no fault. False where it may not.
+bool copy_by_kernel(const iovec* to, const iovec* from, unsigned long pieces, std::size_t bytes) {
+    return process_vm_readv(getpid(), to, pieces, from, pieces, 0) == static_cast<ssize_t>(bytes);
+}
+
+bool kernel_copies() {
+    std::uint64_t from = 1, to = 0;
+    const iovec source{&from, sizeof from}, destination{&to, sizeof to};
+    return copy_by_kernel(&destination, &source, 1, sizeof from) && to == from;
+}
+
+// Lets pages be there before they are written to; false where there is no room for one of them, which would end the
+// program when it is touched. One call for many takes the traced program 2 us a page, a fault in the midst of its work
+// up to 11 us. Systems before Linux 5.14 know no such call: theirs write a word into each page, by a call that fails
+// where a store would fault.
+bool populate(std::byte* pages, std::size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     constexpr int advice = MADV_POPULATE_WRITE;
 #else
     constexpr int advice = 23;
 #endif
-    [[maybe_unused]] const int unknown = madvise(pages, bytes, advice);
+    if (madvise(pages, bytes, advice) == 0) return true;
+    if (errno != EINVAL) return false;
+    for (std::size_t place = 0; place < bytes; place += alignment) {
+        auto* word = reinterpret_cast<timespec*>(pages + place);
+        if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC, word) != 0) return false;
+        *word = {};
+    }
+    return true;
 }
 
 }  // namespace
 
 Result<MappedFile> MappedFile::create(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0) {
-        return Status(Code::call_failed, path + " cannot be made: " + std::strerror(errno));
-    }
-    // Where the program runs without standard streams, what it writes to them must not land here.
-    const int above = fcntl(descriptor, F_DUPFD_CLOEXEC, first_own_descriptor);
-    close(descriptor);
-    if (above < 0) return Status(Code::call_failed, path + " cannot be kept open: " + std::strerror(errno));
-    return MappedFile(above);
+    ISTHMUS_TRY_ASSIGN(file, OwnFile::create(path));
+    return MappedFile(std::move(file));
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : descriptor_(other.descriptor_),
-      finished_(other.finished_),
-      full_(other.full_),
-      window_(other.window_),
-      window_bytes_(other.window_bytes_),
-      used_of_window_(other.used_of_window_),
-      file_bytes_(other.file_bytes_) {
+MappedFile::MappedFile(OwnFile file) : file_(std::move(file)), careful_(!file_.in_place() && kernel_copies()) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : file_(std::move(other.file_)), careful_(other.careful_) {
     other.finished_ = true;
 }
 
-std::byte* MappedFile::claim(std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (finished_ || full_) return nullptr;
-    if (window_bytes_ - used_of_window_ < bytes && !grow(bytes)) {
+bool MappedFile::fail(Lack lack) {
+    lack_.store(lack, std::memory_order_relaxed);
+    if (lack == Lack::memory) {
+        claims_to_skip_ = skipped_claims;
+    } else {
         full_ = true;
-        return nullptr;
     }
-    std::byte* claimed = window_ + used_of_window_;
-    used_of_window_ += bytes;
-    populate(claimed, bytes);
-    return claimed;
+    return false;
+}
+
+std::byte* MappedFile::claim(std::size_t bytes) {
+    const Undisturbed undisturbed;
+    const std::lock_guard lock(mutex_);
+    return taken(bytes);
 }
 
 // The rest of the window before stays zero, which readers skip.
-bool MappedFile::grow(std::size_t bytes) {
-    const std::size_t doubled = std::clamp<std::size_t>(file_bytes_, first_window, largest_window);
-    const std::size_t wanted = std::max(bytes, doubled);
-    // A page without room behind it would end the program when it is touched.
-    if (posix_fallocate(descriptor_, static_cast<off_t>(file_bytes_), static_cast<off_t>(wanted)) != 0) return false;
-    void* mapped =
-        mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, static_cast<off_t>(file_bytes_));
-    if (mapped == MAP_FAILED) return false;
-    window_ = static_cast<std::byte*>(mapped);
-    window_bytes_ = wanted;
-    used_of_window_ = 0;
-    file_bytes_ += wanted;
-    return true;
+std::byte* MappedFile::taken(std::size_t bytes) {
+    if (finished_ || full_ || !file_.of_this_process()) return nullptr;
+    if (claims_to_skip_ > 0 && --claims_to_skip_ > 0) return nullptr;
+    if (window_bytes_ - used_of_window_ < bytes) {
+        const std::size_t doubled = std::clamp<std::size_t>(file_.bytes(), first_window, largest_window);
+        const OwnFile::Mapped grown = file_.append(bytes, std::max(bytes, doubled));
+        if (grown.pages == nullptr) {
+            fail(grown.lack);
+            return nullptr;
+        }
+        window_ = grown.pages;
+        window_bytes_ = grown.bytes;
+        used_of_window_ = 0;
+    }
+    std::byte* claimed = window_ + used_of_window_;
+    if (!populate(claimed, bytes)) {
+        fail(Lack::disk);
+        return nullptr;
+    }
+    used_of_window_ += bytes;
+    return claimed;
+}
+
+bool MappedFile::store_carefully(std::byte* to, const void* record, std::size_t bytes, std::uint64_t* used,
+                                 std::uint64_t value) {
+    const int reason = errno;
+    const std::array destination{iovec{to, bytes}, iovec{used, sizeof value}};
+    const std::array source{iovec{const_cast<void*>(record), bytes}, iovec{&value, sizeof value}};
+    const bool stored = copy_by_kernel(destination.data(), source.data(), destination.size(), bytes + sizeof value);
+    errno = reason;
+    if (stored) return true;
+    const Undisturbed undisturbed;
+    const std::lock_guard lock(mutex_);
+    return fail(Lack::disk);
 }
 
 void MappedFile::finish() {
+    const Undisturbed undisturbed;
     const std::lock_guard lock(mutex_);
-    if (finished_) return;
+    if (finished_ || !file_.of_this_process()) return;
     finished_ = true;
-    const std::uint64_t kept = file_bytes_ - (window_bytes_ - used_of_window_);
-    // What is cut off was claimed by nobody. Should it fail, readers skip the zeros.
-    [[maybe_unused]] const int failed = ftruncate(descriptor_, static_cast<off_t>(kept));
+    // What is cut off was claimed by nobody.
+    file_.cut(file_.bytes() - (window_bytes_ - used_of_window_));
 }
 
 }  // namespace isthmus::trace

@@ -27,8 +27,7 @@ class Writer {
     void write(const Record& record) {
         static_assert(sizeof(Record) % 8 == 0);
         if (std::byte* place = reserve(Record::kind, sizeof record, sizeof record)) {
-            std::memcpy(place, &record, sizeof record);
-            publish(Record::kind, sizeof record);
+            publish(Record::kind, place, &record, sizeof record);
         }
     }
 
@@ -36,10 +35,12 @@ class Writer {
     friend class TraceFile;
     // `record_bytes` is what the block's header says, `bytes` what is to be written.
     std::byte* reserve(Kind kind, std::size_t record_bytes, std::size_t bytes);
-    void publish(Kind kind, std::size_t bytes);
+    bool publish(Kind kind, std::byte* place, const void* record, std::size_t bytes);
 
+    // What its header in the file says, which is never read: a page of a file may be gone.
     struct Block {
         BlockHeader* header = nullptr;
+        std::size_t bytes = 0, used = 0;
         std::size_t next_bytes = alignment;
     };
     TraceFile& file_;
@@ -57,7 +58,7 @@ class TraceFile {
     Writer* writer();
     void recycle(Writer* writer);
 
-    // The index of a text, written when it is seen first. 0 when there are too many or the disk is full.
+    // The index of a text, written when it is seen first. 0 when there are too many, or no room.
     std::uint32_t text(std::string_view text);
     // A sentence for whoever reads the trace.
     void note(std::string_view text);
@@ -71,9 +72,16 @@ class TraceFile {
     TraceFile(MappedFile file, std::uint64_t process)
         : file_(std::move(file)), process_(process), texts_writer_(*this) {}
     BlockHeader* new_block(Kind kind, std::size_t record_bytes, std::size_t bytes);
+    // Counts a record that was not written.
+    void lose(std::uint64_t records);
+    // Changes the process's record, here and in the file.
+    template <typename Change>
+    void change(const Change& change);
 
     MappedFile file_;
     std::uint64_t process_;
+    std::mutex process_mutex_;
+    ProcessRecord process_record_{};
     ProcessRecord* record_ = nullptr;
     std::atomic<bool> finished_ = false;
     std::mutex mutex_;
@@ -82,5 +90,16 @@ class TraceFile {
     std::unordered_map<std::string, std::uint32_t> texts_;
     Writer texts_writer_;
 };
+
+inline bool Writer::publish(Kind kind, std::byte* place, const void* record, std::size_t bytes) {
+    Block& block = blocks_[static_cast<std::size_t>(kind)];
+    if (!file_.file_.store(place, record, bytes, &block.header->used_bytes, block.used + bytes)) {
+        block.header = nullptr;
+        file_.lose(1);
+        return false;
+    }
+    block.used += bytes;
+    return true;
+}
 
 }  // namespace isthmus::trace

@@ -5,7 +5,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+
+#include "trace/undisturbed.hpp"
 
 namespace isthmus::tracer {
 
@@ -25,6 +29,9 @@ std::optional<Options> Options::from_environment() {
     const char* folder = std::getenv("ISTHMUS_TRACE_FOLDER");
     if (folder == nullptr) return std::nullopt;
     Options options{.folder = folder};
+    // Wherever the program goes.
+    std::error_code failed;
+    if (const auto whole = std::filesystem::absolute(options.folder, failed); !failed) options.folder = whole.string();
     for (const std::string& word : words_of("ISTHMUS_TRACE_OPTIONS", ',')) {
         if (word == "stacks") options.native_stacks = true;
         if (word == "contents") options.contents = true;
@@ -35,6 +42,7 @@ std::optional<Options> Options::from_environment() {
 }
 
 void leave_message(const std::string& folder, const std::string& text) {
+    const trace::Undisturbed undisturbed;
     const std::string path = folder + "/" + std::to_string(getpid()) + ".message";
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file < 0) return;

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <optional>
 
+#include "trace/undisturbed.hpp"
+
 namespace isthmus::tracer {
 namespace {
 
@@ -47,6 +49,7 @@ Result<std::unique_ptr<trace::TraceFile>> make_file(const Options& options, std:
 }  // namespace
 
 Result<Part> Part::create(const Options& options, std::uint64_t now_ns) {
+    const trace::Undisturbed undisturbed;
     ISTHMUS_TRY_ASSIGN(file, make_file(options, now_ns));
     std::string version;
     std::optional<PythonFrames> python;

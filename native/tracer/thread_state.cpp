@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 namespace isthmus::tracer {
 namespace {
@@ -19,11 +20,11 @@ void give_back(void* state) {
     current = nullptr;
 }
 
-pthread_key_t key() {
-    static const pthread_key_t made = [] {
+// Nothing where the program has taken all keys: its threads then keep what they have.
+std::optional<pthread_key_t> key() {
+    static const std::optional<pthread_key_t> made = [] {
         pthread_key_t fresh{};
-        pthread_key_create(&fresh, give_back);
-        return fresh;
+        return pthread_key_create(&fresh, give_back) == 0 ? std::optional(fresh) : std::nullopt;
     }();
     return made;
 }
@@ -36,7 +37,7 @@ ThreadState& ThreadState::of_this_thread(trace::TraceFile& file) {
         made->file = &file;
         made->writer = file.writer();
         made->thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-        pthread_setspecific(key(), made.get());
+        if (const auto known = key()) pthread_setspecific(*known, made.get());
         current = made.release();
     }
     return *current;

@@ -49,12 +49,14 @@ void Recorder::on_call(int domain, std::uint32_t number, const cupti::CallbackDa
     ThreadState& thread = ThreadState::of_this_thread(file_);
     if (thread.busy) return;
     thread.busy = true;
+    // Also where memory runs out within.
+    const std::unique_ptr<ThreadState, void (*)(ThreadState*)> done(&thread,
+                                                                    [](ThreadState* state) { state->busy = false; });
     if (data.site == cupti::api_enter) {
         begin_call(*found, data);
     } else if (call.depth > 0) {
         end_call(thread, *found, data);
     }
-    thread.busy = false;
 }
 
 void Recorder::expect_graph() {

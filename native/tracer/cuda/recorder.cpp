@@ -47,7 +47,8 @@ Buffers& buffers() {
 }
 
 void on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
-    *buffer = buffers().take();
+    *buffer = nullptr;
+    guarded([&] { *buffer = buffers().take(); });
     *bytes = *buffer != nullptr ? buffer_bytes : 0;
     *most_records = 0;
 }
@@ -139,8 +140,10 @@ void Recorder::expect(Activities kind) {
 }
 
 void Recorder::finish() {
-    const bool whole = api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
-    file_.finish(whole ? trace_clock() : 0);
+    guarded([this] {
+        const bool whole = api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
+        file_.finish(whole ? trace_clock() : 0);
+    });
 }
 
 void Recorder::on_event(int domain, std::uint32_t number, const void* data) {

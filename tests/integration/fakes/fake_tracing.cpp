@@ -110,6 +110,8 @@ int cuptiGetResultString(int, const char** text) {
 }
 int cuptiSubscribe(void**, cupti::Callback given, void*) {
     if (const char* code = std::getenv("FAKE_SUBSCRIBE")) return std::atoi(code);
+    // Programs that run out of memory are to fail by themselves.
+    done.reserve(1024);
     return callback = given, 0;
 }
 int cuptiEnableDomain(std::uint32_t, void*, int) {

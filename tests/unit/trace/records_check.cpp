@@ -8,7 +8,7 @@ int main(int count, char** words) {
     auto made = TraceFile::create(words[1], "program", -1, 0, 1);
     if (!made.ok()) return 3;
     Writer* writer = made.value()->writer();
-    writer->write(ProcessRecord{1, 2, 3, 4, 5, 6, 7});
+    writer->write(ProcessRecord{1, 2, 3, 4, 5, 6, static_cast<Lack>(7)});
     writer->write(CopyRecord{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     writer->write(CallRecord{1, 2, 3, 4, 5, 6});
     writer->write(OperandsRecord{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, static_cast<Timing>(11)});

@@ -1,5 +1,13 @@
 // Writes a trace file from many threads, some of which take over the blocks of others that have ended.
+//
+// writer_check FILE THREADS RECORDS [copy-on-write | in-place]: on a file system of that kind, and cut off meanwhile.
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -8,10 +16,26 @@
 
 using namespace isthmus::trace;
 
+namespace {
+
+std::string pretended;
+
+}  // namespace
+
+// Before that of the C library.
+extern "C" int fstatfs(int descriptor, struct statfs* found) noexcept {
+    const auto code = static_cast<int>(syscall(SYS_fstatfs, descriptor, found));
+    constexpr auto zfs = 0x2FC12FC1;
+    if (pretended == "copy-on-write") found->f_type = zfs;
+    if (pretended == "in-place") found->f_type = EXT4_SUPER_MAGIC;
+    return code;
+}
+
 int main(int count, char** words) {
     if (count < 4) return 2;
     const std::uint64_t threads = std::stoull(words[2]);
     const std::uint64_t records = std::stoull(words[3]);
+    if (count > 4) pretended = words[4];
     auto made = TraceFile::create(words[1], "program", 3, recorded_call_sites, 1000);
     if (!made.ok()) return std::fprintf(stderr, "%s\n", made.take_status().message().c_str()), 3;
     TraceFile& file = *made.value();
@@ -21,6 +45,7 @@ int main(int count, char** words) {
             running.emplace_back([&, thread] {
                 Writer* writer = file.writer();
                 for (std::uint64_t index = 0; index < records; ++index) {
+                    if (index == records / 2 && !pretended.empty() && truncate(words[1], 0) != 0) std::abort();
                     const std::uint32_t name = file.text("call " + std::to_string(index % 50));
                     writer->write(CallRecord{.start_ns = 1 + index,
                                              .end_ns = 2 + index,

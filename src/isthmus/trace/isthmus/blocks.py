@@ -1,6 +1,6 @@
 """The blocks of a trace file of `isthmus trace`, checked; docs/trace-file.md describes them."""
 
-import mmap
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -13,6 +13,8 @@ from isthmus.errors import TraceFileError
 MAGIC = b"ISTHTRC1"
 _VERSION = 1
 _ALIGNMENT = 4096
+# What is looked through at a time for the next block.
+_CHUNK = 256 * _ALIGNMENT
 _HEADER = np.dtype(
     [
         ("magic", "S8"),
@@ -31,7 +33,7 @@ _dtype: Callable[[Any], np.dtype[Any]] = np.dtype
 Kind = str
 _TIMES = "start_ns:u8 end_ns:u8"
 _LAYOUTS: tuple[tuple[Kind, str], ...] = (
-    ("process", "started_ns:u8 ended_ns:u8 dropped:u8 name:u4 rank:i4 flags:u4 disk_full:u4"),
+    ("process", "started_ns:u8 ended_ns:u8 dropped:u8 name:u4 rank:i4 flags:u4 lack:u4"),
     ("text", "byte:u1"),
     (
         "copy",
@@ -66,7 +68,7 @@ class Block(NamedTuple):
     kind: Kind
     process: int
     pid: int
-    # Views of the file; of texts their bytes.
+    # Of texts their bytes.
     records: npt.NDArray[Any]
 
 
@@ -75,35 +77,39 @@ def blocks(path: Path, notes: list[str]) -> Iterator[Block]:
 
     Raises TraceFileError for a file that cannot be read, begins otherwise, or is of a newer format.
     """
+    damaged = 0
     try:
         with path.open("rb") as file:
-            size = file.seek(0, 2)
+            size = os.fstat(file.fileno()).st_size
             if size < _HEADER.itemsize:
                 raise TraceFileError(f"{path}: no trace: {size} bytes are too few for one")
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if os.pread(file.fileno(), len(MAGIC), 0) != MAGIC:
+                raise TraceFileError(f"{path}: no file of isthmus trace: it does not begin with {MAGIC.decode()}")
+            place = 0
+            while 0 <= place <= size - _HEADER.itemsize:
+                # Before the records that it says are valid, for the program may still write.
+                read = os.pread(file.fileno(), _HEADER.itemsize, place)
+                if len(read) < _HEADER.itemsize:
+                    break
+                header = np.frombuffer(read, _HEADER, 1)[0]
+                if header["magic"] == MAGIC and header["version"] > _VERSION:
+                    raise TraceFileError(
+                        f"{path}: a trace of format {header['version']}; this version of isthmus reads {_VERSION}: "
+                        "update it"
+                    )
+                whole = _whole(header, size - place)
+                if whole is None:
+                    # Zeros that were never claimed, or damage: on to what next looks like a block.
+                    damaged += bool(header["magic"] == MAGIC)
+                    place = _next(file.fileno(), place)
+                    continue
+                if not _fits(header):
+                    damaged += 1
+                elif block := _block(file.fileno(), place, header):
+                    yield block
+                place += whole
     except OSError as error:
         raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
-    if content[: len(MAGIC)] != MAGIC:
-        raise TraceFileError(f"{path}: no file of isthmus trace: it does not begin with {MAGIC.decode()}")
-    damaged = 0
-    place = 0
-    while 0 <= place <= size - _HEADER.itemsize:
-        header = np.frombuffer(content, _HEADER, 1, place)[0]
-        if header["magic"] == MAGIC and header["version"] > _VERSION:
-            raise TraceFileError(
-                f"{path}: a trace of format {header['version']}; this version of isthmus reads {_VERSION}: update it"
-            )
-        whole = _whole(header, size - place)
-        if whole is None:
-            # Zeros that were never claimed, or damage: on to what next looks like a block.
-            damaged += bool(header["magic"] == MAGIC)
-            place = _next(content, place)
-            continue
-        if not _fits(header):
-            damaged += 1
-        elif block := _block(content, place, header):
-            yield block
-        place += whole
     if damaged:
         notes.append(f"Blocks of the trace file that are damaged or cut off, and were left out: {damaged}.")
 
@@ -115,12 +121,19 @@ def _whole(header: Any, left: int) -> int | None:
     return total if sound and used <= total - _HEADER.itemsize else None
 
 
-def _next(content: mmap.mmap, place: int) -> int:
-    """Where the next block may begin; -1 behind the last."""
-    while (place := content.find(MAGIC, place + 1)) >= 0:
-        if place % _ALIGNMENT == 0:
-            return place
-    return -1
+def _next(file: int, place: int) -> int:
+    """Where the next block may begin; -1 behind the last. Holes of a sparse file are not read."""
+    place = (place // _ALIGNMENT + 1) * _ALIGNMENT
+    while True:
+        try:
+            place = os.lseek(file, place, os.SEEK_DATA) // _ALIGNMENT * _ALIGNMENT
+        except OSError:
+            return -1
+        chunk = os.pread(file, _CHUNK, place)
+        found = [at for at in range(0, len(chunk), _ALIGNMENT) if chunk.startswith(MAGIC, at)][:1]
+        if found or len(chunk) < _CHUNK:
+            return place + found[0] if found else -1
+        place += _CHUNK
 
 
 def _fits(header: Any) -> bool:
@@ -129,7 +142,7 @@ def _fits(header: Any) -> bool:
     return fields is None or fields.itemsize <= int(header["record_bytes"]) <= _ALIGNMENT
 
 
-def _block(content: mmap.mmap, place: int, header: Any) -> Block | None:
+def _block(file: int, place: int, header: Any) -> Block | None:
     """The records of a block; None of a kind that is not known here."""
     kind, fields = RECORDS.get(int(header["kind"]), ("", None))
     if fields is None:
@@ -145,8 +158,9 @@ def _block(content: mmap.mmap, place: int, header: Any) -> Block | None:
             "itemsize": record_bytes,
         }
     )
-    count = int(header["used_bytes"]) // record_bytes
-    records = np.frombuffer(content, layout, count, place + _HEADER.itemsize)
+    read = os.pread(file, int(header["used_bytes"]), place + _HEADER.itemsize)
+    count = len(read) // record_bytes
+    records = np.frombuffer(read, layout, count)
     return Block(kind, int(header["process"]), int(header["pid"]), records) if count else None
 
 

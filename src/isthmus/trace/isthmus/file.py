@@ -31,6 +31,13 @@ _MOST_PROCESSES = 100_000
 # As the recorder's flags say what it recorded beyond what it always does.
 _FLAGS: dict[int, tuple[Knowledge, ...]] = {1: ("call_sites",), 2: ("contents",), 4: ("migrations", "faults")}
 _ALWAYS: tuple[Knowledge, ...] = ("calls", "kernels", "synchronizations", "addresses", "allocations")
+# What a recorder lacked, as it numbers it.
+_LACKS = {
+    1: "the disk was full",
+    2: "the limit on the size of files was reached (ulimit -f)",
+    3: "its file could not be opened any more, as when privileges or the folder are given up",
+    4: "memory, address space or file descriptors ran out for a while (ulimit -v, ulimit -n)",
+}
 # Kinds of records that say nothing of what a process did.
 _SAYS_NOTHING = ("process", "text", "device", "note")
 # CUPTI's counters of faults, in the order of the model's.
@@ -220,8 +227,9 @@ class _File:
         yield from dict.fromkeys(self.text.get((process, text), "") for process, text in said if text)
         for place, process in enumerate(self.processes):
             pid = self._pids[place]
-            if process["disk_full"]:
-                yield f"Process {pid}: the disk was full; {int(process['dropped'])} records or more are missing."
+            if process["lack"]:
+                lack = _LACKS.get(int(process["lack"]), "the recorder could not write")
+                yield f"Process {pid}: {lack}; {int(process['dropped'])} records or more are missing."
             elif process["dropped"]:
                 yield f"Process {pid}: {int(process['dropped'])} records were lost."
             if not process["ended_ns"]:

@@ -1,0 +1,128 @@
+"""Programs that do what costs a guest in their process his footing: with each library of ours they are as without."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from isthmus import _native
+from isthmus.trace import open_trace
+from isthmus.trace.isthmus.blocks import join_parts
+
+HERE = Path(__file__).resolve().parent
+LIBRARIES = Path(_native.__file__).parent
+# Libraries of ours that programs have in them: how the fake is called behind which their calls are, the flag that the
+# program is compiled with, and the variable of the environment that brings the library in.
+GUESTS = {
+    "libisthmus_tracer.so": ("fake_tracing.cpp", "-DCUDA", "HOSTILE_GUEST"),
+    "libisthmus_opencl_tracer.so": ("fake_opencl.cpp", "-DOPENCL", "LD_PRELOAD"),
+}
+VARIANTS = (
+    *("closes-files", "daemon", "file-limit", "file-limit-handled", "timers", "fork", "clone", "vfork", "exec"),
+    *("chdir", "privileges", "descriptors", "memory", "keys", "cancel", "errno", "threads"),
+    *("main-thread", "exit", "_exit", "quick_exit", "abort", "terminated", "faults", "thread"),
+)
+HANGS_SECONDS = 120
+
+
+class Guest(NamedTuple):
+    """A library, and a program whose calls it sees."""
+
+    library: str
+    program: Path
+
+    def environment(self, parts: Path) -> dict[str, str]:
+        variable = GUESTS[self.library][2]
+        before = [os.environ.get(variable, "")] if variable == "LD_PRELOAD" else []
+        named = " ".join(filter(None, [*before, str(LIBRARIES / self.library)]))
+        return {
+            "ISTHMUS_TRACE_FOLDER": str(parts),
+            "ISTHMUS_TRACE_CUPTI": "",
+            "ISTHMUS_TRACE_OPTIONS": "all-times",
+            variable: named,
+        }
+
+
+@pytest.fixture(scope="module", params=GUESTS)
+def guest(
+    request: pytest.FixtureRequest, compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Guest:
+    source, flag, _ = GUESTS[request.param]
+    library, program = compiled(source), tmp_path_factory.mktemp("hostile") / "hostile_program"
+    words = ["g++", "-std=c++20", "-O1", flag, f"-I{HERE.parents[1] / 'native'}", HERE / "hostile_program.cpp", library]
+    subprocess.run([*words, f"-Wl,-rpath,{library.parent}", "-pthread", "-o", program], check=True)
+    return Guest(request.param, program)
+
+
+def ran(program: Path, variant: str, folder: Path, *prefix: str, **more: str) -> tuple[int, str, str, dict[str, bytes]]:
+    """How it ended, what it said, and the files that it left."""
+    folder.mkdir()
+    done = subprocess.run(
+        [*prefix, program, variant],
+        cwd=folder,
+        env=os.environ | more,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS_SECONDS,
+    )
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    return done.returncode, done.stdout, done.stderr, files
+
+
+def compared(guest: Guest, variant: str, tmp_path: Path) -> Path:
+    """Runs it without and with the guest; the folder with what that recorded."""
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    alone = ran(guest.program, variant, tmp_path / "alone")
+    traced = ran(guest.program, variant, tmp_path / "traced", **guest.environment(parts))
+    assert traced == alone
+    assert list(parts.glob("*.message")) == []
+    return parts
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_hostile_program_is_as_without_a_guest(guest: Guest, variant: str, tmp_path: Path) -> None:
+    parts = compared(guest, variant, tmp_path)
+    # The guest was there: what could be recorded was.
+    join_parts(sorted(parts.glob("*.part")), tmp_path / "joined")
+    trace = open_trace(tmp_path / "joined")
+    assert len(trace.copies) >= 10
+    if variant == "closes-files":
+        assert len(trace.copies) == 30_010
+        assert trace.notes == ()
+    lacks = {"file-limit": "ulimit -f", "descriptors": "ulimit -n"}
+    if os.geteuid() == 0:
+        lacks["privileges"] = "privileges"
+    if variant in lacks:
+        assert any(lacks[variant] in note and re.search(r"[1-9]\d* records or more", note) for note in trace.notes)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("attempt", range(5))
+def test_a_thread_that_closes_everything_loses_nothing(guest: Guest, attempt: int, tmp_path: Path) -> None:
+    compared(guest, "closes-meanwhile", tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kib", [0, 64, 1500])
+def test_a_full_disk_costs_records_alone(guest: Guest, kib: int, tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    # The rest of the disk is somebody else's.
+    script = f'mount -t tmpfs -o size=2m none {parts} && head -c {2048 - kib}k /dev/zero >{parts}/other; exec "$@"'
+    inside = ("unshare", "-rm", "sh", "-c", script, "sh")
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs unshare with user namespaces, to mount a small disk")
+    alone = ran(guest.program, "threads", tmp_path / "alone")
+    variable = GUESTS[guest.library][2]
+    environment = guest.environment(parts)
+    named = environment.pop(variable)
+    within = ("env", f"{variable}={named}")
+    assert ran(guest.program, "threads", tmp_path / "traced", *inside, *within, **environment) == alone
