@@ -20,6 +20,7 @@ RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
 _INJECTION = "CUDA_INJECTION64_PATH"
 _RECORDER = "libisthmus_tracer.so"
 _PRELOADED = "LD_PRELOAD"
+_ASAN_OPTIONS = "ASAN_OPTIONS"
 _OPENCL_RECORDER = "libisthmus_opencl_tracer.so"
 # Sent to the program when they are sent to us. What a terminal sends (Ctrl-C) it sends to both.
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
@@ -52,11 +53,14 @@ def traced_environment(
             f"{_INJECTION} is set to {other}, and a program loads one such tool only; unset it, or use --force"
         )
     toolkit = environment.get("CUDA_HOME") or environment.get("CUDA_PATH") or ""
+    # Its library would refuse to start behind the recorder, before which nothing of it is needed.
+    sanitizer = ["verify_asan_link_order=0", environment.get(_ASAN_OPTIONS, "")]
     preloaded = [environment.get(_PRELOADED, ""), _preloadable(_recorder(_OPENCL_RECORDER))]
     return {
         **environment,
         _INJECTION: str(_recorder(_RECORDER)),
         _PRELOADED: " ".join(filter(None, preloaded)),
+        _ASAN_OPTIONS: ":".join(filter(None, sanitizer)),
         "ISTHMUS_TRACE_FOLDER": str(folder.absolute()),
         "ISTHMUS_TRACE_CUPTI": ":".join(cupti_libraries(driver_version(), toolkit=toolkit)),
         "ISTHMUS_TRACE_OPTIONS": ",".join(options),
@@ -89,7 +93,14 @@ def left_in(folder: Path) -> Left:
         for line in path.read_text("utf-8", errors="replace").splitlines()
         if line.strip()
     ]
-    return Left(sorted(folder.glob("*.part")), list(dict.fromkeys(lines)))
+    parts = sorted(folder.glob("*.part"))
+    # Where the disk or a limit left no room for a first record, it had none for a message either.
+    lines += [
+        f"{part}: no room for what this process did: the disk is full, or the size of files is limited (ulimit -f)"
+        for part in parts
+        if not part.stat().st_size and not any(line.startswith(str(part)) for line in lines)
+    ]
+    return Left(parts, list(dict.fromkeys(lines)))
 
 
 def _recorder(name: str) -> Path:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -53,11 +55,16 @@ class Guest(NamedTuple):
 def guest(
     request: pytest.FixtureRequest, compiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Guest:
-    source, flag, _ = GUESTS[request.param]
-    library, program = compiled(source), tmp_path_factory.mktemp("hostile") / "hostile_program"
-    words = ["g++", "-std=c++20", "-O1", flag, f"-I{HERE.parents[1] / 'native'}", HERE / "hostile_program.cpp", library]
-    subprocess.run([*words, f"-Wl,-rpath,{library.parent}", "-pthread", "-o", program], check=True)
-    return Guest(request.param, program)
+    return Guest(request.param, built(request.param, compiled, tmp_path_factory.mktemp("hostile")))
+
+
+def built(guest: str, compiled: Callable[..., Path], folder: Path, *how: str) -> Path:
+    source, flag, _ = GUESTS[guest]
+    library, program = compiled(source), folder / "hostile_program"
+    words = [*(how or ("g++",)), "-std=c++20", "-O1", flag, f"-I{HERE.parents[1] / 'native'}"]
+    words += [str(HERE / "hostile_program.cpp"), str(library), f"-Wl,-rpath,{library.parent}", "-pthread", "-o"]
+    subprocess.run([*words, program], check=True)
+    return program
 
 
 def ran(program: Path, variant: str, folder: Path, *prefix: str, **more: str) -> tuple[int, str, str, dict[str, bytes]]:
@@ -126,3 +133,41 @@ def test_a_full_disk_costs_records_alone(guest: Guest, kib: int, tmp_path: Path)
     named = environment.pop(variable)
     within = ("env", f"{variable}={named}")
     assert ran(guest.program, "threads", tmp_path / "traced", *inside, *within, **environment) == alone
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif("san.so" in os.environ.get("LD_PRELOAD", ""), reason="runs under a sanitizer of its own")
+@pytest.mark.parametrize(
+    "how",
+    [
+        ("g++", "-fsanitize=address"),
+        ("g++", "-fsanitize=address", "-static-libasan"),
+        ("g++", "-fsanitize=undefined"),
+        ("g++", "-fsanitize=thread"),
+        ("g++", "-fsanitize=leak"),
+        ("clang++", "-fsanitize=address"),
+        ("clang++", "-fsanitize=address", "-shared-libasan"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("library", GUESTS)
+def test_programs_with_sanitizers_run_traced(
+    library: str, how: tuple[str, ...], compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Their library wants to come before all others, the recorder of OpenCL before libOpenCL."""
+    compiler = shutil.which(how[0]) or shutil.which(f"{how[0]}-15")
+    if compiler is None:
+        pytest.skip(f"needs {how[0]}")
+    try:
+        program = built(library, compiled, tmp_path, compiler, *how[1:])
+    except subprocess.CalledProcessError:
+        pytest.skip(f"{compiler} comes without this sanitizer")
+    alone = ran(program, "threads", tmp_path / "alone")
+    if "cannot open shared object" in alone[2]:
+        pytest.skip("the sanitizer's library is not where programs look for it")
+    words = (sys.executable, "-m", "isthmus", "trace", "--quiet", "-o", f"{tmp_path}/x.itrace", "--all-times", "--")
+    more = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    if GUESTS[library][2] != "LD_PRELOAD":
+        more[GUESTS[library][2]] = str(LIBRARIES / library)
+    assert ran(program, "threads", tmp_path / "traced", *words, **more) == alone
+    assert len(open_trace(tmp_path / "x.itrace").copies) == 10_000

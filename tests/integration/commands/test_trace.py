@@ -218,6 +218,14 @@ def test_what_the_recorder_says_is_shown_once(trace: Trace) -> None:
     assert trace("sh", "-c", said).stderr == "isthmus: another profiler holds CUPTI\n"
 
 
+def test_a_part_without_room_for_a_record_is_told(trace: Trace, tmp_path: Path) -> None:
+    found = trace("sh", "-c", ': >"$ISTHMUS_TRACE_FOLDER/5-0.part"; exit 3')
+    assert found.returncode == 3
+    assert "5-0.part: no room for what this process did" in found.stderr
+    assert "ulimit -f" in found.stderr
+    assert names(tmp_path) == set()
+
+
 @pytest.mark.parametrize(("end", "code"), [("true", 2), ("exit 5", 5)])
 def test_a_disk_without_any_room_is_no_success(trace: Trace, tmp_path: Path, end: str, code: int) -> None:
     full = (

@@ -31,6 +31,8 @@ void deliver_all() {
     std::uint8_t* buffer = nullptr;
     std::size_t bytes = 0, most = 0;
     requested(&buffer, &bytes, &most);
+    // Without memory for them they are lost, as CUPTI has it.
+    if (buffer == nullptr) return done.clear();
     std::memcpy(buffer, done.data(), done.size() * sizeof done[0]);
     completed(nullptr, 0, buffer, bytes, done.size() * sizeof done[0]);
     done.clear();
