@@ -76,7 +76,7 @@ def test_a_limit_on_the_size_of_files_costs_records_and_nothing_else(program: Pa
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    words = [program, path, str(THREADS), str(10 * CALLS)]
+    words = [str(program), str(path), str(THREADS), str(10 * CALLS)]
     done = subprocess.run(words, preexec_fn=limited, capture_output=True, text=True, check=False)
     assert path.stat().st_size <= limit
     if not limit:
@@ -94,7 +94,7 @@ def test_a_disk_without_room_behind_a_page_costs_records_and_nothing_else(
 ) -> None:
     """A file cut off beneath the writer stands for a page that its file system finds no room for when it is written."""
     path = tmp_path / "trace"
-    words = [program, path, "1", "20000", "in-place" if in_place else "copy-on-write"]
+    words = [str(program), str(path), "1", "20000", "in-place" if in_place else "copy-on-write"]
     done = subprocess.run(words, check=False)
     # Where pages keep their room stores ask nobody: that is what tells whether the test tests anything.
     assert done.returncode == (-signal.SIGBUS if in_place else 0)
