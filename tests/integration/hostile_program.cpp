@@ -153,13 +153,20 @@ int closes_meanwhile() {
 
 int becomes_daemon() {
     traced_calls(10);
-    if (const pid_t child = fork(); child != 0) return ended(child);
+    const std::string done = std::string(get_current_dir_name()) + "/done";
+    if (const pid_t child = fork(); child != 0) {
+        ended(child);
+        while (access(done.c_str(), F_OK) != 0) usleep(1000);
+        return 9;
+    }
     setsid();
     if (fork() != 0) _exit(0);
     if (chdir("/") != 0) _exit(1);
     close_all(1024);
     traced_calls(many);
-    told("descriptor", open("/dev/null", O_RDONLY));
+    const int first = open("/dev/null", O_RDONLY);
+    const int descriptor = open((done + ".new").c_str(), O_WRONLY | O_CREAT, 0644);
+    if (dprintf(descriptor, "%d %d\n", first, descriptor) > 0) rename((done + ".new").c_str(), done.c_str());
     std::exit(9);
 }
 
