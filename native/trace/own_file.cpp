@@ -138,14 +138,20 @@ OwnFile::Mapped OwnFile::map(int descriptor, std::size_t least, std::size_t want
         const bool done = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, begin, static_cast<off_t>(bytes)) == 0;
         return done || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == EPERM || errno == EBADF;
     };
-    if (!reserved(wanted) && !reserved(wanted = least)) return {.lack = lack_of(errno, Lack::disk)};
+    if (!reserved(wanted)) {
+        wanted = least;
+        if (!reserved(wanted)) return {.lack = lack_of(errno, Lack::disk)};
+    }
     if (!at_path()) return {.lack = Lack::path};
     if (truncate(path_.c_str(), begin + static_cast<off_t>(wanted)) != 0) return {.lack = lack_of(errno, Lack::path)};
     const auto map_bytes = [&](std::size_t bytes) {
         return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, begin);
     };
     void* pages = map_bytes(wanted);
-    if (pages == MAP_FAILED && wanted > least) pages = map_bytes(wanted = least);
+    if (pages == MAP_FAILED && wanted > least) {
+        wanted = least;
+        pages = map_bytes(wanted);
+    }
     if (pages == MAP_FAILED) return {.lack = Lack::memory};
     return {.pages = static_cast<std::byte*>(pages), .bytes = wanted};
 }
