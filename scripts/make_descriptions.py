@@ -36,8 +36,9 @@ def main(source: Path, header: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             lines.append(described(node.name, node))
         if isinstance(node, ast.ClassDef):
-            members = (item for item in node.body if isinstance(item, ast.FunctionDef))
-            lines += [described(f"{node.name}_{item.name.strip('_')}", item) for item in members]
+            # Overloads share a name; what they are for, help() shows of the class.
+            members = {item.name.strip("_"): item for item in node.body if isinstance(item, ast.FunctionDef)}
+            lines += [described(f"{node.name}_{name}", item) for name, item in members.items()]
     header.write_text("\n".join([*lines, "}", ""]), "utf-8")
 
 

@@ -2,10 +2,12 @@
 #include <nanobind/stl/string.h>
 #include <descriptions.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/arrays/operand.hpp"
@@ -28,41 +30,67 @@ struct Pair final : Kept {
         : destination(destination_object, Role::destination, stream), source(source_object, Role::source, stream) {
         check_pair(destination, source);
     }
-    bool is_plain() const { return destination.is_contiguous() && source.is_contiguous(); }
-    BatchPiece piece() const {
-        return {destination.address(), source.address(), source.bytes(), destination.offset_bytes(),
-                source.offset_bytes()};
-    }
-    Sides sides() const { return {destination.side(), source.side()}; }
-
     Operand destination, source;
 };
 
 // The stream to copy on.
-Result<StreamHandle> stream_for(Session& session, StreamHandle stream, const Pair& pair) {
-    if (!pair.destination.ready() && !pair.source.ready()) return stream;
+Result<StreamHandle> stream_for(Session& session, StreamHandle stream, const Operand& destination,
+                                const Operand& source) {
+    if (!destination.ready() && !source.ready()) return stream;
     std::array<std::uintptr_t, 2> ready{};
     std::size_t count = 0;
-    for (const Operand* const operand : {&pair.destination, &pair.source}) {
+    for (const Operand* const operand : {&destination, &source}) {
         if (operand->ready()) ready[count++] = *operand->ready();
     }
     return joined(session, stream, std::span(ready).first(count));
+}
+
+// Precondition: check_pair was called.
+void copy_between(const Operand& destination, const Operand& source, StreamHandle asked, nb::handle session) {
+    const std::shared_ptr<Session> chosen = session_for(session, destination, source);
+    if (source.bytes() == 0) return;
+    Outcome outcome;
+    {
+        const GilReleased release;
+        const StreamHandle ordered = unwrap(stream_for(*chosen, asked, destination, source));
+        if (destination.is_contiguous() && source.is_contiguous()) {
+            outcome = chosen->copy_bytes({destination.address(), source.address(), source.bytes(),
+                                          destination.offset_bytes(), source.offset_bytes()},
+                                         {destination.side(), source.side()}, ordered);
+        } else {
+            outcome = chosen->copy(destination.view(), source.view(), ordered);
+        }
+    }
+    check_copy(outcome, "copy");
 }
 
 void copy(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
     end_kept();
     const StreamHandle asked = stream_of(stream);
     const Pair pair(destination, source, asked);
-    const std::shared_ptr<Session> chosen = session_for(session, pair.destination, pair.source);
-    if (pair.source.bytes() == 0) return;
-    Outcome outcome;
-    {
-        const GilReleased release;
-        const StreamHandle ordered = unwrap(stream_for(*chosen, asked, pair));
-        outcome = pair.is_plain() ? chosen->copy_bytes(pair.piece(), pair.sides(), ordered)
-                                  : chosen->copy(pair.destination.view(), pair.source.view(), ordered);
+    copy_between(pair.destination, pair.source, asked, session);
+}
+
+// Copies into a new array, so that the producer is asked once. `make` is called with the source's shape, its type as
+// NumPy writes it, the type's name where NumPy has none, and its dimensions from the outermost to the innermost in
+// memory, empty where they are in C order.
+nb::object copy_new(nb::handle make, nb::handle source, nb::handle stream, nb::handle session) {
+    end_kept();
+    const StreamHandle asked = stream_of(stream);
+    const Operand from(source, Role::source, asked);
+    nb::list shape;
+    nb::list axes;
+    for (int i = 0; i < from.dimensions(); ++i) shape.append(from.extent(i));
+    const std::vector<int> order = from.memory_order();
+    if (!std::ranges::is_sorted(order)) {
+        for (const int axis : order) axes.append(axis);
     }
-    check_copy(outcome, "copy");
+    const nb::object made =
+        or_sleep([&] { return make(shape, from.type().typestr(), std::string(from.type().name), axes); });
+    const Operand to(made, Role::destination, asked);
+    check_pair(to, from);
+    copy_between(to, from, asked, session);
+    return made;
 }
 
 Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, nb::handle session) {
@@ -76,7 +104,7 @@ Future copy_async(nb::handle destination, nb::handle source, nb::handle stream, 
     const ArrayView to = pair->destination.view();
     const ArrayView from = pair->source.view();
     const GilReleased release;
-    const StreamHandle ordered = unwrap(stream_for(*chosen, asked, *pair));
+    const StreamHandle ordered = unwrap(stream_for(*chosen, asked, pair->destination, pair->source));
     Future future{unwrap(chosen->copy_async(to, from, ordered, keep_until_released(std::move(pair)))), bytes};
     for (const auto& memory : memories) {
         if (memory) memory->note(future.copy);
@@ -145,6 +173,8 @@ void bind_session_copies(nb::class_<SessionHandle>& session) {
 void bind_copies(nb::module_& module) {
     module.def("copy", &copy, ISTHMUS_DESCRIBED(copy), nb::arg("dst").none(), nb::arg("src").none(), nb::kw_only(),
                nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
+    module.def("copy_new", &copy_new, ISTHMUS_DESCRIBED(copy_new), nb::arg("make"), nb::arg("src").none(),
+               nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
     module.def("copy_async", &copy_async, ISTHMUS_DESCRIBED(copy_async), nb::arg("dst").none(), nb::arg("src").none(),
                nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("session") = nb::none());
     module.def("copy_batch", &copy_batch, ISTHMUS_DESCRIBED(copy_batch), nb::arg("dsts").none(), nb::arg("srcs").none(),

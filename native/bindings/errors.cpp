@@ -47,4 +47,12 @@ void raise(const char* class_name, const std::string& message) {
     throw nb::python_error();
 }
 
+void raise(const char* class_name, const std::string& message, nb::object cause) {
+    if (!cause.is_valid()) raise(class_name, message);
+    const nb::object error = error_class(class_name)(message);
+    PyException_SetCause(error.ptr(), cause.release().ptr());
+    PyErr_SetObject(error_class(class_name).ptr(), error.ptr());
+    throw nb::python_error();
+}
+
 }  // namespace isthmus::bindings

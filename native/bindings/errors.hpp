@@ -17,6 +17,8 @@ nanobind::handle error_class(const char* name);
 
 // Throws the class of isthmus.errors that has this name.
 [[noreturn]] void raise(const char* class_name, const std::string& message);
+// The same, from another exception: `raise ... from cause`, where there is one.
+[[noreturn]] void raise(const char* class_name, const std::string& message, nanobind::object cause);
 
 inline void check(const Status& status) {
     if (!status.ok()) raise(status);

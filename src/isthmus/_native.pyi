@@ -5,8 +5,8 @@ callers use says the same: the build takes it from here (scripts/make_descriptio
 """
 
 import builtins
-from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -631,17 +631,25 @@ def forget_sessions() -> None:
 class DeviceArray:
     """An array in a device's memory; `isthmus.DeviceArray` derives from it."""
 
+    @overload
+    def __init__(
+        self, session: Session, shape: Sequence[int], dtype: np.dtype[Any], name: str = "", axes: Sequence[int] = ()
+    ) -> None:
+        """A new array; `name` of a type that NumPy lacks, `axes` the dimensions from the outermost in memory on."""
+    @overload
+    def __init__(self, other: DeviceArray, shape: Sequence[int], axes: Sequence[int], /) -> None:
+        """A new array beside another one, of its type."""
+    @overload
     def __init__(
         self,
-        session: Session | DeviceArray,
-        shape: Sequence[int] | int,
-        dtype: np.dtype[Any] | Sequence[int],
-        strides: Sequence[int] = ...,
+        base: DeviceArray,
+        offset_bytes: int,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        dtype: np.dtype[Any] | None = None,
+        name: str = "",
     ) -> None:
-        """Either a session, a shape and a type; or an array, an offset and strides in bytes: a view of it.
-
-        The view's arguments are (base, offset_bytes, shape, strides).
-        """
+        """A view of an array, by strides in bytes, as another type if one is given."""
     @property
     def shape(self) -> tuple[int, ...]:
         """Elements in each dimension."""
@@ -650,7 +658,10 @@ class DeviceArray:
         """Bytes from one element to the next in each dimension."""
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
+        """Type of the elements; of those that NumPy lacks ml_dtypes', if that is installed, else raw bytes."""
+    @property
+    def type_name(self) -> str:
+        """Name of a type that NumPy lacks, such as ``bfloat16``; empty for NumPy's own."""
     @property
     def device(self) -> str:
         """``cuda:0``, ``opencl:0`` or ``host``."""
@@ -667,7 +678,11 @@ class DeviceArray:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A capsule that keeps the memory. What `stream` is given from now on begins after copies under way."""
+        """A capsule that keeps the memory. What `stream` is given from now on begins after copies under way.
+
+        `dl_device` may be the array's own device, or the CPU (1, 0), for which it is copied, as it is where `copy` is
+        true. Raises NotShared, a BufferError, for a type that the consumer's DLPack has not.
+        """
 
 class Future:
     """A copy that was begun. It goes on when this is dropped, and keeps its arrays until it has ended."""
@@ -697,6 +712,19 @@ def copy(dst: object, src: object, *, stream: object = None, session: Session | 
     how much had arrived; DeviceAbsent and Unsupported.
     """
 
+def copy_new(
+    make: Callable[[list[int], str, str, list[int]], object],
+    src: object,
+    *,
+    stream: object = None,
+    session: Session | None = None,
+) -> Any:
+    """Copy an array into the one that `make` gives of its shape, type, type's name and order, and return that.
+
+    The type is as NumPy writes it, the name empty where NumPy has the type, and the order, the dimensions from the
+    outermost to the innermost in memory, where it is C's.
+    """
+
 def copy_async(dst: object, src: object, *, stream: object = None, session: Session | None = None) -> Future:
     """The same without waiting; what `stream` is given afterwards begins when the copy has ended.
 
@@ -718,6 +746,9 @@ def explain(dst: object, src: object, *, session: Session | None = None) -> Expl
 
 def explain_batch(dsts: Iterable[object], srcs: Iterable[object], *, session: Session | None = None) -> ExplanationDict:
     """How `copy_batch` would copy, and why. Moves nothing."""
+
+def named_type_bytes(name: str) -> int:
+    """Bytes of an element of the type, which NumPy lacks, of this name; 0 where it is not known."""
 
 def describe(array: object) -> tuple[list[int], str, str]:
     """Shape, type as NumPy writes it, and its name where NumPy has none, of an array as `copy` takes it."""

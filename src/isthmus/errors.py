@@ -20,6 +20,10 @@ class WrongType(UsageError, TypeError):
     """What was passed is no array, no stream or no session; the message names what is expected."""
 
 
+class NotShared(UsageError, BufferError):
+    """An array that Isthmus made cannot be handed to another library as it is; the message names its type."""
+
+
 class DeviceAbsent(IsthmusError):
     """No such device here; the message lists what was looked for and what to install."""
 

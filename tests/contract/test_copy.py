@@ -423,10 +423,25 @@ class TestExchange:
         assert device.__dlpack_device__()[0] == kinds[spec.partition(":")[0]]
         assert "dltensor" in repr(device.__dlpack__())
         assert "dltensor_versioned" in repr(device.__dlpack__(max_version=(1, 0)))
-        with pytest.raises(BufferError, match="to_host"):
+        with pytest.raises(BufferError, match="by way of the host"):
             device.__dlpack__(dl_device=(99, 0))
-        with pytest.raises(BufferError, match="not copied"):
-            device.__dlpack__(copy=True)
+
+    def test_a_copy_of_it_on_the_host_or_beside_it(self, session: isthmus.Session, spec: str) -> None:
+        """Consumers that ask for a copy, or for the CPU, get memory of their own, which outlives the array."""
+        data = np.arange(24, dtype=np.float32).reshape(4, 6)
+        device = session.to_device(data)[::2, ::-1]
+        beside = device.__dlpack__(copy=True)
+        if not spec.startswith("host"):
+            with pytest.raises(BufferError, match="copy=False forbids"):
+                device.__dlpack__(dl_device=(1, 0), copy=False)
+        if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+            options: list[dict[str, Any]] = [{"device": "cpu"}, {"device": "cpu", "copy": True}]
+            for given in options:
+                shared = np.from_dlpack(device, **given)
+                del given
+                assert same(shared, data[::2, ::-1])
+        del device, beside
+        gc.collect()
 
     def test_the_host_s_device_memory_is_numpy_s_by_dlpack(self, session: isthmus.Session, spec: str) -> None:
         if not spec.startswith("host"):

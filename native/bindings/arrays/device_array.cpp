@@ -8,8 +8,11 @@
 #include <descriptions.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -26,42 +29,72 @@ namespace nb = nanobind;
 namespace isthmus::bindings {
 namespace {
 
-// What DLPack's structures point to; the consumer may let go of it on any thread, without the interpreter.
+// What DLPack's structures point to. The consumer may let go of the memory on any thread, without the interpreter.
+// The structure itself is kept by the capsule and by whoever has yet to call the deleter: there are consumers that call
+// it and leave the capsule as it was, and some that drop the capsule first.
 template <typename Tensor>
 struct Export {
     Tensor managed{};
-    std::shared_ptr<DeviceMemory> memory;
+    std::shared_ptr<const void> memory;
     std::vector<std::int64_t> shape, strides;
+    std::atomic<int> references = 2;
+    std::atomic<bool> is_deleted = false;
+
+    static void drop(Export* self) {
+        if (self->references.fetch_sub(1) == 1) delete self;
+    }
+    static void end(Tensor* tensor) {
+        auto* const self = static_cast<Export*>(tensor->context);
+        if (self->is_deleted.exchange(true)) return;
+        self->memory.reset();
+        drop(self);
+    }
+    static void drop_capsule(PyObject* capsule) {
+        const char* const name = PyCapsule_GetName(capsule);
+        auto* const managed = static_cast<Tensor*>(PyCapsule_GetPointer(capsule, name));
+        auto* const self = static_cast<Export*>(managed->context);
+        // Whoever takes the tensor renames the capsule.
+        const std::string_view found = name;
+        if (found == dlpack::name || found == dlpack::versioned_name) end(managed);
+        drop(self);
+    }
+};
+
+// The memory that is exported: the array's own, or a copy.
+struct Exported {
+    std::shared_ptr<const void> memory;
+    void* data = nullptr;
+    std::size_t offset_bytes = 0;
+    dlpack::Device device{};
+    dlpack::DataType type{};
+    std::vector<std::int64_t> shape, strides_bytes;
+    bool is_copied = false;
 };
 
 template <typename Tensor>
-nb::object capsule_of(const DeviceArray& array, dlpack::Device device, const char* name) {
+nb::object capsule_of(Exported&& exported, std::size_t item_bytes, const char* name) {
     auto content = std::make_unique<Export<Tensor>>();
-    content->memory = array.memory;
-    content->shape = array.shape;
-    content->strides = array.strides_bytes;
-    for (std::int64_t& stride : content->strides) stride /= static_cast<std::int64_t>(array.type.bytes);
+    content->memory = std::move(exported.memory);
+    content->shape = std::move(exported.shape);
+    content->strides = std::move(exported.strides_bytes);
+    for (std::int64_t& stride : content->strides) stride /= static_cast<std::int64_t>(item_bytes);
     content->managed.context = content.get();
-    content->managed.deleter = [](Tensor* self) { delete static_cast<Export<Tensor>*>(self->context); };
-    if constexpr (requires { content->managed.version; }) content->managed.version = {1, 0};
-    content->managed.tensor = {.data = reinterpret_cast<void*>(array.memory->allocation->handle()),
-                               .device = device,
+    content->managed.deleter = &Export<Tensor>::end;
+    if constexpr (requires { content->managed.version; }) {
+        content->managed.version = {1, is_padded(exported.type) ? 1u : 0u};
+        content->managed.flags =
+            (exported.is_copied ? dlpack::is_copied : 0) | (is_padded(exported.type) ? dlpack::is_padded : 0);
+    }
+    content->managed.tensor = {.data = exported.data,
+                               .device = exported.device,
                                .dimensions = static_cast<std::int32_t>(content->shape.size()),
-                               .type = dlpack_of(array.type),
+                               .type = exported.type,
                                .shape = content->shape.data(),
                                .strides = content->strides.data(),
-                               .byte_offset = array.offset_bytes};
-    // Whoever takes the tensor renames the capsule.
-    const auto drop = [](PyObject* capsule) {
-        for (const char* const own : {dlpack::name, dlpack::versioned_name}) {
-            if (PyCapsule_IsValid(capsule, own) == 0) continue;
-            auto* const managed = static_cast<Tensor*>(PyCapsule_GetPointer(capsule, own));
-            managed->deleter(managed);
-        }
-    };
-    PyObject* const capsule = PyCapsule_New(&content->managed, name, drop);
+                               .byte_offset = exported.offset_bytes};
+    PyObject* const capsule = PyCapsule_New(&content->managed, name, &Export<Tensor>::drop_capsule);
     if (capsule == nullptr) throw nb::python_error();
-    static_cast<void>(content.release());  // the capsule's from here on
+    static_cast<void>(content.release());  // the capsule's and the consumer's from here on
     return nb::steal(capsule);
 }
 
@@ -82,27 +115,113 @@ void settle(const DeviceArray& array, std::optional<std::uintptr_t> stream) {
     }
 }
 
+std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& shape, std::size_t item_bytes) {
+    std::vector<std::int64_t> strides(shape.size());
+    auto bytes = static_cast<std::int64_t>(item_bytes);
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        strides[i] = bytes;
+        bytes *= std::max<std::int64_t>(shape[i], 1);
+    }
+    return strides;
+}
+
+ArrayView view_of(const DeviceArray& array) {
+    ArrayView view;
+    const bool has_addresses = array.memory->session->device().info().backend != "opencl";
+    view.address = array.memory->allocation->handle() + (has_addresses ? array.offset_bytes : 0);
+    view.offset_bytes = has_addresses ? 0 : array.offset_bytes;
+    view.element_bytes = array.type.bytes;
+    view.shape.assign(array.shape.begin(), array.shape.end());
+    view.strides_bytes.assign(array.strides_bytes.begin(), array.strides_bytes.end());
+    view.side = Side::device;
+    return view;
+}
+
+// What a consumer who wants a copy gets: new memory of the host, or of the array's device, in C order.
+Exported copied(const DeviceArray& self, bool on_host) {
+    Session& session = *self.memory->session;
+    ArrayView to = view_of(self);
+    to.offset_bytes = 0;
+    const std::vector<std::int64_t> strides = packed_strides(self.shape, self.type.bytes);
+    to.strides_bytes.assign(strides.begin(), strides.end());
+    Exported made{.shape = self.shape, .strides_bytes = strides, .is_copied = true};
+    const std::size_t bytes = std::max<std::size_t>(to.bytes(), 1);
+    Outcome outcome;
+    {
+        const GilReleased release;
+        if (on_host) {
+            to.side = Side::host;
+            // Aligned as DLPack has it. NOLINTNEXTLINE(cppcoreguidelines-no-malloc)
+            const std::shared_ptr<void> memory(std::aligned_alloc(256, (bytes + 255) / 256 * 256), &std::free);
+            made.memory = memory;
+            made.data = memory.get();
+            if (memory == nullptr) outcome.status = {Code::out_of_memory, "the host has no memory for the copy"};
+        } else if (auto memory = DeviceMemory::allocate(self.memory->session, bytes); memory.ok()) {
+            made.data = reinterpret_cast<void*>(memory.value()->allocation->handle());
+            made.memory = std::move(memory.value());
+        } else {
+            outcome.status = memory.take_status();
+        }
+        to.address = reinterpret_cast<std::uintptr_t>(made.data);
+        if (outcome.status.ok() && to.bytes() != 0) outcome = session.copy(to, view_of(self), std::nullopt);
+    }
+    check_copy(outcome, "copy");
+    return made;
+}
+
 nb::object to_dlpack(const DeviceArray& self, nb::handle stream, nb::handle max_version, nb::handle dl_device,
                      nb::handle copy) {
-    const dlpack::Device device = dlpack_device(self);
-    const auto refuse = [](const char* why) {
-        PyErr_SetString(PyExc_BufferError, why);
-        throw nb::python_error();
+    const dlpack::Device own = dlpack_device(self);
+    const auto refuse = [](const std::string& why) { raise("NotShared", why); };
+    const auto number = [](nb::handle pair, int index) {
+        return nb::cast<std::int32_t>(nb::int_(nb::object(pair[index])));
     };
-    if (nb::isinstance<nb::bool_>(copy) && nb::cast<bool>(copy)) {
-        refuse("an array of Isthmus is shared, not copied, by DLPack; copy it with isthmus.copy or isthmus.to_host");
+    const dlpack::Device device =
+        dl_device.is_none() ? own : dlpack::Device{number(dl_device, 0), number(dl_device, 1)};
+    const bool is_host = device.type == dlpack::cpu;
+    const bool is_elsewhere = device != own;
+    if (is_elsewhere && !is_host) {
+        refuse(
+            "an array of Isthmus is shared on its own device, or copied to the CPU (1, 0); isthmus.copy copies it "
+            "to another one by way of the host");
     }
-    if (!dl_device.is_none() && (nb::cast<std::int32_t>(nb::int_(nb::object(dl_device[0]))) != device.type ||
-                                 nb::cast<std::int32_t>(nb::int_(nb::object(dl_device[1]))) != device.id)) {
-        refuse("an array of Isthmus stays on its device when it is shared by DLPack; isthmus.to_host copies it");
+    const bool must_share = !copy.is_none() && !nb::cast<bool>(nb::bool_(nb::borrow(copy)));
+    if (is_elsewhere && must_share) {
+        refuse(
+            "an array on a device is on the CPU only as a copy, which copy=False forbids; isthmus.to_host copies "
+            "it");
+    }
+    const std::optional<dlpack::DataType> type = dlpack_of(self.type);
+    const bool versioned = !max_version.is_none() && number(max_version, 0) >= 1;
+    const std::string name = self.type.kind == 'V' ? text_of(self.dtype) : self.type.text();
+    if (!type) {
+        refuse("DLPack has no type for " + name + ": share its bytes, x.view('uint8'), or copy it with isthmus.copy");
+    }
+    if (is_padded(*type) && !(versioned && (number(max_version, 0) > 1 || number(max_version, 1) >= 1))) {
+        refuse("DLPack before 1.1, which the consumer speaks, has " + name +
+               " only packed, several to a byte, and here each has a byte: share its bytes, x.view('uint8'), or copy "
+               "it with isthmus.copy");
     }
     std::optional<std::uintptr_t> waiting;
     const std::int64_t handle = stream.is_none() ? 0 : nb::cast<std::int64_t>(stream);
-    if (device.type == dlpack::cuda && handle >= 0) waiting = static_cast<std::uintptr_t>(handle);
+    if (own.type == dlpack::cuda && handle >= 0 && !is_elsewhere) waiting = static_cast<std::uintptr_t>(handle);
     if (handle >= 0) settle(self, waiting);  // -1: the consumer does not want anybody to wait
-    const bool versioned = !max_version.is_none() && nb::cast<int>(nb::int_(nb::object(max_version[0]))) >= 1;
-    if (versioned) return capsule_of<dlpack::VersionedTensor>(self, device, dlpack::versioned_name);
-    return capsule_of<dlpack::ManagedTensor>(self, device, dlpack::name);
+    Exported exported;
+    if (is_elsewhere || (!copy.is_none() && !must_share)) {
+        exported = copied(self, is_host && is_elsewhere);
+    } else {
+        exported = {.memory = self.memory,
+                    .data = reinterpret_cast<void*>(self.memory->allocation->handle()),
+                    .offset_bytes = self.offset_bytes,
+                    .shape = self.shape,
+                    .strides_bytes = self.strides_bytes};
+    }
+    exported.device = device;
+    exported.type = *type;
+    if (versioned) {
+        return capsule_of<dlpack::VersionedTensor>(std::move(exported), self.type.bytes, dlpack::versioned_name);
+    }
+    return capsule_of<dlpack::ManagedTensor>(std::move(exported), self.type.bytes, dlpack::name);
 }
 
 nb::dict cuda_interface(const DeviceArray& self) {
@@ -114,30 +233,46 @@ nb::dict cuda_interface(const DeviceArray& self) {
     nb::dict interface;
     interface["shape"] = nb::tuple(nb::cast(self.shape));
     interface["strides"] = nb::tuple(nb::cast(self.strides_bytes));
-    interface["typestr"] = self.dtype.attr("str");
-    interface["descr"] = self.dtype.attr("descr");
+    // What NumPy lacks are raw bytes here: the letters that other libraries have for their types mean others to others.
+    const bool is_named = self.type.kind == 'X';
+    interface["typestr"] = is_named ? nb::object(nb::cast(self.type.typestr())) : self.dtype.attr("str");
+    if (!is_named) interface["descr"] = self.dtype.attr("descr");
     interface["data"] = nb::make_tuple(self.memory->allocation->handle() + self.offset_bytes, false);
     interface["version"] = 3;
     interface["stream"] = nb::none();
     return interface;
 }
 
-ElementType type_of_dtype(const nb::object& dtype) {
+// `name` where NumPy's is but raw bytes.
+ElementType type_of_dtype(const nb::object& dtype, const std::string& name) {
     const auto bytes = nb::cast<std::size_t>(dtype.attr("itemsize"));
     if (nb::cast<bool>(dtype.attr("hasobject"))) {
         raise({Code::invalid_argument, "Python objects cannot lie on a device; convert them to a number type first"});
     }
-    const ElementType named = type_of_name(nb::cast<std::string>(dtype.attr("name")), bytes);
-    return named.kind == 'X' ? named : type_of_typestr(nb::cast<std::string>(dtype.attr("str")));
+    const ElementType named = type_of_name(name.empty() ? text_of(dtype.attr("type").attr("__name__")) : name, bytes);
+    if (named.kind == 'X') return named;
+    const ElementType type = type_of_typestr(text_of(dtype.attr("str")));
+    return type.is_numpy() ? type : named;
 }
 
-void create(DeviceArray* self, const SessionHandle& session, std::vector<std::int64_t> shape, nb::object dtype) {
+// `axes` are the dimensions from the outermost to the innermost in memory; none for C order.
+void create_in(DeviceArray* self, const std::shared_ptr<Session>& session, std::vector<std::int64_t> shape,
+               nb::object dtype, const std::string& name, std::vector<std::size_t> axes) {
     check_not_shut_down();
-    if (session.closed) raise({Code::invalid_argument, "the session was closed; open another one"});
-    ElementType type = type_of_dtype(dtype);
+    ElementType type = type_of_dtype(dtype, name);
     std::size_t bytes = type.bytes;
     std::vector<std::int64_t> strides(shape.size());
-    for (std::size_t i = shape.size(); i-- > 0;) {
+    if (axes.empty()) {
+        for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(i);
+    }
+    std::vector<std::size_t> sorted = axes;
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        if (sorted.size() == shape.size() && sorted[i] == i) continue;
+        raise({Code::invalid_argument, "the axes of an array are each of its dimensions once"});
+    }
+    for (std::size_t place = axes.size(); place-- > 0;) {
+        const std::size_t i = axes[place];
         strides[i] = static_cast<std::int64_t>(bytes);
         if (shape[i] < 0) raise({Code::invalid_argument, "an array's shape cannot be negative"});
         if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape[i]), &bytes) || bytes > PTRDIFF_MAX) {
@@ -148,7 +283,7 @@ void create(DeviceArray* self, const SessionHandle& session, std::vector<std::in
     const bool is_empty = std::ranges::find(shape, 0) != shape.end();
     auto memory = [&] {
         const GilReleased release;
-        return DeviceMemory::allocate(session.session, is_empty ? 1 : bytes);
+        return DeviceMemory::allocate(session, is_empty ? 1 : bytes);
     }();
     if (!memory.ok()) {
         const Outcome failed{memory.take_status()};
@@ -158,14 +293,27 @@ void create(DeviceArray* self, const SessionHandle& session, std::vector<std::in
     new (self) DeviceArray{std::move(memory.value()), type, std::move(dtype), std::move(shape), std::move(strides), 0};
 }
 
+void create(DeviceArray* self, const SessionHandle& session, std::vector<std::int64_t> shape, nb::object dtype,
+            const std::string& name, std::vector<std::size_t> axes) {
+    if (session.closed) raise({Code::invalid_argument, "the session was closed; open another one"});
+    create_in(self, session.session, std::move(shape), std::move(dtype), name, std::move(axes));
+}
+
+// Beside another array, of the same type.
+void create_beside(DeviceArray* self, const DeviceArray& other, std::vector<std::int64_t> shape,
+                   std::vector<std::size_t> axes) {
+    create_in(self, other.memory->session, std::move(shape), other.dtype, std::string(other.type.name),
+              std::move(axes));
+}
+
 // Whether all elements lie within the base's memory. Those of an empty array lie nowhere.
-bool is_within(const DeviceArray& base, std::int64_t offset_bytes, const std::vector<std::int64_t>& shape,
-               const std::vector<std::int64_t>& strides) {
+bool is_within(const DeviceArray& base, std::size_t item_bytes, std::int64_t offset_bytes,
+               const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides) {
     if (std::ranges::find(shape, 0) != shape.end()) return true;
     std::int64_t first = 0;
     std::int64_t end = 0;
     bool overflows = __builtin_add_overflow(static_cast<std::int64_t>(base.offset_bytes), offset_bytes, &first) ||
-                     __builtin_add_overflow(first, static_cast<std::int64_t>(base.type.bytes), &end);
+                     __builtin_add_overflow(first, static_cast<std::int64_t>(item_bytes), &end);
     for (std::size_t i = 0; i < shape.size(); ++i) {
         std::int64_t reach = 0;
         overflows = overflows || __builtin_mul_overflow(shape[i] - 1, strides[i], &reach);
@@ -175,20 +323,26 @@ bool is_within(const DeviceArray& base, std::int64_t offset_bytes, const std::ve
     return !overflows && first >= 0 && end <= static_cast<std::int64_t>(base.memory->allocation->bytes());
 }
 
-// A part of an array; `offset_bytes` from its first element. Who computes these is NumPy, as a rule.
+// A part of an array, or all of it as another type; `offset_bytes` from its first element. Who computes these is NumPy,
+// as a rule.
 void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes, std::vector<std::int64_t> shape,
-          std::vector<std::int64_t> strides) {
+          std::vector<std::int64_t> strides, nb::object dtype, const std::string& name) {
+    const bool same = dtype.is_none();
+    const ElementType type = same ? base.type : type_of_dtype(dtype, name);
     if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
         raise({Code::invalid_argument, "a view has a length of 0 or more and a stride for each of its dimensions"});
     }
-    if (!is_within(base, offset_bytes, shape, strides)) {
+    if (!is_within(base, type.bytes, offset_bytes, shape, strides)) {
         raise({Code::invalid_argument, "the view reaches beyond its array's memory of " +
                                            std::to_string(base.memory->allocation->bytes()) +
                                            " bytes; index the array to get a part of it"});
     }
-    new (self)
-        DeviceArray{base.memory,      base.type,          base.dtype,
-                    std::move(shape), std::move(strides), base.offset_bytes + static_cast<std::size_t>(offset_bytes)};
+    new (self) DeviceArray{base.memory,
+                           type,
+                           same ? base.dtype : std::move(dtype),
+                           std::move(shape),
+                           std::move(strides),
+                           base.offset_bytes + static_cast<std::size_t>(offset_bytes)};
 }
 
 }  // namespace
@@ -239,9 +393,14 @@ void bind_device_array(nb::module_& module) {
             return std::tuple(shape, operand.type().typestr(), std::string(operand.type().name));
         },
         nb::arg("array").none());
+    module.def(
+        "named_type_bytes", [](const std::string& name) { return bytes_of_name(name); }, nb::arg("name"));
     nb::class_<DeviceArray>(module, "DeviceArray", described::DeviceArray.text)
-        .def("__init__", &create, nb::arg("session"), nb::arg("shape"), nb::arg("dtype"))
-        .def("__init__", &view, nb::arg("base"), nb::arg("offset_bytes"), nb::arg("shape"), nb::arg("strides"))
+        .def("__init__", &create, nb::arg("session"), nb::arg("shape"), nb::arg("dtype"), nb::arg("name") = "",
+             nb::arg("axes") = std::vector<std::size_t>())
+        .def("__init__", &create_beside, nb::arg("other"), nb::arg("shape"), nb::arg("axes"))
+        .def("__init__", &view, nb::arg("base"), nb::arg("offset_bytes"), nb::arg("shape"), nb::arg("strides"),
+             nb::arg("dtype") = nb::none(), nb::arg("name") = "")
         .def_prop_ro(
             "shape", [](const DeviceArray& self) { return nb::tuple(nb::cast(self.shape)); },
             described::DeviceArray_shape.text)
@@ -250,6 +409,9 @@ void bind_device_array(nb::module_& module) {
             described::DeviceArray_strides.text)
         .def_prop_ro(
             "dtype", [](const DeviceArray& self) { return self.dtype; }, described::DeviceArray_dtype.text)
+        .def_prop_ro(
+            "type_name", [](const DeviceArray& self) { return std::string(self.type.name); },
+            described::DeviceArray_type_name.text)
         .def_prop_ro(
             "device",
             [](const DeviceArray& self) {

@@ -34,7 +34,7 @@ struct DeviceMemory {
 struct DeviceArray {
     std::shared_ptr<DeviceMemory> memory;
     ElementType type;
-    nanobind::object dtype;  // NumPy's
+    nanobind::object dtype;  // NumPy's, or raw bytes where it has none
     std::vector<std::int64_t> shape, strides_bytes;
     std::size_t offset_bytes = 0;
 };

@@ -1,4 +1,4 @@
-// The structures of DLPack 1.0, as https://dmlc.github.io/dlpack/latest/c_api.html defines them.
+// The structures of DLPack 1.1, as https://dmlc.github.io/dlpack/latest/c_api.html defines them.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@ inline constexpr std::int32_t cpu = 1, cuda = 2, cuda_host = 3, opencl = 4, cuda
 struct Device {
     std::int32_t type;
     std::int32_t id;
+    bool operator==(const Device&) const = default;
 };
 
 struct DataType {
@@ -34,7 +35,8 @@ struct ManagedTensor {
     void (*deleter)(ManagedTensor*);
 };
 
-inline constexpr std::uint64_t read_only = 1;  // of the flags
+// Flags. What is written to a copy nobody reads; a padded element of less than a byte has a byte of its own (1.1).
+inline constexpr std::uint64_t read_only = 1, is_copied = 2, is_padded = 4;
 
 struct VersionedTensor {
     struct Version {

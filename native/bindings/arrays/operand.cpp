@@ -1,6 +1,9 @@
 // What a caller passes to a copy, and whether two of them belong together.
 #include "bindings/arrays/operand.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/errors.hpp"
 
@@ -8,19 +11,6 @@ namespace nb = nanobind;
 
 namespace isthmus::bindings {
 namespace {
-
-// A type's attribute, or nothing where it has none of this name.
-nb::object attribute_of_type(const Operand& operand, const char* name) {
-    if (!nb::hasattr(operand.object(), "dtype")) return nb::none();
-    return nb::getattr(operand.object().attr("dtype"), name, nb::none());
-}
-
-std::string type_words(nb::handle object) {
-    const nb::handle type = object.type();
-    std::string name = text_of(type.attr("__qualname__"));
-    const std::string module = text_of(type.attr("__module__"));
-    return module == "builtins" ? name : module.substr(0, module.find('.')) + "." + name;
-}
 
 std::string shape_text(const Operand& operand) {
     std::string text = "(";
@@ -43,26 +33,18 @@ bool same_shape(const Operand& one, const Operand& other) {
     return true;
 }
 
-// What NumPy calls structures may be one of the types that other libraries have names for.
-ElementType named_type(const Operand& operand) {
-    if (operand.type().kind == 'V') {
-        const nb::object name = attribute_of_type(operand, "name");
-        if (!name.is_none()) return type_of_name(text_of(name), operand.type().bytes);
-    }
-    return operand.type();
-}
-
-bool is_raw(const Operand& operand, const ElementType& type) {
-    return type.kind == 'V' && nb::hasattr(operand.object(), "dtype") && attribute_of_type(operand, "names").is_none();
+bool is_raw(const Operand& operand) {
+    return operand.type().kind == 'V' && nb::hasattr(operand.object(), "dtype") &&
+           nb::getattr(operand.object().attr("dtype"), "names", nb::none()).is_none();
 }
 
 bool same_type(const Operand& one, const Operand& other) {
-    const ElementType one_type = named_type(one);
-    const ElementType other_type = named_type(other);
+    const ElementType& one_type = one.type();
+    const ElementType& other_type = other.type();
     if (one_type.bytes != other_type.bytes) return false;
     // Types that NumPy lacks are raw bytes there.
-    if (one_type.kind == 'X' && is_raw(other, other_type)) return true;
-    if (other_type.kind == 'X' && is_raw(one, one_type)) return true;
+    if (one_type.kind == 'X' && is_raw(other)) return true;
+    if (other_type.kind == 'X' && is_raw(one)) return true;
     if (one_type != other_type) return false;
     if (one_type.is_plain()) return true;
     // Structures and units of time differ in more than their size.
@@ -74,7 +56,33 @@ bool same_type(const Operand& one, const Operand& other) {
 bool is_plain_data(nb::handle object) {
     PyObject* const found = object.ptr();
     return PyFloat_Check(found) != 0 || PyLong_Check(found) != 0 || PyComplex_Check(found) != 0 ||
-           PyList_Check(found) != 0 || PyTuple_Check(found) != 0;
+           PyList_Check(found) != 0 || PyTuple_Check(found) != 0 ||
+           // What JAX traces says that it becomes an array, and does not.
+           (nb::hasattr(object, "__array__") && !type_words(object).starts_with("jax"));
+}
+
+// What there is to do about a producer's refusal: "; pass x.detach()". Who finds that out looks at the object with its
+// library's own functions, and is asked on this way alone.
+std::string advice_on(nb::handle object, Role role, const std::string& why) {
+    try {
+        const nb::object find = nb::module_::import_("isthmus.transfer.refusals").attr("advice");
+        return text_of(find(object, role == Role::destination, why));
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_Exception)) throw;
+        return {};
+    }
+}
+
+// How the array's own library converts, cuts and rearranges; what has neither is NumPy's to do.
+std::string converting(nb::handle object) {
+    if (nb::hasattr(object, "astype")) return "x.astype(dtype)";
+    return nb::hasattr(object, "to") ? "x.to(dtype)" : "np.asarray(x).astype(dtype)";
+}
+std::string reinterpreting(nb::handle object) {
+    return nb::hasattr(object, "view") ? "x.view(dtype)" : "np.asarray(x).view(dtype)";
+}
+std::string reshaping(nb::handle object) {
+    return nb::hasattr(object, "reshape") ? "x.reshape(shape)" : "np.asarray(x).reshape(shape)";
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -84,22 +92,37 @@ bool is_plain_data(nb::handle object) {
 }  // namespace
 
 std::string text_of(nb::handle object) {
-    const nb::str text(object);
+    PyObject* const found = PyObject_Str(object.ptr());
     Py_ssize_t length = 0;
-    const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
-    if (bytes == nullptr) throw nb::python_error();
-    return {bytes, static_cast<std::size_t>(length)};
+    const char* const bytes = found == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(found, &length);
+    std::string text;
+    if (bytes != nullptr) text.assign(bytes, static_cast<std::size_t>(length));
+    if (bytes == nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) {
+        Py_XDECREF(found);
+        throw nb::python_error();
+    }
+    Py_XDECREF(found);
+    if (bytes != nullptr) return text;
+    PyErr_Clear();
+    return "a " + type_words(object);
+}
+
+std::string type_words(nb::handle object) {
+    const nb::handle type = object.type();
+    std::string name = text_of(type.attr("__qualname__"));
+    const std::string module = text_of(type.attr("__module__"));
+    return module == "builtins" ? name : module.substr(0, module.find('.')) + "." + name;
 }
 
 Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> stream) : object_(nb::borrow(object)) {
-    std::string refusal;
-    if (!take_numpy(role) && !take_device_array() && !take_plain_buffer(refusal) &&
+    Refusal refusal;
+    if (!take_numpy(refusal) && !take_device_array() && !take_plain_buffer(refusal) &&
         !take_dlpack(role, stream, refusal) && !take_cuda_interface(refusal) && !take_buffer(refusal)) {
         const std::string who =
             std::string(role == Role::destination ? "the destination" : "the source") + " (" + type_words(object) + ")";
-        if (!refusal.empty()) {
-            const bool tracked = refusal.find("grad") != std::string::npos;
-            refuse(who + " cannot be shared: " + refusal + (tracked ? "; pass x.detach()" : ""));
+        if (!refusal.why.empty()) {
+            raise("UsageError", who + " cannot be shared: " + refusal.why + advice_on(object, role, refusal.why),
+                  refusal.cause);
         }
         raise("WrongType", who +
                                " is no array; expected NumPy's, anything with the buffer protocol, DLPack or "
@@ -117,6 +140,11 @@ void Operand::measure() {
     if (type_.kind == 'O') {
         refuse(type_words(object_) +
                " of Python objects cannot be copied to or from a device; convert it to a number type first");
+    }
+    if (type_.kind == '&') {
+        refuse(type_words(object_) +
+               " holds addresses of this process, which mean nothing on a device; pass what they point to, such as "
+               "np.ctypeslib.as_array(pointer, shape)");
     }
     std::size_t bytes = type_.bytes;
     bool is_empty = false;
@@ -138,6 +166,47 @@ void Operand::measure() {
         }
         elements_ *= static_cast<std::size_t>(shape_[i]);
     }
+    if (address_ == 0 && memory_ == nullptr && backend_ != "opencl") {
+        refuse(type_words(object_) + " of shape " + shape_text(*this) +
+               " says that its elements are at address 0: it has no memory, as tensors that are only traced have none; "
+               "pass one that holds data");
+    }
+}
+
+void Operand::name_type() {
+    if (type_.kind == 'X' || type_.kind == '&' || type_.is_numpy()) return;
+    static PyObject* const dtype_name = PyUnicode_InternFromString("dtype");
+    static PyObject* const type_name = PyUnicode_InternFromString("type");
+    static PyObject* const own_name = PyUnicode_InternFromString("__name__");
+    Refusal ignored;
+    std::string name;
+    if (const nb::object dtype = attribute(object_, dtype_name, &ignored); dtype.is_valid()) {
+        const nb::object scalar = attribute(dtype, type_name, &ignored);
+        const nb::object own = scalar.is_valid() ? attribute(scalar, own_name, &ignored) : nb::object();
+        name = text_of(own.is_valid() ? own : dtype);
+        name.erase(0, name.rfind('.') + 1);  // torch.bfloat16
+    }
+    type_ = type_of_name(name, type_.bytes);
+}
+
+std::vector<int> Operand::memory_order() const {
+    std::vector<int> order;
+    for (int i = 0; i < dimensions_; ++i) order.push_back(i);
+    if (contiguous_) return order;
+    // As NumPy keeps an order: what has one element or repeats itself says nothing of it, and stays where it is.
+    const auto step = [&](int dimension) { return shape_[dimension] == 1 ? 0 : std::abs(strides_[dimension]); };
+    for (std::size_t i = 1; i < order.size(); ++i) {
+        if (step(order[i]) == 0) continue;
+        std::size_t place = i;
+        for (std::size_t j = i; j-- > 0;) {
+            if (step(order[j]) == 0) continue;
+            if (step(order[j]) >= step(order[i])) break;
+            place = j;
+        }
+        std::rotate(order.begin() + static_cast<std::ptrdiff_t>(place), order.begin() + static_cast<std::ptrdiff_t>(i),
+                    order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    return order;
 }
 
 ArrayView Operand::view() const {
@@ -163,21 +232,24 @@ std::string Operand::text() const {
 
 void check_pair(const Operand& destination, const Operand& source) {
     if (destination.is_read_only()) {
-        refuse("the destination (" + destination.text() +
-               ") may not be written to; pass one that is writable: a copy, " +
-               (nb::hasattr(destination.object(), "flags") ? "or an array whose flags.writeable is set"
-                                                           : "or a bytearray in place of bytes"));
+        const bool is_bytes = PyBytes_Check(destination.object().ptr()) != 0;
+        const bool has_flags = nb::hasattr(destination.object(), "flags");
+        refuse("the destination (" + destination.text() + ") may not be written to; pass one that is writable: " +
+               (is_bytes    ? "a bytearray in place of bytes"
+                : has_flags ? "a copy, or an array whose flags.writeable is set"
+                            : "a bytearray, or an array of NumPy"));
     }
     const bool bytes = destination.type().is_byte() && source.type().is_byte() && destination.dimensions() == 1 &&
                        source.dimensions() == 1;
     if (!bytes && (destination.type() != source.type() || !source.type().is_plain()) &&
         !same_type(destination, source)) {
         refuse("the types differ: the destination is " + destination.text() + ", the source " + source.text() +
-               "; a copy converts nothing: use astype() before it, or view() where the bytes are meant");
+               "; a copy converts nothing: convert the one on the host before it (" + converting(source.object()) +
+               "), or use " + reinterpreting(source.object()) + " where the bytes are meant");
     }
     if (!same_shape(destination, source)) {
         refuse("the shapes differ: the destination is " + destination.text() + ", the source " + source.text() +
-               "; a copy broadcasts nothing: slice or reshape() one of them");
+               "; a copy broadcasts nothing: slice one of them, or use " + reshaping(source.object()));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bindings/arrays/element_type.hpp"
@@ -18,11 +19,22 @@ struct DeviceMemory;
 
 enum class Role { destination, source };
 
+// Why an object cannot be shared: the first reason found, and the exception that its producer raised, if one did.
+struct Refusal {
+    std::string why;
+    nanobind::object cause;
+
+    void note(std::string reason, nanobind::object raised = {}) {
+        if (why.empty()) why = std::move(reason), cause = std::move(raised);
+    }
+};
+
 // A view of the caller's array, which it keeps alive and, of the buffer protocol, locked. It is neither copied nor
 // moved, because what producers give may point into itself. All of it needs the interpreter.
 //
 // NumPy's arrays and those of DeviceArray are asked first, then DLPack, then __cuda_array_interface__, then the buffer
-// protocol. DLPack comes before __cuda_array_interface__ because it makes the stream wait for the producer's.
+// protocol; each once. DLPack comes before __cuda_array_interface__ because it makes the stream wait for the
+// producer's.
 class Operand {
   public:
     // `stream` is what DLPack producers make wait. Raises UsageError, or WrongType for what is no array.
@@ -58,18 +70,23 @@ class Operand {
 
     nanobind::handle object() const { return object_; }
     ArrayView view() const;
+    // The dimensions from the outermost to the innermost in memory: what a new array of the same order is made by.
+    std::vector<int> memory_order() const;
     // "torch.Tensor of shape (3, 4), float32"
     std::string text() const;
 
   private:
-    bool take_numpy(Role role);
+    bool take_numpy(Refusal& refusal);
     bool take_device_array();
-    bool take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::string& refusal);
-    bool take_cuda_interface(std::string& refusal);
-    bool take_buffer(std::string& refusal);
-    bool take_plain_buffer(std::string& refusal);
-    void take_array_struct();
-    void take_tensor(const dlpack::Tensor& tensor);
+    bool take_dlpack(Role role, std::optional<std::uintptr_t> stream, Refusal& refusal);
+    bool take_capsule(Role role, Refusal& refusal);
+    bool take_cuda_interface(Refusal& refusal);
+    bool take_buffer(Refusal& refusal);
+    bool take_plain_buffer(Refusal& refusal);
+    bool take_array_struct(Refusal& refusal);
+    void take_tensor(const dlpack::Tensor& tensor, std::uint64_t flags);
+    // Where the type is none of NumPy's own: whether the object's dtype has the name of one that is known.
+    void name_type();
     // Counts the elements and looks whether they are contiguous. Raises UsageError where they overflow.
     void measure();
 
@@ -92,8 +109,26 @@ class Operand {
     bool read_only_ = false, contiguous_ = true, kept_by_object_ = false;
 };
 
-// What Python's str() gives.
+// What Python's str() gives; where that fails, what type the object is of.
 std::string text_of(nanobind::handle object);
+
+// "torch.Tensor"
+std::string type_words(nanobind::handle object);
+
+// The attribute, or nothing where there is none; what else a property raises is noted, or without a refusal passed on.
+nanobind::object attribute(nanobind::handle object, PyObject* name, Refusal* refusal = nullptr);
+
+// Of the library that has been imported, or null: then there is no object of it. Found once.
+class LibraryType {
+  public:
+    constexpr LibraryType(const char* library, const char* name) : library_(library), name_(name) {}
+    bool has(nanobind::handle object);
+    PyTypeObject* type() const { return type_; }
+
+  private:
+    const char *library_, *name_;
+    PyTypeObject* type_ = nullptr;  // a library cannot be loaded twice
+};
 
 // The handle that `stream` names: None, an int, or a stream of a library. Raises WrongType for anything else.
 std::optional<std::uintptr_t> stream_of(nanobind::handle stream);

@@ -17,23 +17,42 @@ PyObject* interned(const char* name) {
     return text;
 }
 
-// The attribute, or nothing where there is none; properties may say so by more than one exception.
-nb::object attribute(nb::handle object, PyObject* name, std::string* refusal = nullptr) {
-    PyObject* const found = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
-    if (found != nullptr) return nb::steal(found);
-    if (PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
-        PyErr_Clear();
-        return {};
-    }
-    const nb::python_error error;
-    if (refusal == nullptr || !error.matches(PyExc_Exception)) throw error;
-    if (refusal->empty()) *refusal = text_of(error.value());
-    return {};
-}
-
 nb::object attribute(nb::handle object, const char* name) {
     const nb::object key = nb::steal(interned(name));
-    return attribute(object, key.ptr());
+    return bindings::attribute(object, key.ptr());
+}
+
+// Whether a method without arguments says yes.
+bool says(nb::handle object, PyObject* method) {
+    PyObject* const found = or_sleep([&] { return PyObject_CallMethodNoArgs(object.ptr(), method); });
+    if (found == nullptr) throw nb::python_error();
+    return nb::steal(found).is(nb::borrow(Py_True));
+}
+
+// torch keeps in a tensor, and tells nobody by any protocol, that its memory holds the numbers with the other sign, or
+// conjugated.
+// False where it cannot be asked.
+bool check_bits(nb::handle object, Role role, Refusal& refusal) {
+    static LibraryType tensors("torch", "Tensor");
+    static PyObject* const is_neg = interned("is_neg");
+    static PyObject* const is_conj = interned("is_conj");
+    if (!tensors.has(object)) return true;
+    const char* resolving = nullptr;
+    try {
+        if (says(object, is_neg))
+            resolving = "negative bit set, so that its memory has the other sign; pass x.resolve_neg()";
+        if (says(object, is_conj))
+            resolving = "conjugate bit set, so that its memory is conjugated; pass x.resolve_conj()";
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_Exception)) throw;
+        refusal.note(text_of(error.value()), nb::borrow(error.value()));
+        return false;
+    }
+    if (resolving == nullptr) return true;
+    const bool is_source = role == Role::source;
+    raise({Code::invalid_argument, std::string(is_source ? "the source" : "the destination") + " (" +
+                                       type_words(object) + ") has torch's " + resolving +
+                                       (is_source ? "" : ", and hand what has arrived in it on by x.copy_()")});
 }
 
 bool is_immutable(nb::handle object) {
@@ -41,29 +60,53 @@ bool is_immutable(nb::handle object) {
     return module.starts_with("jax");
 }
 
-// With what producers of DLPack before 1.0 do not know yet, else without.
-nb::object export_capsule(nb::handle producer, const nb::dict& arguments) {
+// With what producers of DLPack before 1.0 do not know yet, else without. Nobody is asked again who refuses for any
+// other reason.
+nb::object export_capsule(nb::handle producer, const nb::dict& arguments, Role role) {
     nb::dict all = nb::cast<nb::dict>(arguments.attr("copy")());
-    all["max_version"] = nb::make_tuple(1, 0);
-    try {
-        return or_sleep([&] { return producer(**all); });
-    } catch (nb::python_error& error) {
-        if (!error.matches(PyExc_TypeError)) throw;
+    all["max_version"] = nb::make_tuple(1, 1);
+    // What is written to a copy would be lost.
+    if (role == Role::destination) all["copy"] = false;
+    while (nb::len(all) > nb::len(arguments)) {
+        try {
+            return or_sleep([&] { return producer(**all); });
+        } catch (nb::python_error& error) {
+            if (!error.matches(PyExc_TypeError)) throw;
+            const std::string text = text_of(error.value());
+            if (text.find("argument") == std::string::npos) throw;
+            const bool has_versions = all.contains("copy") && text.find("'copy'") != std::string::npos;
+            if (has_versions) {
+                nb::del(all["copy"]);
+            } else {
+                all = arguments;
+            }
+        }
     }
     return or_sleep([&] { return producer(**arguments); });
 }
 
+// What Python's repr() gives; where that fails, what type the object is of.
+std::string repr_of(nb::handle object) {
+    PyObject* const found = PyObject_Repr(object.ptr());
+    if (found != nullptr) return text_of(nb::steal(found));
+    const nb::python_error error;
+    if (!error.matches(PyExc_Exception)) throw error;
+    return "a " + type_words(object);
+}
+
 // What a protocol says, or nothing and a refusal where it is not what the protocol has there.
 template <typename Read>
-auto read(const char* what, nb::handle found, const char* expected, std::string& refusal, const Read& read_it)
+auto read(const char* what, nb::handle found, const char* expected, Refusal& refusal, const Read& read_it)
     -> std::optional<decltype(read_it())> {
+    nb::object cause;
     try {
         return read_it();
     } catch (nb::python_error& error) {
         if (!error.matches(PyExc_Exception)) throw;
+        cause = nb::borrow(error.value());
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nanobind has several for one mistake
     }
-    refusal = std::string("its ") + what + " " + text_of(nb::repr(found)) + "; expected " + expected;
+    refusal.note(std::string("its ") + what + " " + repr_of(found) + "; expected " + expected, cause);
     return std::nullopt;
 }
 
@@ -86,63 +129,85 @@ std::vector<std::int64_t> wholes(nb::handle values) {
 
 }  // namespace
 
-bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, std::string& refusal) {
+nb::object attribute(nb::handle object, PyObject* name, Refusal* refusal) {
+    PyObject* const found = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
+    if (found != nullptr) return nb::steal(found);
+    // Properties may say by more than one exception that there is none.
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
+        PyErr_Clear();
+        return {};
+    }
+    const nb::python_error error;
+    if (refusal == nullptr || !error.matches(PyExc_Exception)) throw error;
+    refusal->note(text_of(error.value()), nb::borrow(error.value()));
+    return {};
+}
+
+bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, Refusal& refusal) {
     static PyObject* const device_name = interned("__dlpack_device__");
     static PyObject* const producer_name = interned("__dlpack__");
     // An exception for want of it would take a fifth of what all else here does.
     if (or_sleep([&] { return PyObject_HasAttr(object_.ptr(), device_name); }) == 0) return false;
-    const nb::object where = attribute(object_, device_name);
-    const nb::object producer = where.is_valid() ? attribute(object_, producer_name) : nb::object();
+    const nb::object where = attribute(object_, device_name, &refusal);
+    const nb::object producer = where.is_valid() ? attribute(object_, producer_name, &refusal) : nb::object();
     if (!producer.is_valid()) return false;
     if (role == Role::destination && is_immutable(object_)) {
         raise({Code::invalid_argument,
                "the destination is an array of JAX, which nothing may change; copy into another library's array, or "
                "make a new one with jax.device_put or jax.dlpack.from_dlpack"});
     }
-    const nb::object device = or_sleep([&] { return where(); });
-    const auto kind =
-        read("__dlpack_device__ gives", device, "(type, index)", refusal, [&] { return whole(nb::object(device[0])); });
-    if (!kind) return false;
-    const bool is_cuda = *kind == dlpack::cuda || *kind == dlpack::cuda_managed;
-    nb::dict arguments;
-    if (is_cuda) {
-        // DLPack forbids 0, which would leave open which of the default streams is meant: 1 is the legacy one.
-        ready_ = std::max<std::uintptr_t>(stream.value_or(1), 1);
-        arguments["stream"] = *ready_;
-    }
+    if (!check_bits(object_, role, refusal)) return false;
     try {
-        capsule_ = export_capsule(producer, arguments);
+        const nb::object device = or_sleep([&] { return where(); });
+        const auto kind = read("__dlpack_device__ gives", device, "(type, index)", refusal,
+                               [&] { return whole(nb::object(device[0])); });
+        if (!kind) return false;
+        nb::dict arguments;
+        if (*kind == dlpack::cuda || *kind == dlpack::cuda_managed) {
+            // DLPack forbids 0, which would leave open which of the default streams is meant: 1 is the legacy one.
+            ready_ = std::max<std::uintptr_t>(stream.value_or(1), 1);
+            arguments["stream"] = *ready_;
+        }
+        capsule_ = export_capsule(producer, arguments, role);
     } catch (nb::python_error& error) {
         if (!error.matches(PyExc_Exception)) throw;
-        refusal = text_of(error.value());
-        ready_.reset();
-        return false;
+        refusal.note(text_of(error.value()), nb::borrow(error.value()));
     }
+    if (capsule_.is_valid() && take_capsule(role, refusal)) return true;
+    ready_.reset();
+    return false;
+}
+
+bool Operand::take_capsule(Role role, Refusal& refusal) {
     if (PyCapsule_IsValid(capsule_.ptr(), dlpack::versioned_name) != 0) {
         const auto* const tensor =
             static_cast<const dlpack::VersionedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::versioned_name));
         if (tensor->version.major != 1) {
-            refusal = "its DLPack is of version " + std::to_string(tensor->version.major) + "; expected 1";
-            ready_.reset();
+            refusal.note("its DLPack is of version " + std::to_string(tensor->version.major) + "; expected 1");
+            return false;
+        }
+        if (role == Role::destination && (tensor->flags & dlpack::is_copied) != 0) {
+            refusal.note(
+                "its __dlpack__ gives a copy, in which what is written would be lost; pass an array that "
+                "shares its memory, and hand what has arrived on from there");
             return false;
         }
         read_only_ = (tensor->flags & dlpack::read_only) != 0;
-        take_tensor(tensor->tensor);
+        take_tensor(tensor->tensor, tensor->flags);
         return true;
     }
     if (PyCapsule_IsValid(capsule_.ptr(), dlpack::name) == 0) {
-        refusal = "its __dlpack__ gives " + text_of(nb::repr(capsule_)) + "; expected a capsule with a new tensor";
-        ready_.reset();
+        refusal.note("its __dlpack__ gives " + repr_of(capsule_) + "; expected a capsule with a new tensor");
         return false;
     }
     const auto* const tensor =
         static_cast<const dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::name));
-    take_tensor(tensor->tensor);
+    take_tensor(tensor->tensor, 0);
     return true;
 }
 
-void Operand::take_tensor(const dlpack::Tensor& tensor) {
-    type_ = type_of_dlpack(tensor.type);
+void Operand::take_tensor(const dlpack::Tensor& tensor, std::uint64_t flags) {
+    type_ = type_of_dlpack(tensor.type, (flags & dlpack::is_padded) != 0);
     dimensions_ = tensor.dimensions;
     shape_ = tensor.shape;
     strides_ = tensor.strides;
@@ -171,7 +236,7 @@ void Operand::take_tensor(const dlpack::Tensor& tensor) {
     device_ = tensor.device.id;
 }
 
-bool Operand::take_cuda_interface(std::string& refusal) {
+bool Operand::take_cuda_interface(Refusal& refusal) {
     static PyObject* const protocol = interned("__cuda_array_interface__");
     static const struct {
         PyObject* mask = interned("mask");
@@ -184,7 +249,7 @@ bool Operand::take_cuda_interface(std::string& refusal) {
     const nb::object found = attribute(object_, protocol, &refusal);
     if (!found.is_valid()) return false;
     if (PyDict_Check(found.ptr()) == 0) {
-        refusal = "its __cuda_array_interface__ is no dictionary";
+        refusal.note("its __cuda_array_interface__ is no dictionary");
         return false;
     }
     const auto get = [&](PyObject* key) {
@@ -200,7 +265,7 @@ bool Operand::take_cuda_interface(std::string& refusal) {
     const nb::object lengths = get(keys.shape);
     const nb::object name = get(keys.typestr);
     if (PyTuple_Check(data.ptr()) == 0 || PyTuple_Size(data.ptr()) != 2 || lengths.is_none() || name.is_none()) {
-        refusal = "its __cuda_array_interface__ lacks data, shape or typestr; expected version 2 or 3 of it";
+        refusal.note("its __cuda_array_interface__ lacks data, shape or typestr; expected version 2 or 3 of it");
         return false;
     }
     const auto shape = read("__cuda_array_interface__ has shape", lengths, "a tuple of lengths", refusal,
@@ -226,8 +291,8 @@ bool Operand::take_cuda_interface(std::string& refusal) {
         if (!strides) return false;
         own_strides_ = *strides;
         if (own_strides_.size() != own_shape_.size()) {
-            refusal = "its __cuda_array_interface__ has " + std::to_string(own_strides_.size()) + " strides for " +
-                      std::to_string(own_shape_.size()) + " dimensions";
+            refusal.note("its __cuda_array_interface__ has " + std::to_string(own_strides_.size()) + " strides for " +
+                         std::to_string(own_shape_.size()) + " dimensions");
             return false;
         }
         strides_ = own_strides_.data();
@@ -239,12 +304,13 @@ bool Operand::take_cuda_interface(std::string& refusal) {
                                  [&] { return whole(found_stream); });
         if (!stream) return false;
         if (*stream <= 0) {
-            refusal = "its __cuda_array_interface__ names stream " + std::to_string(*stream) +
-                      "; expected None, 1, 2 or a handle";
+            refusal.note("its __cuda_array_interface__ names stream " + std::to_string(*stream) +
+                         "; expected None, 1, 2 or a handle");
             return false;
         }
         ready_ = static_cast<std::uintptr_t>(*stream);
     }
+    name_type();
     backend_ = "cuda";
     side_.reset();  // Also managed and mapped memory comes this way.
     return true;

@@ -27,19 +27,6 @@ struct ArrayStruct {
 constexpr int native_order = 0x200;
 constexpr int writeable = 0x400;
 
-// numpy.ndarray, or null while nobody has imported NumPy: then there is no array of it.
-PyTypeObject* array_type() {
-    static PyTypeObject* type = nullptr;  // NumPy cannot be loaded twice
-    if (type == nullptr) {
-        PyObject* const modules = PyImport_GetModuleDict();
-        PyObject* const numpy = PyDict_GetItemString(modules, "numpy");
-        if (numpy == nullptr) return nullptr;
-        type = reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy, "ndarray"));
-        if (type == nullptr) PyErr_Clear();  // It is being imported at this moment.
-    }
-    return type;
-}
-
 // Of Python's own memory, which speaks the buffer protocol alone: that it has no other attribute takes long to find.
 bool is_plain_buffer(nb::handle object) {
     PyObject* const found = object.ptr();
@@ -52,24 +39,40 @@ bool is_masked(nb::handle object) {
 
 }  // namespace
 
-bool Operand::take_numpy(Role) {
-    PyTypeObject* const type = array_type();
-    if (type == nullptr || PyObject_TypeCheck(object_.ptr(), type) == 0) return false;
-    if (Py_TYPE(object_.ptr()) != type && is_masked(object_)) {
-        raise({Code::invalid_argument,
-               "a masked array's mask would not be copied; pass its .data, or what .filled() gives"});
+bool LibraryType::has(nb::handle object) {
+    if (type_ == nullptr) {
+        PyObject* const library = PyDict_GetItemString(PyImport_GetModuleDict(), library_);
+        if (library == nullptr) return false;
+        PyObject* const found = PyObject_GetAttrString(library, name_);
+        if (found == nullptr) PyErr_Clear();  // It is being imported at this moment.
+        if (found == nullptr || PyType_Check(found) == 0) return false;
+        type_ = reinterpret_cast<PyTypeObject*>(found);
     }
-    take_array_struct();
-    kept_by_object_ = true;
+    return PyObject_TypeCheck(object.ptr(), type_) != 0;
+}
+
+bool Operand::take_numpy(Refusal& refusal) {
+    static LibraryType arrays("numpy", "ndarray");
+    static LibraryType scalars("numpy", "generic");
+    if (arrays.has(object_)) {
+        kept_by_object_ = true;
+        if (Py_TYPE(object_.ptr()) != arrays.type() && is_masked(object_)) {
+            raise({Code::invalid_argument,
+                   "a masked array's mask would not be copied; pass its .data, or what .filled() gives"});
+        }
+        return take_array_struct(refusal);
+    }
+    // A scalar has an array made of it, which goes with the capsule.
+    if (!scalars.has(object_) || !take_array_struct(refusal)) return false;
+    read_only_ = true;
     return true;
 }
 
-void Operand::take_array_struct() {
+bool Operand::take_array_struct(Refusal& refusal) {
     static PyObject* const name = PyUnicode_InternFromString("__array_struct__");
-    PyObject* const found = PyObject_GetAttr(object_.ptr(), name);
-    if (found == nullptr) throw nb::python_error();
-    capsule_ = nb::steal(found);
-    const auto* const array = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(found, nullptr));
+    capsule_ = attribute(object_, name, &refusal);
+    if (!capsule_.is_valid()) return false;
+    const auto* const array = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule_.ptr(), nullptr));
     if (array == nullptr) throw nb::python_error();
     if (array->two != 2) raise({Code::invalid_argument, "an array's __array_struct__ is of another version"});
     address_ = reinterpret_cast<std::uintptr_t>(array->data);
@@ -78,14 +81,18 @@ void Operand::take_array_struct() {
     // NumPy 2's strings of any length are pointers.
     if (type_.kind == 'T') type_.kind = 'O';
     read_only_ = (array->flags & writeable) == 0;
+    dimensions_ = array->dimensions;
+    shape_ = array->shape;
+    strides_ = array->strides;
     if (array->description != nullptr) {
         // NumPy clears all other flags where there are fields: it writes &= for |=.
         type_.swapped = false;
         read_only_ = nb::object(object_.attr("flags").attr("writeable")).is(nb::borrow(Py_False));
+        if (nb::cast<bool>(object_.attr("dtype").attr("hasobject"))) type_.kind = 'O';
+    } else {
+        name_type();
     }
-    dimensions_ = array->dimensions;
-    shape_ = array->shape;
-    strides_ = array->strides;
+    return true;
 }
 
 bool Operand::take_device_array() {
@@ -110,25 +117,25 @@ bool Operand::take_device_array() {
     return true;
 }
 
-bool Operand::take_plain_buffer(std::string& refusal) {
+bool Operand::take_plain_buffer(Refusal& refusal) {
     return is_plain_buffer(object_) && take_buffer(refusal);
 }
 
-bool Operand::take_buffer(std::string& refusal) {
+bool Operand::take_buffer(Refusal& refusal) {
     if (PyObject_CheckBuffer(object_.ptr()) == 0) return false;
     buffer_.emplace();
     if (PyObject_GetBuffer(object_.ptr(), &*buffer_, PyBUF_FULL_RO) != 0) {
         buffer_.reset();
         const nb::python_error error;
-        if (!error.matches(PyExc_BufferError) && !error.matches(PyExc_ValueError)) throw error;
-        if (refusal.empty()) refusal = text_of(error.value());
+        if (!error.matches(PyExc_Exception)) throw error;
+        refusal.note(text_of(error.value()), nb::borrow(error.value()));
         return false;
     }
     const Py_buffer& buffer = *buffer_;
     for (int i = 0; buffer.suboffsets != nullptr && i < buffer.ndim; ++i) {
         if (buffer.suboffsets[i] >= 0) {
-            refusal =
-                "its rows are reached through pointers (suboffsets); pass each row by itself, or a copy of it all";
+            refusal.note(
+                "its rows are reached through pointers (suboffsets); pass each row by itself, or a copy of it all");
             return false;
         }
     }
@@ -138,6 +145,7 @@ bool Operand::take_buffer(std::string& refusal) {
     dimensions_ = buffer.ndim;
     shape_ = reinterpret_cast<const std::int64_t*>(buffer.shape);
     strides_ = reinterpret_cast<const std::int64_t*>(buffer.strides);
+    name_type();
     return true;
 }
 

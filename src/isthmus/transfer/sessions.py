@@ -17,24 +17,26 @@ from isthmus import _native
 from isthmus.errors import UsageError, WrongType
 from isthmus.machine.devices import choose_device, open_device, open_native
 from isthmus.record import parse_bytes
-from isthmus.transfer.arrays import DeviceArray
+from isthmus.transfer.arrays import DeviceArray, axes_of, copy_to_host, type_of
+from isthmus.transfer.element_types import read_type
 from isthmus.transfer.explanation import Explanation
 
 
 class Session(_native.Session):
     """What copies for one device share: page-locked memory, threads, and a table to choose methods by.
 
-    `device` is a name such as ``cuda:0``, ``opencl:0`` or ``host``; None for the best that is present. `pinned_budget`
-    bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``), `threads` the threads that
-    pack. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is one, else the built-in one.
-    Neither memory nor threads are got before a copy needs them. Any number of threads may use it.
+    `device` is a name such as ``cuda:0``, ``opencl:0`` or ``host``, an index, or a torch.device; None for the best that
+    is present. `pinned_budget` bounds the page-locked memory that it may hold (bytes, or a text such as ``64MiB``),
+    `threads` the threads that pack. `table` is a file that `isthmus calibrate` wrote, else this machine's, if there is
+    one, else the built-in one. Neither memory nor threads are got before a copy needs them. Any number of threads may
+    use it.
 
     Raises DeviceAbsent without such a device, and UsageError for what makes no sense.
     """
 
     def __init__(
         self,
-        device: str | _native.Device | None = None,
+        device: object = None,
         pinned_budget: str | int = "64MiB",
         threads: int | None = None,
         table: str | os.PathLike[str] | None = None,
@@ -46,22 +48,29 @@ class Session(_native.Session):
         native = device if isinstance(device, _native.Device) else open_device(_name(device)).native
         super().__init__(native, budget, threads or 0, None if table is None else _read_table(table))
 
-    def to_device(self, array: object, stream: object = None) -> DeviceArray:
-        """Copy an array of any library into a new one on the session's device."""
-        made = DeviceArray(self, *_shape_and_type(array))
-        self.copy(made, array, stream=stream)
+    def to_device(self, array: object, stream: object = None, order: str = "K") -> DeviceArray:
+        """Copy an array of any library into a new one on the session's device.
+
+        In the array's own order of elements (K), or in that of C or Fortran (F).
+        """
+
+        def make(shape: list[int], typestr: str, name: str, own: list[int]) -> DeviceArray:
+            axes = axes_of(order, len(shape))
+            return DeviceArray(self, shape, type_of(array, typestr, name), name, own if axes is None else axes)
+
+        made: DeviceArray = _native.copy_new(make, array, stream=stream, session=self)
         return made
 
-    def to_host(self, x: object, out: npt.NDArray[Any] | None = None, stream: object = None) -> npt.NDArray[Any]:
+    def to_host(
+        self, x: object, out: npt.NDArray[Any] | None = None, stream: object = None, order: str = "K"
+    ) -> npt.NDArray[Any]:
         """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type."""
-        if out is None:
-            out = np.empty(*_shape_and_type(x))
-        self.copy(out, x, stream=stream)
-        return out
+        return copy_to_host(x, out, stream, self, order)
 
-    def empty(self, shape: int | Sequence[int], dtype: npt.DTypeLike = np.float64) -> DeviceArray:
-        """A new array on the session's device, whose contents are anything."""
-        return DeviceArray(self, _lengths(shape), np.dtype(dtype))
+    def empty(self, shape: int | Sequence[int], dtype: object = np.float64, order: str = "C") -> DeviceArray:
+        """A new array on the session's device, whose contents are anything. Types are NumPy's or torch's."""
+        lengths = _lengths(shape)
+        return DeviceArray(self, lengths, *read_type(dtype), axes_of(order, len(lengths)) or [])
 
     def explain(self, dst: object, src: object) -> Explanation:
         """How `copy` would copy between them, and why. Moves nothing."""
@@ -101,7 +110,7 @@ def session_of(backend: str, index: int) -> Session:
         return found
 
 
-def default_session(device: str | None = None) -> Session:
+def default_session(device: object = None) -> Session:
     """The session that functions without one use for a device; None: the best device that is present.
 
     It is kept until the process ends, and its page-locked memory too, unless `trim` is called.
@@ -111,33 +120,39 @@ def default_session(device: str | None = None) -> Session:
 
 
 def to_device(
-    array: object, device: str | None = None, stream: object = None, session: Session | None = None
+    array: object, device: object = None, stream: object = None, session: Session | None = None, order: str = "K"
 ) -> DeviceArray:
     """Copy an array of any library into a new one on a device: ``cuda:0``, ``opencl:0``, ``host``; None: the best.
 
-    With a session, on its device.
+    An int is the index of one of the best kind, and a torch.device the same device. With a session, on its device. In
+    the array's own order of elements (K), or in that of C or Fortran (F).
     """
-    return _session(device, session).to_device(array, stream)
+    return _session(device, session).to_device(array, stream, order)
 
 
 def to_host(
-    x: object, out: npt.NDArray[Any] | None = None, stream: object = None, session: Session | None = None
+    x: object,
+    out: npt.NDArray[Any] | None = None,
+    stream: object = None,
+    session: Session | None = None,
+    order: str = "K",
 ) -> npt.NDArray[Any]:
-    """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type."""
-    if out is None:
-        out = np.empty(*_shape_and_type(x))
-    _native.copy(out, x, stream=stream, session=session)
-    return out
+    """Copy an array of any library into a new one of NumPy, or into `out`, which has its shape and type.
+
+    In the array's own order of elements (K), or in that of C or Fortran (F).
+    """
+    return copy_to_host(x, out, stream, session, order)
 
 
 def device_empty(
     shape: int | Sequence[int],
-    dtype: npt.DTypeLike = np.float64,
-    device: str | None = None,
+    dtype: object = np.float64,
+    device: object = None,
     session: Session | None = None,
+    order: str = "C",
 ) -> DeviceArray:
-    """A new array on a device, or on that of the session, whose contents are anything."""
-    return _session(device, session).empty(shape, dtype)
+    """A new array on a device, or on that of the session, whose contents are anything. Types are NumPy's or torch's."""
+    return _session(device, session).empty(shape, dtype, order)
 
 
 def explain(dst: object, src: object, session: Session | None = None) -> Explanation:
@@ -150,15 +165,7 @@ def explain_batch(dsts: Iterable[object], srcs: Iterable[object], session: Sessi
     return Explanation(**_native.explain_batch(dsts, srcs, session=session))
 
 
-def _shape_and_type(array: object) -> tuple[list[int], np.dtype[Any]]:
-    """Of types that NumPy lacks, such as bfloat16, ml_dtypes' where that is loaded, else raw bytes."""
-    shape, described, name = _native.describe(array)
-    if isinstance(array, np.ndarray | np.generic | DeviceArray):
-        return shape, array.dtype
-    return shape, np.dtype(getattr(sys.modules.get("ml_dtypes"), name, described) if name else described)
-
-
-def _session(device: str | None, session: Session | None) -> Session:
+def _session(device: object, session: Session | None) -> Session:
     if session is None:
         return default_session(device)
     if not isinstance(session, Session):
@@ -168,10 +175,19 @@ def _session(device: str | None, session: Session | None) -> Session:
     return session
 
 
-def _name(device: str | None) -> str | None:
+def _name(device: object) -> str | None:
     if device is None or isinstance(device, str):
         return device
-    raise _wrong("device", device, "a name such as 'cuda:0', or None for the best one present")
+    if hasattr(device, "__index__") and not isinstance(device, bool):
+        best = choose_device(None).backend
+        return best if best == "host" and operator.index(device) == 0 else f"{best}:{operator.index(device)}"
+    if type(device).__module__ == "torch" and (kind := getattr(device, "type", "")) in ("cuda", "cpu"):
+        index = getattr(device, "index", None)
+        if kind == "cuda" and index is None:
+            index = sys.modules["torch"].cuda.current_device()
+        return "host" if kind == "cpu" else f"cuda:{index}"
+    expected = "a name such as 'cuda:0', an index, torch.device of cuda or cpu, or None for the best one present"
+    raise _wrong("device", device, expected)
 
 
 def _whole(name: str, value: int, least: int, expected: str) -> int:

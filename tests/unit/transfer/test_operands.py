@@ -57,6 +57,9 @@ _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int)
+
+
 class Tensor:
     """A producer of DLPack: of the memory of a NumPy array, with anything said about it."""
 
@@ -120,7 +123,25 @@ class TestBufferProtocol:
         assert np.dtype(_native.describe((type_ * 3)())[1]) == np.dtype(type_)
 
     def test_structures_of_ctypes_are_bytes_of_their_size(self) -> None:
-        assert _native.describe((_Tensor * 2)())[:2] == ([2], f"|V{ctypes.sizeof(_Tensor)}")
+        # A field may be named after what addresses have as their letters.
+        fields = {"_fields_": [("P", ctypes.c_int16), ("O", ctypes.c_double)]}
+        found: Any = type("Plain", (ctypes.Structure,), fields)
+        assert _native.describe((found * 2)())[:2] == ([2], f"|V{ctypes.sizeof(found)}")
+
+    @pytest.mark.parametrize(
+        "type_",
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, ctypes.POINTER(ctypes.c_int), _Tensor, _FUNCTION],
+        ids=lambda found: found.__name__,
+    )
+    def test_addresses_of_the_process_are_not_data(self, type_: Any) -> None:
+        with pytest.raises(UsageError, match=r"addresses of this process.*np\.ctypeslib\.as_array"):
+            isthmus.to_device((type_ * 2)(), "host")
+
+    def test_objects_are_not_data_either(self) -> None:
+        pair: Any = ctypes.py_object * 2
+        for found in (pair(1, 2), np.zeros(2, [("a", "O")]), np.zeros(2, object)):
+            with pytest.raises(UsageError, match="Python objects"):
+                _native.describe(found)
 
     def test_big_endian_ctypes(self) -> None:
         found = _native.describe((ctypes.c_int32.__ctype_be__ * 2)())
