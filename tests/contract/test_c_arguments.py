@@ -263,3 +263,52 @@ assert library.isthmus_close(session, None) == 0
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("wrong", ["destination", "source"])
+@pytest.mark.parametrize("address", [1, 7, 8, 4095, (1 << 64) - 4])
+def test_what_is_no_memory_is_named_by_its_side(c: Any, library: Any, opened: Open, wrong: str, address: int) -> None:
+    """By each function that is left to find the sides; the first page's first word is no address to the kernel."""
+    session = opened("host")
+    there, nowhere = library.allocate(session, 64), c_void_p(address)
+    to, source = (nowhere, there) if wrong == "destination" else (there, nowhere)
+    pointers = (c_void_p * 1)(to), (c_void_p * 1)(source), (c_size_t * 1)(64)
+    calls = {
+        "copy": (session, to, source, 64, c.BY_ADDRESS, None),
+        "copy_array": (session, byref(c.array(to, (64,))), byref(c.array(source, (64,))), None),
+        "copy_batch": (session, 1, *pointers, c.BY_ADDRESS, None),
+    }
+    for name, arguments in calls.items():
+        status = library.call(name, *arguments)
+        assert status.code == c.INVALID, name
+        assert wrong in status.message.decode(), (name, status.message)
+        assert ({"destination", "source"} - {wrong}).pop() not in status.message.decode(), (name, status.message)
+
+
+@pytest.mark.parametrize(
+    ("said", "to", "source", "wrong"),
+    [
+        ("H2D", "device", "device", "source"),
+        ("D2H", "device", "device", "destination"),
+        ("H2H", "device", "host", "destination"),
+        ("H2H", "host", "device", "source"),
+    ],
+)
+def test_a_side_that_was_said_wrongly_is_named(
+    c: Any, library: Any, opened: Open, said: str, to: str, source: str, wrong: str
+) -> None:
+    session, size = opened("host"), 1 << 20
+    block = ctypes.create_string_buffer(2 * size)
+    sides = {"device": [library.allocate(session, size) for _ in range(2)]}
+    sides["host"] = [c_void_p(ctypes.addressof(block) + at) for at in (0, size)]
+    pair = sides[to][0], sides[source][1]
+    direction = getattr(c, said)
+    one = tuple((c_void_p * 1)(address) for address in pair)
+    for name, arguments in {
+        "copy": (session, *pair, size, direction, None),
+        "copy_batch": (session, 1, *one, (c_size_t * 1)(size), direction, None),
+    }.items():
+        status = library.call(name, *arguments)
+        assert status.code == c.INVALID, (name, status.message)
+        assert wrong in status.message.decode(), (name, status.message)
+        assert ({"destination", "source"} - {wrong}).pop() not in status.message.decode(), (name, status.message)

@@ -93,9 +93,11 @@ bool is_readable(std::uintptr_t address) {
     return done == 0 || errno != EFAULT;
 }
 
-// The first byte and the last.
+// The first byte and the last. Nothing lies in the first page, whose first word would be no address to the kernel, nor
+// beyond the last address.
 bool is_readable(const End& end) {
     const std::uintptr_t last = end.address + (end.bytes - 1);
+    if (end.address < least_page || last < end.address) return false;
     return is_readable(end.address) && (end.address / least_page == last / least_page || is_readable(last));
 }
 
