@@ -15,6 +15,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/processors.hpp"
+
 namespace isthmus {
 namespace {
 
@@ -57,10 +59,8 @@ Status bind_to_node(int node, const std::vector<int>& processors) {
         return {Code::call_failed, std::string("set_mempolicy failed: ") + std::strerror(errno) +
                                        "; in a container allow it with --cap-add SYS_NICE"};
     }
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int processor : processors) CPU_SET(processor, &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    const ProcessorSet set = set_of(processors);
+    if (sched_setaffinity(0, bytes_of(set), set.data()) != 0) {
         const int reason = errno;
         syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0);
         return {Code::call_failed, std::string("sched_setaffinity failed: ") + std::strerror(reason)};
@@ -74,12 +74,12 @@ std::optional<NumaNode> node_of_pci_device(const std::string& address) {
     std::transform(path.begin(), path.end(), path.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::vector<int> nodes = numbers_of(first_line(path));
-    cpu_set_t allowed;
-    if (nodes.size() != 1 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return std::nullopt;
+    const ProcessorSet allowed = bound_processors();
+    if (nodes.size() != 1) return std::nullopt;
     NumaNode node{nodes.front(), {}};
     for (const int processor :
          numbers_of(first_line("/sys/devices/system/node/node" + std::to_string(node.index) + "/cpulist"))) {
-        if (processor < CPU_SETSIZE && CPU_ISSET(processor, &allowed)) node.processors.push_back(processor);
+        if (contains(allowed, processor)) node.processors.push_back(processor);
     }
     if (node.processors.empty()) return std::nullopt;
     return node;

@@ -1,12 +1,11 @@
 // Splits work over a range of bytes among the processors that this process may use.
 #include "base/slices.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "base/processors.hpp"
 #include "base/threads.hpp"
 
 namespace isthmus {
@@ -17,12 +16,6 @@ constexpr std::size_t smallest_slice = std::size_t{1} << 20;
 constexpr std::size_t most_threads = 16;
 
 }  // namespace
-
-std::size_t allowed_processors() {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return std::max<std::size_t>(static_cast<std::size_t>(CPU_COUNT(&allowed)), 1);
-}
 
 Slice slice_of(std::size_t bytes, std::size_t index, std::size_t count) {
     const std::size_t pages = bytes / page + (bytes % page != 0 ? 1 : 0);

@@ -12,9 +12,6 @@ namespace isthmus {
 // processor and memory binding.
 void for_each_slice(std::size_t bytes, const std::function<void(std::size_t begin, std::size_t end)>& work);
 
-// Processors that this process may use, one at least.
-std::size_t allowed_processors();
-
 // A part of a range of bytes: [begin, end).
 struct Slice {
     std::size_t begin, end;

@@ -10,7 +10,7 @@
 
 #include "backend/device.hpp"
 #include "base/fork.hpp"
-#include "base/slices.hpp"
+#include "base/processors.hpp"
 #include "transfer/session/session_impl.hpp"
 #include "transfer/table/table_file.hpp"
 
