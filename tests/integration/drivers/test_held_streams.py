@@ -239,6 +239,33 @@ def test_the_queue_of_a_held_stream_takes_eight_copies_each_way(goes_on: GoesOn)
     goes_on(program.replace("SIZE", str((1 << 20) + 5)), budget="'64MiB'")
 
 
+def test_threads_wait_for_room_in_a_full_queue(goes_on: GoesOn) -> None:
+    """Copies take turns in the order in which the queue takes them, not in which the program asked for them."""
+    program = """
+    import threading
+
+    latch = stream.close_latch()
+    where = ctypes.c_ulonglong(from_pinned.__cuda_array_interface__["data"][0])
+
+    def put(number):
+        for _ in range(number):
+            driver("cuMemcpyHtoDAsync_v2", where, locked, ctypes.c_size_t(SIZE), handle)
+
+    threads = [threading.Thread(target=put, args=(600,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads[:1]:
+        thread.join(0.2)
+    assert any(thread.is_alive() for thread in threads)
+    latch.open()
+    for thread in threads:
+        thread.join()
+    stream.synchronize()
+    assert (session.to_host(from_pinned) == 3).all()
+    """
+    goes_on(program.replace("SIZE", "100"), size=100)
+
+
 @pytest.mark.parametrize("direction", ["up", "down"])
 def test_a_device_that_fails_meanwhile_fails_the_copy_and_holds_nothing(goes_on: GoesOn, direction: str) -> None:
     program = f"""

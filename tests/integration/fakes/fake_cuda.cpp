@@ -67,19 +67,24 @@ int current_device() {
     ENTER_CONTEXT();       \
     if (fake::captures.forbid()) return fake::capture_unsupported
 
-// With `world` held, but for when the call waits for room in the stream's queue.
-int enqueue(void* handle, fake::Command command) {
+// With `world` held, but for when the call waits for room in the stream's queue. `make` gives the command when there is
+// some: copies take their turns in the order in which the queue takes them.
+template <typename Make>
+int enqueue_made(void* handle, Make make) {
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     if (stream->context != current) return invalid_context;
-    if (stream->recorded != nullptr) return stream->recorded->push_back(std::move(command)), success;
+    if (stream->recorded != nullptr) return stream->recorded->push_back(make()), success;
     while (stream->queue.size() >= fake::most_queued) {
         world.unlock();
         std::this_thread::yield();
         world.lock();
         fake::streams.advance();
     }
-    return fake::streams.enqueue(*stream, std::move(command)), success;
+    return fake::streams.enqueue(*stream, make()), success;
+}
+int enqueue(void* handle, fake::Command command) {
+    return enqueue_made(handle, [&command] { return std::move(command); });
 }
 template <typename Work>
 int enqueue_work(void* handle, Work work) {
@@ -88,10 +93,8 @@ int enqueue_work(void* handle, Work work) {
 // A copy, in the queue of its direction.
 template <typename Work>
 int enqueue_copy(void* handle, bool to_device, Work work) {
-    const fake::Stream* stream = fake::streams.find(handle, current);
-    if (stream == nullptr) return invalid_handle;
-    if (stream->context != current) return invalid_context;
-    return enqueue(handle, fake::in_turn(to_device, [work = std::move(work)] { return work(), true; }));
+    return enqueue_made(handle,
+                        [&] { return fake::in_turn(to_device, [work = std::move(work)] { return work(), true; }); });
 }
 
 // Up to so much of pageable memory is taken at once, so that the program may change it when the call returns.
