@@ -14,6 +14,12 @@ Result<Api> Api::open() {
     return api;
 }
 
+Status Api::forked() {
+    return {Code::call_failed,
+            "CUDA was begun before this process was forked, and works in its parent only: use "
+            "multiprocessing.set_start_method(\"spawn\"), or begin in the child and not before the fork"};
+}
+
 Status Api::failure(const char* function, ReturnCode code) const {
     const char* name = nullptr;
     const char* text = nullptr;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fork.hpp"
 #include "driver/library.hpp"
 
 namespace isthmus::cuda {
@@ -247,14 +248,22 @@ struct Api {
     // Fails with library_absent. A function that the driver lacks stays null and fails only when it is called.
     static Result<Api> open();
 
+    // Why nothing may be called: in a child that was forked after open(), where the driver hangs or spoils what is the
+    // parent's. Whoever calls a function without call() asks first.
+    Status usable() const { return generation == fork_generation() ? Status() : forked(); }
     // Calls `function`, naming it in the failure: "cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
     template <typename... Parameters, typename... Arguments>
     Status call(const Function<ReturnCode(Parameters...)>& function, Arguments... arguments) const {
+        if (generation != fork_generation()) return forked();
         if (!function) return function.absent();
         const ReturnCode code = function(arguments...);
         return code == success ? Status() : failure(function.name, code);
     }
     Status failure(const char* function, ReturnCode code) const;
+
+  private:
+    static Status forked();
+    unsigned generation = fork_generation();  // of the process that opened it
 };
 
 }  // namespace isthmus::cuda

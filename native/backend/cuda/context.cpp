@@ -66,7 +66,7 @@ void PrimaryContext::leave(Before before) const noexcept {
 // it (memory, events, waiting), and what was recorded is lost. None of ours is meant for it.
 int PrimaryContext::exchange_capture_mode(int mode) const noexcept {
     const auto& exchange = api().cuThreadExchangeStreamCaptureMode;
-    return exchange && exchange(&mode) == success ? mode : stream_capture_mode_global;
+    return exchange && api().usable().ok() && exchange(&mode) == success ? mode : stream_capture_mode_global;
 }
 
 Result<int> PrimaryContext::attribute(int attribute) const {
@@ -158,6 +158,7 @@ Status PrimaryContext::let_kernels_reach(const PrimaryContext& other) {
     if (reached_.contains(other.context_)) return {};
     if (auto reason = why_no_reach(other)) return {Code::unsupported, *reason};
     const auto& enable = api().cuCtxEnablePeerAccess;
+    ISTHMUS_TRY(api().usable());
     if (!enable) return enable.absent();
     const ReturnCode code = enable(other.context_, 0U);
     if (code != success && code != error_peer_access_already_enabled) return api().failure(enable.name, code);

@@ -274,6 +274,7 @@ class CudaDevice final : public isthmus::Device {
     }
 
     Result<bool> has_passed(isthmus::Event& event) override {
+        ISTHMUS_TRY(cu().usable());
         const auto& query = cu().cuEventQuery;
         if (!query) return query.absent();
         const cuda::ReturnCode code = query(raw(event));

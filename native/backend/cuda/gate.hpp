@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backend/cuda/memory.hpp"
+#include "base/fork.hpp"
 
 namespace isthmus::cuda {
 
@@ -34,8 +35,9 @@ class GateWords {
 class CudaGate final : public Gate {
   public:
     CudaGate(std::shared_ptr<GateWords> words, GateWords::Slot slot) : words_(std::move(words)), slot_(slot) {}
-    ~CudaGate() override { slot_.flag.store(1, std::memory_order_release); }
+    ~CudaGate() override { static_cast<void>(open()); }
     Status open() override {
+        if (generation_ != fork_generation()) return {};  // the words are the parent's
         slot_.flag.store(1, std::memory_order_release);
         return {};
     }
@@ -45,6 +47,7 @@ class CudaGate final : public Gate {
   private:
     std::shared_ptr<GateWords> words_;
     GateWords::Slot slot_;
+    const unsigned generation_ = fork_generation();
 };
 
 }  // namespace isthmus::cuda

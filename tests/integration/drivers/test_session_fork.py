@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -42,3 +46,119 @@ def test_the_child_is_told_and_may_open_its_own(tmp_path: Path, size: int) -> No
     session.copy(on_device, data)
     assert (session.to_host(on_device) == data).all()
     session.close()
+
+
+# What a child may do and how it may end; each is to have no effect on the driver, which aborts a child that calls it.
+_WAYS = {
+    "sys.exit": "sys.exit(0)",
+    "os._exit": "os._exit(0)",
+    "the end of the program": "",
+    "all let go of": """
+while owned:
+    owned.pop()
+del session, there, default, spare, stream, event, pending, down, latch
+gc.collect()
+""",
+    "closed": "refused(session.close)",
+    "asked of": """
+refused(lambda: session.copy(there, data))
+refused(lambda: session.copy_async(there, data))
+refused(lambda: session.to_device(data))
+refused(lambda: session.to_host(there))
+refused(pending.wait)
+refused(stream.synchronize)
+refused(lambda: isthmus.Session("cuda:0"))
+refused(lambda: _native.Stream(device))
+assert pending.done()
+latch.open()
+""",
+    "another begun": """
+with isthmus.Session("host") as own:
+    assert (own.to_host(own.to_device(data)) == data).all()
+""",
+    "forked once more": """
+again = os.fork()
+if again == 0:
+    sys.exit(0)
+assert os.waitpid(again, 0)[1] == 0
+""",
+    "an error": "os.dup2(os.open(os.devnull, os.O_WRONLY), 2); raise SystemExit(0) from ValueError()",
+}
+
+_WITH_A_DRIVER = """
+import gc, os, signal, sys, time
+import numpy as np
+import isthmus
+from isthmus import _native
+from isthmus.errors import CallFailed, DeviceAbsent
+from isthmus.machine.devices import open_device
+
+device = open_device("cuda:0").native
+session = isthmus.Session("cuda:0", pinned_budget="4MiB")
+stream, event = _native.Stream(device), _native.Event(device)
+kinds = [kind["name"] for kind in _native.memory_kinds()]
+owned = [device.allocate(kind, 1 << 16) for kind in kinds if device.why_not(kind) is None]
+data, back = np.frombuffer(np.random.default_rng(1).bytes(SIZE), np.uint8), np.zeros(SIZE, np.uint8)
+there = session.to_device(data)
+assert (session.to_host(there) == data).all()
+spare = session.empty(SIZE, np.uint8)
+latch = stream.close_latch()
+pending = session.copy_async(spare, data, stream=stream.handle)
+down = session.copy_async(back, spare, stream=stream.handle)
+default = isthmus.to_device(data, "cuda:0")
+
+def refused(call):
+    try:
+        call()
+    except (CallFailed, DeviceAbsent) as error:
+        assert "fork" in str(error), error
+    else:
+        raise AssertionError("it was not refused")
+
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    exec(WAY)
+    sys.exit(0)
+status = os.waitpid(child, 0)[1]
+latch.open()
+down.wait()
+assert (back == data).all() and (session.to_host(there) == data).all()
+session.close()
+print(status)
+"""
+
+
+@pytest.mark.parametrize("size", [100, 3 << 20])
+@pytest.mark.parametrize("way", _WAYS.values(), ids=_WAYS.keys())
+def test_a_child_never_calls_the_driver(compiled: Callable[..., Path], way: str, size: int) -> None:
+    program = _WITH_A_DRIVER.replace("WAY", repr(way)).replace("SIZE", str(size))
+    environment = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | environment,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
+def test_the_fake_driver_ends_a_child_that_calls_it(compiled: Callable[..., Path]) -> None:
+    program = """
+import ctypes, os
+cuda = ctypes.CDLL("libcuda.so.1")
+assert cuda.cuInit(0) == 0
+child = os.fork()
+if child == 0:
+    cuda.cuMemFree_v2(ctypes.c_ulonglong(0))
+    os._exit(0)
+print(os.WTERMSIG(os.waitpid(child, 0)[1]))
+"""
+    environment = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | environment, text=True, capture_output=True, check=True
+    )
+    assert done.stdout == f"{signal.SIGABRT:d}\n"
+    assert "cuMemFree_v2 was called in a forked child" in done.stderr

@@ -51,12 +51,13 @@ constexpr int misaligned_address = 716;
 char contexts[16];
 thread_local void* current = nullptr;
 int current_device() {
+    fake::refuse_forked(__func__);
     return static_cast<int>(static_cast<char*>(current) - contexts);
 }
 
 // Begins a function, or one that needs a context.
 #define ENTER()                        \
-    fake::enter_driver();              \
+    fake::enter_driver(__func__);      \
     const std::lock_guard lock(world); \
     if (const int code = refusal(__func__); code != success) return code
 #define ENTER_CONTEXT() \
@@ -103,7 +104,7 @@ constexpr std::size_t taken_bytes = 65536;
 int copy(const char* function, void* to, const void* from, std::size_t bytes, void* handle) {
     bool done = false;
     bool waits = false;
-    fake::enter_driver();
+    fake::enter_driver(function);
     {
         const std::lock_guard lock(world);
         if (const int code = refusal(function); code != success) return code;
@@ -133,6 +134,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
 // Of the legacy stream, until all that it holds has ended. Unsafe while graphs are recorded, as waiting is.
 int copy_and_wait(const char* function, void* to, const void* from, std::size_t bytes) {
     fake::Stream* stream = nullptr;
+    fake::enter_driver(function);
     {
         const std::lock_guard lock(world);
         if (fake::captures.forbid()) return fake::capture_unsupported;
@@ -179,56 +181,14 @@ int give(void* block) {
 
 extern "C" {
 
-int cuInit(unsigned) {
-    const char* code = std::getenv("FAKE_CUDA_INIT");
-    return code != nullptr ? std::atoi(code) : success;
-}
-int cuDriverGetVersion(int* version) {
-    return *version = 11040, success;
-}
-int cuGetErrorName(int code, const char** name) {
-    *name = code == out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
-            : code == no_device   ? "CUDA_ERROR_NO_DEVICE"
-                                  : "CUDA_ERROR";
-    return success;
-}
-int cuGetErrorString(int, const char** text) {
-    return *text = "says the fake driver", success;
-}
-int cuDeviceGetCount(int* count) {
-    return *count = devices(), success;
-}
-int cuDeviceGet(int* device, int index) {
-    return *device = index, index < devices() ? success : 101;
-}
-int cuDeviceGetName(char* name, int bytes, int) {
-    return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes)), success;
-}
-int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-    return *bytes = fake::limit("FAKE_CUDA_MEMORY"), success;
-}
-// Attributes 19, 83, 89 and 99: it maps host memory, has managed memory that migrates on demand, and registers; 88: it
-// reaches ordinary memory if FAKE_CUDA_HMM is set; 11: its 2-D copies take pitches of FAKE_CUDA_PITCH at most.
-int cuDeviceGetAttribute(int* value, int attribute, int) {
-    return *value = attribute == 75                      ? 6
-                    : attribute == 18 || attribute == 76 ? 0
-                    : attribute == 88                    ? std::getenv("FAKE_CUDA_HMM") != nullptr
-                    : attribute == 11                    ? static_cast<int>(fake::most_pitch())
-                    : attribute == 22 || attribute == 23 ? 65536
-                                                         : 1,
-           success;
-}
-int cuDeviceGetUuid(char* uuid, int) {
-    return std::memset(uuid, 7, 16), success;
-}
-int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
-    return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%X:00.0", 0xAF + device), success;
-}
+#include "fake_devices.hpp"
+
 int cuDevicePrimaryCtxRetain(void** context, int device) {
     ENTER();
     return *context = &contexts[device], success;
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
+    fake::refuse_forked(__func__);
     return success;
 }
 int cuCtxSetCurrent(void* context) {
@@ -252,7 +212,7 @@ int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
     return take(address, bytes, Kind::managed);
 }
 int cuMemFree_v2(Address address) {
-    const fake::Alone alone;
+    const fake::Alone alone(__func__);
     ENTER_CONTEXT();
     return give(reinterpret_cast<void*>(address));
 }
@@ -279,6 +239,7 @@ int cuMemPoolCreate(void** pool, const void*) {
     return *pool = contexts, success;
 }
 int cuMemPoolDestroy(void*) {
+    fake::refuse_forked(__func__);
     return success;
 }
 int cuMemPoolSetAttribute(void*, int, void*) {
@@ -302,7 +263,7 @@ int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) {
     return take(reinterpret_cast<Address*>(host), bytes, Kind::pinned);
 }
 int cuMemFreeHost(void* host) {
-    const fake::Alone alone;
+    const fake::Alone alone(__func__);
     ENTER_UNCAPTURED();
     return give(host);
 }
@@ -371,10 +332,12 @@ int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_con
     return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
 int cuDeviceCanAccessPeer(int* can, int, int) {
+    fake::refuse_forked(__func__);
     return *can = 1, success;
 }
 // As after another library has done it.
 int cuCtxEnablePeerAccess(void*, unsigned) {
+    fake::refuse_forked(__func__);
     return 704;
 }
 int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* stream) {
@@ -443,7 +406,7 @@ int cuEventCreate(void** event, unsigned flags) {
     return *event = new fake::Event, success;
 }
 int cuEventDestroy_v2(void* event) {
-    fake::enter_driver();
+    fake::enter_driver(__func__);
     const std::lock_guard lock(world);
     return delete static_cast<fake::Event*>(event), success;
 }
@@ -472,11 +435,12 @@ int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
     return success;
 }
 int cuModuleLoadData(void** module, const void*) {
-    const fake::Alone alone;
+    const fake::Alone alone(__func__);
     ENTER_CONTEXT();
     return *module = contexts, success;
 }
 int cuModuleUnload(void*) {
+    fake::refuse_forked(__func__);
     return success;
 }
 int cuModuleGetFunction(void** function, void*, const char* name) {

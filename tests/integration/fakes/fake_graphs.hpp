@@ -43,6 +43,7 @@ int cuGraphLaunch(void* executable, void* stream) {
     });
 }
 int cuGraphDestroy(void* graph) {
+    fake::refuse_forked(__func__);
     const std::lock_guard lock(world);
     fake::ledger.remove();
     return delete static_cast<fake::Recorded*>(graph), success;

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "fake_calls.hpp"
 #include "fake_streams.hpp"
 
 namespace fake {
@@ -29,14 +30,16 @@ inline bool is_strict() {
 inline std::recursive_mutex driver_lock;
 
 // What every call does first.
-inline void enter_driver() {
+inline void enter_driver(const char* function) {
+    refuse_forked(function);
     if (is_strict()) const std::lock_guard lock(driver_lock);
 }
 
 // Held by calls that wait for all streams.
 class Alone {
   public:
-    Alone() {
+    explicit Alone(const char* function) {
+        refuse_forked(function);
         if (!is_strict()) return;
         driver_lock.lock();
         wait_until([] { return streams.all_idle(); });
