@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "backend/cuda/memory.hpp"
+#include "base/device_order.hpp"
 #include "base/fork.hpp"
 
 namespace isthmus::cuda {
@@ -38,6 +39,7 @@ class CudaGate final : public Gate {
     ~CudaGate() override { static_cast<void>(open()); }
     Status open() override {
         if (generation_ != fork_generation()) return {};  // the words are the parent's
+        order_before_device_reads();
         slot_.flag.store(1, std::memory_order_release);
         return {};
     }

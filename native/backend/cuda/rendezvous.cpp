@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "backend/cuda/stream.hpp"
+#include "base/device_order.hpp"
 #include "base/fork.hpp"
 
 namespace isthmus::cuda {
@@ -66,6 +67,7 @@ class CudaRendezvous final : public Rendezvous {
         while (before < count && !opened_.compare_exchange_weak(before, count)) {
         }
         const std::atomic_ref word(words_->pair(slot_).host);
+        order_before_device_reads();
         std::uint32_t now = word.load();
         while (is_before(now, begin_ + count) && !word.compare_exchange_weak(now, begin_ + count)) {
         }
