@@ -115,4 +115,17 @@ std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::s
     return nodes;
 }
 
+// The kernel answers without a signal and before it looks at
+// what it shall do with the word, which is nothing that there is: the way of Abseil's AddressIsReadable, a tenth of
+// what process_vm_readv takes. Where the call is forbidden, memory is believed to be there.
+//
+// The kernel takes the first word for no address. Nothing lies in its page.
+bool is_readable(std::uintptr_t address) {
+    if (address < least_page) return false;
+    constexpr long no_such_thing_to_do = -1;
+    constexpr std::uintptr_t word = sizeof(std::uint64_t);
+    const long done = syscall(SYS_rt_sigprocmask, no_such_thing_to_do, address / word * word, nullptr, word);
+    return done == 0 || errno != EFAULT;
+}
+
 }  // namespace isthmus

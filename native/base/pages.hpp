@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -77,5 +78,8 @@ void touch_pages_alone(std::byte* data, std::size_t bytes);
 // NUMA node of up to `count` pages spread evenly over [data, data + bytes); -1 where the kernel cannot say
 // (not present, or mapped by a driver).
 std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::size_t count);
+
+// Whether the process can read the word that the byte is in.
+bool is_readable(std::uintptr_t address);
 
 }  // namespace isthmus

@@ -2,6 +2,9 @@
 #include "driver/opencl_api.hpp"
 
 #include <string_view>
+#include <utility>
+
+#include "base/fork.hpp"
 
 namespace isthmus::opencl {
 namespace {
@@ -46,6 +49,14 @@ Api api_of(Platform platform) {
 
 }  // namespace
 
+Status usable() {
+    static const unsigned begun = fork_generation();
+    if (begun == fork_generation()) return {};
+    return {Code::call_failed,
+            "OpenCL was begun before this process was forked, and works in its parent only: use "
+            "multiprocessing.set_start_method(\"spawn\"), or begin in the child and not before the fork"};
+}
+
 Status Api::check(const char* function, ReturnCode code) {
     if (code == success) return {};
     const std::string message = std::string(function) + " failed: " + name_of(code) + " (" + std::to_string(code) + ")";
@@ -67,7 +78,16 @@ Status Api::complete() const {
 }
 
 Result<Source> open_loader() {
-    ISTHMUS_TRY_ASSIGN(library, Library::open({"libOpenCL.so.1", "libOpenCL.so"}));
+    ISTHMUS_TRY(usable());
+    auto opened = Library::open({"libOpenCL.so.1", "libOpenCL.so"});
+    if (!opened.ok()) {
+        const Status failure = opened.take_status();
+        return Status(failure.code(), failure.message() +
+                                          "; install the OpenCL loader (Debian and Ubuntu: ocl-icd-libopencl1, Fedora "
+                                          "and RHEL: ocl-icd) and the driver of your GPU's vendor, or pocl-opencl-icd "
+                                          "for the CPU");
+    }
+    const Library library = std::move(opened.value());
     const auto get = reinterpret_cast<GetPlatforms>(library.symbol("clGetPlatformIDs"));
     if (get == nullptr) return Status(Code::function_absent, library.name() + " has no clGetPlatformIDs");
     const Api api = Api::found_by([&](const char* function) { return library.symbol(function); });
@@ -78,6 +98,7 @@ Result<Source> open_loader() {
 }
 
 Result<Source> open_driver(const std::string& path) {
+    ISTHMUS_TRY(usable());
     ISTHMUS_TRY_ASSIGN(library, Library::open({path}));
     const auto address = reinterpret_cast<void* (*)(const char*)>(library.symbol("clGetExtensionFunctionAddress"));
     const auto get = address == nullptr ? nullptr : reinterpret_cast<GetPlatforms>(address("clIcdGetPlatformIDsKHR"));

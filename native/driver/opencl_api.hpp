@@ -203,6 +203,10 @@ struct ImageDescriptor {
     X(clCreateBufferWithProperties, 146, "OpenCL 3.0", Buffer,                                                         \
       (Context, const std::uint64_t*, Flags, std::size_t, void*, ReturnCode*))
 
+// Why nothing of OpenCL may be called: in a child that was forked after drivers were first asked for devices. Their
+// threads are the parent's, and what waits for them never ends.
+Status usable();
+
 struct Api {
 #define ISTHMUS_DECLARE(function, place, since, result, parameters) \
     Function<result parameters> function{#function, since, nullptr};
@@ -223,12 +227,22 @@ struct Api {
     // Calls a function that returns a code, naming it in the failure.
     template <typename... Parameters, typename... Arguments>
     Status call(const Function<ReturnCode(Parameters...)>& function, Arguments... arguments) const {
+        ISTHMUS_TRY(usable());
         if (!function) return function.absent();
         return check(function.name, function(arguments...));
     }
+    // Calls one that returns an object, and its code by a pointer that comes last.
+    template <typename Object, typename... Parameters, typename... Arguments>
+    Result<Object> make(const Function<Object(Parameters...)>& function, Arguments... arguments) const {
+        ISTHMUS_TRY(usable());
+        if (!function) return function.absent();
+        ReturnCode code = success;
+        Object made = function(arguments..., &code);
+        ISTHMUS_TRY(check(function.name, code));
+        return made;
+    }
     // The first function of OpenCL 1.x that is absent; later ones are asked for where they are used.
     Status complete() const;
-    // The status of a function that returns an object and its code through a pointer.
     static Status check(const char* function, ReturnCode code);
 };
 

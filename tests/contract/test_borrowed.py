@@ -281,6 +281,28 @@ def test_a_queue_that_keeps_no_order_is_a_usage_error(device: _native.Device) ->
     program.release_queue(queue)
 
 
+@pytest.mark.parametrize("handle", [1, 8, 4096, 1 << 20, (1 << 47) - 8, (1 << 63) + 8, (1 << 64) - 8])
+def test_a_handle_that_no_object_has_is_a_usage_error(device: _native.Device, handle: int) -> None:
+    if device.info["backend"] != "opencl":
+        pytest.skip("not OpenCL")
+    with pytest.raises(UsageError, match="not a cl_command_queue"):
+        _native.Stream.borrow(device, handle)
+    with pytest.raises(UsageError, match="not a cl_mem"):
+        device.borrow("device", handle, SIZE)
+
+
+@pytest.mark.parametrize("word", [0, 1, 1 << 20, (1 << 64) - 1])
+def test_memory_that_holds_no_object_is_a_usage_error(device: _native.Device, word: int) -> None:
+    if device.info["backend"] != "opencl":
+        pytest.skip("not OpenCL")
+    words = (ctypes.c_uint64 * 64)(*[word] * 64)
+    for address in (ctypes.addressof(words), ctypes.addressof(words) + 1):
+        with pytest.raises(UsageError, match="not a cl_command_queue"):
+            _native.Stream.borrow(device, address)
+        with pytest.raises(UsageError, match="not a cl_mem"):
+            device.borrow("device", address, SIZE)
+
+
 def test_a_buffer_of_another_context_or_too_small_is_a_usage_error(device: _native.Device, spec: str) -> None:
     if device.info["backend"] != "opencl":
         pytest.skip("memory has addresses")

@@ -312,3 +312,14 @@ def test_a_side_that_was_said_wrongly_is_named(
         assert status.code == c.INVALID, (name, status.message)
         assert wrong in status.message.decode(), (name, status.message)
         assert ({"destination", "source"} - {wrong}).pop() not in status.message.decode(), (name, status.message)
+
+
+def test_an_absent_opencl_loader_says_what_to_install(library: Any) -> None:
+    try:
+        ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        status = library.call("open", b"opencl:0", None, byref(c_void_p()))
+        assert "libOpenCL.so.1" in status.message.decode()
+        assert "install the OpenCL loader" in status.message.decode()
+    else:
+        pytest.skip("has libOpenCL")

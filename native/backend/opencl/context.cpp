@@ -11,9 +11,8 @@ Result<std::shared_ptr<SharedContext>> SharedContext::create(const Entry& entry)
     ISTHMUS_TRY(entry.api.complete());
     std::shared_ptr<SharedContext> shared(new SharedContext(entry));
     const Api& cl = shared->api();
-    ReturnCode code = success;
-    shared->context_ = cl.clCreateContext(nullptr, 1, &entry.device, nullptr, nullptr, &code);
-    ISTHMUS_TRY(Api::check("clCreateContext", code));
+    ISTHMUS_TRY_ASSIGN(context, cl.make(cl.clCreateContext, nullptr, 1U, &entry.device, nullptr, nullptr));
+    shared->context_ = context;
     ISTHMUS_TRY_ASSIGN(queue, shared->create_queue());
     shared->service_queue_ = queue;
     ISTHMUS_TRY(shared->build());
@@ -29,10 +28,9 @@ SharedContext::~SharedContext() {
 
 Status SharedContext::build() {
     const Api& cl = api();
-    ReturnCode code = success;
     const char* source = kernels_opencl;
-    program_ = cl.clCreateProgramWithSource(context_, 1, &source, nullptr, &code);
-    ISTHMUS_TRY(Api::check("clCreateProgramWithSource", code));
+    ISTHMUS_TRY_ASSIGN(program, cl.make(cl.clCreateProgramWithSource, context_, 1U, &source, nullptr));
+    program_ = program;
     Status status = cl.call(cl.clBuildProgram, program_, 1U, &entry_.device,
                             entry_.is_cpu ? "-cl-std=CL1.2 -DISTHMUS_SLICED" : "-cl-std=CL1.2", ProgramNotify{nullptr},
                             static_cast<void*>(nullptr));
@@ -44,17 +42,11 @@ Status SharedContext::build() {
 }
 
 Result<Queue> SharedContext::create_queue() const {
-    ReturnCode code = success;
-    Queue queue = api().clCreateCommandQueue(context_, entry_.device, queue_profiling_enable, &code);
-    ISTHMUS_TRY(Api::check("clCreateCommandQueue", code));
-    return queue;
+    return api().make(api().clCreateCommandQueue, context_, entry_.device, queue_profiling_enable);
 }
 
 Result<Kernel> SharedContext::create_kernel(const char* name) const {
-    ReturnCode code = success;
-    Kernel kernel = api().clCreateKernel(program_, name, &code);
-    ISTHMUS_TRY(Api::check("clCreateKernel", code));
-    return kernel;
+    return api().make(api().clCreateKernel, program_, name);
 }
 
 }  // namespace isthmus::opencl

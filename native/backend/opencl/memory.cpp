@@ -71,16 +71,13 @@ class BufferMemory final : public ClAllocation {
         return is_on_device(kind()) ? mem_read_write : mem_read_write | mem_alloc_host_ptr;
     }
     Status create() {
-        ReturnCode code = success;
-        buffer_ = cl().clCreateBuffer(context_->get(), flags(), bytes(), pages_.data(), &code);
-        ISTHMUS_TRY(Api::check("clCreateBuffer", code));
+        ISTHMUS_TRY_ASSIGN(buffer, cl().make(cl().clCreateBuffer, context_->get(), flags(), bytes(), pages_.data()));
+        buffer_ = buffer;
         return is_on_device(kind()) || kind() == MemoryKind::mapped ? Status() : map();
     }
     Status map() {
-        ReturnCode code = success;
-        void* address = cl().clEnqueueMapBuffer(context_->service_queue(), buffer_, blocking, map_read | map_write, 0,
-                                                bytes(), 0, nullptr, nullptr, &code);
-        ISTHMUS_TRY(Api::check("clEnqueueMapBuffer", code));
+        ISTHMUS_TRY_ASSIGN(address, cl().make(cl().clEnqueueMapBuffer, context_->service_queue(), buffer_, blocking,
+                                              map_read | map_write, std::size_t{0}, bytes(), 0U, no_wait, no_event));
         set_host(static_cast<std::byte*>(address));
         return {};
     }
@@ -117,9 +114,10 @@ class ImageMemory final : public ClAllocation {
         const Shape square = square_shape(bytes());
         descriptor.width = square.width_bytes / sizeof(float);
         descriptor.height = square.rows;
-        ReturnCode code = success;
-        image_ = cl().clCreateImage(context_->get(), mem_read_write, &format, &descriptor, nullptr, &code);
-        return Api::check("clCreateImage", code);
+        ISTHMUS_TRY_ASSIGN(
+            image, cl().make(cl().clCreateImage, context_->get(), mem_read_write, &format, &descriptor, nullptr));
+        image_ = image;
+        return {};
     }
     Status release() override { return cl().call(cl().clReleaseMemObject, std::exchange(image_, nullptr)); }
 
@@ -139,6 +137,7 @@ class SvmMemory final : public ClAllocation {
     void* svm() const override { return host(); }
 
     Status acquire() override {
+        ISTHMUS_TRY(usable());
         const std::lock_guard lock(context_->svm_mutex());
         block_ = cl().clSVMAlloc(context_->get(), mem_read_write, bytes() + page, 0);
         if (block_ == nullptr) {
@@ -151,6 +150,7 @@ class SvmMemory final : public ClAllocation {
         return {};
     }
     Status release() override {
+        ISTHMUS_TRY(usable());
         const std::lock_guard lock(context_->svm_mutex());
         context_->svm_ranges().erase(handle());
         set_host(nullptr);

@@ -312,8 +312,11 @@ BackendListing list_devices(const std::vector<std::string>& drivers) {
 Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vector<std::string>& drivers) {
     const Registry registry = find_devices(drivers);
     if (index < 0 || static_cast<std::size_t>(index) >= registry.entries.size()) {
+        ISTHMUS_TRY(usable());
+        const std::string& why = registry.absent_because;
         return Status(Code::device_absent, "no OpenCL device " + std::to_string(index) + "; found " +
-                                               std::to_string(registry.entries.size()));
+                                               std::to_string(registry.entries.size()) + (why.empty() ? "" : "; ") +
+                                               why);
     }
     const Entry& entry = registry.entries[static_cast<std::size_t>(index)];
     ISTHMUS_TRY_ASSIGN(context, SharedContext::create(entry));

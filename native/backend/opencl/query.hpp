@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "driver/opencl_api.hpp"
 
 namespace isthmus::opencl {
@@ -32,6 +34,19 @@ std::optional<T> value_of(const Api& api, Device device, std::uint32_t what) {
         return std::nullopt;
     }
     return value;
+}
+
+// Refuses what a caller took for an object of OpenCL where calls would crash: every object begins with the address of
+// its driver's functions.
+inline Status check_object(const void* object, const char* type) {
+    const auto address = reinterpret_cast<std::uintptr_t>(object);
+    if (address % sizeof(void*) == 0 && is_readable(address) &&
+        is_readable(*reinterpret_cast<const std::uintptr_t*>(object))) {
+        return {};
+    }
+    return {Code::invalid_argument, "not a " + std::string(type) +
+                                        ": no object of OpenCL lies there; pass the handle itself, not its address, "
+                                        "while the program holds it"};
 }
 
 // Of an object that a caller handed over. `get` is clGetMemObjectInfo or clGetCommandQueueInfo.

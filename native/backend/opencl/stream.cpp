@@ -19,6 +19,7 @@ Result<std::unique_ptr<ClStream>> ClStream::borrow(std::shared_ptr<SharedContext
     if (handle == 0) return Status(Code::invalid_argument, "OpenCL has no default queue: pass a cl_command_queue");
     const Api& cl = context->api();
     auto* const queue = reinterpret_cast<Queue>(handle);  // NOLINT(performance-no-int-to-ptr)
+    ISTHMUS_TRY(check_object(queue, "cl_command_queue"));
     ISTHMUS_TRY_ASSIGN(owner, property_of<Context>(cl, cl.clGetCommandQueueInfo, queue, queue_context));
     if (owner != context->get()) {
         return Status(Code::invalid_argument,
@@ -60,9 +61,7 @@ void ClEvent::replace(opencl::Event event) {
 }
 
 Result<std::unique_ptr<Barrier>> Barrier::create(std::shared_ptr<SharedContext> context) {
-    ReturnCode code = success;
-    Event event = context->api().clCreateUserEvent(context->get(), &code);
-    ISTHMUS_TRY(Api::check("clCreateUserEvent", code));
+    ISTHMUS_TRY_ASSIGN(event, context->api().make(context->api().clCreateUserEvent, context->get()));
     return std::unique_ptr<Barrier>(new Barrier(std::move(context), event));
 }
 

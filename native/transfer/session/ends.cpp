@@ -1,11 +1,7 @@
 // What a copy is between: which way it goes, and what kinds of memory lie on its sides.
 #include "transfer/session/ends.hpp"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 
@@ -83,22 +79,12 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds)
     return Found{MemoryKind::device, false};
 }
 
-// Whether the process can read the word that the byte is in. The kernel answers without a signal and before it looks at
-// what it shall do with the word, which is nothing that there is: the way of Abseil's AddressIsReadable, a tenth of
-// what process_vm_readv takes. Where the call is forbidden, memory is believed to be there.
-bool is_readable(std::uintptr_t address) {
-    constexpr long no_such_thing_to_do = -1;
-    constexpr std::uintptr_t word = sizeof(std::uint64_t);
-    const long done = syscall(SYS_rt_sigprocmask, no_such_thing_to_do, address / word * word, nullptr, word);
-    return done == 0 || errno != EFAULT;
-}
-
-// The first byte and the last. Nothing lies in the first page, whose first word would be no address to the kernel, nor
-// beyond the last address.
+// The first byte and the last. Nothing lies beyond the last address.
 bool is_readable(const End& end) {
     const std::uintptr_t last = end.address + (end.bytes - 1);
-    if (end.address < least_page || last < end.address) return false;
-    return is_readable(end.address) && (end.address / least_page == last / least_page || is_readable(last));
+    if (last < end.address) return false;
+    if (!isthmus::is_readable(end.address)) return false;
+    return end.address / least_page == last / least_page || isthmus::is_readable(last);
 }
 
 }  // namespace

@@ -162,3 +162,32 @@ print(os.WTERMSIG(os.waitpid(child, 0)[1]))
     )
     assert done.stdout == f"{signal.SIGABRT:d}\n"
     assert "cuMemFree_v2 was called in a forked child" in done.stderr
+
+
+@pytest.mark.parametrize("used", [False, True], ids=["devices listed", "with a session"])
+def test_a_child_of_an_opencl_program_is_told_and_ends(used: bool) -> None:
+    program = f"""
+import os, signal, sys
+import isthmus
+from isthmus.errors import IsthmusError
+from isthmus.machine.devices import probe
+
+if not any(backend.name == "opencl" and backend.devices for backend in probe()):
+    sys.exit("no OpenCL device")
+if {used}:
+    session = isthmus.Session("opencl:0")
+    there = session.to_device(bytes(1000))
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    try:
+        isthmus.Session("opencl:0")
+    except IsthmusError as error:
+        sys.exit("forked" not in str(error))
+    sys.exit(2)
+print(os.waitpid(child, 0)[1])
+"""
+    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True, check=False, timeout=60)
+    if "no OpenCL device" in done.stderr:
+        pytest.skip("needs an OpenCL device")
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
