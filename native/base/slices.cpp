@@ -33,7 +33,7 @@ void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads; ++i) {
         const Slice slice = slice_of(bytes, i, threads);
-        if (auto thread = start_thread([&work, slice] { work(slice.begin, slice.end); })) {
+        if (auto thread = start_thread("isthmus-slice", [&work, slice] { work(slice.begin, slice.end); })) {
             others.push_back(std::move(*thread));
         } else {
             work(slice.begin, slice.end);

@@ -24,7 +24,14 @@ enum class Code {
 class [[nodiscard]] Status {
   public:
     Status() = default;
-    Status(Code code, std::string message) : failure_(std::make_unique<Failure>(Failure{code, std::move(message)})) {}
+    Status(Code code, std::string message) : failure_(new Failure{code, std::move(message)}) {}
+
+    // out_of_memory, and takes none itself.
+    static Status no_memory() noexcept {
+        Status status;
+        status.failure_.reset(shared());
+        return status;
+    }
 
     bool ok() const { return failure_ == nullptr; }
     Code code() const { return failure_ ? failure_->code : Code::ok; }
@@ -35,7 +42,7 @@ class [[nodiscard]] Status {
 
     // Says what was being attempted: "1 GiB of pinned memory: cuMemHostAlloc failed: ...".
     Status in(const std::string& attempt) && {
-        if (failure_) failure_->message = attempt + ": " + failure_->message;
+        if (failure_ && failure_.get() != shared()) failure_->message = attempt + ": " + failure_->message;
         return std::move(*this);
     }
 
@@ -44,7 +51,17 @@ class [[nodiscard]] Status {
         Code code;
         std::string message;
     };
-    std::unique_ptr<Failure> failure_;
+    // That of all who have no memory for one of their own.
+    static Failure* shared() noexcept {
+        static Failure failure{Code::out_of_memory, "no host memory"};  // short enough to lie within the string
+        return &failure;
+    }
+    struct Ending {
+        void operator()(Failure* failure) const noexcept {
+            if (failure != shared()) delete failure;  // NOLINT(cppcoreguidelines-owning-memory)
+        }
+    };
+    std::unique_ptr<Failure, Ending> failure_;
 };
 
 // A value or the reason why there is none.

@@ -34,7 +34,7 @@ struct WorkerGroup::State {
 
     // Keeps what was left behind until no thread uses it. What is kept outlives even the process's destructors, so that
     // a thread may be stuck in a driver while the process exits.
-    static void leave(std::unique_ptr<State> state);
+    static void leave(std::unique_ptr<State> state) noexcept;
     // Frees what is no longer used.
     static void sweep();
 
@@ -58,9 +58,10 @@ struct WorkerGroup::State {
     std::condition_variable left;         // told when nobody is inside
 
   private:
+    std::unique_ptr<State> next;  // among those kept
     struct Kept {
         std::mutex mutex;
-        std::vector<std::unique_ptr<State>> states;
+        std::unique_ptr<State> first;
     };
     static Kept& kept() {
         static auto* kept = new Kept;
@@ -68,14 +69,21 @@ struct WorkerGroup::State {
     }
 };
 
-void WorkerGroup::State::leave(std::unique_ptr<State> state) {
+void WorkerGroup::State::leave(std::unique_ptr<State> state) noexcept {
     const std::lock_guard lock(kept().mutex);
-    kept().states.push_back(std::move(state));
+    state->next = std::move(kept().first);
+    kept().first = std::move(state);
 }
 
 void WorkerGroup::State::sweep() {
     const std::lock_guard lock(kept().mutex);
-    std::erase_if(kept().states, [](const auto& state) { return state->alive.load(std::memory_order_acquire) == 0; });
+    for (std::unique_ptr<State>* at = &kept().first; *at != nullptr;) {
+        if ((*at)->alive.load(std::memory_order_acquire) == 0) {
+            *at = std::move((*at)->next);
+        } else {
+            at = &(*at)->next;
+        }
+    }
 }
 
 void WorkerGroup::State::await(std::uint32_t seen, bool worked) const {
@@ -124,7 +132,7 @@ Status WorkerGroup::create_threads() {
     threads_.reserve(wanted);
     for (std::size_t i = 0; i < wanted; ++i) {
         ++state_->alive;
-        auto thread = start_thread([state = state_.get(), i] { work(*state, i); });
+        auto thread = start_thread("isthmus-worker", [state = state_.get(), i] { work(*state, i); });
         if (!thread) {
             --state_->alive;
             return too_few(i, wanted);
@@ -146,7 +154,7 @@ void WorkerGroup::work(State& state, std::size_t worker) {
         ++state.inside;
         if (state.open == seen && worker < state.wanted) {
             worked = true;
-            Status status = state.job(worker, state.stop);
+            Status status = caught([&] { return state.job(worker, state.stop); });
             if (!status.ok()) {
                 state.results[worker] = std::move(status);
                 state.stop = true;
@@ -183,7 +191,8 @@ Status WorkerGroup::run(Job job, const Limit& limit) {
 Status WorkerGroup::run_with_caller(Job job, const Limit& limit, std::size_t threads) {
     if (state_ == nullptr) return {Code::call_failed, "the threads of an earlier transfer have not ended"};
     post(std::move(job), threads);
-    Status of_caller = state_->job(threads_.size(), state_->stop);
+    // Nothing leaves this function while threads are at work on what is the caller's.
+    Status of_caller = caught([&] { return state_->job(threads_.size(), state_->stop); });
     if (!of_caller.ok()) state_->stop = true;
     state_->open = 0;
     state_->expected = 0;
@@ -222,13 +231,13 @@ Status WorkerGroup::wait(const Limit& limit) {
         const std::size_t ended = state.ended;
         const std::size_t inside = std::max<std::size_t>(state.inside, 1);
         const std::size_t stuck = state.expected > ended ? state.expected - ended : inside;
+        const std::size_t all = threads_.size();
+        abandon();
         std::array<char, 32> seconds{};
         std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
-        Status status(Code::timed_out, std::to_string(stuck) + " of " + std::to_string(threads_.size()) +
-                                           " threads had not ended after " + seconds.data() +
-                                           " and were left behind: " + limit.doing);
-        abandon();
-        return status;
+        return {Code::timed_out, std::to_string(stuck) + " of " + std::to_string(all) +
+                                     " threads had not ended after " + seconds.data() +
+                                     " and were left behind: " + limit.doing};
     }
     state.open = 0;
     state.job = nullptr;
@@ -240,7 +249,7 @@ Status WorkerGroup::wait(const Limit& limit) {
     return first;
 }
 
-void WorkerGroup::abandon() {
+void WorkerGroup::abandon() noexcept {
     state_->open = 0;  // whoever comes now sees that, and leaves
     state_->stop = true;
     state_->quit = true;

@@ -61,7 +61,7 @@ class WorkerGroup {
     Status create_threads();
     void post(Job job, std::size_t threads);
     Status wait(const Limit& limit);
-    void abandon();
+    void abandon() noexcept;
 
     std::unique_ptr<State> state_;  // empty once the threads were left behind
     std::vector<std::jthread> threads_;

@@ -232,7 +232,7 @@ Result<Samples> TimedTransfer::run_threads(Quota quota, bool device_time) {
         Status ended = track.stream->synchronize();
         return status.ok() ? std::move(ended) : std::move(status);
     };
-    std::optional<std::jthread> started = start_thread([&] {
+    std::optional<std::jthread> started = start_thread("isthmus-measure", [&] {
         Status status = device().bind_thread();
         for (std::size_t sample = 1; true; ++sample) {
             // Spinning, since waking a sleeping thread takes longer than a small copy; it yields, for machines on
@@ -241,7 +241,7 @@ Result<Samples> TimedTransfer::run_threads(Quota quota, bool device_time) {
                 if (stop.load(std::memory_order_relaxed)) return;
                 std::this_thread::yield();
             }
-            if (status.ok()) status = transfer(tracks_[1]);
+            if (status.ok()) status = caught([&] { return transfer(tracks_[1]); });
             if (!status.ok() && other_failed.ok()) other_failed = Status(status.code(), status.message());
             done.store(sample, std::memory_order_release);
         }
@@ -255,7 +255,7 @@ Result<Samples> TimedTransfer::run_threads(Quota quota, bool device_time) {
         if (!failed.ok()) break;
         const TimePoint start = now();
         go.store(i, std::memory_order_release);
-        failed = transfer(tracks_[0]);
+        failed = caught([&] { return transfer(tracks_[0]); });
         while (done.load(std::memory_order_acquire) < i) std::this_thread::yield();
         samples.host.push_back(seconds_between(start, now()));
         if (failed.ok() && !other_failed.ok()) failed = Status(other_failed.code(), other_failed.message());

@@ -125,3 +125,13 @@ def test_what_callers_use_says_what_its_description_says(name: str) -> None:
         assert text, path
         assert said.endswith(text), path
         assert "object | None" not in said
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "native").rglob("*.?pp")), ids=name_of)
+def test_only_one_place_starts_threads(path: Path) -> None:
+    name = name_of(path)
+    if name == "native/base/threads.hpp":
+        return
+    # `std::thread::id` and handles of threads that were started there are other things.
+    starts = re.findall(r"std::thread\b(?!::)|std::async\b|\bpthread_create\b|std::jthread\s*[({]", path.read_text())
+    assert not starts, f"{name} starts a thread by itself; start_thread() of base/threads.hpp blocks the program's signals"

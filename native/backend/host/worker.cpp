@@ -9,7 +9,8 @@ namespace isthmus::host {
 
 std::shared_ptr<Worker> Worker::start() {
     std::shared_ptr<Worker> worker(new Worker);
-    worker->thread_ = start_thread([at = worker.get()](const std::stop_token& stop) { at->run(stop); });
+    worker->thread_ =
+        start_thread("isthmus-stream", [at = worker.get()](const std::stop_token& stop) { at->run(stop); });
     return worker->thread_ ? worker : nullptr;
 }
 
@@ -41,7 +42,7 @@ void Worker::run(const std::stop_token& stop) {
         queue_.pop_front();
         busy_ = true;
         lock.unlock();
-        Status status = command();
+        Status status = caught(command);
         lock.lock();
         busy_ = false;
         if (!status.ok() && failure_.ok()) failure_ = std::move(status);

@@ -16,7 +16,7 @@ template <typename Made, typename Make>
 Result<Made> made_on_node(const std::optional<NumaNode>& node, Device& device, Make make) {
     if (!node) return make();
     Result<Made> made = Status(Code::unsupported, "no thread to get page-locked memory");
-    auto bound = start_thread([&] {
+    auto bound = start_thread("isthmus-node", [&] {
         (void)bind_to_node(node->index, node->processors);
         Binding binding(device);
         Status status = binding.status();

@@ -20,7 +20,7 @@ constexpr Nap first_nap{10};
 Status Background::start() {
     const std::lock_guard lock(mutex_);
     if (thread_) return {};
-    thread_ = start_thread([queue = queue_, last_nap = last_nap_] { run(queue, last_nap); });
+    thread_ = start_thread("isthmus-copies", [queue = queue_, last_nap = last_nap_] { run(queue, last_nap); });
     if (thread_) return {};
     return {Code::unsupported,
             "no thread for copies that nobody waits for: the limit on threads is reached (ulimit -u, or pids.max of "

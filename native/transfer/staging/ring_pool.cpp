@@ -19,8 +19,8 @@ Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t mos
     const std::size_t least = in_pages(least_bytes);
     const std::lock_guard lock(mutex_);
     if (least <= capacity_) ISTHMUS_TRY(get(on_device));
-    const auto largest = std::max_element(free_.begin(), free_.end(),
-                                          [](const Range& one, const Range& other) { return one.bytes < other.bytes; });
+    auto largest = std::max_element(free_.begin(), free_.end(),
+                                    [](const Range& one, const Range& other) { return one.bytes < other.bytes; });
     if (least > capacity_ || largest == free_.end() || largest->bytes < least) {
         return Status(Code::out_of_memory,
                       "copies that are under way have " + std::to_string(capacity_ - free_bytes()) + " of the " +
@@ -35,6 +35,12 @@ Result<RingPool::Loan> RingPool::borrow(std::size_t least_bytes, std::size_t mos
     const std::size_t wanted = std::clamp(fair, least, std::max(least, in_pages(most_bytes)));
     const std::size_t given = std::min(wanted, largest->bytes);
     const std::size_t offset = largest->offset;
+    // What is on loan goes back without taking memory: there are no more free ranges than loans and one, and one more
+    // until those that touch are joined.
+    const auto index = largest - free_.begin();
+    free_.reserve(loans_ + 3);
+    largest = free_.begin() + index;
+    ++loans_;
     *largest = {offset + given, largest->bytes - given};
     if (largest->bytes == 0) free_.erase(largest);
     return Loan(shared_from_this(), offset, given);
@@ -55,8 +61,9 @@ Status RingPool::get(bool on_device) {
     return {};
 }
 
-void RingPool::give_back(std::size_t offset, std::size_t bytes) {
+void RingPool::give_back(std::size_t offset, std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
+    --loans_;
     auto after = std::find_if(free_.begin(), free_.end(), [&](const Range& range) { return range.offset > offset; });
     after = free_.insert(after, {offset, bytes});
     if (const auto next = std::next(after); next != free_.end() && after->offset + after->bytes == next->offset) {

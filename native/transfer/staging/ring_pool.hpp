@@ -65,7 +65,7 @@ class RingPool : public std::enable_shared_from_this<RingPool> {
         std::size_t offset = 0, bytes = 0;
     };
     Status get(bool on_device);
-    void give_back(std::size_t offset, std::size_t bytes);
+    void give_back(std::size_t offset, std::size_t bytes) noexcept;
     std::size_t free_bytes() const;
 
     const std::shared_ptr<Device> device_;
@@ -73,6 +73,7 @@ class RingPool : public std::enable_shared_from_this<RingPool> {
     const std::size_t capacity_;
     std::mutex mutex_;  // guards what follows
     std::unique_ptr<Allocation> host_, on_device_;
+    std::size_t loans_ = 0;
     std::vector<Range> free_;  // in order, none beside another
     std::atomic<std::size_t> pinned_bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -14,12 +15,12 @@ class SpareOffsets {
     // One with whatever it held before; an empty one where there is none.
     std::vector<std::uint64_t> take();
     // Keeps a few, and none that is very long.
-    void give(std::vector<std::uint64_t> list);
+    void give(std::vector<std::uint64_t> list) noexcept;
     void clear();
 
   private:
     std::mutex mutex_;
-    std::vector<std::vector<std::uint64_t>> lists_;
+    std::array<std::vector<std::uint64_t>, 4> lists_;  // without memory where there is none
 };
 
 }  // namespace isthmus

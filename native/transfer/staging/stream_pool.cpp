@@ -11,6 +11,7 @@ Result<StreamPool::Loan> StreamPool::borrow() {
         if (!idle_.empty()) {
             std::unique_ptr<Track> track = std::move(idle_.back());
             idle_.pop_back();
+            ++loans_;
             return Loan(*this, std::move(track));
         }
     }
@@ -21,18 +22,26 @@ Result<StreamPool::Loan> StreamPool::borrow() {
         ISTHMUS_TRY_ASSIGN(made, device_->create_untimed_event());
         event = std::move(made);
     }
+    const std::lock_guard lock(mutex_);
+    idle_.reserve(idle_.size() + loans_ + 1);
+    ++loans_;
     return Loan(*this, std::move(track));
 }
 
-void StreamPool::give_back(std::unique_ptr<Track> track) {
+void StreamPool::give_back(std::unique_ptr<Track> track) noexcept {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(track));
+    idle_.push_back(std::move(track));  // within what borrow() has reserved
+    --loans_;
 }
 
 void StreamPool::trim() {
-    std::vector<std::unique_ptr<Track>> idle;
-    const std::lock_guard lock(mutex_);
-    idle.swap(idle_);
+    while (true) {
+        std::unique_ptr<Track> idle;  // ends without the mutex
+        const std::lock_guard lock(mutex_);
+        if (idle_.empty()) return;
+        idle = std::move(idle_.back());
+        idle_.pop_back();
+    }
 }
 
 void StreamPool::forget() {

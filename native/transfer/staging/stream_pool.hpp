@@ -47,11 +47,12 @@ class StreamPool {
     void forget();
 
   private:
-    void give_back(std::unique_ptr<Track> track);
+    void give_back(std::unique_ptr<Track> track) noexcept;
 
     const std::shared_ptr<Device> device_;
     std::mutex mutex_;  // guards what follows
     std::vector<std::unique_ptr<Track>> idle_;
+    std::size_t loans_ = 0;
 };
 
 }  // namespace isthmus

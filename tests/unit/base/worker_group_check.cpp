@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <set>
 #include <vector>
 
@@ -48,6 +50,55 @@ struct Seen {
         threads.insert(std::this_thread::get_id());
     }
 };
+
+// Threads leave the program's signals to it, and keep those of their own faults.
+void check_signals() {
+    auto group = WorkerGroup::start(4);
+    expect(group.ok(), "threads start");
+    const Status status = group.value()->run(
+        [](std::size_t, const auto&) -> Status {
+            sigset_t blocked;
+            pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+            expect(sigismember(&blocked, SIGUSR1) == 1 && sigismember(&blocked, SIGTERM) == 1, "signals are blocked");
+            expect(sigismember(&blocked, SIGSEGV) == 0 && sigismember(&blocked, SIGBUS) == 0, "faults are not");
+            return {};
+        },
+        patient);
+    expect(status.ok(), "a job ends");
+    sigset_t own;
+    pthread_sigmask(SIG_SETMASK, nullptr, &own);
+    expect(sigismember(&own, SIGUSR1) == 0, "whoever starts threads keeps its signals");
+}
+
+// Whoever throws, everybody has left the job when its end is told, and the group works on.
+void check_exceptions() {
+    constexpr std::size_t threads = 4;
+    auto group = WorkerGroup::start(threads);
+    expect(group.ok(), "threads start");
+    for (std::size_t thrower = 0; thrower <= threads; ++thrower) {
+        std::atomic<int> inside = 0, entered = 0;
+        const Status status = group.value()->run_with_caller(
+            [&inside, &entered, thrower](std::size_t worker, const std::atomic<bool>& stop) -> Status {
+                ++inside;
+                ++entered;
+                if (worker == threads) {
+                    while (entered <= static_cast<int>(threads)) std::this_thread::yield();
+                }
+                if (worker == thrower) {
+                    --inside;
+                    throw std::bad_alloc();
+                }
+                while (!stop) std::this_thread::yield();
+                --inside;
+                return {};
+            },
+            patient);
+        expect(inside == 0, "nobody is at work on it any more");
+        expect(status.code() == Code::out_of_memory, "no memory is told as that");
+    }
+    const auto idle = [](std::size_t, const auto&) { return Status(); };
+    expect(group.value()->run(idle, patient).ok(), "the group works on");
+}
 
 void check_persistent_threads() {
     constexpr std::size_t threads = 8;
@@ -197,6 +248,8 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 }
 
 int main() {
+    check_signals();
+    check_exceptions();
     check_persistent_threads();
     check_a_caller_that_takes_part();
     check_threads_for_one_job();
