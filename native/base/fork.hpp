@@ -1,10 +1,23 @@
 // Tells a process from the one that it was forked from.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <new>
+#include <utility>
+
 namespace isthmus {
 
 // How often this process and those before it were forked. What was made at another number belongs to a parent: its
 // threads are not here, and its drivers do not work here.
 unsigned fork_generation();
+
+// Never destroys what it is given, and takes no memory for that: what its destructor would do is not for this process,
+// or would wait for what is not there.
+template <typename Thing>
+void keep_for_good(Thing thing) noexcept {
+    alignas(Thing) std::array<std::byte, sizeof(Thing)> place;
+    ::new (static_cast<void*>(place.data())) Thing(std::move(thing));
+}
 
 }  // namespace isthmus

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <variant>
@@ -24,7 +25,8 @@ enum class Code {
 class [[nodiscard]] Status {
   public:
     Status() = default;
-    Status(Code code, std::string message) : failure_(new Failure{code, std::move(message)}) {}
+    // out_of_memory where there is no memory to say what failed.
+    Status(Code code, std::string message) noexcept : failure_(made(code, std::move(message))) {}
 
     // out_of_memory, and takes none itself.
     static Status no_memory() noexcept {
@@ -35,6 +37,14 @@ class [[nodiscard]] Status {
 
     bool ok() const { return failure_ == nullptr; }
     Code code() const { return failure_ ? failure_->code : Code::ok; }
+    Status copy() const noexcept {
+        if (ok()) return {};
+        try {
+            return {code(), message()};
+        } catch (...) {
+            return no_memory();
+        }
+    }
     const std::string& message() const {
         static const std::string none;
         return failure_ ? failure_->message : none;
@@ -55,6 +65,10 @@ class [[nodiscard]] Status {
     static Failure* shared() noexcept {
         static Failure failure{Code::out_of_memory, "no host memory"};  // short enough to lie within the string
         return &failure;
+    }
+    static Failure* made(Code code, std::string message) noexcept {
+        Failure* const failure = new (std::nothrow) Failure{code, std::move(message)};
+        return failure != nullptr ? failure : shared();
     }
     struct Ending {
         void operator()(Failure* failure) const noexcept {

@@ -32,11 +32,7 @@ Status begin(isthmus_session* session, isthmus_transfer** transfer, const Begin&
 
 // Waits; a copy of the outcome, which stays with the handle.
 isthmus_code end_of(CopyHandle& copy, const char* operation, isthmus_status* status) noexcept {
-    try {
-        return end(status, operation, copy.wait());
-    } catch (const std::exception& error) {
-        return end(status, operation, Code::call_failed, error.what());
-    }
+    return guarded(status, operation, [&]() -> const Outcome& { return copy.wait(); });
 }
 
 }  // namespace

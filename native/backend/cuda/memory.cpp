@@ -6,6 +6,7 @@
 
 #include "backend/lockable_pages.hpp"
 #include "base/pages.hpp"
+#include "base/threads.hpp"
 
 namespace isthmus::cuda {
 namespace {
@@ -14,9 +15,12 @@ using ContextPointer = std::shared_ptr<PrimaryContext>;
 
 // The rest of a class's destructor: gives back what is still held, from whatever thread.
 template <typename Memory>
-void let_go(Memory& memory, PrimaryContext& context) {
+void let_go(Memory& memory, PrimaryContext& context) noexcept {
     if (!memory.held()) return;
-    if (const Current current(context); current.ok()) (void)memory.release();
+    (void)caught([&]() -> Status {
+        const Current current(context);
+        return current.ok() ? memory.release() : Status();
+    });
 }
 
 class PageableMemory final : public CudaAllocation {

@@ -187,8 +187,9 @@ class HostDevice final : public Device {
     }
     Status record(Event& event, Stream& stream) override {
         const auto moment = static_cast<HostEvent&>(event).moment;
-        worker_of(stream).enqueue([moment, record = moment->record()] {
-            moment->pass(record);
+        const std::shared_ptr<Worker>& worker = static_cast<HostStream&>(stream).worker();
+        worker->enqueue([moment, record = moment->record(), at = worker.get(), mine = std::weak_ptr(worker)] {
+            moment->pass(record, at->failure(), mine);
             return Status();
         });
         return {};

@@ -42,11 +42,14 @@ class Moment {
         const std::lock_guard lock(mutex_);
         return ++recorded_;
     }
-    void pass(std::uint64_t record) {
+    // `failure`: what a command before it, on the stream of `worker`, ended with.
+    void pass(std::uint64_t record, Status failure, std::weak_ptr<Worker> worker) {
         {
             const std::lock_guard lock(mutex_);
             if (record < passed_) return;  // overtaken on another stream
             passed_ = record;
+            failure_ = std::move(failure);
+            worker_ = std::move(worker);
             time_ = now();
         }
         changed_.notify_all();
@@ -59,9 +62,13 @@ class Moment {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this, record] { return passed_ >= record; });
     }
-    bool has_passed() {
+    // Who is told of the failure here is not told again by synchronizing the stream.
+    Result<bool> has_passed() {
         const std::lock_guard lock(mutex_);
-        return passed_ == recorded_;
+        if (passed_ != recorded_) return false;
+        if (failure_.ok()) return true;
+        if (const auto worker = worker_.lock()) worker->forgive();
+        return failure_.copy();
     }
     TimePoint time() {
         const std::lock_guard lock(mutex_);
@@ -73,6 +80,8 @@ class Moment {
     std::condition_variable changed_;
     std::uint64_t recorded_ = 0, passed_ = 0;
     TimePoint time_;
+    Status failure_;
+    std::weak_ptr<Worker> worker_;
 };
 
 class HostEvent final : public Event {

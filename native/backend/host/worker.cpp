@@ -33,6 +33,16 @@ Status Worker::drain() {
     return std::exchange(failure_, Status());
 }
 
+Status Worker::failure() {
+    const std::lock_guard lock(mutex_);
+    return failure_.copy();
+}
+
+void Worker::forgive() {
+    const std::lock_guard lock(mutex_);
+    failure_ = {};
+}
+
 void Worker::run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (true) {

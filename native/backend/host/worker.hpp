@@ -26,6 +26,9 @@ class Worker {
     void enqueue(Command command);
     // Waits until all commands have run; returns the first failure since the last call.
     Status drain();
+    // The first failure that drain() would return, and that it is told to somebody by other means.
+    Status failure();
+    void forgive();
 
   private:
     Worker() = default;

@@ -14,7 +14,7 @@
 namespace isthmus {
 namespace {
 
-void keep_for_good(std::shared_ptr<const void> what) {
+void outlive_all(std::shared_ptr<const void> what) {
     static std::mutex mutex;
     static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // outlives the process's destructors
     const std::lock_guard lock(mutex);
@@ -107,7 +107,7 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
         } else if (!received.value() && !move_one_part()) {
             if (seconds_between(begin, now()) > limit_.seconds) {
                 // Nothing may wait for the device any more, nor free what it may still use.
-                keep_for_good(shared_from_this());
+                outlive_all(shared_from_this());
                 return {Code::timed_out,
                         "the transfer had not ended after " + std::to_string(limit_.seconds) + " s: " + limit_.doing};
             }

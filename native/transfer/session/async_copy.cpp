@@ -33,7 +33,7 @@ AsyncCopy::~AsyncCopy() {
     if (generation_ == fork_generation()) return;
     // The driver must not be called in the child of a fork, so these are never freed.
     static_cast<void>(event_.release());
-    static_cast<void>(new (std::nothrow) std::shared_ptr<HeldCopy>(std::move(held_)));
+    keep_for_good(std::move(held_));
 }
 
 void AsyncCopy::end(Outcome outcome) {
@@ -53,8 +53,16 @@ void AsyncCopy::end(Outcome outcome) {
     done_.notify_all();
 }
 
-bool AsyncCopy::poll() {
+bool AsyncCopy::poll() noexcept {
     if (done_ || event_ == nullptr) return done_;
+    try {
+        return look();
+    } catch (...) {
+        return false;  // for want of memory, nobody knows yet
+    }
+}
+
+bool AsyncCopy::look() {
     Binding binding(*device_);
     Status status = binding.status();
     if (status.ok()) {
@@ -107,7 +115,7 @@ const Outcome& AsyncCopy::wait() {
 }
 
 Status AsyncCopy::hold(std::uintptr_t stream) {
-    if (generation_ != fork_generation()) return {forked_.status.code(), forked_.status.message()};
+    if (generation_ != fork_generation()) return forked_.status.copy();
     if (poll()) return {};
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
@@ -118,7 +126,7 @@ Status AsyncCopy::hold(std::uintptr_t stream) {
 Status AsyncCopy::unseen_failure() {
     const std::lock_guard lock(mutex_);
     if (!done_ || seen_ || outcome_.status.ok()) return {};
-    return {outcome_.status.code(), outcome_.status.message()};
+    return outcome_.status.copy();
 }
 
 }  // namespace isthmus

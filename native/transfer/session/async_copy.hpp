@@ -29,11 +29,12 @@ class AsyncCopy final : public CopyHandle {
     // It has ended so. Once.
     void end(Outcome outcome);
     // Whether it has ended. Should it have failed, returns when no thread is at work on it any more.
-    bool poll();
+    bool poll() noexcept;
     // The failure that nobody has asked about; success where somebody has.
     Status unseen_failure();
 
   private:
+    bool look();
     void abandon();
 
     const std::shared_ptr<Device> device_;

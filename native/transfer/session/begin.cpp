@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "base/threads.hpp"
 #include "transfer/session/session_impl.hpp"
 
 namespace isthmus {
@@ -13,8 +14,6 @@ constexpr std::size_t part_alignment = 4096;
 constexpr std::size_t most_commands = 128;
 // Copies of no more than this have a thread of their own, which no large copy occupies.
 constexpr std::size_t most_small_bytes = std::size_t{1} << 20;
-// How many failures are remembered until the session is closed.
-constexpr std::size_t most_failed = 16;
 
 std::size_t parts_of(const CopyJob& job) {
     return std::min((job.extent.bytes() + part_bytes - 1) / part_bytes, most_commands);
@@ -91,6 +90,9 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, 
     pending->tasks = std::move(tasks);
     pending->bytes = bytes;
     ISTHMUS_TRY(watcher_.start());
+    // All that may fail comes before anything is begun: what uses the memory of a caller must be watched.
+    auto watched = Background::prepare(
+        [this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
     if (can_enqueue(pending->tasks)) {
         Stream* stream_of_commands = order.stream;
         if (stream_of_commands == nullptr) {
@@ -99,7 +101,9 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, 
         }
         ISTHMUS_TRY(begin_on_stream(*stream_of_commands, *pending));
         // What it was given before a command that the device cannot do, nothing else would wait for.
-        if (!pending->enqueued && order.stream == nullptr) ISTHMUS_TRY(stream_of_commands->synchronize());
+        if (!pending->enqueued && order.stream == nullptr) {
+            ISTHMUS_TRY(caught([&] { return stream_of_commands->synchronize(); }));
+        }
     }
     if (!pending->enqueued) {
         Stream* held_stream = order.stream;
@@ -110,7 +114,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::begin(std::vector<Task> tasks, 
         }
         ISTHMUS_TRY(begin_held(*held_stream, *pending));
     }
-    watcher_.add([this, pending] { return watch(*pending) ? Background::Step::ended : Background::Step::waits; });
+    watcher_.add(std::move(watched));
     return std::shared_ptr<CopyHandle>(std::move(copy));
 }
 
@@ -166,16 +170,15 @@ Status SessionImpl::enqueue(Stream& stream, const Task& task) {
 
 Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
     ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
-    Status status;
-    for (const Task& task : pending.tasks) {
-        if (status.ok()) status = enqueue(stream, task);
-    }
-    if (status.ok()) status = device_->record(*ended, stream);
+    Status status = caught([&]() -> Status {
+        for (const Task& task : pending.tasks) ISTHMUS_TRY(enqueue(stream, task));
+        return device_->record(*ended, stream);
+    });
     // A held copy does all of it again, in the same order.
     if (status.code() == Code::unsupported) return {};
     if (!status.ok()) {
         // What was enqueued before it still uses the memory.
-        (void)stream.synchronize();
+        (void)caught([&] { return stream.synchronize(); });
         return status;
     }
     pending.copy->ends_with(std::move(ended), nullptr);
@@ -186,18 +189,26 @@ Status SessionImpl::begin_on_stream(Stream& stream, Pending& pending) {
 Status SessionImpl::begin_held(Stream& stream, Pending& pending) {
     ISTHMUS_TRY_ASSIGN(held, held_copy(pending.tasks));
     ISTHMUS_TRY_ASSIGN(ended, device_->create_untimed_event());
-    pending.held = held;
     if (held->has_host_part()) {
         ISTHMUS_TRY_ASSIGN(packer,
                            this->packer(pending.tasks.front().job->to_device(), pending.bytes > most_small_bytes));
-        packer->thread.add([held = held.get(), group = packer->group.get()] { return held->go_on(group); });
+        // The packer has the copy until it has left it, and the session until it has let go of the copy.
+        packer->thread.add(
+            Background::prepare([session = pending.session, mine = held, group = packer->group.get()]() mutable {
+                const Background::Step step = mine->go_on(group);
+                if (step == Background::Step::ended) mine.reset();
+                return step;
+            }));
     }
-    Status status = held->enqueue(stream);
-    if (status.ok()) status = device_->record(*ended, stream);
+    pending.held = held;
+    Status status = caught([&]() -> Status {
+        ISTHMUS_TRY(held->enqueue(stream));
+        return device_->record(*ended, stream);
+    });
     if (!status.ok()) {
         held->abandon();
         // What was enqueued before it still uses the memory.
-        if (stream.synchronize().ok()) held->settle();
+        if (caught([&] { return stream.synchronize(); }).ok()) held->settle();
         return status;
     }
     pending.copy->ends_with(std::move(ended), std::move(held));

@@ -97,6 +97,7 @@ SessionImpl::SessionImpl(std::shared_ptr<Device> device, SessionOptions options,
 }
 
 Status SessionImpl::prepare() {
+    failed_.reserve(most_failed);
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     auto stream = device_->borrow_stream(0);
@@ -222,9 +223,9 @@ Status SessionImpl::close() {
     for (std::size_t calls = calls_; calls != 0; calls = calls_) calls_.wait(calls);
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    give_back();
     for (Packer& packer : packers_) packer.thread.stop();
     watcher_.stop();
+    give_back();
     const std::lock_guard lock(async_mutex_);
     for (Packer& packer : packers_) packer.group.reset();
     own_stream_.reset();

@@ -189,6 +189,8 @@ class SessionImpl final : public Session {
     std::atomic<bool> closed_ = false;
     std::mutex async_mutex_;              // guards what follows, and the start of groups
     std::unique_ptr<Stream> own_stream_;  // of asynchronous commands that have none of the caller's
+    // How many failures are remembered until the session is closed; there is room for them from the beginning.
+    static constexpr std::size_t most_failed = 16;
     std::vector<std::shared_ptr<AsyncCopy>> failed_;
     std::mutex recent_mutex_;  // guards what follows
     std::vector<Nearest> recent_;

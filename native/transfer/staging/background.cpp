@@ -7,6 +7,7 @@
 #include <list>
 #include <utility>
 
+#include "base/fork.hpp"
 #include "base/threads.hpp"
 
 namespace isthmus {
@@ -15,11 +16,21 @@ namespace {
 using Nap = std::chrono::microseconds;
 constexpr Nap first_nap{10};
 
+// What throws for want of memory can go on when there is some again.
+Background::Step step_of(const Background::Task& task) noexcept {
+    try {
+        return task();
+    } catch (...) {
+        return Background::Step::waits;
+    }
+}
+
 }  // namespace
 
 Status Background::start() {
     const std::lock_guard lock(mutex_);
     if (thread_) return {};
+    queue_ = std::make_shared<Queue>();
     thread_ = start_thread("isthmus-copies", [queue = queue_, last_nap = last_nap_] { run(queue, last_nap); });
     if (thread_) return {};
     return {Code::unsupported,
@@ -27,15 +38,15 @@ Status Background::start() {
             "the container)"};
 }
 
-void Background::add(Task task) {
+void Background::add(Prepared task) noexcept {
     {
         const std::lock_guard lock(queue_->mutex);
-        queue_->fresh.push_back(std::move(task));
+        queue_->fresh.splice(queue_->fresh.end(), task);
     }
     queue_->changed.notify_one();
 }
 
-void Background::stop() {
+void Background::stop() noexcept {
     const std::lock_guard lock(mutex_);
     if (!thread_) return;
     {
@@ -49,13 +60,13 @@ void Background::stop() {
         thread_->join();
     }
     thread_.reset();
-    queue_ = std::make_shared<Queue>();
+    queue_.reset();
 }
 
-void Background::forget() {
+void Background::forget() noexcept {
     // Never freed: the thread's handle would wait for it, and whoever held the mutex is not there either.
-    static_cast<void>(new std::optional<std::jthread>(std::move(thread_)));
-    static_cast<void>(new std::shared_ptr<Queue>(std::move(queue_)));
+    keep_for_good(std::move(thread_));
+    keep_for_good(std::move(queue_));
     thread_.reset();
 }
 
@@ -73,12 +84,11 @@ void Background::run(const std::shared_ptr<Queue>& queue, Nap last_nap) {
                 queue->changed.wait_for(lock, nap, is_called);
             }
             if (!queue->fresh.empty()) nap = first_nap;
-            for (Task& task : queue->fresh) tasks.push_back(std::move(task));
-            queue->fresh.clear();
+            tasks.splice(tasks.end(), queue->fresh);
         }
         Step most = Step::waits;
         for (auto task = tasks.begin(); task != tasks.end();) {
-            const Step step = (*task)();
+            const Step step = step_of(*task);
             if (step != Step::waits && most != Step::moves) most = step;
             task = step == Step::ended ? tasks.erase(task) : std::next(task);
         }

@@ -85,7 +85,18 @@ Status HeldCopy::enqueue(Stream& stream) {
     return rendezvous_->tell_host(stream, std::max(count, 1U) + 2);
 }
 
-Background::Step HeldCopy::go_on(WorkerGroup* group) {
+Background::Step HeldCopy::go_on(WorkerGroup* group) noexcept {
+    try {
+        return advance(group);
+    } catch (...) {
+        // No thread is at work on it any more, and the stream passes: what comes then is told as a failure.
+        status_ = Status::no_memory();
+        rendezvous_->open(static_cast<std::uint32_t>(chunk_count_) + 1);
+        return leave();
+    }
+}
+
+Background::Step HeldCopy::advance(WorkerGroup* group) {
     if (stop_) return leave();
     if (rendezvous_->reached() == 0) return Background::Step::waits;
     if (!has_begun_) begin();

@@ -57,7 +57,7 @@ class HeldCopy {
     Status enqueue(Stream& stream);
     // The host's part, until there is nothing to do now. One caller at a time, which may have a group help it. Makes no
     // call of the driver, and once it has said that it has ended, does not touch the copy any more.
-    Background::Step go_on(WorkerGroup* group);
+    Background::Step go_on(WorkerGroup* group) noexcept;
     // Returns when no thread is at work any more, and lets the stream pass. Precondition: somebody calls go_on() until
     // it has ended.
     void abandon();
@@ -68,7 +68,7 @@ class HeldCopy {
         if (rendezvous_ != nullptr) rendezvous_->settle();
     }
     // How the host's part went. Precondition: the stream has passed all commands.
-    Status status() const { return status_.ok() ? Status() : Status(status_.code(), status_.message()); }
+    Status status() const noexcept { return status_.copy(); }
 
   private:
     // Commands alone, or a run of chunks.
@@ -82,6 +82,7 @@ class HeldCopy {
     // Chunks whose place in the ring is the host's now: all before this one.
     std::size_t open_chunks();
     void begin();
+    Background::Step advance(WorkerGroup* group);
     // Until nothing has been open for a moment.
     void move_parts(const std::atomic<bool>& stop);
     // Tells the stream of chunks whose parts were all moved.

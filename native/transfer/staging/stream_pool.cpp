@@ -1,7 +1,10 @@
 // Streams of a session's own, each used by one copy at a time, and kept.
 #include "transfer/staging/stream_pool.hpp"
 
+#include <utility>
+
 #include "backend/device.hpp"
+#include "base/fork.hpp"
 
 namespace isthmus {
 
@@ -45,7 +48,7 @@ void StreamPool::trim() {
 }
 
 void StreamPool::forget() {
-    static_cast<void>(new std::vector<std::unique_ptr<Track>>(std::move(idle_)));
+    keep_for_good(std::move(idle_));
 }
 
 }  // namespace isthmus

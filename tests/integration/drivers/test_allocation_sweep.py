@@ -1,0 +1,48 @@
+"""Each allocation that the library makes fails in turn: no process dies, no wrong byte is called right."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import isthmus
+
+_HERE = Path(__file__).resolve()
+_REPOSITORY = _HERE.parents[3]
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs g++")
+    program = tmp_path_factory.mktemp("sweep") / "allocation_sweep"
+    library = isthmus.get_library_dir()
+    options = ["-std=c++20", "-O1", "-pthread", f"-I{_REPOSITORY / 'include'}"]
+    links = [f"-L{library}", "-listhmus", f"-Wl,-rpath,{library}"]
+    subprocess.run([compiler, *options, _HERE.with_name("allocation_sweep.cpp"), "-o", program, *links], check=True)
+    return program
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("lasting", ["once", "sticky"])
+@pytest.mark.parametrize(("phase", "least"), [("open", 500), ("copies", 300)])
+@pytest.mark.parametrize("device", ["host", "cuda:0"])
+def test_none_costs_a_process_or_a_byte(
+    sweep: Path,
+    compiled: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    device: str,
+    phase: str,
+    least: int,
+    lasting: str,
+) -> None:
+    if device != "host":
+        monkeypatch.setenv("LD_LIBRARY_PATH", str(compiled("fake_cuda.cpp").parent))
+    done = subprocess.run([sweep, device, phase, lasting], capture_output=True, text=True, check=False)
+    *bad, last = done.stdout.splitlines()
+    assert bad == [], f"{last}: {done.stderr[-2000:]}"
+    points = int(last.split()[1])
+    assert points >= least, "the sweep reaches what allocates"
