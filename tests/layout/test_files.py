@@ -134,4 +134,6 @@ def test_only_one_place_starts_threads(path: Path) -> None:
         return
     # `std::thread::id` and handles of threads that were started there are other things.
     starts = re.findall(r"std::thread\b(?!::)|std::async\b|\bpthread_create\b|std::jthread\s*[({]", path.read_text())
-    assert not starts, f"{name} starts a thread by itself; start_thread() of base/threads.hpp blocks the program's signals"
+    assert not starts, (
+        f"{name} starts a thread by itself; start_thread() of base/threads.hpp blocks the program's signals"
+    )
