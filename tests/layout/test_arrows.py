@@ -42,12 +42,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "c_interface": set(),
     "cupti": set(),
     "launch": {"cupti", "errors"},
+    "python": set(),
     "errors": set(),
     "language": set(),
     "record": {"errors"},
     "registry": {"errors"},
     "machine": {"isthmus", "errors", "record", "_native"},
-    "experiment": {"isthmus", "cupti", "errors", "record", "registry", "machine", "_native"},
+    "experiment": {"isthmus", "cupti", "errors", "python", "record", "registry", "machine", "_native"},
     "document": {"language", "record"},
     "analysis": {"errors", "language", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
@@ -56,7 +57,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "trace": {"errors", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
-    "fleet": {"errors", "language", "record", "analysis", "compare"},
+    "fleet": {"errors", "language", "python", "record", "analysis", "compare"},
     "report": _MEANING | {"plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         *_MEANING,
@@ -250,3 +251,10 @@ def test_no_package_exports_what_nobody_can_read() -> None:
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 assert len(ast.literal_eval(node.value)) <= MOST_EXPORTS, name_of(path)
+
+
+def test_python_is_started_by_one_helper() -> None:
+    """Which keeps files of the current folder from being run: `pickle.py` there is somebody else's."""
+    pattern = re.compile(r"sys\.executable|get_context\(|PYTHONSAFEPATH")
+    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
+    assert named == {"python.py"}

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet.reading import DeviceRow, FilePart, Floats, Reader
 from isthmus.fleet.sorting import order, partial_launches, sorted_out, told_apart
+from isthmus.python import worker_context
 from isthmus.record import Missing, Point
 
 _SUFFIXES = (".json", ".json.gz")
@@ -133,8 +133,8 @@ def _batches(found: FoundFiles) -> Iterator[_Batch]:
     if len(found.paths) < _WORTH_PROCESSES or processes < 2:
         yield from map(work, chunks)
         return
-    # Fresh processes: a fork would copy whatever threads of the caller hold.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    # Fresh processes where they can be isolated: a fork copies whatever threads of the caller hold.
+    with ProcessPoolExecutor(processes, mp_context=worker_context()) as pool:
         yield from pool.map(work, chunks)
 
 

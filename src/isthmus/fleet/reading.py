@@ -23,6 +23,7 @@ from isthmus.record import (
     Point,
     Run,
     Summary,
+    decode_json,
     file_bytes,
     read_run,
     summaries,
@@ -134,7 +135,6 @@ class Reader:
     def __init__(self) -> None:
         self._points: dict[bytes, tuple[Point, ...]] = {}
         self._facts: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
-        self._fleet = msgspec.json.Decoder(_Fleet)
 
     def read(self, path: Path) -> FilePart:
         """The devices of a file.
@@ -143,7 +143,7 @@ class Reader:
         """
         data = file_bytes(path)
         try:
-            fleet = self._fleet.decode(data)
+            fleet = decode_json(data, _Fleet)
         except msgspec.DecodeError as error:
             return self._other(path, data, error)
         if fleet.format != FLEET_FORMAT or fleet.schema_version > FLEET_SCHEMA_VERSION:
@@ -153,7 +153,7 @@ class Reader:
     def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
         """A run file, or what is wrong with one that is no fleet file."""
         try:
-            header = msgspec.json.decode(data, type=Header)
+            header = decode_json(data, Header)
         except msgspec.DecodeError as error:
             raise RunFileError(
                 f"{path}: neither a fleet file nor a run file: {error}; expected JSON with format "
@@ -255,7 +255,7 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
     if b'"no"' not in data:
         return {}
     try:
-        members = msgspec.json.decode(data, type=_CheckedFleet).members
+        members = decode_json(data, _CheckedFleet).members
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}: the schema does not allow this: {error}") from error
     found = {

@@ -10,7 +10,7 @@ from types import TracebackType
 import msgspec
 
 from isthmus.errors import RunFileError
-from isthmus.record.files import file_bytes, replacing
+from isthmus.record.files import decode_json, file_bytes, replacing
 from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
@@ -43,7 +43,7 @@ def read_run(path: Path) -> Run:
     """
     data = file_bytes(path)
     try:
-        header = msgspec.json.decode(data, type=Header)
+        header = decode_json(data, Header)
     except msgspec.ValidationError as error:
         raise RunFileError(f"{path}: not an Isthmus run: {error}; expected an object with format {FORMAT!r}") from error
     except msgspec.DecodeError as error:
@@ -58,8 +58,8 @@ def read_run(path: Path) -> Run:
         raise RunFileError(f"{path}: not an Isthmus run: found {header.words}, expected format {FORMAT!r}")
     header.check_version(path, SCHEMA_VERSION)
     try:
-        return msgspec.json.decode(data, type=Run)
-    except msgspec.ValidationError as error:
+        return decode_json(data, Run)
+    except msgspec.DecodeError as error:
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
 
 

@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import BinaryIO
 
 import msgspec
 import pytest
 
 from isthmus.errors import RunFileError
-from isthmus.record import Case, End, Run, RunWriter, Series, read_run
+from isthmus.record import Case, End, Run, RunWriter, Series, files, read_run
 
 Write = Callable[[int, bytes, int], int]
 
@@ -60,18 +61,18 @@ def test_the_file_is_valid_after_every_case(path: Path, run: Run) -> None:
 def test_a_file_that_grows_while_it_is_read_is_read_again(
     path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read_bytes = Path.read_bytes
+    all_of = files._all_of
     with RunWriter(path, run) as writer:
         writer.add(case(1))
 
-        def torn(self: Path) -> bytes:
+        def torn(file: BinaryIO, place: Path, what: str) -> bytes:
             """What two reads give between which a case ends."""
-            monkeypatch.setattr(Path, "read_bytes", read_bytes)
-            first = read_bytes(self)
+            monkeypatch.setattr(files, "_all_of", all_of)
+            first = file.read()
             writer.add(case(2))
-            return first + read_bytes(self)[len(first) :]
+            return first + path.read_bytes()[len(first) :]
 
-        monkeypatch.setattr(Path, "read_bytes", torn)
+        monkeypatch.setattr(files, "_all_of", torn)
         assert read_run(path).cases == [case(1), case(2)]
 
 

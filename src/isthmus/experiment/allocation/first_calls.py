@@ -4,7 +4,6 @@ Measured in a process of its own, since a driver does much of its work once a pr
 """
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from isthmus import _native
 from isthmus.errors import CallFailed, IsthmusError
 from isthmus.experiment.engine.sampling import reason_of
 from isthmus.machine.devices import OpenDevice, open_native
+from isthmus.python import python_command, python_environment
 from isthmus.record import MIB
 
 FIRST_BYTES = MIB
@@ -31,10 +31,10 @@ def measure_first_calls(device: OpenDevice, kinds: Sequence[str]) -> tuple[float
     """
     described = device.description
     order = json.dumps([described.backend, described.index, device.model, list(kinds)])
-    command = [sys.executable, "-m", __name__, order]
+    command = python_command(__name__, order)
     try:
         # Without what drivers have set in this process meanwhile, seen to hide NVIDIA's OpenCL from its children.
-        environment = dict(os.environ)
+        environment = python_environment()
         ended = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False, timeout=_LIMIT_SECONDS
         )

@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from isthmus.experiment.fleet.member import Said, Task
 from isthmus.experiment.fleet.ranks import RanksBroken
 from isthmus.experiment.fleet.reports import Report
 from isthmus.experiment.fleet.schedule import Word
+from isthmus.python import python_command, python_environment
 from isthmus.record import Phase
 
 # What a process that was killed may take to go; longer where a driver keeps it, and then it stays behind.
@@ -44,9 +44,11 @@ class MeasuringProcess:
         self._limit = limit_seconds
         self._deadline = time.monotonic() + limit_seconds
         self._why = ""
-        words = [sys.executable, "-m", "isthmus.experiment.fleet.member"]
+        words = python_command("isthmus.experiment.fleet.member")
         try:
-            self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=python_environment()
+            )
         except OSError as error:
             raise CallFailed(f"no process to measure in can be started: {error.strerror or error}") from error
         os.set_blocking(self._out.fileno(), False)
