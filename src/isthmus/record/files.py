@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import secrets
 import stat
 import zlib
 from collections.abc import Iterator
@@ -52,7 +53,9 @@ def decode_json(data: bytes, kind: type[T]) -> T:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A file beside `path` to write to; it takes the place of `path` when all went well, and is removed otherwise."""
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    # Made here, so that a link or a file that lies under that name is never written through.
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
         yield part
         part.replace(path)

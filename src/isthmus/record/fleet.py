@@ -5,7 +5,8 @@ Raw samples stay in the run files that each rank writes; a fleet file says which
 
 import gzip
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -156,5 +157,12 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return float(f"{value:.5g}")
 
 
-def _opened(path: Path, part: Path) -> gzip.GzipFile | io.BufferedWriter:
-    return gzip.GzipFile(part, "wb", mtime=0) if path.suffix == ".gz" else part.open("wb")
+@contextmanager
+def _opened(path: Path, part: Path) -> Iterator[gzip.GzipFile | io.BufferedWriter]:
+    with part.open("wb") as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        # Without the name of the part, so that the same fleet gives the same bytes.
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+            yield packed

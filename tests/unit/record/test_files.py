@@ -56,3 +56,19 @@ def test_brackets_without_end_are_refused(tmp_path: Path, read: object) -> None:
     brackets(tmp_path / "run.json")
     with pytest.raises(RunFileError, match="nested more deeply"):
         read(tmp_path / "run.json")  # type: ignore[operator]
+
+
+def test_what_is_replaced_is_never_written_through_a_link_and_whole_or_as_it_was(tmp_path: Path) -> None:
+    elsewhere, path = tmp_path / "elsewhere", tmp_path / "run.json"
+    elsewhere.write_text("precious")
+    path.symlink_to(elsewhere)
+    (tmp_path / "run.json.part").symlink_to(elsewhere)
+    with files.replacing(path) as part:
+        part.write_text("new")
+    assert elsewhere.read_text() == "precious"
+    assert not path.is_symlink()
+    assert path.read_text() == "new"
+    with pytest.raises(FileNotFoundError), files.replacing(path) as part:
+        part.with_name("missing").read_bytes()
+    assert path.read_text() == "new"
+    assert {file.name for file in tmp_path.iterdir()} == {"elsewhere", "run.json", "run.json.part"}
