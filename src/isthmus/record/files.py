@@ -20,6 +20,9 @@ _TRIES = 5
 # A fleet of ten thousand nodes has less; what is larger is refused before it takes the memory.
 MOST_BYTES = 1 << 31
 _PIECE = 1 << 20
+# Runs pack to a tenth or so; gzip packs nothing but one byte repeated a thousand times over.
+_MOST_PACKED = 100
+_ALWAYS_ALLOWED = 1 << 26
 
 T = TypeVar("T")
 
@@ -35,7 +38,7 @@ def file_bytes(path: Path) -> bytes:
         if data[:2] != b"\x1f\x8b":
             return data
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            return _all_of(file, path, "unpacked bytes")
+            return _all_of(file, path, "unpacked bytes", max(_ALWAYS_ALLOWED, _MOST_PACKED * len(data)))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RunFileError(f"{path}: damaged gzip data: {error}; copy the file again") from error
     except OSError as error:
@@ -73,7 +76,7 @@ def _read_whole(path: Path) -> bytes:
             if not stat.S_ISREG(status.st_mode) and not is_pipe:
                 raise RunFileError(f"{path}: {_kind(status.st_mode)}; expected a plain file")
             if status.st_size > MOST_BYTES:
-                raise RunFileError(_too_large(path, f"{status.st_size} bytes"))
+                raise RunFileError(_too_large(path, f"{status.st_size} bytes", MOST_BYTES))
             os.set_blocking(file.fileno(), True)
             data = _all_of(file, path, "bytes")
         if is_pipe or len(data) == status.st_size:
@@ -81,19 +84,21 @@ def _read_whole(path: Path) -> bytes:
     return data
 
 
-def _all_of(file: BinaryIO | gzip.GzipFile, path: Path, what: str) -> bytes:
+def _all_of(file: BinaryIO | gzip.GzipFile, path: Path, what: str, most: int | None = None) -> bytes:
     """Read piece by piece, so that what is too large takes no memory that it was not allowed."""
-    pieces, size = [], 0
+    pieces, size, most = [], 0, min(MOST_BYTES, most or MOST_BYTES)
     while piece := file.read(_PIECE):
         pieces.append(piece)
         size += len(piece)
-        if size > MOST_BYTES:
-            raise RunFileError(_too_large(path, f"more than {MOST_BYTES} {what}"))
+        if size > most:
+            raise RunFileError(_too_large(path, f"more than {most} {what}", most))
     return b"".join(pieces)
 
 
-def _too_large(path: Path, found: str) -> str:
-    return f"{path}: {found}, and a run or fleet file may have {MOST_BYTES}; is it another kind of file, or damaged?"
+def _too_large(path: Path, found: str, most: int) -> str:
+    return (
+        f"{path}: {found}, and a run or fleet file of its size may have {most}; is it another kind of file, or damaged?"
+    )
 
 
 def _kind(mode: int) -> str:
