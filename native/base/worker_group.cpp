@@ -58,7 +58,7 @@ struct WorkerGroup::State {
     std::condition_variable left;         // told when nobody is inside
 
   private:
-    std::unique_ptr<State> next;  // among those kept
+    std::unique_ptr<State> next;  // among those kept  // NOLINT
     struct Kept {
         std::mutex mutex;
         std::unique_ptr<State> first;

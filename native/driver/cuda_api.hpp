@@ -263,7 +263,7 @@ struct Api {
 
   private:
     static Status forked();
-    unsigned generation = fork_generation();  // of the process that opened it
+    unsigned generation = fork_generation();  // of the process that opened it  // NOLINT
 };
 
 }  // namespace isthmus::cuda

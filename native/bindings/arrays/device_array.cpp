@@ -144,7 +144,7 @@ Exported copied(const DeviceArray& self, bool on_host) {
     to.offset_bytes = 0;
     const std::vector<std::int64_t> strides = packed_strides(self.shape, self.type.bytes);
     to.strides_bytes.assign(strides.begin(), strides.end());
-    Exported made{.shape = self.shape, .strides_bytes = strides, .is_copied = true};
+    Exported made{.shape = self.shape, .strides_bytes = strides, .is_copied = true};  // NOLINT
     const std::size_t bytes = std::max<std::size_t>(to.bytes(), 1);
     Outcome outcome;
     {
@@ -326,7 +326,7 @@ bool is_within(const DeviceArray& base, std::size_t item_bytes, std::int64_t off
 // A part of an array, or all of it as another type; `offset_bytes` from its first element. Who computes these is NumPy,
 // as a rule.
 void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes, std::vector<std::int64_t> shape,
-          std::vector<std::int64_t> strides, nb::object dtype, const std::string& name) {
+          std::vector<std::int64_t> strides, nb::object dtype, const std::string& name) {  // NOLINT
     const bool same = dtype.is_none();
     const ElementType type = same ? base.type : type_of_dtype(dtype, name);
     if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
@@ -339,7 +339,7 @@ void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes,
     }
     new (self) DeviceArray{base.memory,
                            type,
-                           same ? base.dtype : std::move(dtype),
+                           same ? base.dtype : std::move(dtype),  // NOLINT
                            std::move(shape),
                            std::move(strides),
                            base.offset_bytes + static_cast<std::size_t>(offset_bytes)};

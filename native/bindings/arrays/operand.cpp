@@ -191,7 +191,7 @@ void Operand::name_type() {
 
 std::vector<int> Operand::memory_order() const {
     std::vector<int> order;
-    for (int i = 0; i < dimensions_; ++i) order.push_back(i);
+    for (int i = 0; i < dimensions_; ++i) order.push_back(i);  // NOLINT
     if (contiguous_) return order;
     // As NumPy keeps an order: what has one element or repeats itself says nothing of it, and stays where it is.
     const auto step = [&](int dimension) { return shape_[dimension] == 1 ? 0 : std::abs(strides_[dimension]); };
