@@ -58,7 +58,7 @@ struct WorkerGroup::State {
     std::condition_variable left;         // told when nobody is inside
 
   private:
-    std::unique_ptr<State> next;  // among those kept  // NOLINT
+    std::unique_ptr<State> next_;  // among those kept
     struct Kept {
         std::mutex mutex;
         std::unique_ptr<State> first;
@@ -71,7 +71,7 @@ struct WorkerGroup::State {
 
 void WorkerGroup::State::leave(std::unique_ptr<State> state) noexcept {
     const std::lock_guard lock(kept().mutex);
-    state->next = std::move(kept().first);
+    state->next_ = std::move(kept().first);
     kept().first = std::move(state);
 }
 
@@ -79,9 +79,9 @@ void WorkerGroup::State::sweep() {
     const std::lock_guard lock(kept().mutex);
     for (std::unique_ptr<State>* at = &kept().first; *at != nullptr;) {
         if ((*at)->alive.load(std::memory_order_acquire) == 0) {
-            *at = std::move((*at)->next);
+            *at = std::move((*at)->next_);
         } else {
-            at = &(*at)->next;
+            at = &(*at)->next_;
         }
     }
 }

@@ -250,11 +250,11 @@ struct Api {
 
     // Why nothing may be called: in a child that was forked after open(), where the driver hangs or spoils what is the
     // parent's. Whoever calls a function without call() asks first.
-    Status usable() const { return generation == fork_generation() ? Status() : forked(); }
+    Status usable() const { return generation_ == fork_generation() ? Status() : forked(); }
     // Calls `function`, naming it in the failure: "cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
     template <typename... Parameters, typename... Arguments>
     Status call(const Function<ReturnCode(Parameters...)>& function, Arguments... arguments) const {
-        if (generation != fork_generation()) return forked();
+        ISTHMUS_TRY(usable());
         if (!function) return function.absent();
         const ReturnCode code = function(arguments...);
         return code == success ? Status() : failure(function.name, code);
@@ -263,7 +263,7 @@ struct Api {
 
   private:
     static Status forked();
-    unsigned generation = fork_generation();  // of the process that opened it  // NOLINT
+    unsigned generation_ = fork_generation();  // of the process that opened it
 };
 
 }  // namespace isthmus::cuda

@@ -86,7 +86,8 @@ std::byte* MappedFile::claim(std::size_t bytes) {
 // The rest of the window before stays zero, which readers skip.
 std::byte* MappedFile::taken(std::size_t bytes) {
     if (finished_ || full_ || !file_.of_this_process()) return nullptr;
-    if (claims_to_skip_ > 0 && --claims_to_skip_ > 0) return nullptr;  // NOLINT
+    if (claims_to_skip_ > 0) --claims_to_skip_;
+    if (claims_to_skip_ > 0) return nullptr;
     if (window_bytes_ - used_of_window_ < bytes) {
         const std::size_t doubled = std::clamp<std::size_t>(file_.bytes(), first_window, largest_window);
         const OwnFile::Mapped grown = file_.append(bytes, std::max(bytes, doubled));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/errors.hpp"
@@ -190,8 +191,8 @@ void Operand::name_type() {
 }
 
 std::vector<int> Operand::memory_order() const {
-    std::vector<int> order;
-    for (int i = 0; i < dimensions_; ++i) order.push_back(i);  // NOLINT
+    std::vector<int> order(static_cast<std::size_t>(dimensions_));
+    std::iota(order.begin(), order.end(), 0);
     if (contiguous_) return order;
     // As NumPy keeps an order: what has one element or repeats itself says nothing of it, and stays where it is.
     const auto step = [&](int dimension) { return shape_[dimension] == 1 ? 0 : std::abs(strides_[dimension]); };
