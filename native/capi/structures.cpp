@@ -17,19 +17,6 @@ Status invalid(std::string message) {
     return {Code::invalid_argument, std::move(message)};
 }
 
-// The strides of rows that follow one another; those of an empty array do not matter.
-Status lay_in_rows(ArrayView& view, const char* name) {
-    if (std::ranges::find(view.shape, 0U) != view.shape.end()) return {};
-    auto stride = static_cast<std::ptrdiff_t>(view.element_bytes);
-    for (std::size_t i = view.shape.size(); i-- > 0;) {
-        view.strides_bytes[i] = stride;
-        if (__builtin_mul_overflow(stride, view.shape[i], &stride)) {
-            return invalid(std::string(name) + ": an array of this shape is larger than any memory");
-        }
-    }
-    return {};
-}
-
 // Whether a caller's structure says how large it is. Members that this library does not know must hold their default.
 Status check_size(const char* name, const void* structure, std::size_t bytes, std::size_t known_bytes) {
     if (bytes < sizeof(std::size_t)) {
@@ -74,8 +61,8 @@ Result<ArrayView> view_of(const isthmus_array* array, const char* name) {
     }
     if (array->strides_bytes != nullptr) {
         std::copy_n(array->strides_bytes, array->dimensions, view.strides_bytes.begin());
-    } else {
-        ISTHMUS_TRY(lay_in_rows(view, name));
+    } else if (!view.lay_in_c_order()) {
+        return invalid(std::string(name) + ": an array of this shape is larger than any memory");
     }
     if (view.address == 0 && std::ranges::find(view.shape, 0U) == view.shape.end()) {
         return null_argument((of + "address").c_str());

@@ -115,16 +115,6 @@ void settle(const DeviceArray& array, std::optional<std::uintptr_t> stream) {
     }
 }
 
-std::vector<std::int64_t> packed_strides(const std::vector<std::int64_t>& shape, std::size_t item_bytes) {
-    std::vector<std::int64_t> strides(shape.size());
-    auto bytes = static_cast<std::int64_t>(item_bytes);
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        strides[i] = bytes;
-        bytes *= std::max<std::int64_t>(shape[i], 1);
-    }
-    return strides;
-}
-
 ArrayView view_of(const DeviceArray& array) {
     ArrayView view;
     const bool has_addresses = array.memory->session->device().info().backend != "opencl";
@@ -142,9 +132,11 @@ Exported copied(const DeviceArray& self, bool on_host) {
     Session& session = *self.memory->session;
     ArrayView to = view_of(self);
     to.offset_bytes = 0;
-    const std::vector<std::int64_t> strides = packed_strides(self.shape, self.type.bytes);
-    to.strides_bytes.assign(strides.begin(), strides.end());
-    Exported made{.shape = self.shape, .strides_bytes = strides, .is_copied = true};  // NOLINT
+    static_cast<void>(to.lay_in_c_order());  // no larger than the array is
+    Exported made;
+    made.shape = self.shape;
+    made.strides_bytes.assign(to.strides_bytes.begin(), to.strides_bytes.end());
+    made.is_copied = true;
     const std::size_t bytes = std::max<std::size_t>(to.bytes(), 1);
     Outcome outcome;
     {
@@ -326,7 +318,7 @@ bool is_within(const DeviceArray& base, std::size_t item_bytes, std::int64_t off
 // A part of an array, or all of it as another type; `offset_bytes` from its first element. Who computes these is NumPy,
 // as a rule.
 void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes, std::vector<std::int64_t> shape,
-          std::vector<std::int64_t> strides, nb::object dtype, const std::string& name) {  // NOLINT
+          std::vector<std::int64_t> strides, const nb::object& dtype, const std::string& name) {
     const bool same = dtype.is_none();
     const ElementType type = same ? base.type : type_of_dtype(dtype, name);
     if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
@@ -339,7 +331,7 @@ void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes,
     }
     new (self) DeviceArray{base.memory,
                            type,
-                           same ? base.dtype : std::move(dtype),  // NOLINT
+                           same ? base.dtype : dtype,
                            std::move(shape),
                            std::move(strides),
                            base.offset_bytes + static_cast<std::size_t>(offset_bytes)};

@@ -79,11 +79,7 @@ struct Parts {
                   source.element_bytes);
         ArrayView written = source;
         written.address = reinterpret_cast<std::uintptr_t>(scratch);
-        auto step = static_cast<std::ptrdiff_t>(source.element_bytes);
-        for (std::size_t i = source.shape.size(); i-- > 0;) {
-            written.strides_bytes[i] = step;
-            step *= static_cast<std::ptrdiff_t>(source.shape[i]);
-        }
+        static_cast<void>(written.lay_in_c_order());  // a part is small
         Outcome outcome = copy(destination, written);
         completed += outcome.bytes_completed;
         return std::move(outcome.status);

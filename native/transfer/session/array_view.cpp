@@ -191,6 +191,18 @@ std::size_t ArrayView::elements() const {
     return product;
 }
 
+bool ArrayView::lay_in_c_order() {
+    strides_bytes.resize(shape.size());
+    auto stride = static_cast<std::ptrdiff_t>(element_bytes);
+    bool fits = true;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+        strides_bytes[i] = stride;
+        fits = !__builtin_mul_overflow(stride, std::max<std::size_t>(shape[i], 1), &stride) && fits;
+    }
+    // The strides of an empty array do not matter.
+    return fits || std::ranges::find(shape, 0U) != shape.end();
+}
+
 bool ArrayView::is_contiguous() const {
     auto stride = static_cast<std::ptrdiff_t>(element_bytes);
     for (std::size_t i = shape.size(); i-- > 0;) {

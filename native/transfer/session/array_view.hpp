@@ -30,6 +30,8 @@ struct ArrayView {
     std::size_t elements() const;
     std::size_t bytes() const { return elements() * element_bytes; }
     bool is_contiguous() const;
+    // Strides as if rows followed one another (C order). False where that is larger than any memory.
+    [[nodiscard]] bool lay_in_c_order();
 };
 
 // Two arrays of one shape as pieces that are as long as they can be: what copies of any kind are about.
