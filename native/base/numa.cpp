@@ -12,20 +12,13 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 
 #include "base/processors.hpp"
+#include "base/text_file.hpp"
 
 namespace isthmus {
 namespace {
-
-std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
 
 // As the kernel writes them: "0-3,8,10-11".
 std::vector<int> numbers_of(std::string_view list) {

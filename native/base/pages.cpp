@@ -115,11 +115,9 @@ std::vector<int> nodes_of_pages(const std::byte* data, std::size_t bytes, std::s
     return nodes;
 }
 
-// The kernel answers without a signal and before it looks at
-// what it shall do with the word, which is nothing that there is: the way of Abseil's AddressIsReadable, a tenth of
-// what process_vm_readv takes. Where the call is forbidden, memory is believed to be there.
-//
-// The kernel takes the first word for no address. Nothing lies in its page.
+// The kernel reads the word, without a signal, before it looks at what to do with it, and that is nothing that exists:
+// as Abseil's AddressIsReadable does, in a tenth of what process_vm_readv takes. Where the call is forbidden, memory is
+// believed to be there. Address 0 is no address to the kernel, and nothing lies in its page.
 bool is_readable(std::uintptr_t address) {
     if (address < least_page) return false;
     constexpr long no_such_thing_to_do = -1;

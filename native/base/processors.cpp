@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/text_file.hpp"
+
 namespace isthmus {
 namespace {
 
@@ -65,13 +67,6 @@ std::optional<double> ratio(const std::string& quota, const std::string& period)
     double every = 0;
     if (!(over >> time) || !(under >> every) || time <= 0 || every <= 0) return std::nullopt;
     return time / every;
-}
-
-std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
 }
 
 std::optional<double> grant_of(const std::string& folder, bool unified) {

@@ -16,13 +16,19 @@
 
 namespace isthmus {
 
+// What a thread that is not the program's blocks: all signals but those of its own faults, which cannot wait.
+inline sigset_t all_but_faults() noexcept {
+    sigset_t signals;
+    sigfillset(&signals);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&signals, fault);
+    return signals;
+}
+
 // Blocks all signals for the calling thread but those of its own faults, until this is destroyed.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {
-        sigset_t signals;
-        sigfillset(&signals);
-        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&signals, fault);
+        const sigset_t signals = all_but_faults();
         pthread_sigmask(SIG_SETMASK, &signals, &before_);
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

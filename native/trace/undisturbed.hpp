@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "base/threads.hpp"
+
 namespace isthmus::trace {
 
 // Meanwhile the calling thread takes none of the program's signals (its handlers might call the recorder, or leave it
@@ -15,11 +17,8 @@ class Undisturbed {
   public:
     Undisturbed() noexcept : errno_(errno) {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelled_);
-        sigset_t all;
-        sigfillset(&all);
-        // Faults are ours, and cannot wait.
-        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
-        pthread_sigmask(SIG_BLOCK, &all, &mask_);
+        const sigset_t signals = all_but_faults();
+        pthread_sigmask(SIG_BLOCK, &signals, &mask_);
         was_pending_ = limit_pending();
     }
     ~Undisturbed() {
