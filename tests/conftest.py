@@ -1,8 +1,7 @@
 """What all tests share: runs whose truth is known, and the C interface."""
 
 import gc
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
@@ -121,12 +120,3 @@ def c_library() -> ModuleType:
 def synthetic_traces() -> ModuleType:
     """tests/synthetic/traces.py: traces of programs whose every step has a known time."""
     return _load("synthetic.traces")
-
-
-@pytest.fixture(autouse=True)
-def _own_environment() -> Iterator[None]:
-    """Pools isolate the Pythons that their process starts, for good; other tests' programs are not to be."""
-    before = os.environ.get("PYTHONSAFEPATH")
-    yield
-    if before is None:
-        os.environ.pop("PYTHONSAFEPATH", None)

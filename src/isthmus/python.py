@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
-from multiprocessing.context import BaseContext
 
 # Python 3.10 cannot be told to leave the current folder out, so it takes that out before anything is imported.
 _BY_HAND = (
@@ -24,9 +26,23 @@ def python_environment() -> dict[str, str]:
     return {**os.environ, _SAFE_PATH: "1"}
 
 
-def worker_context() -> BaseContext:
-    """How pools start their processes: anew and isolated, and as a fork where Python 3.10 cannot isolate them."""
+@contextmanager
+def worker_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are started anew and isolated, or forked where Python 3.10 cannot isolate them.
+
+    They read that from this process's environment, which is as it was when the pool has ended.
+    """
     if sys.version_info < (3, 11):
-        return get_context("fork")
+        with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+            yield pool
+        return
+    before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
-    return get_context("spawn")
+    try:
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            yield pool
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from isthmus.python import python_command, python_environment, worker_context
+from isthmus.python import python_command, python_environment, worker_pool
 
 PLANTED = ("pickle", "statistics", "runpy", "struct", "sitecustomize")
 
@@ -33,6 +33,7 @@ def test_a_module_is_run_isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="forked there")
 def test_workers_are_isolated(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(1, mp_context=worker_context()) as pool:
+    with worker_pool(1) as pool:
         assert pool.submit(abs, -3).result() == 3
+    assert "PYTHONSAFEPATH" not in os.environ, "what this process starts later is not isolated"
     assert not list(tmp_path.glob("ran-*"))

@@ -4,7 +4,6 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from isthmus.errors import RunFileError, UsageError
 from isthmus.fleet.reading import DeviceRow, FilePart, Floats, Reader
 from isthmus.fleet.sorting import order, partial_launches, sorted_out, told_apart
-from isthmus.python import worker_context
+from isthmus.python import worker_pool
 from isthmus.record import Missing, Point
 
 _SUFFIXES = (".json", ".json.gz")
@@ -134,7 +133,7 @@ def _batches(found: FoundFiles) -> Iterator[_Batch]:
         yield from map(work, chunks)
         return
     # Fresh processes where they can be isolated: a fork copies whatever threads of the caller hold.
-    with ProcessPoolExecutor(processes, mp_context=worker_context()) as pool:
+    with worker_pool(processes) as pool:
         yield from pool.map(work, chunks)
 
 
