@@ -26,8 +26,9 @@ class Worker {
     void enqueue(Command command);
     // Waits until all commands have run; returns the first failure since the last call.
     Status drain();
-    // The first failure that drain() would return, and that it is told to somebody by other means.
+    // What drain() would return so far, which stays.
     Status failure();
+    // Somebody was told of the failure by other means: drain() does not return it again.
     void forgive();
 
   private:
