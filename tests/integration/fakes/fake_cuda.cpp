@@ -18,6 +18,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -445,7 +446,9 @@ int cuModuleUnload(void*) {
 }
 int cuModuleGetFunction(void** function, void*, const char* name) {
     ENTER_CONTEXT();
-    return *function = new std::string(name), success;
+    // As a driver's, kernels go with their module, and this one is never unloaded.
+    static auto& kernels = *new std::set<std::string>;
+    return *function = const_cast<std::string*>(&*kernels.emplace(name).first), success;
 }
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void* stream,
                    void** arguments, void**) {
