@@ -1,4 +1,4 @@
-// Orders what the processor wrote to memory before a word that a device reads.
+// Orders what the processor writes to memory, and reads from it, around words that a device reads and writes.
 #pragma once
 
 namespace isthmus {
@@ -10,6 +10,14 @@ inline void order_before_device_reads() {
 #if defined(__aarch64__)
     __asm__ volatile("dmb oshst" ::: "memory");
 #endif
+}
+
+// Called after a word was read that a device has written, before what it wrote earlier is read.
+inline void order_after_device_writes() {
+#if defined(__aarch64__)
+    __asm__ volatile("dmb oshld" ::: "memory");
+#endif
+    std::atomic_thread_fence(std::memory_order_acquire);
 }
 
 }  // namespace isthmus

@@ -75,6 +75,7 @@ class CudaRendezvous final : public Rendezvous {
     std::uint32_t reached() noexcept override {
         if (generation_ != fork_generation()) return 0;
         const std::uint32_t now = std::atomic_ref(words_->pair(slot_).stream).load(std::memory_order_acquire);
+        order_after_device_writes();
         return is_before(now, begin_) ? 0 : now - begin_;
     }
     void settle() noexcept override {
