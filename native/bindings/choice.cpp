@@ -81,7 +81,9 @@ std::shared_ptr<Session> session_for(nb::handle session, const Operand& destinat
         chosen = destination.memory()->session;
     } else if (source.memory() != nullptr) {
         chosen = source.memory()->session;
-    } else {
+    }
+    // Arrays outlive their session.
+    if (chosen == nullptr || (session.is_none() && chosen->is_closed())) {
         const bool by_source = destination.backend().empty();
         chosen = default_session(by_source ? source : destination, by_source ? "source" : "destination");
     }

@@ -38,6 +38,7 @@ inline constexpr ReturnCode invalid_buffer_size = -61;
 
 inline constexpr std::uint32_t platform_name = 0x0902;
 inline constexpr std::uint32_t platform_version = 0x0901;
+inline constexpr std::uint32_t platform_extensions = 0x0904;
 inline constexpr std::uint32_t device_type = 0x1000;
 inline constexpr std::uint32_t device_max_compute_units = 0x1002;
 inline constexpr std::uint32_t device_max_mem_alloc_size = 0x1010;

@@ -40,7 +40,7 @@ class BorrowedMemory final : public ClAllocation {
 Result<std::unique_ptr<Allocation>> borrow_buffer(const std::shared_ptr<SharedContext>& context, Buffer buffer,
                                                   std::size_t bytes) {
     const Api& cl = context->api();
-    ISTHMUS_TRY(check_object(buffer, "cl_mem"));
+    ISTHMUS_TRY(context->check_object(buffer, "cl_mem"));
     ISTHMUS_TRY_ASSIGN(owner, property_of<Context>(cl, cl.clGetMemObjectInfo, buffer, mem_context));
     if (owner != context->get()) {
         return Status(

@@ -1,11 +1,30 @@
 // An OpenCL context with its program.
 #include "backend/opencl/context.hpp"
 
+#include <utility>
 #include <vector>
 
+#include "backend/opencl/query.hpp"
 #include "kernels/kernels.hpp"
 
 namespace isthmus::opencl {
+
+// One context a device, for as long as anybody uses it: OpenCL's memory and queues belong to a context, so that arrays
+// of one session are nothing to a session with another.
+Result<std::shared_ptr<SharedContext>> SharedContext::of(const Entry& entry) {
+    struct Opened {
+        std::mutex mutex;
+        std::map<std::pair<Platform, Device>, std::weak_ptr<SharedContext>> contexts;
+    };
+    static auto* const opened = new Opened;  // never freed: devices may be closed until the very end
+    ISTHMUS_TRY(usable());
+    const std::lock_guard lock(opened->mutex);
+    std::weak_ptr<SharedContext>& known = opened->contexts[{entry.platform, entry.device}];
+    if (auto found = known.lock()) return found;
+    ISTHMUS_TRY_ASSIGN(made, create(entry));
+    known = made;
+    return std::move(made);
+}
 
 Result<std::shared_ptr<SharedContext>> SharedContext::create(const Entry& entry) {
     ISTHMUS_TRY(entry.api.complete());
@@ -39,6 +58,16 @@ Status SharedContext::build() {
     (void)cl.call(cl.clGetProgramBuildInfo, program_, entry_.device, program_build_log, log.size() - 1,
                   static_cast<void*>(log.data()), static_cast<std::size_t*>(nullptr));
     return {status.code(), status.message() + "; the compiler of " + entry_.info.name + " says: " + log.data()};
+}
+
+// Loaders find a driver's functions in a table whose address each of its objects begins with, the same in all of them
+// (cl_khr_icd): they would call at whatever stands there.
+Status SharedContext::check_object(const void* object, const char* type) const {
+    ISTHMUS_TRY(opencl::check_object(object, type));
+    const auto first_word = [](const void* at) { return *static_cast<void* const*>(at); };
+    if (!entry_.has_tables || first_word(object) == first_word(service_queue_)) return {};
+    return {Code::invalid_argument, "not a " + std::string(type) + ": what lies there is no object of the driver of " +
+                                        entry_.info.name + "; pass the handle itself, while the program holds it"};
 }
 
 Result<Queue> SharedContext::create_queue() const {

@@ -12,8 +12,8 @@ namespace isthmus::opencl {
 
 class SharedContext {
   public:
-    // Builds the device code.
-    static Result<std::shared_ptr<SharedContext>> create(const Entry& entry);
+    // The device's context, which all that open it share. Builds the device code where it is the first.
+    static Result<std::shared_ptr<SharedContext>> of(const Entry& entry);
     ~SharedContext();
     SharedContext(const SharedContext&) = delete;
     SharedContext& operator=(const SharedContext&) = delete;
@@ -29,11 +29,14 @@ class SharedContext {
     // The first address of each block of it, and the one behind its last: OpenCL cannot be asked. Guarded by
     // svm_mutex().
     std::map<std::uintptr_t, std::uintptr_t>& svm_ranges() { return svm_ranges_; }
+    // Fails with invalid_argument for what cannot be an object of this driver, which would not survive to be asked.
+    Status check_object(const void* object, const char* type) const;
     Result<Queue> create_queue() const;
     Result<Kernel> create_kernel(const char* name) const;
 
   private:
     explicit SharedContext(const Entry& entry) : entry_(entry) {}
+    static Result<std::shared_ptr<SharedContext>> create(const Entry& entry);
     Status build();
 
     Entry entry_;

@@ -85,12 +85,12 @@ class ClDevice final : public isthmus::Device {
     }
 
     std::optional<std::string> why_no_peer(const isthmus::Device& other) const override {
-        if (&other == this) return std::nullopt;
+        if (shares_context(other)) return std::nullopt;
         return "OpenCL copies within a context only, and each device has a context of its own";
     }
 
     std::optional<std::string> why_no_peer_reach(const isthmus::Device& other) const override {
-        if (&other == this) return std::nullopt;
+        if (shares_context(other)) return std::nullopt;
         return "OpenCL's kernels take memory of their own context alone, and each device has a context of its own";
     }
 
@@ -141,6 +141,7 @@ class ClDevice final : public isthmus::Device {
     std::uintptr_t context_handle() const override { return reinterpret_cast<std::uintptr_t>(context_->get()); }
     // OpenCL cannot be asked about addresses; the shared virtual memory that was got here is known.
     Result<KnownMemory> identify(std::uintptr_t address) override {
+        ISTHMUS_TRY(usable());
         const std::lock_guard lock(context_->svm_mutex());
         const auto& ranges = context_->svm_ranges();
         const auto after = ranges.upper_bound(address);
@@ -164,7 +165,11 @@ class ClDevice final : public isthmus::Device {
         return std::unique_ptr<Rendezvous>(std::make_unique<ClRendezvous>(context_));
     }
 
-    Status bind_thread() override { return {}; }
+    Status bind_thread() override { return usable(); }
+    Result<Before> enter() override {
+        ISTHMUS_TRY(usable());
+        return Before();
+    }
     Status begin_host_access(Allocation& memory) override {
         return static_cast<ClAllocation&>(memory).begin_host_access();
     }
@@ -285,6 +290,10 @@ class ClDevice final : public isthmus::Device {
 
   private:
     const Api& cl() const { return context_->api(); }
+    bool shares_context(const isthmus::Device& other) const {
+        const auto* const peer = dynamic_cast<const ClDevice*>(&other);
+        return peer != nullptr && peer->context_ == context_;
+    }
 
     // Without it some drivers keep a command back until the host waits.
     Status flush(Queue queue) const { return cl().call(cl().clFlush, queue); }
@@ -319,7 +328,7 @@ Result<std::shared_ptr<isthmus::Device>> open_device(int index, const std::vecto
                                                why);
     }
     const Entry& entry = registry.entries[static_cast<std::size_t>(index)];
-    ISTHMUS_TRY_ASSIGN(context, SharedContext::create(entry));
+    ISTHMUS_TRY_ASSIGN(context, SharedContext::of(entry));
     return std::shared_ptr<isthmus::Device>(std::make_shared<ClDevice>(
         context, value_of<std::uint32_t>(entry.api, entry.device, device_max_compute_units).value_or(1),
         value_of<std::uint64_t>(entry.api, entry.device, device_max_mem_alloc_size).value_or(UINT64_MAX),

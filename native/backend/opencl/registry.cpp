@@ -34,7 +34,9 @@ std::string pci_address(const Api& api, Device device) {
 }
 
 Entry describe(Platform platform, Device device, const Api& api, const std::string& library) {
-    Entry entry{platform, device, api, library, false, {}};
+    Entry entry{platform, device, api, library, false, false, {}};
+    entry.has_tables =
+        text_of(api, api.clGetPlatformInfo, platform, platform_extensions).find("cl_khr_icd") != std::string::npos;
     const Flags type = value_of<Flags>(api, device, device_type).value_or(0);
     entry.is_cpu = (type & device_type_cpu) != 0;
     DeviceInfo& info = entry.info;
@@ -89,7 +91,10 @@ Registry find_devices(const std::vector<std::string>& drivers) {
     if (!registry.entries.empty()) {
         registry.absent_because.clear();
     } else if (registry.absent_because.empty()) {
-        registry.absent_because = "the OpenCL loader is there, but no driver is installed for it";
+        registry.absent_because =
+            "the OpenCL loader is there, but no driver is installed for it: install that of the device's vendor, which "
+            "brings a file in /etc/OpenCL/vendors (NVIDIA's driver, intel-opencl-icd, rocm-opencl-icd; for the CPU "
+            "pocl-opencl-icd)";
     }
     return registry;
 }

@@ -15,6 +15,7 @@ struct Entry {
     Api api;
     std::string library;
     bool is_cpu = false;
+    bool has_tables = false;  // its objects begin with the address of its functions (cl_khr_icd)
     DeviceInfo info;
 };
 

@@ -19,7 +19,7 @@ Result<std::unique_ptr<ClStream>> ClStream::borrow(std::shared_ptr<SharedContext
     if (handle == 0) return Status(Code::invalid_argument, "OpenCL has no default queue: pass a cl_command_queue");
     const Api& cl = context->api();
     auto* const queue = reinterpret_cast<Queue>(handle);  // NOLINT(performance-no-int-to-ptr)
-    ISTHMUS_TRY(check_object(queue, "cl_command_queue"));
+    ISTHMUS_TRY(context->check_object(queue, "cl_command_queue"));
     ISTHMUS_TRY_ASSIGN(owner, property_of<Context>(cl, cl.clGetCommandQueueInfo, queue, queue_context));
     if (owner != context->get()) {
         return Status(Code::invalid_argument,
@@ -101,6 +101,7 @@ Status ClRendezvous::tell_host(Stream& stream, std::uint32_t count) {
 }
 
 void ClRendezvous::open(std::uint32_t count) noexcept {
+    if (!usable().ok()) return;  // whoever had the mutex is not here either
     // Opened without the mutex: the driver may run what waited on this thread.
     std::deque<std::pair<std::uint32_t, std::unique_ptr<Barrier>>> passed;
     const std::lock_guard lock(mutex_);
@@ -113,6 +114,7 @@ void ClRendezvous::open(std::uint32_t count) noexcept {
 
 std::uint32_t ClRendezvous::reached() noexcept {
     const Api& cl = context_->api();
+    if (!usable().ok()) return 0;
     const std::lock_guard lock(mutex_);
     while (!told_.empty()) {
         std::int32_t state = 0;

@@ -88,6 +88,7 @@ class Session : public std::enable_shared_from_this<Session> {
     virtual const TransferTable& table() const = 0;
     virtual std::size_t pinned_bytes() const = 0;
     virtual std::size_t pinned_budget_bytes() const = 0;
+    virtual bool is_closed() const = 0;
     // Gives page-locked memory back that no copy uses at this moment; the next copy that needs some gets it anew.
     virtual Status trim() = 0;
     // Waits for copies that were begun, ends the threads and gives everything back; later calls fail with

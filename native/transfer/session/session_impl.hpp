@@ -45,6 +45,7 @@ class SessionImpl final : public Session {
         return lanes_[0].pinned_bytes() + lanes_[1].pinned_bytes() + rings_[0]->pinned_bytes() +
                rings_[1]->pinned_bytes();
     }
+    bool is_closed() const override { return closed_; }
     std::size_t pinned_budget_bytes() const override { return options_.pinned_budget_bytes; }
     Status trim() override;
     Status close() override;
