@@ -4,11 +4,27 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <vector>
 
 namespace isthmus {
 namespace {
 
 std::atomic<unsigned> forks = 0;
+
+struct Held {
+    std::mutex mutex;  // guards the list
+    std::vector<std::mutex*> list;
+};
+
+Held& held() {
+    static auto* const held = new Held;
+    return *held;
+}
+
+void let_go() {
+    for (std::mutex* each : held().list) each->unlock();
+    held().mutex.unlock();
+}
 
 }  // namespace
 
@@ -16,6 +32,18 @@ unsigned fork_generation() {
     static const int registered = pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
     static_cast<void>(registered);
     return forks.load(std::memory_order_relaxed);
+}
+
+void outlast_forks(std::mutex& mutex) {
+    static const int registered = pthread_atfork(
+        [] {
+            held().mutex.lock();
+            for (std::mutex* each : held().list) each->lock();
+        },
+        let_go, let_go);
+    static_cast<void>(registered);
+    const std::lock_guard lock(held().mutex);
+    held().list.push_back(&mutex);
 }
 
 }  // namespace isthmus

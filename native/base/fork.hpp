@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -19,5 +20,9 @@ void keep_for_good(Thing thing) noexcept {
     alignas(Thing) std::array<std::byte, sizeof(Thing)> place;
     ::new (static_cast<void*>(place.data())) Thing(std::move(thing));
 }
+
+// Keeps forks from happening while another thread has this mutex, which nobody would let go of in the child. For one
+// that is the whole process's, whose holder waits for no other such mutex; from now on and for good.
+void outlast_forks(std::mutex& mutex);
 
 }  // namespace isthmus

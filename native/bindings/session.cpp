@@ -14,6 +14,7 @@
 
 #include "backend/device.hpp"
 #include "backend/device_info.hpp"
+#include "base/fork.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -29,7 +30,12 @@ namespace {
 class Opened {
   public:
     static Opened& get() {
-        static auto* const opened = new Opened();  // never freed: sessions may be closed until the very end
+        // Never freed: sessions may be closed until the very end.
+        static auto* const opened = [] {
+            auto* const made = new Opened;
+            outlast_forks(made->mutex_);
+            return made;
+        }();
         return *opened;
     }
     void add(const std::shared_ptr<Session>& session) {

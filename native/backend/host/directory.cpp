@@ -3,11 +3,17 @@
 
 #include <iterator>
 
+#include "base/fork.hpp"
+
 namespace isthmus::host {
 
 Directory& Directory::get() {
     // Never destroyed: memory may be given back while the process ends.
-    static Directory& directory = *std::make_unique<Directory>().release();
+    static Directory& directory = []() -> Directory& {
+        auto* const made = new Directory;
+        outlast_forks(made->mutex_);
+        return *made;
+    }();
     return directory;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/fork.hpp"
 #include "base/status.hpp"
 
 namespace isthmus::host {
@@ -23,6 +24,7 @@ class Worker {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
+    // In the child of a fork, where the thread is not there, nothing comes of it.
     void enqueue(Command command);
     // Waits until all commands have run; returns the first failure since the last call.
     Status drain();
@@ -33,14 +35,10 @@ class Worker {
 
   private:
     Worker() = default;
-    void run(const std::stop_token& stop);
-
-    std::mutex mutex_;  // guards all below
-    std::condition_variable_any changed_;
-    std::deque<Command> queue_;
-    bool busy_ = false;
-    Status failure_;
-    std::optional<std::jthread> thread_;  // last, so that it ends before what it uses
+    struct State;
+    const unsigned generation_ = fork_generation();
+    // In the child of a fork it is never freed: to destroy what a thread waits for waits for that thread.
+    std::unique_ptr<State> state_;
 };
 
 }  // namespace isthmus::host
