@@ -32,6 +32,7 @@ struct KnownMemory {
     // All addresses from begin to before end are of one allocation; empty where the driver cannot say.
     std::uintptr_t begin = 0, end = 0;
     std::uintptr_t kernel_address = 0;  // where kernels find what was asked about; 0 where the driver does not say
+    std::uintptr_t context = 0;         // what it belongs to, as context_handle(); 0 where every context has it
 };
 
 // Copies of pieces that were described to the driver beforehand, to be started by one call, any number of times. They

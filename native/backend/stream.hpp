@@ -15,6 +15,9 @@ class Stream {
     virtual ~Stream() = default;
     // Returns when everything enqueued before has ended; the failure of any of it is reported here at the latest.
     virtual Status synchronize() = 0;
+    // Fails with unsupported while the driver takes nothing for it: CUDA's default stream, which streams that record a
+    // graph may wait for. What that would record it would lose.
+    virtual Status check_usable() const { return {}; }
     // What Device::borrow_stream takes: CUstream, cl_command_queue.
     virtual std::uintptr_t handle() const = 0;
 };

@@ -28,6 +28,14 @@ Status Api::failure(const char* function, ReturnCode code) const {
     std::string message = std::string(function) + " failed: " + (name != nullptr ? name : "CUDA error") + " (" +
                           std::to_string(code) + ")";
     if (text != nullptr) message += std::string(": ") + text;
+    if (code == error_not_initialized) {
+        message +=
+            "; a driver that was started before this process was forked does not work in it: create the process with "
+            "spawn, or fork before anything opens the device";
+    } else if (code == error_context_is_destroyed || code == error_invalid_context) {
+        message +=
+            "; the device's context may have been destroyed meanwhile (cudaDeviceReset does that): open a new session";
+    }
     switch (code) {
         case error_out_of_memory: return {Code::out_of_memory, message};
         case error_no_device: return {Code::device_absent, message};

@@ -95,11 +95,15 @@ struct CopyAttributes {
 
 inline constexpr ReturnCode success = 0;
 inline constexpr ReturnCode error_out_of_memory = 2;
+inline constexpr ReturnCode error_not_initialized = 3;
 inline constexpr ReturnCode error_no_device = 100;
+inline constexpr ReturnCode error_invalid_context = 201;
 inline constexpr ReturnCode error_not_ready = 600;
 inline constexpr ReturnCode error_peer_access_already_enabled = 704;
+inline constexpr ReturnCode error_context_is_destroyed = 709;
 inline constexpr ReturnCode error_not_supported = 801;
 inline constexpr ReturnCode error_stream_capture_unsupported = 900;
+inline constexpr ReturnCode error_stream_capture_implicit = 906;
 inline constexpr ReturnCode error_captured_event = 907;
 
 inline constexpr unsigned stream_non_blocking = 1;
@@ -125,6 +129,7 @@ inline constexpr int allocation_type_pinned = 1;
 inline constexpr int location_type_device = 1;
 inline constexpr int memory_type_host = 1;
 inline constexpr int memory_type_device = 2;
+inline constexpr int pointer_attribute_context = 1;
 inline constexpr int pointer_attribute_memory_type = 2;
 inline constexpr int pointer_attribute_device_pointer = 3;
 inline constexpr int pointer_attribute_is_managed = 8;
@@ -168,6 +173,8 @@ inline constexpr int attribute_memory_pools_supported = 115;
     X(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", "CUDA 4.1", (char*, int, Device))                                    \
     X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", "CUDA 7.0", (Context*, Device))                            \
     X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", "CUDA 11.0", (Device))                                \
+    X(cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", "CUDA 7.0", (Device, unsigned*, int*))                 \
+    X(cuCtxGetId, "cuCtxGetId", "CUDA 12.0", (Context, unsigned long long*))                                           \
     X(cuCtxSetCurrent, "cuCtxSetCurrent", "CUDA 4.0", (Context))                                                       \
     X(cuCtxGetCurrent, "cuCtxGetCurrent", "CUDA 4.0", (Context*))                                                      \
     X(cuMemGetInfo, "cuMemGetInfo_v2", "CUDA 3.2", (std::size_t*, std::size_t*))                                       \

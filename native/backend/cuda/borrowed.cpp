@@ -14,6 +14,10 @@
 namespace isthmus::cuda {
 namespace {
 
+bool is_legacy(cuda::Stream stream) {
+    return reinterpret_cast<std::uintptr_t>(stream) <= 1;
+}
+
 class BorrowedMemory final : public CudaAllocation {
   public:
     // `device_address` is 0 where kernels do not reach the memory.
@@ -37,13 +41,16 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
     DevicePointer begin = 0;
     std::size_t bytes = 0;
     DevicePointer on_device = 0;
-    std::array attributes{pointer_attribute_memory_type,    pointer_attribute_is_managed,
-                          pointer_attribute_device_ordinal, pointer_attribute_range_start_addr,
-                          pointer_attribute_range_size,     pointer_attribute_device_pointer};
-    std::array<void*, attributes.size()> values{&type, &is_managed, &ordinal, &begin, &bytes, &on_device};
+    Context owner = nullptr;
+    std::array attributes{pointer_attribute_context,          pointer_attribute_memory_type,
+                          pointer_attribute_is_managed,       pointer_attribute_device_ordinal,
+                          pointer_attribute_range_start_addr, pointer_attribute_range_size,
+                          pointer_attribute_device_pointer};
+    std::array<void*, attributes.size()> values{&owner, &type, &is_managed, &ordinal, &begin, &bytes, &on_device};
     ISTHMUS_TRY(cu.call(cu.cuPointerGetAttributes, static_cast<unsigned>(attributes.size()), attributes.data(),
                         values.data(), DevicePointer{address}));
     KnownMemory known;
+    known.context = reinterpret_cast<std::uintptr_t>(owner);
     if (is_managed != 0) {
         known.kind = MemoryKind::managed;
     } else if (type == memory_type_device) {
@@ -65,9 +72,8 @@ Result<KnownMemory> known_memory(const Api& cu, std::uintptr_t address) {
 
 // What a copy waits for, and gives back when it has ended, no graph can repeat.
 Status check_not_capturing(const Api& cu, cuda::Stream stream) {
-    // The legacy stream records nothing, and the driver does not like to be asked while another one does.
-    constexpr std::uintptr_t last_legacy = 1;
-    if (!cu.cuStreamIsCapturing || reinterpret_cast<std::uintptr_t>(stream) <= last_legacy) return {};
+    // The legacy stream records nothing; whether it can be used changes from copy to copy (check_usable).
+    if (!cu.cuStreamIsCapturing || is_legacy(stream)) return {};
     int capturing = stream_capture_status_none;
     ISTHMUS_TRY(cu.call(cu.cuStreamIsCapturing, stream, &capturing));
     if (capturing == stream_capture_status_none) return {};
@@ -87,6 +93,18 @@ Result<DevicePointer> device_address(const PrimaryContext& context, MemoryKind k
 }
 
 }  // namespace
+
+// Asking is all that the driver allows then, and it does not harm what is being recorded.
+Status CudaStream::check_usable() const {
+    const auto& asks = context_->api().cuStreamIsCapturing;
+    if (!is_legacy(stream_) || !asks) return {};
+    int capturing = stream_capture_status_none;
+    if (asks(stream_, &capturing) != error_stream_capture_implicit) return {};
+    return {Code::unsupported,
+            "a stream that waits for the default stream is recording a CUDA graph, which would be lost if anything "
+            "were put on the default stream now, and this copy is ordered by that: pass a stream of your own, copy "
+            "before the capture begins, or record on a stream made with cudaStreamNonBlocking"};
+}
 
 Result<KnownMemory> identify(const PrimaryContext& context, std::uintptr_t address) {
     return known_memory(context.api(), address);

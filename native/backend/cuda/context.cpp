@@ -28,6 +28,7 @@ Result<std::shared_ptr<PrimaryContext>> PrimaryContext::retain(const Driver& dri
     Context context = nullptr;
     ISTHMUS_TRY(api.call(api.cuDevicePrimaryCtxRetain, &context, device));
     std::shared_ptr<PrimaryContext> primary(new PrimaryContext(driver, device, context));
+    if (unsigned long long id = 0; api.cuCtxGetId && api.cuCtxGetId(context, &id) == success) primary->id_ = id;
     auto reaches = primary->attribute(attribute_pageable_memory_access);  // Old drivers do not know it.
     primary->reaches_pageable_ = reaches.ok() && reaches.value() != 0;
     auto pitch = primary->attribute(attribute_max_pitch);
@@ -44,22 +45,69 @@ PrimaryContext::~PrimaryContext() {
         }
         if (module_ != nullptr) (void)cu.call(cu.cuModuleUnload, module_);
     }
-    (void)cu.call(cu.cuDevicePrimaryCtxRelease, device_);
+    // The one that was lost has no references any more: this one would be another's.
+    if (!is_lost_) (void)cu.call(cu.cuDevicePrimaryCtxRelease, device_);
+}
+
+// A context that was destroyed has its handle again when the device is used anew, but another id.
+Status PrimaryContext::check_alive() const {
+    unsigned long long id = 0;
+    unsigned flags = 0;
+    int is_active = 1;
+    const auto& asks = api().cuDevicePrimaryCtxGetState;
+    if (id_) {
+        const ReturnCode code = api().cuCtxGetId(nullptr, &id);
+        if (code != success) return failed(api().cuCtxGetId.name, code);
+    } else if (asks) {
+        if (const ReturnCode code = asks(device_, &flags, &is_active); code != success) return failed(asks.name, code);
+    }
+    return is_active != 0 && id == id_.value_or(0) ? Status() : lost();
+}
+
+Status PrimaryContext::failed(const char* function, ReturnCode code) const {
+    const bool is_gone = code == error_invalid_context || code == error_context_is_destroyed;
+    return is_gone ? lost() : api().failure(function, code);
+}
+
+Status PrimaryContext::lost() const {
+    is_lost_ = true;
+    return {Code::call_failed,
+            "the device's context was destroyed after it was opened (cudaDeviceReset and cuDevicePrimaryCtxReset do "
+            "that), and with it all memory of the device: close this session, and open a new one after the reset"};
+}
+
+Status PrimaryContext::make_current() const {
+    ISTHMUS_TRY(api().usable());
+    if (is_lost_) return lost();
+    const auto& set = api().cuCtxSetCurrent;
+    if (!set) return set.absent();
+    if (const ReturnCode code = set(context_); code != success) return failed(set.name, code);
+    return check_alive();
 }
 
 // Setting replaces the top of the thread's stack of contexts, and puts one on an empty stack, as setting none takes it
 // off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs a
 // question only.
 Result<Before> PrimaryContext::enter() const {
+    ISTHMUS_TRY(api().usable());
+    if (is_lost_) return lost();
+    // One question for both: which context is current, and whether it is the one that it was.
+    if (unsigned long long id = 0; id_ && api().cuCtxGetId(nullptr, &id) == success && id == id_) {
+        return Before{context_, exchange_capture_mode(stream_capture_mode_relaxed)};
+    }
     Context previous = nullptr;
     ISTHMUS_TRY(api().call(api().cuCtxGetCurrent, &previous));
-    if (previous != context_) ISTHMUS_TRY(make_current());
+    // Without ids there is less to ask where it is current already.
+    if (Status status = previous == context_ && !id_ ? check_alive() : make_current(); !status.ok()) {
+        if (previous != context_) (void)api().call(api().cuCtxSetCurrent, previous);
+        return status;
+    }
     return Before{previous, exchange_capture_mode(stream_capture_mode_relaxed)};
 }
 
 void PrimaryContext::leave(Before before) const noexcept {
     (void)exchange_capture_mode(before.capture_mode);
-    if (before.context != context_) (void)api().cuCtxSetCurrent(static_cast<Context>(before.context));
+    if (before.context != context_) (void)api().call(api().cuCtxSetCurrent, static_cast<Context>(before.context));
 }
 
 // While a program records a graph, on whichever thread, the driver refuses others' calls that might have been meant for

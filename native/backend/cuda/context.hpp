@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -34,9 +35,12 @@ class PrimaryContext {
     PrimaryContext& operator=(const PrimaryContext&) = delete;
 
     const Api& api() const { return driver_.api; }
-    Status make_current() const { return api().call(api().cuCtxSetCurrent, context_); }
     Context get() const { return context_; }
-    // As Device::enter and leave.
+    // As Device::bind_thread.
+    Status make_current() const;
+    // As Device::enter and leave: the one gate to the driver. Fails in the child of a fork, and when the context that
+    // all handles belong to is not the device's any more (cudaDeviceReset); from then on each time, so that what was
+    // made in it is neither used nor given back.
     Result<Before> enter() const;
     void leave(Before before) const noexcept;
     // Whether both are the primary context of one device.
@@ -74,6 +78,12 @@ class PrimaryContext {
     const Driver& driver_;
     Device device_;
     Context context_;
+    std::optional<unsigned long long> id_;  // no other context of the process has it; none before CUDA 12.0
+    mutable std::atomic<bool> is_lost_ = false;
+    // Precondition: the context is current, as far as its handle says.
+    Status check_alive() const;
+    Status failed(const char* function, ReturnCode code) const;
+    Status lost() const;
     int exchange_capture_mode(int mode) const noexcept;
     Result<Pool> create_pool(bool keeps);
     struct Kernels {

@@ -40,7 +40,9 @@ class CudaDevice final : public isthmus::Device {
           ordinal_(ordinal) {}
 
     const DeviceInfo& info() const override { return info_; }
-    LinkReading read_link() override { return cuda::read_link(driver_, info_.pci_address); }
+    LinkReading read_link() override {
+        return driver_.api.usable().ok() ? cuda::read_link(driver_, info_.pci_address) : LinkReading();
+    }
 
     Result<std::size_t> free_bytes() override {
         std::size_t free = 0;

@@ -19,7 +19,9 @@ void let_go(Memory& memory, PrimaryContext& context) noexcept {
     if (!memory.held()) return;
     (void)caught([&]() -> Status {
         const Current current(context);
-        return current.ok() ? memory.release() : Status();
+        if (current.ok()) return memory.release();
+        if constexpr (requires { memory.leave(); }) memory.leave();
+        return {};
     });
 }
 
@@ -85,6 +87,7 @@ class RegisteredMemory final : public CudaAllocation {
         : CudaAllocation(std::move(context), kind, bytes), pages_(kind, bytes, pages) {}
     ~RegisteredMemory() override { let_go(*this, *context_); }
     bool held() const { return host() != nullptr; }
+    void leave() { pages_.leave(); }
 
     Status prepare() override { return pages_.prepare(); }
     Status acquire() override {

@@ -134,6 +134,7 @@ Status MigrationCounter::start() {
 }
 
 MigrationCounter::~MigrationCounter() {
+    if (generation_ != fork_generation()) return;  // what CUPTI has is the parent's
     if (enabled_) (void)api_.call(api_.cuptiActivityDisable, cupti::activity_kind_unified_memory_counter);
     // Gives back the buffers that CUPTI has.
     if (registered_) (void)api_.call(api_.cuptiActivityFlushAll, cupti::activity_flag_flush_forced);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "driver/cupti_api.hpp"
 
 namespace isthmus::cuda {
@@ -46,6 +47,7 @@ class MigrationCounter {
     explicit MigrationCounter(cupti::Api api) : api_(std::move(api)) {}
     Status start();
     cupti::Api api_;
+    const unsigned generation_ = fork_generation();
     bool registered_ = false;
     bool enabled_ = false;
 };

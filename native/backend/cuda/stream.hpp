@@ -22,6 +22,7 @@ class CudaStream final : public isthmus::Stream {
         if (const Current current(*context_); current.ok()) (void)cu.call(cu.cuStreamDestroy, stream_);
     }
     Status synchronize() override { return context_->api().call(context_->api().cuStreamSynchronize, stream_); }
+    Status check_usable() const override;
     std::uintptr_t handle() const override { return reinterpret_cast<std::uintptr_t>(stream_); }
     cuda::Stream get() const { return stream_; }
     // Where verify counts: device memory, as atomics on host memory are not atomic everywhere.

@@ -120,6 +120,7 @@ Status AsyncCopy::hold(std::uintptr_t stream) {
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
     ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(stream));
+    ISTHMUS_TRY(borrowed->check_usable());
     return device_->wait(*borrowed, *event_);
 }
 

@@ -63,6 +63,12 @@ Result<Found> find(Device& device, const End& end, const char* name, bool kinds)
                            "is on " + owner + ", and the session is of " + name_of(device) +
                                "; copy it in a session of its own device, or move it first");
         }
+        if (known.context != 0 && known.context != device.context_handle()) {
+            return invalid(name, end,
+                           "is memory of a CUDA context that the program created (cuCtxCreate), and Isthmus works in "
+                           "the device's primary context, as the runtime API and torch do; allocate it there "
+                           "(cuDevicePrimaryCtxRetain, cudaMalloc), or copy it by the driver in its own context");
+        }
     }
     if (known.kind == MemoryKind::device || known.kind == MemoryKind::managed) {
         ISTHMUS_TRY(check_span(device, known, end, name));

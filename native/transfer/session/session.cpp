@@ -138,10 +138,14 @@ Status SessionImpl::Call::status() const {
 Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> stream) {
     Order order;
     order.stream = default_stream_.get();
-    if (!stream || (*stream == 0 && default_stream_ != nullptr)) return order;
+    if (!stream || (*stream == 0 && default_stream_ != nullptr)) {
+        if (order.stream != nullptr) ISTHMUS_TRY(order.stream->check_usable());
+        return order;
+    }
     ISTHMUS_TRY_ASSIGN(borrowed, device_->borrow_stream(*stream));
     order.borrowed = std::move(borrowed);
     order.stream = order.borrowed.get();
+    ISTHMUS_TRY(order.stream->check_usable());
     return order;
 }
 
@@ -195,8 +199,9 @@ Outcome SessionImpl::copy_bytes(const BatchPiece& piece, Sides sides, std::optio
     Outcome outcome = by_driver(piece, ends.value(), choice.way == Choice::Way::direct, order.value());
     // What was not asked before is asked when the driver refuses: it does not copy what is page-locked in part.
     if (!outcome.status.ok() && !kinds) {
-        const auto asked = ends_of(*device_, destination_end, source_end, true);
+        auto asked = ends_of(*device_, destination_end, source_end, true);
         if (asked.ok() && asked.value().partly_locked) return resolved();
+        if (!asked.ok() && outcome.bytes_completed == 0) return {asked.take_status()};
     }
     return with_progress(std::move(outcome), ends.value().route, piece.bytes);
 }
@@ -221,8 +226,9 @@ Status SessionImpl::close() {
     if (generation_ != fork_generation()) return forked();
     closed_ = true;
     for (std::size_t calls = calls_; calls != 0; calls = calls_) calls_.wait(calls);
-    Binding binding(*device_);
-    ISTHMUS_TRY(binding.status());
+    // Where the device is lost, which every copy since then has said, its handles call no driver and threads end all
+    // the same.
+    const Binding binding(*device_);
     for (Packer& packer : packers_) packer.thread.stop();
     watcher_.stop();
     give_back();

@@ -162,7 +162,11 @@ def test_the_words_of_latches_stay_while_a_stream_may_read_them(outcome: Outcome
     ("call", "function", "said"),
     [
         ("device.identify, 4096", "cuPointerGetAttributes", "CallFailed: cuPointerGetAttributes failed"),
-        ("device.enter,", "cuCtxGetCurrent", "CallFailed: cuCtxGetCurrent failed"),
+        (
+            "lambda: ThreadPoolExecutor(1).submit(device.enter).result(),",
+            "cuCtxGetCurrent",
+            "CallFailed: cuCtxGetCurrent failed",
+        ),
         ("stream.wait, event", "cuStreamWaitEvent", "CallFailed: cuStreamWaitEvent failed"),
         ("_native.Stream, device", "cuStreamCreate", "CallFailed: cuStreamCreate failed"),
         ("_native.Stream.borrow, device, stream.handle", "cuStreamGetCtx", "UsageError: not a CUDA stream"),

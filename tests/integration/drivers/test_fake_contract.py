@@ -1,6 +1,7 @@
 """The contract suite's tests of order and of borrowed memory, on the fake CUDA driver: also where there is no GPU."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -14,7 +15,8 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
 
 
 @pytest.mark.parametrize(
-    ("suite", "environment"), [("borrowed", {}), ("copy", {}), ("lifetime", {}), ("streams", {}), ("threads", STRICT)]
+    ("suite", "environment"),
+    [("borrowed", {}), ("copy", {}), ("gate", {}), ("lifetime", {}), ("streams", {}), ("threads", STRICT)],
 )
 def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
     compiled: Callable[..., Path], suite: str, environment: dict[str, str]
@@ -72,12 +74,67 @@ def test_a_call_waits_for_room_in_the_queue_of_a_held_stream(compiled: Callable[
     stream.synchronize()
     assert (taken, given, event.has_passed()) == (1018, 2000, True)
     """
-    done = subprocess.run(
+    done = _ran(compiled, program)
+    assert done.returncode == 0, done.stderr
+
+
+_DRIVER = """
+    import ctypes, os
+    driver = ctypes.CDLL("libcuda.so.1")
+    def made(name, *arguments, kind=ctypes.c_void_p):
+        found = kind()
+        assert getattr(driver, name)(ctypes.byref(found), *arguments) == 0
+        return found
+    assert driver.cuInit(0) == 0
+    primary = made("cuDevicePrimaryCtxRetain", 0)
+    driver.cuCtxSetCurrent(primary)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (
+            """
+    stream = made("cuStreamCreate", 0)
+    driver.cuStreamBeginCapture_v2(stream, 2)
+    driver.cuStreamSynchronize(None)
+    """,
+            "cuStreamSynchronize was called for the default stream while",
+        ),
+        (
+            """
+    made("cuCtxCreate_v2", 0, 0)
+    memory = made("cuMemAlloc_v2", ctypes.c_size_t(64), kind=ctypes.c_uint64)
+    driver.cuCtxSetCurrent(primary)
+    driver.cuMemsetD8Async(memory, 1, ctypes.c_size_t(64), None)
+    """,
+            "cuMemsetD8Async was called with memory of another context",
+        ),
+        (
+            """
+    driver.cuDevicePrimaryCtxRelease_v2(0)
+    driver.cuDevicePrimaryCtxRelease_v2(0)
+    """,
+            "cuDevicePrimaryCtxRelease_v2 was called more often",
+        ),
+    ],
+    ids=["the default stream", "another context", "one release too many"],
+)
+def test_the_fake_driver_ends_programs_that_would_harm_a_real_one(
+    compiled: Callable[..., Path], program: str, said: str
+) -> None:
+    done = _ran(compiled, textwrap.dedent(_DRIVER) + textwrap.dedent(program))
+    assert said in done.stderr
+    assert done.returncode == -signal.SIGABRT
+
+
+def _ran(compiled: Callable[..., Path], program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
-        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)},
+        env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | environment,
         text=True,
         capture_output=True,
         check=False,
         timeout=60,
     )
-    assert done.returncode == 0, done.stderr

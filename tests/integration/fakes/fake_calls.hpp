@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fake_contexts.hpp"
 #include "fake_streams.hpp"
 
 namespace fake {
@@ -26,8 +26,7 @@ inline void refuse_forked(const char* function) {
     static std::atomic<bool> forked = false;
     static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
     if (registered == 0 && !forked) return;
-    std::fprintf(stderr, "fake CUDA driver: %s was called in a forked child\n", function);
-    std::abort();
+    violation(function, "in a forked child");
 }
 
 // The calls since fake_record_calls, one a line; null while nobody asks.

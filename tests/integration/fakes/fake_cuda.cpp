@@ -6,9 +6,10 @@
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
 // that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
 // names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream is the null
-// stream; with FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp). fake_record_calls and
-// fake_recorded_calls tell a program which functions it called. A driver that is too old for a function is linked
-// without it (conftest.py).
+// stream. What would hang or harm a real one, a call in the child of a fork, on the default stream while a stream that
+// waits for it records a graph, or of a kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT
+// calls and copies keep each other waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program
+// which functions it called. A driver that is too old for a function is linked without it (conftest.py).
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -27,6 +28,7 @@
 
 #include "fake_calls.hpp"
 #include "fake_captures.hpp"
+#include "fake_contexts.hpp"
 #include "fake_kernels.hpp"
 #include "fake_memory.hpp"
 #include "fake_sections.hpp"
@@ -48,26 +50,33 @@ constexpr int invalid_handle = 400;
 constexpr int not_ready = 600;
 constexpr int misaligned_address = 716;
 
-// Each device's context is the address of one of these.
-char contexts[16];
-thread_local void* current = nullptr;
-int current_device() {
-    fake::refuse_forked(__func__);
-    return static_cast<int>(static_cast<char*>(current) - contexts);
-}
+thread_local fake::Context* current = nullptr;
 
 // Begins a function, or one that needs a context.
 #define ENTER()                        \
     fake::enter_driver(__func__);      \
     const std::lock_guard lock(world); \
     if (const int code = refusal(__func__); code != success) return code
-#define ENTER_CONTEXT() \
-    ENTER();            \
-    if (current == nullptr) return invalid_context
+#define ENTER_CONTEXT()                             \
+    ENTER();                                        \
+    if (current == nullptr) return invalid_context; \
+    if (!current->is_alive) return fake::context_is_destroyed
 // Begins one that is not safe while graphs are recorded.
 #define ENTER_UNCAPTURED() \
     ENTER_CONTEXT();       \
     if (fake::captures.forbid()) return fake::capture_unsupported
+
+// A real driver breaks what is being recorded.
+void check_legacy(const char* function, void* handle) {
+    if (reinterpret_cast<std::uintptr_t>(handle) > 1 || current->legacy_forbidden == 0) return;
+    fake::violation(function, "for the default stream while a stream that waits for it records a graph");
+}
+// Kernels and what else takes plain addresses reach no memory of another context. The driver's own copies do.
+void check_own(const char* function, Address address) {
+    if (fake::memory.is_foreign(address, current)) {
+        fake::violation(function, "with memory of another context than the current one");
+    }
+}
 
 // With `world` held, but for when the call waits for room in the stream's queue. `make` gives the command when there is
 // some: copies take their turns in the order in which the queue takes them.
@@ -76,6 +85,7 @@ int enqueue_made(void* handle, Make make) {
     fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
     if (stream->context != current) return invalid_context;
+    check_legacy("a function that enqueues", handle);
     if (stream->recorded != nullptr) return stream->recorded->push_back(make()), success;
     while (stream->queue.size() >= fake::most_queued) {
         world.unlock();
@@ -110,6 +120,7 @@ int copy(const char* function, void* to, const void* from, std::size_t bytes, vo
         const std::lock_guard lock(world);
         if (const int code = refusal(function); code != success) return code;
         if (current == nullptr) return invalid_context;
+        if (!current->is_alive) return fake::context_is_destroyed;
         const bool to_device = std::string_view(function) == "cuMemcpyHtoDAsync_v2";
         if (fake::is_captured(handle, current)) return enqueue_work(handle, [=] { std::memcpy(to, from, bytes); });
         if (fake::memory.is_split(from, bytes) || fake::memory.is_split(to, bytes)) return invalid_value;
@@ -138,6 +149,7 @@ int copy_and_wait(const char* function, void* to, const void* from, std::size_t 
     fake::enter_driver(function);
     {
         const std::lock_guard lock(world);
+        if (current == nullptr) return invalid_context;
         if (fake::captures.forbid()) return fake::capture_unsupported;
         stream = fake::streams.find(nullptr, current);
     }
@@ -146,23 +158,10 @@ int copy_and_wait(const char* function, void* to, const void* from, std::size_t 
     return success;
 }
 
-int create_stream(void** stream) {
+int create_stream(void** stream, unsigned flags) {
     fake::start_device();
     const bool is_null = std::getenv("FAKE_CUDA_NULL_STREAMS") != nullptr;
-    return *stream = is_null ? nullptr : fake::streams.create(current), success;
-}
-
-int copy_batch(Address* to, Address* from, std::size_t* sizes, std::size_t count, std::size_t* failed, void* stream) {
-    if (stream == nullptr) return invalid_value;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (sizes[i] == 0) return (failed != nullptr ? *failed = i : i), invalid_value;
-    }
-    return enqueue_work(stream, [to = std::vector(to, to + count), from = std::vector(from, from + count),
-                                 sizes = std::vector(sizes, sizes + count)] {
-        for (std::size_t i = 0; i < sizes.size(); ++i) {
-            std::memcpy(reinterpret_cast<void*>(to[i]), reinterpret_cast<void*>(from[i]), sizes[i]);
-        }
-    });
+    return *stream = is_null ? nullptr : fake::streams.create(current, (flags & 1) == 0), success;
 }
 
 int devices() {
@@ -170,8 +169,8 @@ int devices() {
     return text != nullptr ? std::atoi(text) : 1;
 }
 
-int take(Address* address, std::size_t bytes, Kind kind) {
-    void* block = fake::memory.take(bytes, kind, current_device());
+int take(Address* address, std::size_t bytes, Kind kind, bool is_of_all = false) {
+    void* block = fake::memory.take(bytes, kind, current, is_of_all);
     return *address = reinterpret_cast<Address>(block), block != nullptr ? success : out_of_memory;
 }
 int give(void* block) {
@@ -184,22 +183,8 @@ extern "C" {
 
 #include "fake_devices.hpp"
 
-int cuDevicePrimaryCtxRetain(void** context, int device) {
-    ENTER();
-    return *context = &contexts[device], success;
-}
-int cuDevicePrimaryCtxRelease_v2(int) {
-    fake::refuse_forked(__func__);
-    return success;
-}
-int cuCtxSetCurrent(void* context) {
-    ENTER();
-    return current = context, success;
-}
-int cuCtxGetCurrent(void** context) {
-    ENTER();
-    return *context = current, success;
-}
+#include "fake_context_calls.hpp"
+
 int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     ENTER_CONTEXT();
     return *total = fake::limit("FAKE_CUDA_MEMORY"), *free = *total - fake::memory.used(), success;
@@ -215,6 +200,7 @@ int cuMemAllocManaged(Address* address, std::size_t bytes, unsigned) {
 int cuMemFree_v2(Address address) {
     const fake::Alone alone(__func__);
     ENTER_CONTEXT();
+    check_own(__func__, address);
     return give(reinterpret_cast<void*>(address));
 }
 int cuMemAllocPitch_v2(Address* address, std::size_t* pitch, std::size_t width, std::size_t rows, unsigned) {
@@ -237,7 +223,7 @@ int cuArrayDestroy(void* array) {
 }
 int cuMemPoolCreate(void** pool, const void*) {
     ENTER_CONTEXT();
-    return *pool = contexts, success;
+    return *pool = current, success;
 }
 int cuMemPoolDestroy(void*) {
     fake::refuse_forked(__func__);
@@ -253,7 +239,7 @@ int cuMemPoolTrimTo(void*, std::size_t) {
 }
 int cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, void*, void*) {
     ENTER_CONTEXT();
-    return take(address, bytes, Kind::device);
+    return take(address, bytes, Kind::device, true);
 }
 int cuMemFreeAsync(Address address, void*) {
     ENTER_CONTEXT();
@@ -270,7 +256,7 @@ int cuMemFreeHost(void* host) {
 }
 int cuMemHostRegister_v2(void* host, std::size_t bytes, unsigned) {
     ENTER_UNCAPTURED();
-    return fake::memory.lock(host, bytes, current_device()) ? success : out_of_memory;
+    return fake::memory.lock(host, bytes, current) ? success : out_of_memory;
 }
 int cuMemHostUnregister(void* host) {
     ENTER_CONTEXT();
@@ -306,27 +292,6 @@ int cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, void* stream
 int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, void* stream) {
     return copy(__func__, reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, stream);
 }
-int cuMemcpy2DAsync_v2(const fake::Copy2d* copy, void* stream) {
-    ENTER_CONTEXT();
-    if (!fake::has_pitches(*copy)) return invalid_value;
-    return enqueue_work(stream, [copy = *copy] { fake::copy_rows(copy, 1, 0, 0); });
-}
-int cuMemcpy3DAsync_v2(const fake::Copy3d* copy, void* stream) {
-    ENTER_CONTEXT();
-    if (!fake::has_pitches(*copy)) return invalid_value;
-    return enqueue_work(
-        stream, [copy = *copy] { fake::copy_rows(copy, copy.depth, copy.source_height, copy.height_of_slices); });
-}
-int cuMemcpyBatchAsync(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
-                       std::size_t, std::size_t* failed, void* stream) {
-    ENTER_CONTEXT();
-    return copy_batch(to, from, sizes, count, failed, stream);
-}
-int cuMemcpyBatchAsync_v2(Address* to, Address* from, std::size_t* sizes, std::size_t count, void*, std::size_t*,
-                          std::size_t, void* stream) {
-    ENTER_CONTEXT();
-    return copy_batch(to, from, sizes, count, nullptr, stream);
-}
 // Refuses what a real one needs no function for.
 int cuMemcpyPeerAsync(Address to, void* to_context, Address from, void* from_context, std::size_t bytes, void* stream) {
     if (to_context == from_context) return invalid_value;
@@ -343,6 +308,7 @@ int cuCtxEnablePeerAccess(void*, unsigned) {
 }
 int cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, void* stream) {
     ENTER_CONTEXT();
+    check_own(__func__, to);
     return enqueue_work(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
 int cuMemPrefetchAsync(Address, std::size_t, int, void*) {
@@ -353,13 +319,13 @@ int cuMemAdvise(Address, std::size_t, int advice, int) {
     ENTER_CONTEXT();
     return advice >= 1 && advice <= 6 ? success : invalid_value;
 }
-int cuStreamCreate(void** stream, unsigned) {
+int cuStreamCreate(void** stream, unsigned flags) {
     ENTER_CONTEXT();
-    return create_stream(stream);
+    return create_stream(stream, flags);
 }
-int cuStreamCreateWithPriority(void** stream, unsigned, int) {
+int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
     ENTER_CONTEXT();
-    return create_stream(stream);
+    return create_stream(stream, flags);
 }
 int cuStreamDestroy_v2(void* handle) {
     ENTER();
@@ -380,6 +346,7 @@ int cuStreamSynchronize(void* handle) {
         ENTER_UNCAPTURED();
         stream = fake::streams.find(handle, current);
         if (stream == nullptr) return invalid_handle;
+        check_legacy(__func__, handle);
     }
     fake::wait_until([stream] { return stream->queue.empty(); });
     return success;
@@ -438,7 +405,7 @@ int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
 int cuModuleLoadData(void** module, const void*) {
     const fake::Alone alone(__func__);
     ENTER_CONTEXT();
-    return *module = contexts, success;
+    return *module = current, success;
 }
 int cuModuleUnload(void*) {
     fake::refuse_forked(__func__);
@@ -455,9 +422,11 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsig
     ENTER_CONTEXT();
     const std::string& name = *static_cast<std::string*>(function);
     if (!fake::is_aligned(name, arguments)) return misaligned_address;
+    for (const Address address : fake::addresses_of(name, arguments)) check_own(__func__, address);
     return enqueue(stream, fake::kernel_call(name, arguments));
 }
 
 #include "fake_graphs.hpp"
+#include "fake_piece_copies.hpp"
 
 }  // extern "C"

@@ -8,6 +8,7 @@ int cuStreamBeginCapture_v2(void* handle, int mode) {
     stream->recorded = new fake::Recorded;
     stream->captured_everywhere = mode == fake::global;
     fake::captures.global_ones += stream->captured_everywhere ? 1 : 0;
+    current->legacy_forbidden += stream->is_blocking ? 1 : 0;
     return success;
 }
 int cuStreamEndCapture(void* handle, void** graph) {
@@ -16,6 +17,7 @@ int cuStreamEndCapture(void* handle, void** graph) {
     if (stream == nullptr || stream->recorded == nullptr) return invalid_value;
     fake::ledger.add();
     *graph = std::exchange(stream->recorded, nullptr);
+    current->legacy_forbidden -= stream->is_blocking ? 1 : 0;
     if (!stream->captured_everywhere) return success;
     --fake::captures.global_ones;
     return std::exchange(fake::captures.broken, false) ? fake::capture_invalidated : success;
@@ -24,7 +26,7 @@ int cuStreamIsCapturing(void* handle, int* status) {
     ENTER_CONTEXT();
     const fake::Stream* stream = fake::streams.find(handle, current);
     if (stream == nullptr) return invalid_handle;
-    if (handle == nullptr && fake::captures.global_ones != 0) return fake::capture_implicit;
+    if (reinterpret_cast<std::uintptr_t>(handle) <= 1 && current->legacy_forbidden != 0) return fake::capture_implicit;
     return *status = stream->recorded != nullptr, success;
 }
 int cuThreadExchangeStreamCaptureMode(int* mode) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "../../host_kernels.hpp"
 #include "fake_streams.hpp"
@@ -34,6 +35,12 @@ inline Command spin(void** arguments) {
         std::atomic_ref(*reinterpret_cast<std::uint32_t*>(timed_out)).store(1);
         return true;
     };
+}
+
+// The regions that isthmus_copy_pieces was given.
+inline std::vector<std::uint64_t> addresses_of(const std::string& name, void** arguments) {
+    if (name != "isthmus_copy_pieces") return {};
+    return {*static_cast<std::uint64_t*>(arguments[0]), *static_cast<std::uint64_t*>(arguments[4])};
 }
 
 // Whether isthmus_copy_pieces was given regions that begin where its units are aligned, as devices insist.

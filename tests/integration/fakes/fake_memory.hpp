@@ -7,6 +7,9 @@
 #include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
+
+#include "fake_contexts.hpp"
 
 namespace fake {
 
@@ -17,7 +20,8 @@ enum class Kind { device, managed, pinned, registered, array };
 struct Block {
     std::size_t bytes = 0;
     Kind kind = Kind::device;
-    int device = 0;
+    Context* context = nullptr;
+    bool is_of_all = false;  // from a pool, which belongs to no context
     bool is_locked() const { return kind == Kind::pinned || kind == Kind::registered; }
 };
 
@@ -42,16 +46,16 @@ inline Ledger ledger;
 class Memory {
   public:
     // Null when there is not so much left.
-    void* take(std::size_t bytes, Kind kind, int device) {
-        Block block{bytes, kind, device};
+    void* take(std::size_t bytes, Kind kind, Context* context, bool is_of_all = false) {
+        Block block{bytes, kind, context, is_of_all};
         if (!count(block)) return nullptr;
         constexpr std::size_t page = 4096;
         void* memory = std::aligned_alloc(page, (bytes / page + 1) * page);
         note(memory, block);
         return memory;
     }
-    bool lock(void* pages, std::size_t bytes, int device) {
-        const Block block{bytes, Kind::registered, device};
+    bool lock(void* pages, std::size_t bytes, Context* context) {
+        const Block block{bytes, Kind::registered, context};
         if (!count(block)) return false;
         note(pages, block);
         return true;
@@ -83,6 +87,20 @@ class Memory {
                ((first != nullptr && first->second.is_locked()) || (last != nullptr && last->second.is_locked()));
     }
     std::size_t used() const { return used_; }
+    // What a context had goes with it.
+    void forget(const Context* context) {
+        std::vector<std::pair<Address, bool>> gone;
+        for (const auto& [address, block] : blocks_) {
+            if (block.context == context) gone.emplace_back(address, block.kind == Kind::registered);
+        }
+        for (const auto& [address, is_registered] : gone) give(reinterpret_cast<void*>(address), is_registered);
+    }
+    // Device memory is its own context's; what all of a device's may use is not meant.
+    bool is_foreign(Address address, const void* context) const {
+        const auto* found = find(address);
+        return found != nullptr && found->second.kind == Kind::device && !found->second.is_of_all &&
+               found->second.context != context;
+    }
 
   private:
     bool count(const Block& block) {
@@ -108,10 +126,13 @@ inline std::pair<std::uint64_t, std::size_t> attribute_of(int attribute, Address
     const bool is_locked = found != nullptr && found->second.is_locked();
     const bool is_known = found != nullptr && found->second.kind != Kind::array;
     switch (attribute) {
+        case 1:
+            return {is_known && !found->second.is_of_all ? reinterpret_cast<std::uint64_t>(found->second.context) : 0,
+                    8};
         case 2: return {!is_known ? 0 : is_locked ? 1 : 2, 4};
         case 3: return {is_known ? address : 0, 8};
         case 8: return {is_known && found->second.kind == Kind::managed, 1};
-        case 9: return {is_known ? static_cast<std::uint64_t>(found->second.device) : std::uint64_t(-2), 4};
+        case 9: return {is_known ? static_cast<std::uint64_t>(found->second.context->device) : std::uint64_t(-2), 4};
         case 11: return {is_known ? found->first : 0, 8};
         case 12: return {is_known ? found->second.bytes : 0, 8};
         default: return {0, 0};

@@ -42,6 +42,7 @@ constexpr std::size_t most_queued = 1020;
 
 struct Stream {
     void* context = nullptr;
+    bool is_blocking = false;  // waits for the default stream, and that for it
     bool destroyed = false;
     std::deque<Command> queue = {};
     Recorded* recorded = nullptr;  // null while it records nothing
@@ -61,8 +62,8 @@ struct Stream {
 class Streams {
   public:
     // All functions: with `world` held.
-    Stream* create(void* context) {
-        all_.push_back(std::make_unique<Stream>(Stream{context}));
+    Stream* create(void* context, bool is_blocking = false) {
+        all_.push_back(std::make_unique<Stream>(Stream{context, is_blocking}));
         return all_.back().get();
     }
     // A null stream and one for each thread come to be when they are first used. Null for a handle that no stream has.
@@ -95,6 +96,13 @@ class Streams {
         std::erase_if(all_, [](const auto& stream) { return stream->destroyed && stream->queue.empty(); });
         waiting_ = 0;
         for (const auto& stream : all_) waiting_ += stream->queue.size();
+    }
+    // What a context had goes with it, whatever it waits for.
+    void forget(const void* context) {
+        std::erase_if(special_, [context](const auto& one) { return one.first.first == context; });
+        std::erase_if(all_, [context](const auto& stream) { return stream->context == context; });
+        waiting_ = 1;
+        advance();
     }
     bool all_idle() const {
         return std::all_of(all_.begin(), all_.end(), [](const auto& stream) { return stream->queue.empty(); });

@@ -1,0 +1,52 @@
+// Contexts of the fake CUDA driver, and what no program may do to a real one: it ends the process, saying what was
+// done.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace fake {
+
+constexpr int context_is_destroyed = 709;
+
+// A real driver would hang now and then, write where it should not, or break what somebody records.
+[[noreturn]] inline void violation(const char* function, const char* what) {
+    std::fprintf(stderr, "fake CUDA driver: %s was called %s\n", function, what);
+    std::abort();
+}
+
+struct Context {
+    int device = 0;
+    unsigned long long id = 0;
+    bool is_primary = false;
+    bool is_alive = false;
+    unsigned references = 0;
+    unsigned legacy_forbidden = 0;  // streams that wait for the default one and record a graph
+};
+
+inline unsigned long long last_id = 0;
+
+// All functions: with `world` held. A primary context keeps its handle for good.
+inline Context& primary(int device) {
+    static Context contexts[16];
+    contexts[device].device = device;
+    contexts[device].is_primary = true;
+    return contexts[device];
+}
+inline Context* retain(int device) {
+    Context& context = primary(device);
+    if (!std::exchange(context.is_alive, true)) context.id = ++last_id;
+    ++context.references;
+    return &context;
+}
+// Those of programs are never freed.
+inline Context* create_context(int device) {
+    static auto& all = *new std::vector<std::unique_ptr<Context>>;
+    all.push_back(std::make_unique<Context>(Context{device, ++last_id, false, true}));
+    return all.back().get();
+}
+
+}  // namespace fake
