@@ -24,7 +24,7 @@ nb::object attribute(nb::handle object, const char* name) {
 
 // Whether a method without arguments says yes.
 bool says(nb::handle object, PyObject* method) {
-    PyObject* const found = or_sleep([&] { return PyObject_CallMethodNoArgs(object.ptr(), method); });
+    PyObject* const found = or_sleep([&] { return PyObject_CallMethodObjArgs(object.ptr(), method, nullptr); });
     if (found == nullptr) throw nb::python_error();
     return nb::steal(found).is(nb::borrow(Py_True));
 }
