@@ -19,6 +19,12 @@ struct Extent {
     std::size_t bytes() const { return width_bytes * pieces(); }
 };
 
+// So many steps, and the bytes from one to the next.
+struct Steps {
+    std::size_t count = 1;
+    std::ptrdiff_t stride_bytes = 0;
+};
+
 // Where the pieces of an extent lie; a view that owns nothing.
 struct Layout {
     Allocation* allocation = nullptr;
@@ -27,15 +33,18 @@ struct Layout {
     std::size_t slice_pitch_bytes = 0;  // from one slice to the next
     // Scattered: where each piece begins, in place of the pitches.
     std::span<const std::uint64_t> offsets;
+    // Repeated: steps from the outermost to the innermost, in place of offsets, some of them of 0 bytes. Of a source
+    // that threads of the host pack: nothing else here reads it.
+    std::span<const Steps> steps{};
 
-    bool is_scattered() const { return !offsets.empty(); }
+    bool is_scattered() const { return !offsets.empty() || !steps.empty(); }
     bool is_contiguous(const Extent& extent) const {
         return !is_scattered() && pitch_bytes == extent.width_bytes &&
                (extent.slices == 1 || slice_pitch_bytes == extent.rows * extent.width_bytes);
     }
-    // Where a piece begins within the allocation.
+    // Where a piece begins within the allocation. Precondition: has no steps.
     std::size_t at(std::size_t piece, const Extent& extent) const {
-        if (is_scattered()) return offset + offsets[piece];
+        if (!offsets.empty()) return offset + offsets[piece];
         return offset + piece / extent.rows * slice_pitch_bytes + piece % extent.rows * pitch_bytes;
     }
     // Bytes from `offset` to the end of the last piece. Precondition: checked.

@@ -102,7 +102,8 @@ void BatchOfArrays::add(const Operand& to, const Operand& from) {
         pieces.add(piece);
         return;
     }
-    const ArrayPieces runs = unwrap(ArrayPieces::of(to.view(), from.view()));
+    ArrayPieces runs = unwrap(ArrayPieces::of(to.view(), from.view()));
+    check(runs.write_offsets());
     for (std::size_t i = 0; i < runs.extent.pieces(); ++i) {
         BatchPiece run = piece;
         run.bytes = runs.extent.width_bytes;

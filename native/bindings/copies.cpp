@@ -11,7 +11,6 @@
 
 #include "bindings/arrays/device_array.hpp"
 #include "bindings/arrays/operand.hpp"
-#include "bindings/arrays/repeated.hpp"
 #include "bindings/batch.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
@@ -59,15 +58,7 @@ void copy_between(const Operand& destination, const Operand& source, StreamHandl
                                           destination.offset_bytes(), source.offset_bytes()},
                                          {destination.side(), source.side()}, ordered);
         } else {
-            const ArrayView to = destination.view();
-            const ArrayView from = source.view();
-            const auto one = [&](const ArrayView& part_to, const ArrayView& part_from) {
-                return chosen->copy(part_to, part_from, ordered);
-            };
-            // In the host's memory the destination may overlap with the source, which is refused, and not by its parts.
-            const bool by_parts =
-                destination.side() == Side::device && destination.is_contiguous() && is_repeated(from);
-            outcome = by_parts ? copy_repeated(to, from, destination.backend() == "opencl", one) : one(to, from);
+            outcome = chosen->copy(destination.view(), source.view(), ordered);
         }
     }
     check_copy(outcome, "copy");

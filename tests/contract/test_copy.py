@@ -320,18 +320,6 @@ class TestBadInput:
     def test_a_source_may_repeat_its_elements(self, session: isthmus.Session) -> None:
         assert same(session.to_device(np.broadcast_to(np.arange(3), (4, 3))).to_host(), np.tile(np.arange(3), (4, 1)))
 
-    def test_what_is_repeated_arrives_as_if_it_were_not(self, session: isthmus.Session) -> None:
-        """Rows, columns and the bias of channels, longer than what is written out at a time."""
-        line = np.arange(1, 8, dtype=np.int16)
-        for shape, source in [
-            ((300_001, 7), line),
-            ((7, 300_001), line[:, None]),
-            ((3, 7, 101, 997), line[None, ::-1, None, None]),
-            ((2_100_001,), line[3]),
-        ]:
-            repeated = np.broadcast_to(source, shape)
-            assert same(session.to_device(repeated).to_host(order="C"), np.ascontiguousarray(repeated))
-
     def test_streams_of_nobody(self, session: isthmus.Session) -> None:
         for stream in ("0", 1.5, object(), True):
             with pytest.raises(WrongType, match=r"cuda_stream.*ptr.*handle"):

@@ -10,6 +10,7 @@
 #include "base/cache.hpp"
 #include "base/demoting_copy.hpp"
 #include "base/streaming_copy.hpp"
+#include "transfer/pieces/repeated.hpp"
 
 namespace isthmus {
 namespace {
@@ -95,8 +96,12 @@ bool has_whole_lines(const Layout& layout, const Extent& extent) {
 }  // namespace
 
 void pack(std::byte* to, const Layout& from, const Extent& extent, std::size_t begin, std::size_t end, Stores stores) {
-    const bool whole_lines = has_whole_lines(from, extent);
     if (stores == Stores::demoted && !can_demote()) stores = Stores::streaming;
+    if (!from.steps.empty()) {
+        write_out(to, from, extent, begin, end, stores);
+        return;
+    }
+    const bool whole_lines = has_whole_lines(from, extent);
     if (stores == Stores::streaming && whole_lines) {
         move_bytes(from, extent, begin, end,
                    [to](const std::byte* piece, auto bytes, std::size_t at) { copy_streaming(to + at, piece, bytes); });

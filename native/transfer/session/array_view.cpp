@@ -18,11 +18,9 @@ struct Dimension {
     std::ptrdiff_t destination, source;
 };
 
-// The same on one side.
-struct Steps {
-    std::size_t count;
-    std::ptrdiff_t stride;
-};
+// Repeated elements are written out from so many bytes on, unless they are pieces that are quick to move as they are.
+constexpr std::size_t least_repeated_bytes = std::size_t{64} << 10;
+constexpr std::size_t long_piece_bytes = 4096;
 
 Status invalid(std::string what) {
     return {Code::invalid_argument, std::move(what)};
@@ -111,8 +109,9 @@ std::vector<Steps> steps_of(std::span<const Dimension> dimensions, std::ptrdiff_
     std::vector<Steps> steps;
     for (const Dimension& dimension : dimensions) {
         const Steps inner{dimension.count, dimension.*side};
-        if (!steps.empty() && steps.back().stride == static_cast<std::ptrdiff_t>(inner.count) * inner.stride) {
-            steps.back() = {steps.back().count * inner.count, inner.stride};
+        if (!steps.empty() &&
+            steps.back().stride_bytes == static_cast<std::ptrdiff_t>(inner.count) * inner.stride_bytes) {
+            steps.back() = {steps.back().count * inner.count, inner.stride_bytes};
         } else {
             steps.push_back(inner);
         }
@@ -124,58 +123,61 @@ std::vector<Steps> steps_of(std::span<const Dimension> dimensions, std::ptrdiff_
 bool is_nested(std::span<const Steps> steps, std::size_t width) {
     auto span = static_cast<std::ptrdiff_t>(width);
     for (std::size_t i = steps.size(); i-- > 0;) {
-        if (steps[i].stride < span) return false;
-        span += static_cast<std::ptrdiff_t>(steps[i].count - 1) * steps[i].stride;
+        if (steps[i].stride_bytes < span) return false;
+        span += static_cast<std::ptrdiff_t>(steps[i].count - 1) * steps[i].stride_bytes;
     }
     return true;
 }
 
-// Where each piece begins, from the lowest on.
-std::vector<std::uint64_t> offsets_of(std::span<const Dimension> dimensions, std::ptrdiff_t Dimension::*side,
-                                      std::size_t pieces) {
-    std::ptrdiff_t at = 0;
-    for (const Dimension& dimension : dimensions) {
-        const std::ptrdiff_t reach = static_cast<std::ptrdiff_t>(dimension.count - 1) * (dimension.*side);
-        if (reach < 0) at -= reach;
-    }
-    std::vector<std::uint64_t> offsets(pieces);
-    std::vector<std::size_t> index(dimensions.size());
-    for (std::uint64_t& offset : offsets) {
-        offset = static_cast<std::uint64_t>(at);
-        for (std::size_t k = dimensions.size(); k-- > 0;) {
-            const std::ptrdiff_t stride = dimensions[k].*side;
-            at += stride;
-            if (++index[k] < dimensions[k].count) break;
-            at -= static_cast<std::ptrdiff_t>(index[k]) * stride;
-            index[k] = 0;
-        }
-    }
-    return offsets;
+// Whether what is written without gaps repeats short pieces so often that it is quicker to write them out than to move
+// each by itself.
+bool is_repeated(std::span<const Steps> to, std::span<const Steps> from, std::size_t width) {
+    if (to.size() != 1 || to.front().stride_bytes != static_cast<std::ptrdiff_t>(width)) return false;
+    return width < long_piece_bytes && to.front().count >= least_repeated_bytes / width &&
+           std::ranges::any_of(from, [](const Steps& one) { return one.stride_bytes == 0; });
 }
 
 // Regular rows and slices, if this side's steps are that.
 bool fit(ArrayPieces::Placement& placement, std::span<const Steps> steps, const Extent& extent) {
     if (!is_nested(steps, extent.width_bytes) || steps.size() > 2) return false;
     if (steps.size() == 2 && steps.back().count != extent.rows) return false;
-    placement.pitch_bytes = steps.empty() ? extent.width_bytes : static_cast<std::size_t>(steps.back().stride);
+    placement.pitch_bytes = steps.empty() ? extent.width_bytes : static_cast<std::size_t>(steps.back().stride_bytes);
     placement.slice_pitch_bytes =
-        steps.size() == 2 ? static_cast<std::size_t>(steps.front().stride) : extent.rows * placement.pitch_bytes;
+        steps.size() == 2 ? static_cast<std::size_t>(steps.front().stride_bytes) : extent.rows * placement.pitch_bytes;
     return true;
 }
 
 std::size_t span_of(std::span<const Steps> steps, std::size_t width) {
     std::size_t span = width;
-    for (const Steps& one : steps) span += (one.count - 1) * static_cast<std::size_t>(std::abs(one.stride));
+    for (const Steps& one : steps) span += (one.count - 1) * static_cast<std::size_t>(std::abs(one.stride_bytes));
     return span;
 }
 
-Status too_many(std::size_t pieces) {
-    return {Code::unsupported, std::to_string(pieces) +
-                                   " elements lie apart at no regular distances; copy the array in parts, or make one "
-                                   "side contiguous"};
-}
-
 }  // namespace
+
+Result<std::vector<std::uint64_t>> offsets_of(std::span<const Steps> steps, std::size_t pieces) {
+    if (pieces > most_offsets) {
+        return Status(Code::unsupported, std::to_string(pieces) +
+                                             " elements lie apart at no regular distances; copy the array in parts, or "
+                                             "make one side contiguous");
+    }
+    std::ptrdiff_t at = 0;
+    for (const Steps& one : steps) {
+        if (one.stride_bytes < 0) at -= static_cast<std::ptrdiff_t>(one.count - 1) * one.stride_bytes;
+    }
+    std::vector<std::uint64_t> offsets(pieces);
+    std::vector<std::size_t> index(steps.size());
+    for (std::uint64_t& offset : offsets) {
+        offset = static_cast<std::uint64_t>(at);
+        for (std::size_t k = steps.size(); k-- > 0;) {
+            at += steps[k].stride_bytes;
+            if (++index[k] < steps[k].count) break;
+            at -= static_cast<std::ptrdiff_t>(index[k]) * steps[k].stride_bytes;
+            index[k] = 0;
+        }
+    }
+    return offsets;
+}
 
 ArrayView ArrayView::of_bytes(std::uintptr_t address, std::size_t bytes) {
     ArrayView view;
@@ -240,31 +242,44 @@ Result<ArrayPieces> ArrayPieces::of(const ArrayView& destination, const ArrayVie
         }
     }
     const std::vector<Steps> to = steps_of(dimensions, &Dimension::destination);
-    const std::vector<Steps> from = steps_of(dimensions, &Dimension::source);
+    std::vector<Steps> from = steps_of(dimensions, &Dimension::source);
     pieces.destination.span_bytes = span_of(to, extent.width_bytes);
     pieces.source.span_bytes = span_of(from, extent.width_bytes);
 
     extent.rows = count;
-    if (to.size() == 2) {
+    const bool repeated = is_repeated(to, from, extent.width_bytes);
+    if (repeated) {
+        // All are rows.
+    } else if (to.size() == 2) {
         extent.rows = to.back().count;
     } else if (from.size() == 2) {
         extent.rows = from.back().count;
     }
     extent.slices = count / extent.rows;
     if (!fit(pieces.destination, to, extent)) {
-        if (count > most_offsets) return too_many(count);
-        pieces.destination.offsets = offsets_of(dimensions, &Dimension::destination, count);
+        ISTHMUS_TRY_ASSIGN(offsets, offsets_of(to, count));
+        pieces.destination.offsets = std::move(offsets);
         if (!is_nested(to, extent.width_bytes) && !are_disjoint(pieces.destination.offsets, extent.width_bytes)) {
             return invalid(
                 "elements of the destination overlap one another (its strides are too short for its shape); copy into "
                 "an array whose elements are apart, such as a new one without strides of its own");
         }
     }
-    if (!fit(pieces.source, from, extent)) {
-        if (count > most_offsets) return too_many(count);
-        pieces.source.offsets = offsets_of(dimensions, &Dimension::source, count);
+    if (repeated) {
+        pieces.source.steps = std::move(from);
+    } else if (!fit(pieces.source, from, extent)) {
+        ISTHMUS_TRY_ASSIGN(offsets, offsets_of(from, count));
+        pieces.source.offsets = std::move(offsets);
     }
     return pieces;
+}
+
+Status ArrayPieces::write_offsets() {
+    if (source.steps.empty()) return {};
+    ISTHMUS_TRY_ASSIGN(offsets, offsets_of(source.steps, extent.pieces()));
+    source.offsets = std::move(offsets);
+    source.steps.clear();
+    return {};
 }
 
 }  // namespace isthmus

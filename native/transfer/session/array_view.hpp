@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,19 +38,27 @@ struct ArrayView {
 // Two arrays of one shape as pieces that are as long as they can be: what copies of any kind are about.
 struct ArrayPieces {
     Extent extent;
-    // Where the pieces of a side are, counted from its first byte in memory: regular ones have pitches, others offsets.
+    // Where the pieces of a side are, counted from its first byte in memory: regular ones have pitches, others offsets,
+    // and a source that repeats short pieces in a destination without gaps has steps.
     struct Placement {
         std::ptrdiff_t first_bytes = 0;  // of the lowest byte of the array, from its first element
         std::size_t span_bytes = 0;      // from the lowest byte to the highest
         std::size_t pitch_bytes = 0, slice_pitch_bytes = 0;
         std::size_t offset = 0;  // of the first piece, from the lowest byte
         std::vector<std::uint64_t> offsets;
+        std::vector<Steps> steps;
     };
     Placement destination, source;
 
     // Fails with invalid_argument, saying what to change, unless shapes and element sizes agree, nothing overflows, and
     // no two elements of the destination overlap.
     static Result<ArrayPieces> of(const ArrayView& destination, const ArrayView& source);
+    // Gives a source that has steps offsets in place of them. Fails with unsupported where they would be too many.
+    Status write_offsets();
 };
+
+// Where each of so many pieces begins, from the lowest on. Fails with unsupported where that would take too much
+// memory.
+Result<std::vector<std::uint64_t>> offsets_of(std::span<const Steps> steps, std::size_t pieces);
 
 }  // namespace isthmus

@@ -50,7 +50,7 @@ Result<std::shared_ptr<CopyHandle>> SessionImpl::copy_async(const ArrayView& des
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
     std::vector<std::shared_ptr<CopyJob>> jobs;
     if (job != nullptr) jobs.push_back(std::move(job));
     return begin(tasks_of(jobs), stream, std::move(keep));

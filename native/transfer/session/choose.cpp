@@ -85,6 +85,17 @@ Choice SessionImpl::choose(const CopyJob& job) {
 }
 
 Choice SessionImpl::choose_pieces(const CopyJob& job) {
+    if (job.is_repeated()) {
+        // As one without gaps, of which threads write the bytes out where they would read them.
+        Choice choice = choose_buffer(job.ends, job.extent.bytes());
+        if (choice.way != Choice::Way::staged) {
+            choice.packing = packing(true, 0);
+            choice.seconds = 0;
+        }
+        choice.way = Choice::Way::pieces;
+        choice.method = PieceMethod::pack_threads;
+        return choice;
+    }
     const bool pageable = is_pageable(job.ends.host_kind());
     PieceRule asked;
     asked.to_device = job.to_device();
@@ -177,6 +188,12 @@ Explanation SessionImpl::explain(const CopyJob& job) {
             break;
         case Choice::Way::pieces:
             explanation.method = name_of(choice.method);
+            if (job.is_repeated()) {
+                explanation.why =
+                    "the source repeats its elements (strides of 0): threads write them out into "
+                    "page-locked chunks, as of an array without repetition";
+                break;
+            }
             explanation.why =
                 std::to_string(explanation.pieces) + " pieces of " + std::to_string(explanation.width_bytes) + " bytes";
             explanation.why = choice.no_rule ? table + " has nothing like " + explanation.why +
@@ -217,7 +234,7 @@ Result<Explanation> SessionImpl::explain(const ArrayView& destination, const Arr
     ISTHMUS_TRY(call.status());
     Binding binding(*device_);
     ISTHMUS_TRY(binding.status());
-    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    ISTHMUS_TRY_ASSIGN(job, resolve(destination, source));
     if (job == nullptr) {
         return nothing("the arrays are empty");
     }

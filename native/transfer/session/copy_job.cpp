@@ -41,6 +41,15 @@ Layout layout_of(const Borrowed& borrowed, const ArrayPieces::Placement& placeme
     return {borrowed.memory.get(), borrowed.offset, placement.pitch_bytes, placement.slice_pitch_bytes, offsets};
 }
 
+// Whether threads of the host can write a repeated source out without looking where each of its pieces lies: it is
+// memory that they may read at any time, and nowhere near the destination.
+bool can_write_out(const Ends& ends, const End& destination, const End& source, bool addresses) {
+    if (ends.route != Route::h2h && (ends.route != Route::h2d || ends.source == MemoryKind::managed)) return false;
+    if (!addresses && ends.route == Route::h2d) return true;
+    return destination.address + destination.bytes <= source.address ||
+           source.address + source.bytes <= destination.address;
+}
+
 }  // namespace
 
 const char* name_of(Choice::Way way) {
@@ -63,6 +72,16 @@ CopyJob::~CopyJob() {
     spare->give(std::move(source_offsets));
 }
 
+Status CopyJob::scatter() {
+    if (!is_repeated()) return {};
+    ISTHMUS_TRY_ASSIGN(offsets, offsets_of(source_steps, extent.pieces()));
+    source_offsets = std::move(offsets);
+    source_steps.clear();
+    source.steps = {};
+    source.offsets = source_offsets;
+    return {};
+}
+
 Status CopyJob::check_disjoint() {
     is_disjoint = is_disjoint || are_disjoint(destination.offsets, extent.width_bytes);
     return is_disjoint ? Status() : overlapping_destinations();
@@ -71,8 +90,10 @@ Status CopyJob::check_disjoint() {
 Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destination, const ArrayView& source) {
     ISTHMUS_TRY_ASSIGN(pieces, ArrayPieces::of(destination, source));
     if (pieces.extent.bytes() == 0) return std::shared_ptr<CopyJob>();
-    ISTHMUS_TRY_ASSIGN(ends,
-                       ends_of(device, end_of(destination, pieces.destination), end_of(source, pieces.source), true));
+    const End to_end = end_of(destination, pieces.destination);
+    const End from_end = end_of(source, pieces.source);
+    ISTHMUS_TRY_ASSIGN(ends, ends_of(device, to_end, from_end, true));
+    if (!can_write_out(ends, to_end, from_end, has_addresses(device))) ISTHMUS_TRY(pieces.write_offsets());
     ISTHMUS_TRY_ASSIGN(to,
                        borrow(device, ends.destination, destination, pieces.destination, ends.destination_for_kernels));
     ISTHMUS_TRY_ASSIGN(from, borrow(device, ends.source, source, pieces.source, ends.source_for_kernels));
@@ -82,14 +103,16 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const ArrayView& destina
     job->destination_offsets = std::move(pieces.destination.offsets);
     job->source_offsets = std::move(pieces.source.offsets);
     job->destination = layout_of(to, pieces.destination, job->destination_offsets);
+    job->source_steps = std::move(pieces.source.steps);
     job->source = layout_of(from, pieces.source, job->source_offsets);
+    job->source.steps = job->source_steps;
     job->destination_memory = std::move(to.memory);
     job->source_memory = std::move(from.memory);
     std::uintptr_t destination_from = destination.address;
     std::uintptr_t source_from = source.address;
-    bool apart = false;
+    bool apart = job->is_repeated();
     if (!has_addresses(device) && ends.route != Route::h2h) {
-        apart = ends.route != Route::d2d || destination.address != source.address;
+        apart = apart || ends.route != Route::d2d || destination.address != source.address;
         destination_from = destination.offset_bytes;
         source_from = source.offset_bytes;
     }
@@ -138,6 +161,7 @@ bool JobParts::next(JobPart& part) {
     }
     const auto side = [&](const Layout& layout) {
         Layout cut = layout;
+        if (!layout.steps.empty()) return cut;  // whole, as threads pack it
         if (layout.is_scattered()) {
             cut.offsets = layout.offsets.subspan(first_, part.extent.pieces());
         } else {

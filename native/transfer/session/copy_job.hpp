@@ -18,6 +18,7 @@ struct CopyJob {
     Ends ends;
     std::unique_ptr<Allocation> destination_memory, source_memory;
     std::vector<std::uint64_t> destination_offsets, source_offsets;
+    std::vector<Steps> source_steps;  // of a source that is repeated
     Layout destination, source;
     Extent extent;
 
@@ -39,7 +40,11 @@ struct CopyJob {
     Region source_region() const { return {source.allocation, source.offset, extent.bytes()}; }
     bool is_contiguous() const { return destination.is_contiguous(extent) && source.is_contiguous(extent); }
     bool is_scattered() const { return destination.is_scattered() || source.is_scattered(); }
-    // Finds that out, which takes a while; fails with invalid_argument where they do overlap.
+    // Whether the source repeats short pieces, which threads write out, and nothing else can read.
+    bool is_repeated() const { return !source_steps.empty(); }
+    // Makes it one of scattered pieces, that any method can read. Fails with unsupported where they are too many.
+    Status scatter();
+    // Finds out whether pieces overlap, which takes a while; fails with invalid_argument where they do overlap.
     Status check_disjoint();
 };
 

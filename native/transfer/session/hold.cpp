@@ -71,7 +71,7 @@ SessionImpl::Share SessionImpl::share_of(const Task& task) const {
     const CopyJob& job = *task.job;
     if (task.choice.way == Choice::Way::host) return Share::host;
     const bool on_device = job.ends.route == Route::d2d;
-    if (!on_device && is_pageable(job.ends.host_kind())) return Share::packed;
+    if (job.is_repeated() || (!on_device && is_pageable(job.ends.host_kind()))) return Share::packed;
     if (job.is_contiguous() || task.choice.way == Choice::Way::rows) return Share::commands;
     if (job.is_scattered() && (on_device || device_->kernels_reach(job.ends.host_kind()))) return Share::tabled;
     return on_device ? Share::commands : Share::packed;
@@ -180,6 +180,7 @@ Result<std::shared_ptr<HeldCopy>> SessionImpl::without_ring(const std::vector<Ta
     for (const Task& task : tasks) {
         // The driver refuses those, and what it is to copy piece by piece could take it seconds.
         if (task.job->ends.partly_locked || task.job->extent.pieces() > most_separate_copies) return why;
+        ISTHMUS_TRY(task.job->scatter());
         held->keep(task.job);
         held->add_commands([this, job = task.job](Stream& stream) { return enqueue_plain(stream, *job); });
     }

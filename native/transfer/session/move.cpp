@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "transfer/pieces/pack.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
 
@@ -54,8 +55,8 @@ Outcome SessionImpl::on_host(CopyJob& job) {
         std::byte* const to = job.destination.allocation->host();
         const std::byte* const from = job.source.allocation->host();
         const Extent& extent = job.extent;
-        if (job.is_contiguous()) {
-            std::memcpy(to + job.destination.offset, from + job.source.offset, extent.bytes());
+        if (job.destination.is_contiguous(extent)) {
+            pack(to + job.destination.offset, job.source, extent, 0, extent.bytes(), Stores::ordinary);
         } else {
             for (std::size_t i = 0; i < extent.pieces(); ++i) {
                 std::memcpy(to + job.destination.at(i, extent), from + job.source.at(i, extent), extent.width_bytes);

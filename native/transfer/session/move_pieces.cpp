@@ -30,6 +30,9 @@ Outcome SessionImpl::by_pieces(const std::shared_ptr<CopyJob>& job, const Choice
     Outcome outcome;
     for (const PieceMethod method : methods) {
         if (!has_room(method, *job)) continue;
+        if (method != PieceMethod::pack_threads) {
+            if (Status status = job->scatter(); !status.ok()) return {std::move(status)};
+        }
         if (!packs_on_threads(method)) {
             if (Status status = job->check_disjoint(); !status.ok()) return {std::move(status)};
         }

@@ -149,12 +149,19 @@ Result<SessionImpl::Order> SessionImpl::order_of(std::optional<std::uintptr_t> s
     return order;
 }
 
+Result<std::shared_ptr<CopyJob>> SessionImpl::resolve(const ArrayView& destination, const ArrayView& source) {
+    ISTHMUS_TRY_ASSIGN(job, job_of(*device_, destination, source));
+    // Without a ring there is nowhere to write a repeated source out.
+    if (job != nullptr && job->to_device() && !lane(true).has_room()) ISTHMUS_TRY(job->scatter());
+    return std::move(job);
+}
+
 Outcome SessionImpl::copy(const ArrayView& destination, const ArrayView& source, std::optional<std::uintptr_t> stream) {
     Call call(*this);
     if (Status status = call.status(); !status.ok()) return {std::move(status)};
     Binding binding(*device_);
     if (Status status = binding.status(); !status.ok()) return {std::move(status)};
-    auto job = job_of(*device_, destination, source);
+    auto job = resolve(destination, source);
     if (!job.ok()) return {job.take_status()};
     if (job.value() == nullptr) return {};
     auto order = order_of(stream);

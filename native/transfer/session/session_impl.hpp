@@ -96,6 +96,8 @@ class SessionImpl final : public Session {
     Packing packing(bool to_device, std::size_t threads) const;
     Explanation explain(const CopyJob& job);
     static Explanation nothing(const char* why);
+    // Null where there is nothing to copy.
+    Result<std::shared_ptr<CopyJob>> resolve(const ArrayView& destination, const ArrayView& source);
     // The pieces of a batch, those of one size together. None where there is nothing to copy.
     Result<std::vector<std::shared_ptr<CopyJob>>> jobs_of(const Batch& batch, Sides sides);
 
