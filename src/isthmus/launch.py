@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from isthmus.cupti import cupti_libraries, driver_version
 from isthmus.errors import ProgramAbsent, ProgramNotExecutable, Unsupported, UsageError
+from isthmus.files import read_bounded
 
 # What the recorder records beyond its defaults: native backtraces, hashes of what is copied, no lines of Python.
 RecordingOption = Literal["stacks", "contents", "no-python", "all-times"]
@@ -90,7 +91,7 @@ def left_in(folder: Path) -> Left:
     lines = [
         line
         for path in sorted(folder.glob("*.message"))
-        for line in path.read_text("utf-8", errors="replace").splitlines()
+        for line in read_bounded(path).decode(errors="replace").splitlines()
         if line.strip()
     ]
     parts = sorted(folder.glob("*.part"))

@@ -86,9 +86,9 @@ def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
     for trouble in troubles:
         print(f"isthmus: {trouble}", file=sys.stderr)
     if as_json:
-        from isthmus.record import file_bytes
+        from isthmus.files import read_bounded
 
-        print(file_bytes(ended.path).decode())
+        print(read_bounded(ended.path).decode())
     else:
         print(f"{ended.measured} of {ended.ranks} ranks measured their device")
         print(f"fleet {ended.path}; isthmus fleet {ended.path} shows it\nranks {folder}")

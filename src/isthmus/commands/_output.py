@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
 from isthmus.errors import UsageError
+from isthmus.files import write_whole
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
 
 if TYPE_CHECKING:
@@ -86,8 +87,10 @@ def save_report(document: "Document", format_name: str, path: Path) -> None:
         elif chosen.binary:
             write(document, format_name, file)
         else:
-            with io.TextIOWrapper(file, encoding="utf-8", newline="") as out:
-                write(document, format_name, out)
+            out = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            write(document, format_name, out)
+            out.flush()
+            out.detach()
 
 
 def save(path: Path, content: bytes) -> None:
@@ -98,17 +101,10 @@ def save(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[io.BufferedWriter]:
-    """A file to write to, removed where writing fails: what is cut off would be taken for a report."""
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """`write_whole`, whose errors say what to do."""
     try:
-        with path.open("wb") as file:
-            try:
-                yield file
-                if not file.closed:
-                    file.flush()
-            except BaseException:
-                if path.is_file():
-                    path.unlink()
-                raise
+        with write_whole(path) as file:
+            yield file
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}; name another file with -o") from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isthmus.errors import UsageError
+from isthmus.files import new_file
 from isthmus.report import formats_for
 
 SUFFIX = ".itrace"
@@ -51,24 +52,18 @@ def reserved(outputs: Outputs, program: str, rank: int | None = None) -> Path:
 
     Raises UsageError where it cannot be written.
     """
-    if outputs.trace is not None:
-        path = outputs.trace
-        try:
-            path.open("ab").close()
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with -o") from error
+    path = outputs.trace
+    if path is None:
+        first = outputs.exports[0][0].with_suffix("") if outputs.exports else None
+        stem = first or Path(Path(program).name or "program")
+        stem = stem if first or rank is None else _of_rank(stem, rank)
+        path = stem.with_name(f"{stem.name}{SUFFIX}")
+    elif path.exists():
         return path
-    first = outputs.exports[0][0].with_suffix("") if outputs.exports else None
-    stem = first or Path(Path(program).name or "program")
-    for path in _numbered(stem if first or rank is None else _of_rank(stem, rank)):
-        try:
-            path.open("xb").close()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file with -o") from error
-        return path
-    raise AssertionError
+    try:
+        return new_file(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with -o") from error
 
 
 @contextmanager
@@ -86,15 +81,6 @@ def parts_folder(trace: Path) -> Iterator[Path]:
             folder.rmdir()
         raise
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _numbered(stem: Path) -> Iterator[Path]:
-    """``program.itrace``, ``program.2.itrace``, ...: no trace is ever written over another unless asked for."""
-    yield stem.with_name(f"{stem.name}{SUFFIX}")
-    number = 1
-    while True:
-        number += 1
-        yield stem.with_name(f"{stem.name}.{number}{SUFFIX}")
 
 
 def _of_rank(path: Path, rank: int) -> Path:

@@ -1,6 +1,5 @@
 """`isthmus calibrate`: measure which way is fastest for which copy, and keep it for the transfer library."""
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import typer
 from isthmus.commands._choices import DeviceOption, JsonOption, SeedOption, option
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
+from isthmus.files import write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -71,19 +71,15 @@ def _measure(device: "OpenDevice", quick: bool, seed: int) -> "Calibration":
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all, since sessions may be opened meanwhile. Raises RunFileError where it cannot be written."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        with write_whole(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise RunFileError(
             f"{path}: the table cannot be written: {error.strerror or error}; write it elsewhere with -o FILE, or set "
             "XDG_CACHE_HOME to a folder that can be written"
         ) from error
-    finally:
-        if part.exists():
-            part.unlink()
 
 
 def _print_json(table: "TransferTable", path: Path | None, measured: "Calibration | None") -> None:

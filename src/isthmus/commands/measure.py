@@ -18,6 +18,7 @@ from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError
+from isthmus.files import write_whole
 from isthmus.registry import MEASURED
 
 if TYPE_CHECKING:
@@ -283,7 +284,8 @@ def _write_page(document: "Document", page: Path) -> str | None:
     rendered = io.StringIO()
     report.write(document, "html", rendered)
     try:
-        page.write_text(rendered.getvalue(), encoding="utf-8")
+        with write_whole(page) as file:
+            file.write(rendered.getvalue().encode())
     except OSError as error:
         return error.strerror or str(error)
     return None

@@ -2,9 +2,9 @@
 
 import gzip
 import math
-import zlib
 from collections.abc import Sequence
-from importlib.resources import files
+from contextlib import nullcontext
+from importlib.resources import as_file, files
 from pathlib import Path
 from statistics import median
 from typing import Literal
@@ -17,6 +17,7 @@ from isthmus.analysis.statistics.shape import largest, latency, plateau
 from isthmus.compare.pairing import timed_metric
 from isthmus.compare.spread import GroupKey, SizeClass, group_key
 from isthmus.errors import RunFileError, UsageError
+from isthmus.files import read_bounded
 from isthmus.record import Case, Metric, Run, Series, case_key, memory_kind
 
 PREFIX = "reference:"
@@ -86,9 +87,9 @@ def read_reference(name: str) -> Reference:
     if path is None and name not in known_references():
         raise UsageError(f"no such reference: {name!r}; there are {', '.join(known_references()) or 'none'}")
     try:
-        data = path.read_bytes() if path else (files(__package__) / "references" / f"{name}{_SUFFIX}").read_bytes()
-        return msgspec.json.decode(gzip.decompress(data), type=Reference)
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError) as error:
+        with nullcontext(path) if path else as_file(files(__package__) / "references" / f"{name}{_SUFFIX}") as found:
+            return msgspec.json.decode(read_bounded(found), type=Reference)
+    except (RunFileError, msgspec.DecodeError) as error:
         raise RunFileError(f"{name}: not a reference: {error}; make one with scripts/make_reference.py") from error
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from isthmus.compare import facts
 from isthmus.errors import RunFileError
+from isthmus.files import read_bounded
 from isthmus.record import (
     FLEET_FORMAT,
     FLEET_SCHEMA_VERSION,
@@ -23,8 +24,6 @@ from isthmus.record import (
     Point,
     Run,
     Summary,
-    decode_json,
-    file_bytes,
     read_run,
     summaries,
 )
@@ -141,9 +140,9 @@ class Reader:
 
         Raises RunFileError for a file that is unreadable, damaged, of another program or of a newer version.
         """
-        data = file_bytes(path)
+        data = read_bounded(path)
         try:
-            fleet = decode_json(data, _Fleet)
+            fleet = msgspec.json.decode(data, type=_Fleet)
         except msgspec.DecodeError as error:
             return self._other(path, data, error)
         if fleet.format != FLEET_FORMAT or fleet.schema_version > FLEET_SCHEMA_VERSION:
@@ -153,7 +152,7 @@ class Reader:
     def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
         """A run file, or what is wrong with one that is no fleet file."""
         try:
-            header = decode_json(data, Header)
+            header = msgspec.json.decode(data, type=Header)
         except msgspec.DecodeError as error:
             raise RunFileError(
                 f"{path}: neither a fleet file nor a run file: {error}; expected JSON with format "
@@ -255,7 +254,7 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
     if b'"no"' not in data:
         return {}
     try:
-        members = decode_json(data, _CheckedFleet).members
+        members = msgspec.json.decode(data, type=_CheckedFleet).members
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}: the schema does not allow this: {error}") from error
     found = {

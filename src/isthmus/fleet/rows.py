@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from isthmus.files import read_bounded
 from isthmus.fleet.reading import DeviceRow
 from isthmus.fleet.survey import Survey
-from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, file_bytes, read_run, summaries
+from isthmus.record import FLEET_FORMAT, Fleet, Point, Summary, read_run, summaries
 
 # Only ever append: scripts read these by position. `times_typical` is the median over that of the device's group.
 FLEET_COLUMNS: dict[str, type] = {
@@ -47,7 +48,7 @@ def _pairs(path: Path, devices: list[DeviceRow]) -> Iterator[list[tuple[Point, S
     if devices[0].member is None:
         yield list(summaries(read_run(path)).items())
         return
-    fleet = msgspec.json.decode(file_bytes(path), type=Fleet)
+    fleet = msgspec.json.decode(read_bounded(path), type=Fleet)
     assert fleet.format == FLEET_FORMAT
     for device in devices:
         assert device.member is not None

@@ -1,7 +1,6 @@
 """What was measured: runs, cases and fingerprints as plain data, their files and their table."""
 
 from isthmus.record.cache import cached_run, joined, keep_run
-from isthmus.record.files import decode_json, file_bytes
 from isthmus.record.fingerprint import (
     Backend,
     Cpu,
@@ -116,8 +115,6 @@ __all__ = [
     "cached_run",
     "case_key",
     "decimal_bytes",
-    "decode_json",
-    "file_bytes",
     "format_bytes",
     "format_rate",
     "format_seconds",

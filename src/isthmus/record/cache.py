@@ -1,6 +1,5 @@
 """The user's cache of runs: a folder for each machine and device, whose runs together say what was measured there."""
 
-import gzip
 import hashlib
 import os
 from collections.abc import Iterable
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from isthmus.record.files import replacing
+from isthmus.files import write_whole
 from isthmus.record.fingerprint import Device, Host
 from isthmus.record.run import Case, Run, case_key
 from isthmus.record.store import read_run
@@ -28,8 +27,8 @@ def keep_run(run: Run, root: Path | None = None) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     measured = sorted({case.experiment for case in run.cases if not case.skipped})
     path = folder / f"{run.run}.{run.settings.mode}.{'+'.join(measured)}{_SUFFIX}"
-    with replacing(path) as part:
-        part.write_bytes(gzip.compress(msgspec.json.encode(run), mtime=0))
+    with write_whole(path, packed=True) as file:
+        file.write(msgspec.json.encode(run))
     for old in set(_runs_in(folder)) - _worth_keeping(_runs_in(folder)):
         old.unlink(missing_ok=True)
     return path

@@ -3,17 +3,14 @@
 Raw samples stay in the run files that each rank writes; a fleet file says which.
 """
 
-import gzip
-import io
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from isthmus.errors import RunFileError
-from isthmus.record.files import replacing
+from isthmus.files import write_whole
 from isthmus.record.fingerprint import Fingerprint
 from isthmus.record.run import PARAMETERS, Case, Direction, Metric, Phase, Run, Verified
 
@@ -103,7 +100,7 @@ def write_fleet(path: Path, fleet: Fleet, members: Iterable[Member]) -> None:
     A name that ends in ``.gz`` is compressed. Raises RunFileError where the file cannot be written.
     """
     try:
-        with replacing(path) as part, _opened(path, part) as file:
+        with write_whole(path, packed=path.suffix == ".gz") as file:
             fields = msgspec.to_builtins(fleet)
             del fields["members"]
             file.write(msgspec.json.encode(fields)[:-1] + b',"members":[\n')
@@ -155,14 +152,3 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     above = min(below + 1, len(ordered) - 1)
     value = ordered[below] + (place - below) * (ordered[above] - ordered[below])
     return float(f"{value:.5g}")
-
-
-@contextmanager
-def _opened(path: Path, part: Path) -> Iterator[gzip.GzipFile | io.BufferedWriter]:
-    with part.open("wb") as file:
-        if path.suffix != ".gz":
-            yield file
-            return
-        # Without the name of the part, so that the same fleet gives the same bytes.
-        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-            yield packed

@@ -1,16 +1,15 @@
 """Run files: read with errors that name the place, written case by case so that an interrupted file stays valid."""
 
 import errno
-import gzip
-import io
 import os
+import shutil
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
 from isthmus.errors import RunFileError
-from isthmus.record.files import decode_json, file_bytes, replacing
+from isthmus.files import begin_whole, read_bounded, write_whole
 from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
 
@@ -41,9 +40,9 @@ def read_run(path: Path) -> Run:
     Raises RunFileError for a file that is unreadable, truncated, not JSON, of another program, of a newer schema, or
     whose values are not what the schema says; the message names the file, the place and what was expected.
     """
-    data = file_bytes(path)
+    data = read_bounded(path)
     try:
-        header = decode_json(data, Header)
+        header = msgspec.json.decode(data, type=Header)
     except msgspec.ValidationError as error:
         raise RunFileError(f"{path}: not an Isthmus run: {error}; expected an object with format {FORMAT!r}") from error
     except msgspec.DecodeError as error:
@@ -58,7 +57,7 @@ def read_run(path: Path) -> Run:
         raise RunFileError(f"{path}: not an Isthmus run: found {header.words}, expected format {FORMAT!r}")
     header.check_version(path, SCHEMA_VERSION)
     try:
-        return decode_json(data, Run)
+        return msgspec.json.decode(data, type=Run)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
 
@@ -76,18 +75,12 @@ class RunWriter:
     def __init__(self, path: Path, run: Run) -> None:
         self.path = path
         head = msgspec.json.encode(msgspec.structs.replace(run, cases=[], end=None))
+        begin, self._brackets = head[:-1] + b',"cases":[\n', b"]}\n"
         try:
-            self._file = io.FileIO(path, "w")
+            self._file = begin_whole(path, begin + self._brackets)
         except OSError as error:
             raise self._error("created", error) from error
-        self._tail = 0
-        self._brackets = b""
-        try:
-            self._replace_tail(head[:-1] + b',"cases":[\n', b"]}\n")
-        except RunFileError:
-            self.close()
-            raise
-        self._first_case = self._tail
+        self._tail = self._first_case = len(begin)
 
     def add(self, case: Case) -> None:
         """Append one case; the file is valid again when this returns."""
@@ -97,14 +90,14 @@ class RunWriter:
     def finish(self, end: End) -> None:
         """Write how the run ended, and compress the file if its name asks for it."""
         self._replace_tail(b'\n],"end":' + msgspec.json.encode(end), b"}\n")
-        self.close()
         if self.path.suffix == ".gz":
             try:
-                with replacing(self.path) as part:
-                    # No time stamp inside, so that the same run gives the same file.
-                    part.write_bytes(gzip.compress(self.path.read_bytes(), mtime=0))
+                self._file.seek(0)
+                with write_whole(self.path, packed=True) as packed:
+                    shutil.copyfileobj(self._file, packed)
             except OSError as error:
                 raise self._error("compressed", error) from error
+        self.close()
 
     def close(self) -> None:
         """Close the file; what was added stays readable."""

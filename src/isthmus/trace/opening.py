@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus.errors import TraceFileError
+from isthmus.errors import RunFileError, TraceFileError
+from isthmus.files import read_begin
 from isthmus.trace.columns import UNKNOWN
 from isthmus.trace.isthmus.blocks import MAGIC
 from isthmus.trace.isthmus.file import read_isthmus
@@ -33,10 +34,9 @@ def open_trace(path: Path) -> Trace:
 
 def _read(path: Path) -> Trace:
     try:
-        with path.open("rb") as file:
-            begin = file.read(4096)
-    except OSError as error:
-        raise TraceFileError(f"{path}: cannot be read: {error.strerror}") from error
+        begin = read_begin(path, 4096)
+    except RunFileError as error:
+        raise TraceFileError(str(error)) from error
     if begin.startswith(MAGIC):
         return read_isthmus(path)
     if begin.startswith(_SQLITE):

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus import _native
-from isthmus.errors import UsageError, WrongType
+from isthmus.errors import RunFileError, UsageError, WrongType
+from isthmus.files import read_bounded
 from isthmus.machine.devices import choose_device, open_device, open_native
 from isthmus.record import parse_bytes
 from isthmus.transfer.arrays import DeviceArray, axes_of, copy_to_host, type_of
@@ -216,8 +217,8 @@ def _read_table(table: str | os.PathLike[str]) -> str:
     except TypeError:
         raise _wrong("table", table, "a path, or None for this machine's") from None
     try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_bounded(path).decode()
+    except (RunFileError, UnicodeDecodeError) as error:
         advice = f"`isthmus calibrate -o {path}` writes one"
         raise UsageError(f"the table {path} cannot be read: {error}; {advice}") from None
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from isthmus.errors import RunFileError
+from isthmus.files import read_bounded
 from isthmus.record import (
     FLEET_FORMAT,
     FLEET_SCHEMA_VERSION,
@@ -22,7 +23,6 @@ from isthmus.record import (
     Run,
     Series,
     Summary,
-    file_bytes,
     read_run,
     summaries,
     write_fleet,
@@ -96,7 +96,7 @@ def fleet(members: list[Member]) -> Fleet:
 def test_a_fleet_file_is_what_was_written(tmp_path: Path, run: Run, name: str, count: int) -> None:
     members = [Member(fingerprint=run.fingerprint, rank=rank, summaries=[Summary(1, 1.0)]) for rank in range(count)]
     write_fleet(tmp_path / name, fleet([]), iter(members))
-    assert msgspec.json.decode(file_bytes(tmp_path / name), type=Fleet) == fleet(members)
+    assert msgspec.json.decode(read_bounded(tmp_path / name), type=Fleet) == fleet(members)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     if name.endswith(".gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()).startswith(b"{")

@@ -14,8 +14,9 @@ from typing import BinaryIO
 import msgspec
 import pytest
 
+from isthmus import files
 from isthmus.errors import RunFileError
-from isthmus.record import Case, End, Run, RunWriter, Series, files, read_run
+from isthmus.record import Case, End, Run, RunWriter, Series, read_run
 
 Write = Callable[[int, bytes, int], int]
 
@@ -142,8 +143,9 @@ def test_a_disk_that_fills_up_keeps_what_was_there(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
 def test_a_disk_that_is_full_from_the_start(run: Run) -> None:
-    with pytest.raises(RunFileError, match="/dev/full: cannot be written: No space left on device; free some space"):
+    with pytest.raises(RunFileError, match="/dev/full: cannot be created: No space left on device; free some space"):
         RunWriter(Path("/dev/full"), run)
+    assert not Path("/dev/full").is_file()
 
 
 def test_a_file_that_cannot_be_made(tmp_path: Path, run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Literal
 
 import msgspec
@@ -68,5 +68,5 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def sources() -> tuple[Source, ...]:
     """All of them."""
-    paths = sorted(Path(__file__).parent.glob("*.json"))
+    paths = sorted((path for path in files(__package__).iterdir() if path.name.endswith(".json")), key=str)
     return tuple(msgspec.json.decode(path.read_bytes(), type=Source) for path in paths)

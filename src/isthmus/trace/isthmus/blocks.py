@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.errors import TraceFileError
+from isthmus.files import write_whole
 
 MAGIC = b"ISTHTRC1"
 _VERSION = 1
@@ -182,7 +183,7 @@ def join_parts(parts: Sequence[Path], out: Path) -> None:
 
     Raises TraceFileError for a part that is none, and OSError where the file cannot be written.
     """
-    with out.open("wb") as file:
+    with write_whole(out) as file:
         for part in parts:
             with part.open("rb") as begin:
                 if not any(begin.read(len(MAGIC))):

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.errors import TraceFileError
+from isthmus.files import read_begin
 from isthmus.record import printable
 from isthmus.trace.columns import UNKNOWN, Integers
 
@@ -182,8 +183,7 @@ def _checked_bytes(path: Path) -> int:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise TraceFileError(f"{path}: not a regular file; expected an export of nsys; {_ADVICE}")
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
+        header = read_begin(path, _HEADER_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise TraceFileError(f"{path}: cannot be read: {reason or error}") from error
