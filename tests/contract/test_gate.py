@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-HANGS_SECONDS = 240
+HANGS_SECONDS = 120
 LARGE = 8 << 20
 
 # Shared by all programs: the driver as ctypes sees it, and arrays that lie wherever an address says.
@@ -176,6 +176,7 @@ def test_children_are_told_and_end_while_the_parent_copies(outcome: Outcome, chi
         statuses = ended(began)
         stop.set()
         right = [copy.result() for copy in copies]
+    held.clear()  # A stream that a latch holds back would hold back what frees memory at the end.
     pending.wait()
     right += [bool((session.to_host(array) == one).all()) for array, one in zip(there, data)]
     result = [statuses, right]
