@@ -39,6 +39,7 @@ NATIVE_ARROWS: dict[str, set[str]] = {
 _MEANING = {"errors", "language", "record", "analysis", "document"}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "isthmus": {"c_interface"},
+    "cache": {"errors", "files"},
     "c_interface": set(),
     "cupti": set(),
     "files": {"errors"},
@@ -46,10 +47,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "python": set(),
     "errors": set(),
     "language": set(),
-    "record": {"errors", "files"},
+    "record": {"cache", "errors", "files"},
     "registry": {"errors"},
     "machine": {"isthmus", "errors", "record", "_native"},
-    "experiment": {"isthmus", "cupti", "errors", "files", "python", "record", "registry", "machine", "_native"},
+    "experiment": {
+        *{"isthmus", "cache", "cupti", "errors", "files", "python", "record", "registry", "machine", "_native"}
+    },
     "document": {"language", "record"},
     "analysis": {"errors", "files", "language", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
@@ -59,10 +62,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "advice": {"errors", "language", "record", "trace", "analysis", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
     "fleet": {"errors", "files", "language", "python", "record", "analysis", "compare"},
-    "report": _MEANING | {"plan", "compare", "trace", "advice", "fleet"},
+    "report": _MEANING | {"cache", "files", "plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         *_MEANING,
-        *{"isthmus", "c_interface", "files", "registry", "launch", "machine", "experiment", "transfer"},
+        *{"isthmus", "cache", "c_interface", "files", "registry", "launch", "machine", "experiment", "transfer"},
         *{"plan", "compare", "trace", "advice", "fleet", "report"},
     },
     "__main__": {"commands"},
@@ -259,3 +262,10 @@ def test_python_is_started_by_one_helper() -> None:
     pattern = re.compile(r"sys\.executable|get_context\(|PYTHONSAFEPATH")
     named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
     assert named == {"python.py"}
+
+
+def test_the_users_cache_is_known_to_one_module() -> None:
+    """Which sees to it that nobody else can write there; messages name the variable through it."""
+    pattern = re.compile(r"XDG_(?:CACHE|STATE|DATA|CONFIG)|[\"'/]\.(?:cache|local|config)\b|Path\.home\(|expanduser")
+    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
+    assert named == {"cache.py"}

@@ -34,9 +34,6 @@ DOORS = {
     "trace/nsys/tables.py": "SQLite, read only",
     "machine/kernel_files.py": "files of the kernel, which say no size",
     "commands/main.py": "/dev/null for streams that are closed",
-    # The user's caches, which one module is to open.
-    "report/vega.py": "a cache",
-    "experiment/openacc/build.py": "a cache",
 }
 
 

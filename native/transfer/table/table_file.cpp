@@ -23,20 +23,44 @@ constexpr std::size_t most_file_bytes = std::size_t{4} << 20;
 // File systems take 255 bytes for a name.
 constexpr std::size_t most_name_bytes = 200;
 
+bool is_absolute(const char* path) {
+    return path != nullptr && path[0] == '/';
+}
+
+// Empty where there is none. A relative one counts for nothing.
 std::string home() {
-    if (const char* named = std::getenv("HOME"); named != nullptr) return named;
+    if (const char* named = std::getenv("HOME"); is_absolute(named)) return named;
     std::vector<char> text(16384);
     passwd entry{};
     passwd* found = nullptr;
     if (getpwuid_r(getuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) return {};
-    return entry.pw_dir;
+    return is_absolute(entry.pw_dir) ? entry.pw_dir : std::string();
 }
 
-// The same as the package's cache of runs (src/isthmus/record/cache.py): a relative path counts for nothing.
+// The package's cache (src/isthmus/cache.py), found by the same rules.
 std::string cache_folder() {
-    if (const char* named = std::getenv("XDG_CACHE_HOME"); named != nullptr && named[0] == '/') return named;
+    if (const char* named = std::getenv("XDG_CACHE_HOME"); is_absolute(named)) return std::string(named) + "/isthmus";
     const std::string folder = home();
-    return folder.empty() ? std::string() : folder + "/.cache";
+    return folder.empty() ? std::string() : folder + "/.cache/isthmus";
+}
+
+// Why a file of the cache may be somebody else's, found out from the cache's folder inwards; empty where it is not.
+std::string why_not_own(const std::vector<std::string>& way) {
+    const uid_t user = geteuid();
+    for (const std::string& each : way) {
+        struct stat link {};
+        struct stat found {};
+        if (::lstat(each.c_str(), &link) != 0 || ::stat(each.c_str(), &found) != 0) return {};
+        if (const uid_t owner = link.st_uid != user ? link.st_uid : found.st_uid; owner != user) {
+            return each + ": it belongs to user " + std::to_string(owner) + "; expected user " + std::to_string(user) +
+                   "'s own";
+        }
+        if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+            return each + ": others may write to it; calibrate again, or `chmod go-w` it if you know what is in it";
+        }
+        if ((found.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};  // Nobody else gets further.
+    }
+    return {};
 }
 
 // Letters, digits, dots and dashes stay.
@@ -64,8 +88,7 @@ std::string table_path(const DeviceInfo& device) {
     const std::string folder = cache_folder();
     if (folder.empty()) return {};
     const std::string& which = device.uuid.empty() ? device.name : device.uuid;
-    return folder + "/isthmus/tables/" + file_name(device.backend + "-" + which + "-" + device.driver_version) +
-           ".table";
+    return folder + "/tables/" + file_name(device.backend + "-" + which + "-" + device.driver_version) + ".table";
 }
 
 Result<TransferTable> read_table(const std::string& path) {
@@ -91,10 +114,14 @@ TransferTable table_for(const DeviceInfo& device) {
     TransferTable built_in = TransferTable::defaults(device.backend);
     const std::string path = table_path(device);
     if (!is_there(path)) return built_in;
+    const auto without = [&](const std::string& why) {
+        built_in.origin += "; the machine's own cannot be used: " + why;
+        return built_in;
+    };
+    const std::string folder = cache_folder();
+    if (const std::string why = why_not_own({folder, folder + "/tables", path}); !why.empty()) return without(why);
     auto table = read_table(path);
-    if (table.ok()) return std::move(table.value());
-    built_in.origin += "; the machine's own cannot be used: " + table.take_status().message();
-    return built_in;
+    return table.ok() ? std::move(table.value()) : without(table.take_status().message());
 }
 
 }  // namespace isthmus

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from isthmus.cache import reason, say_once
 from isthmus.commands._progress import ProgressBar
 from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.language import say, sentences
-from isthmus.record import Device, Run, cached_run, keep_run, read_run
+from isthmus.record import Device, Host, Run, cached_run, keep_run, read_run
 
 if TYPE_CHECKING:
     from isthmus.advice import Advice
@@ -43,8 +44,7 @@ def run_for(path: Path | None, device: str | None, wanted: Sequence[str]) -> Run
     from isthmus.machine.host import read_host
 
     chosen = choose_device(device)
-    found = cached_run(read_host(), chosen)
-    return found or _measured_now(chosen, wanted)
+    return _kept_of(read_host(), chosen) or _measured_now(chosen, wanted)
 
 
 def rates_for(named: str | None, device: str | None, traced: Collection[str], backend: str) -> Rates:
@@ -91,14 +91,22 @@ def kept_run(device: str | None, backend: str) -> Run | None:
     from isthmus.machine.host import read_host
 
     if device is not None:
-        return cached_run(read_host(), choose_device(device))
+        return _kept_of(read_host(), choose_device(device))
     for each in (backend, None):
         with suppress(DeviceAbsent):
             chosen = choose_device(each)
             # What shares the host's memory has no link whose rates would say anything of a program that uses one.
-            if not chosen.shares_host_memory and (kept := cached_run(read_host(), chosen)) is not None:
+            if not chosen.shares_host_memory and (kept := _kept_of(read_host(), chosen)) is not None:
                 return kept
     return None
+
+
+def _kept_of(host: Host, device: Device) -> Run | None:
+    try:
+        return cached_run(host, device)
+    except OSError as error:
+        say_once(f"kept runs are not used: {reason(error)}")
+        return None
 
 
 def rates_of_like(traced: Collection[str], backend: str) -> Rates | None:
@@ -163,8 +171,4 @@ def keep(run: Run, device: "OpenDevice") -> None:
     try:
         keep_run(run)
     except OSError as error:
-        print(
-            f"isthmus: the run is not kept for plans: {error.filename}: {error.strerror or error}; set XDG_CACHE_HOME "
-            "to a folder that can be written",
-            file=sys.stderr,
-        )
+        say_once(f"the run is not kept for plans: {reason(error)}")

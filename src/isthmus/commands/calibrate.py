@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isthmus.cache import cache_folder, reason
 from isthmus.commands._choices import DeviceOption, JsonOption, SeedOption, option
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
@@ -46,6 +47,8 @@ def calibrate(
         raise UsageError("--show measures nothing, so neither --quick nor -o goes with it")
     opened = open_device(device, bind=not show)
     path = output if output is not None else table_path(opened)
+    if not show and output is None and path is not None:
+        _make_place(path)
     measured = None if show else _measure(opened, quick, seed)
     table = measured.table if measured else table_in_use(opened)
     if measured and path is not None:
@@ -76,10 +79,19 @@ def _write(path: Path, text: str) -> None:
         with write_whole(path) as file:
             file.write(text.encode())
     except OSError as error:
-        raise RunFileError(
-            f"{path}: the table cannot be written: {error.strerror or error}; write it elsewhere with -o FILE, or set "
-            "XDG_CACHE_HOME to a folder that can be written"
-        ) from error
+        raise _unwritable(path, error) from error
+
+
+def _make_place(path: Path) -> None:
+    """Before a minute is spent on what cannot be kept. Raises RunFileError."""
+    try:
+        cache_folder("tables")
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> RunFileError:
+    return RunFileError(f"{path}: the table cannot be written: {reason(error)}, or write it elsewhere with -o FILE")
 
 
 def _print_json(table: "TransferTable", path: Path | None, measured: "Calibration | None") -> None:

@@ -1,17 +1,18 @@
 """The user's cache of runs: a folder for each machine and device, whose runs together say what was measured there."""
 
 import hashlib
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from isthmus.cache import cache_folder, found_folder
 from isthmus.files import write_whole
 from isthmus.record.fingerprint import Device, Host
 from isthmus.record.run import Case, Run, case_key
 from isthmus.record.store import read_run
 
+_KIND = "runs"
 # So many runs of each experiment stay, of quick ones and of others.
 _KEPT = 3
 _QUICK = "quick"
@@ -23,7 +24,7 @@ def keep_run(run: Run, root: Path | None = None) -> Path:
 
     Raises OSError where the cache cannot be written.
     """
-    folder = _folder(run.fingerprint.host, run.fingerprint.device, root)
+    folder = (root or cache_folder(_KIND)) / _key(run.fingerprint.host, run.fingerprint.device)
     folder.mkdir(parents=True, exist_ok=True)
     measured = sorted({case.experiment for case in run.cases if not case.skipped})
     path = folder / f"{run.run}.{run.settings.mode}.{'+'.join(measured)}{_SUFFIX}"
@@ -38,9 +39,10 @@ def cached_run(host: Host, device: Device, root: Path | None = None) -> Run | No
     """All that the cached runs of a device of this machine say together; None where there is none.
 
     Where several runs measured a case the newest counts, quick runs after all others. Raises RunFileError
-    for a file that cannot be read.
+    for a file that cannot be read, and OSError for a cache that may be somebody else's.
     """
-    paths = _runs_in(_folder(host, device, root))
+    folder = root or found_folder(_KIND)
+    paths = _runs_in(folder / _key(host, device)) if folder else []
     return joined([read_run(path) for path in paths]) if paths else None
 
 
@@ -61,17 +63,11 @@ def joined(runs: Iterable[Run]) -> Run:
     return msgspec.structs.replace(runs[0], run=", ".join(names) or runs[0].run, cases=list(cases.values()))
 
 
-def _folder(host: Host, device: Device, root: Path | None) -> Path:
-    """The place of a device: another driver is another machine, because it changes what is measured."""
+def _key(host: Host, device: Device) -> str:
+    """The name of a device's folder: another driver is another machine, because it changes what is measured."""
     identity = (host.name, device.backend, device.name, device.uuid, device.pci_address, device.driver_version)
     digest = hashlib.sha256("\n".join(identity).encode()).hexdigest()[:12]
-    return (root or _root()) / f"{device.spec.replace(':', '-')}-{digest}"
-
-
-def _root() -> Path:
-    # As the XDG Base Directory Specification has it: a relative path counts for nothing.
-    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (given if given.is_absolute() else Path.home() / ".cache") / "isthmus" / "runs"
+    return f"{device.spec.replace(':', '-')}-{digest}"
 
 
 def _runs_in(folder: Path) -> list[Path]:

@@ -89,9 +89,21 @@ def test_the_cuda_backend_is_calibrated(isthmus: Isthmus, tmp_path: Path, compil
     assert methods <= {"copies", "section", "batch", "kernel", "device_pack", "pack", "pack_threads", "pack_kernel"}
 
 
+def test_a_cache_that_others_may_write_to_is_refused_before_a_minute_is_spent(isthmus: Isthmus, tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "isthmus"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    done = isthmus("--device", "host")
+    assert done.returncode == 2
+    assert f"{folder}: others may write to it" in done.stderr
+    assert "calibrating" not in done.stderr
+    assert tables(tmp_path) == []
+
+
 def test_a_table_that_cannot_be_used_is_shown_as_such(isthmus: Isthmus, tmp_path: Path) -> None:
     path = json.loads(isthmus("--device", "host", "--show", "--json").stdout)["path"]
     Path(path).parent.mkdir(parents=True)
+    Path(path).parents[1].chmod(0o700)
     Path(path).write_text("isthmus transfer table 99\n")
     done = isthmus("--device", "host", "--show")
     assert done.returncode == 0

@@ -61,3 +61,14 @@ def test_a_cache_that_cannot_be_written_costs_one_line(isthmus: Isthmus, tmp_pat
     done = isthmus("measure", "bandwidth", *QUICK, "-o", "a.json", cache=blocked)
     assert done.returncode == 0
     assert sum("is not kept for plans" in line for line in done.stderr.splitlines()) == 1
+
+
+@pytest.mark.thorough
+def test_runs_in_a_cache_that_others_may_write_to_are_not_used(isthmus: Isthmus, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    assert isthmus("measure", "bandwidth", *QUICK, "-o", "a.json", cache=shared).returncode == 0
+    (shared / "isthmus").chmod(0o770)
+    done = isthmus("plan", "--bytes", "64KiB", "--source", "pinned", "--device", "host", cache=shared)
+    assert done.returncode == 2
+    assert done.stderr.count("kept runs are not used") == 1
+    assert "no run of host:0 on this machine is kept yet" in done.stderr

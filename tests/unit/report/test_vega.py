@@ -1,5 +1,6 @@
 """The drawing script: kept between runs, made again when damaged, made anyway when it cannot be kept."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,34 @@ def test_it_is_made_once(bundles: list[str]) -> None:
 
 def test_a_damaged_copy_is_made_again(bundles: list[str], tmp_path: Path) -> None:
     whole = vega.script()
-    (kept,) = (tmp_path / "isthmus").iterdir()
+    (kept,) = (tmp_path / "isthmus").rglob("*.js")
     kept.write_text(kept.read_text()[:-5])
     assert vega.script() == whole
     assert len(bundles) == 2
+    (kept,) = (tmp_path / "isthmus").rglob("*.js")
     kept.write_bytes(b"\xff\xfe")
     assert vega.script() == whole
+
+
+def test_a_script_that_was_planted_is_in_no_page(bundles: list[str], tmp_path: Path) -> None:
+    """Under the name that older versions gave it, and under today's, with the hash of the right one."""
+    whole = vega.script()
+    (kept,) = (tmp_path / "isthmus").rglob("*.js")
+    kept.write_text("steal()")
+    (tmp_path / "isthmus" / f"vega-embed-{version('vl-convert-python')}.js").write_text(
+        "steal()/* end of vega-embed */"
+    )
+    assert vega.script() == whole
+
+
+def test_scripts_of_a_folder_that_others_may_write_to_are_not_used(
+    bundles: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = vega.script()
+    (tmp_path / "isthmus").chmod(0o777)
+    assert vega.script() == vega.script() == whole
+    assert len(bundles) == 3
+    assert capsys.readouterr().err.count("others may write to it (its mode is 777)") == 1
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(

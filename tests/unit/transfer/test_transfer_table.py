@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isthmus import _native
+from isthmus.cache import CacheRefused, cache_folder, cache_root
 from isthmus.errors import UsageError
 
 TITLE = "isthmus transfer table 1"
@@ -288,26 +289,33 @@ def host() -> _native.Device:
     return _native.open_device("host", 0, "", [])
 
 
-@pytest.mark.parametrize("told", ["", "relative/cache"])
-def test_tables_are_kept_in_the_users_cache(told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_tables_are_kept_in_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     path = Path(_native.transfer_table_path(host()))
     assert path.parent == tmp_path / "isthmus" / "tables"
     assert path.name.startswith("host-")
     assert path.suffix == ".table"
-    monkeypatch.setenv("XDG_CACHE_HOME", told)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert Path(_native.transfer_table_path(host())) == tmp_path / "home/.cache/isthmus/tables" / path.name
-    monkeypatch.delenv("HOME")
-    assert Path(_native.transfer_table_path(host())) == Path.home() / ".cache/isthmus/tables" / path.name
+
+
+@pytest.mark.parametrize("cache", [None, "", "relative/cache", "/absolute/cache"])
+@pytest.mark.parametrize("home", [None, "", "relative", "/absolute/home"])
+def test_the_library_and_the_package_have_one_cache(
+    monkeypatch: pytest.MonkeyPatch, cache: str | None, home: str | None
+) -> None:
+    for name, value in (("XDG_CACHE_HOME", cache), ("HOME", home)):
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    root = cache_root()
+    assert root is not None
+    assert Path(_native.transfer_table_path(host())).parent == root / "tables"
 
 
 @pytest.fixture
 def machine_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    path = Path(_native.transfer_table_path(host()))
-    path.parent.mkdir(parents=True)
-    return path
+    cache_folder("tables")
+    return Path(_native.transfer_table_path(host()))
 
 
 def test_a_machine_that_was_calibrated_has_its_own_table(machine_table: Path) -> None:
@@ -316,6 +324,41 @@ def test_a_machine_that_was_calibrated_has_its_own_table(machine_table: Path) ->
     found = _native.machine_transfer_table(host())
     assert not found.built_in
     assert found.origin == "test"
+
+
+@pytest.mark.parametrize("part", ["..", "."])
+@pytest.mark.parametrize("how", ["writable", "owned by another", "a link of another"])
+def test_a_table_that_may_be_anothers_is_not_used(machine_table: Path, part: str, how: str) -> None:
+    """Native and Python say so of the same folders."""
+    machine_table.write_text(table(H2D, D2H).text())
+    folder = (machine_table.parent / part).resolve()
+    if how != "writable" and os.geteuid() != 0:
+        pytest.skip("needs the rights to give files away")
+    machine_table.parents[1].chmod(0o755)
+    if how == "writable":
+        folder.chmod(0o775)
+    elif how == "owned by another":
+        os.chown(folder, 12345, -1)
+    else:
+        folder.symlink_to(folder.rename(folder.with_name("elsewhere")))
+        os.chown(folder, 12345, -1, follow_symlinks=False)
+    found = _native.machine_transfer_table(host())
+    assert found.built_in
+    assert f"{folder}: " in found.origin
+    with pytest.raises(CacheRefused) as refused:
+        cache_folder("tables")
+    assert refused.value.filename == str(folder)
+
+
+def test_a_table_that_others_may_write_to_is_used_where_they_cannot_reach_it(machine_table: Path) -> None:
+    machine_table.write_text(table(H2D, D2H).text())
+    machine_table.chmod(0o666)
+    assert not _native.machine_transfer_table(host()).built_in
+    machine_table.parent.parent.chmod(0o755)
+    machine_table.parent.chmod(0o755)
+    found = _native.machine_transfer_table(host())
+    assert found.built_in
+    assert f"{machine_table}: others may write to it" in found.origin
 
 
 def test_a_table_that_cannot_be_used_is_told_and_does_no_harm(machine_table: Path) -> None:

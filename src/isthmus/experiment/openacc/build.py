@@ -6,13 +6,14 @@ import platform
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import isthmus
+from isthmus.cache import kept, reason
 from isthmus.errors import CallFailed, Unsupported, UsageError
+from isthmus.files import read_bounded
 
 # For programs built in nvc++'s managed mode.
 MANAGED_SUFFIX = "_managed"
@@ -148,30 +149,16 @@ def check_folder(folder: Path) -> None:
 def cached_programs(compiler: Compiler, environment: Mapping[str, str] = os.environ) -> Path:
     """The folder of programs built from these sources by this compiler; built now unless they are there.
 
-    Raises CallFailed when the compiler fails, and Unsupported where the cache cannot be written.
+    Raises CallFailed when the compiler fails, and Unsupported where the cache cannot be written or may be another's.
     """
     sources = source_folder()
-    cache = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "~")).expanduser() / ".cache")
-    folder = Path(cache) / "isthmus" / "openacc" / _digest(sources, compiler)
-    if folder.is_dir():
-        return folder
+    key = _digest(sources, compiler)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            built = Path(scratch) / "built"
-            built.mkdir()
-            _build(compiler, sources, built, environment)
-            # Whole or not at all; where another process was first, its programs are as good.
-            if not folder.is_dir():
-                built.rename(folder)
+        return kept("openacc", key, lambda folder: _build(compiler, sources, folder, environment), environment)
     except OSError as error:
-        if folder.is_dir():
-            return folder
         raise Unsupported(
-            f"the OpenACC programs cannot be kept in {folder.parent}: {error.strerror}; set XDG_CACHE_HOME to a "
-            "folder that can be written, or build them with --build FOLDER"
+            f"the OpenACC programs cannot be kept: {reason(error)}, or build them with --build FOLDER"
         ) from error
-    return folder
 
 
 def build_folder(folder: Path, environment: Mapping[str, str] = os.environ) -> Compiler:
@@ -195,7 +182,7 @@ def build_folder(folder: Path, environment: Mapping[str, str] = os.environ) -> C
 def _digest(sources: Path, compiler: Compiler) -> str:
     digest = hashlib.sha256(repr((platform.machine(), compiler.path, compiler.version, dict(compiler.flags))).encode())
     for source in sorted(sources.glob("*.[ch]pp")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+        digest.update(source.name.encode() + b"\0" + read_bounded(source))
     return digest.hexdigest()[:16]
 
 

@@ -161,6 +161,37 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_nothing(machine: Machine) ->
     assert list((machine.cache / "isthmus" / "openacc").iterdir()) == []
 
 
+def test_programs_that_were_planted_or_altered_are_not_run(machine: Machine) -> None:
+    machine.add("g++", OFFLOADS + BUILDS)
+    compiler = find_compiler(machine.environment)
+    whole = cached_programs(compiler, machine.environment)
+    right = (whole / "stride").read_text()
+    (whole / "stride").write_text("#!/bin/sh\nsteal\n")
+    # As older versions named the folder, without a hash of what is in it.
+    planted = whole.with_name(whole.name.rpartition("-")[0])
+    planted.mkdir()
+    for name in PROGRAMS:
+        (planted / name).write_text("#!/bin/sh\nsteal\n")
+        (planted / name).chmod(0o755)
+    again = cached_programs(compiler, machine.environment)
+    assert (again / "stride").read_text() == right
+    (again / "more").symlink_to(planted)
+    assert not (cached_programs(compiler, machine.environment) / "more").exists()
+
+
+@pytest.mark.parametrize("part", [".", "isthmus", "isthmus/openacc"])
+def test_programs_of_a_folder_that_others_may_write_to_are_not_run(
+    machine: Machine, reachable: Path, part: str
+) -> None:
+    machine.add("g++", OFFLOADS + BUILDS)
+    machine.cache = reachable / "cache"
+    compiler = find_compiler(machine.environment)
+    cached_programs(compiler, machine.environment)
+    (machine.cache / part).chmod(0o777)
+    with pytest.raises(Unsupported, match=r"may write to .*--build FOLDER"):
+        cached_programs(compiler, machine.environment)
+
+
 def test_a_cache_that_cannot_be_written(machine: Machine) -> None:
     machine.add("g++", OFFLOADS + BUILDS)
     machine.cache.write_text("a file, not a folder")
