@@ -62,6 +62,22 @@ def read_begin(path: Path, most: int) -> bytes:
         raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def read_ends(path: Path, most: int) -> tuple[bytes, bytes]:
+    """So many bytes from the begin of a file, unpacked where it is gzip, and from its end as they are.
+
+    Raises RunFileError as `read_bounded` does.
+    """
+    begin = read_begin(path, most)
+    try:
+        if begin[:2] == b"\x1f\x8b":
+            return zlib.decompressobj(31).decompress(begin, most), b""
+        with _opened(path) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+            return begin, file.read(most)
+    except (OSError, zlib.error) as error:
+        raise RunFileError(f"{path}: cannot be read: {error}") from error
+
+
 @contextmanager
 def write_whole(path: Path, *, packed: bool = False) -> Iterator[BinaryIO]:
     """A file to write to, which takes the place of `path` when all went well; else what was there stays as it was.
@@ -110,7 +126,7 @@ def numbered(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _taking_place_of(path: Path) -> Iterator[BinaryIO]:
-    if _is_stream(path):
+    if is_stream(path):
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC), "wb") as stream:
             yield stream
         return
@@ -129,7 +145,7 @@ def _taking_place_of(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """Whether there is something to write into rather than to replace: a device, a pipe, a file that is open."""
     try:
         found = path.stat().st_mode

@@ -23,6 +23,7 @@ DeviceOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
 OutputOption = Annotated[Path | None, option("--output", "FILE", "Write here instead of to standard output.", "-o")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace also a file that Isthmus did not write.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed for case order and data.")]
 # What `language_of` reads.
 LanguageOption = Annotated[

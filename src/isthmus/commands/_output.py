@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
+from isthmus.commands._own_files import check_replaceable, marked
 from isthmus.errors import UsageError
 from isthmus.files import write_whole
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
@@ -24,12 +25,14 @@ def format_option(kind: "Kind", about: str = "") -> Any:
     return typer.Option("--format", metavar="NAME", help=said, show_default=False)
 
 
-def format_of(kind: "Kind", name: str | None, output: Path | None, *, as_json: bool = False) -> str:
+def format_of(
+    kind: "Kind", name: str | None, output: Path | None, *, as_json: bool = False, force: bool = False
+) -> str:
     """The format of this name, which must fit such a document; without one what the suffix says.
 
     Raises UsageError for a suffix that says none that fits, or another than the name; for a format that is not
     installed, or needs a file and has none; for ``--json`` with another format; and for ``-``, which programs take for
-    standard output: a file of that name is nobody's wish.
+    standard output: a file of that name is nobody's wish; and for a file that is there and that only `force` replaces.
     """
     if as_json and name not in (None, "json"):
         raise UsageError(f"--json and --format {name} contradict each other; leave one of them out")
@@ -56,6 +59,8 @@ def format_of(kind: "Kind", name: str | None, output: Path | None, *, as_json: b
         name = chosen.name
         raise UsageError(f"{name.capitalize()} is written to a file; name one with -o, such as -o {kind}.{name}")
     chosen.check()
+    if output is not None:
+        check_replaceable(output, force=force)
     return chosen.name
 
 
@@ -83,7 +88,7 @@ def save_report(document: "Document", format_name: str, path: Path) -> None:
         write(document, format_name, text)
     with _whole(path) as file:
         if chosen.has_sentences:
-            file.write(text.getvalue().encode())
+            file.write(marked(text.getvalue().encode(), chosen.name))
         elif chosen.binary:
             write(document, format_name, file)
         else:

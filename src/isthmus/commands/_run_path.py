@@ -4,18 +4,26 @@ import os
 from datetime import datetime, timezone
 from pathlib import Path
 
+from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import UsageError
 
 _SUFFIXES = (".json", ".json.gz")
 
 
-def check_output(output: str) -> None:
-    """Raises UsageError for what is neither the name of a run file nor a folder."""
+def check_output(output: str, *, force: bool) -> None:
+    """Raises UsageError for what is neither the name of a run file nor a folder, or is there for `force` to replace."""
     if output and not _is_folder(output) and not output.endswith(_SUFFIXES):
         raise UsageError(
             f"not a name for a run file: {output}; expected one that ends in .json or .json.gz, or a folder with / at "
             "its end"
         )
+    if is_named(output):
+        check_replaceable(Path(output), force=force)
+
+
+def is_named(output: str) -> bool:
+    """Whether -o says which file it is to be, and not only the folder."""
+    return bool(output) and not _is_folder(output)
 
 
 def file_in(output: str, name: str, otherwise: str) -> Path:
@@ -25,7 +33,7 @@ def file_in(output: str, name: str, otherwise: str) -> Path:
 
     Raises UsageError where it cannot be made.
     """
-    if not output or not _is_folder(output):
+    if not output or is_named(output):
         return Path(output or otherwise)
     folder = Path(output)
     try:

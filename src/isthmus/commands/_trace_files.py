@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import UsageError
 from isthmus.files import new_file
 from isthmus.report import formats_for
@@ -25,10 +26,11 @@ class Outputs:
     exports: tuple[tuple[Path, str], ...]
 
 
-def outputs_of(paths: Iterable[Path], rank: int | None = None) -> Outputs:
+def outputs_of(paths: Iterable[Path], rank: int | None = None, *, force: bool) -> Outputs:
     """What to write where; of one of several MPI ranks its number goes into each name.
 
-    Raises UsageError for a suffix that says no format and for a folder that cannot be written to.
+    Raises UsageError for a suffix that says no format, for a folder that cannot be written to, and for a file that is
+    there and that only `force` replaces.
     """
     traces, exports = [], []
     for named in paths:
@@ -38,6 +40,7 @@ def outputs_of(paths: Iterable[Path], rank: int | None = None) -> Outputs:
             known = ", ".join([SUFFIX, *sorted(_FORMATS)])
             raise UsageError(f"{named}: its suffix says no format of a trace; expected one of {known}")
         _check_folder(path)
+        check_replaceable(path, force=force)
         if suffix == SUFFIX:
             traces.append(path)
         else:

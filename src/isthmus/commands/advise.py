@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, one_of, option
+from isthmus.commands._choices import ForceOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import TraceFileError, UsageError
 
@@ -32,6 +32,7 @@ def advise(
         list[Path] | None,
         option("--output", "FILE", "Write here instead of to standard output; several allowed.", "-o"),
     ] = None,
+    force: ForceOption = False,
     snippet: Annotated[
         str | None, option("--snippet", "LANGUAGE", "Show code in one language: cuda, torch, cupy, isthmus or opencl.")
     ] = None,
@@ -54,7 +55,7 @@ def advise(
     gate = parse_gain_gate(fail_if) if fail_if is not None else None
     outputs: list[Path | None] = [*output] if output else [None]
     chosen, spoken = (
-        [format_of("advice", format_name, each, as_json=as_json) for each in outputs],
+        [format_of("advice", format_name, each, as_json=as_json, force=force) for each in outputs],
         language_of(language),
     )
     if snippet is not None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isthmus.cache import cache_folder, reason
-from isthmus.commands._choices import DeviceOption, JsonOption, SeedOption, option
+from isthmus.commands._choices import DeviceOption, ForceOption, JsonOption, SeedOption, option
+from isthmus.commands._own_files import check_replaceable
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
 from isthmus.files import write_whole
@@ -36,6 +37,7 @@ def calibrate(
     output: Annotated[
         Path | None, option("--output", "FILE", "Write the table there, and not to this machine's place.", "-o")
     ] = None,
+    force: ForceOption = False,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,6 +47,8 @@ def calibrate(
 
     if show and (quick or output is not None):
         raise UsageError("--show measures nothing, so neither --quick nor -o goes with it")
+    if output is not None:
+        check_replaceable(output, force=force)
     opened = open_device(device, bind=not show)
     path = output if output is not None else table_path(opened)
     if not show and output is None and path is not None:

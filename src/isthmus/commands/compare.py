@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, OutputOption, language_of, option, share_of
+from isthmus.commands._choices import ForceOption, LanguageOption, OutputOption, language_of, option, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import UsageError
 
@@ -33,6 +33,7 @@ def compare(
     ] = 3.0,
     format_name: Annotated[str | None, format_option("comparison")] = None,
     output: OutputOption = None,
+    force: ForceOption = False,
     language: LanguageOption = "en",
 ) -> None:
     """Compare a run with another, or with a reference, case by case; works on any machine."""
@@ -42,7 +43,7 @@ def compare(
 
     share = share_of(margin, 3)
     gates = [parse_gate(text) for text in fail_if or []]
-    chosen, spoken = format_of("comparison", format_name, output), language_of(language)
+    chosen, spoken = format_of("comparison", format_name, output, force=force), language_of(language)
     unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, share, gates)
     # Whoever stops reading does not decide a gate.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from isthmus.commands._choices import JsonOption, OutputOption
+from isthmus.commands._choices import ForceOption, JsonOption, OutputOption
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.record import Backend, Host
 
@@ -30,13 +30,14 @@ def devices(
     ] = False,
     format_name: Annotated[str | None, format_option("devices")] = None,
     output: OutputOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Show the devices, what is missing and how to get it, and the settings of this host that matter to transfers."""
     from isthmus.machine.devices import probe
     from isthmus.machine.fingerprint import with_busy_links
     from isthmus.machine.host import read_host
 
-    chosen = format_of("devices", format_name, output, as_json=as_json)
+    chosen = format_of("devices", format_name, output, as_json=as_json, force=force)
     backends = probe() if idle else with_busy_links(probe())
     write_report(describe(backends, read_host(), os.sched_getaffinity(0)), chosen, output)
 

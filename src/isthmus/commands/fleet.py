@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, OutputOption, language_of, one_of, option, share_of
+from isthmus.commands._choices import ForceOption, LanguageOption, OutputOption, language_of, one_of, option, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def fleet(
         str | None, format_option("fleet", " (slurm and kubectl get the suspect hosts alone)")
     ] = None,
     output: OutputOption = None,
+    force: ForceOption = False,
     language: LanguageOption = "en",
 ) -> None:
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
@@ -59,7 +60,7 @@ def fleet(
     share = share_of(margin, 5)
     if fail_if is not None:
         one_of(fail_if.strip(), _GATES, "gate")
-    chosen, spoken = format_of("fleet", format_name, output), language_of(language)
+    chosen, spoken = format_of("fleet", format_name, output, force=force), language_of(language)
     if output and output.exists():
         unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None

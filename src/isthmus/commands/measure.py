@@ -6,19 +6,21 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, LanguageOption, SeedOption, language_of, option
+from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
+from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar
-from isthmus.commands._run_path import check_output, file_in, member_name, stamped
+from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError
-from isthmus.files import write_whole
+from isthmus.files import new_file, write_whole
 from isthmus.registry import MEASURED
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ def measure(
     memory_budget: Annotated[str, option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
     seed: SeedOption = 0,
     output: Annotated[str, option("--output", "FILE", _OUTPUT, "-o")] = "",
+    force: ForceOption = False,
     phase_limit: Annotated[float | None, option("--phase-limit", "SECONDS", _LIMIT)] = None,
     no_mpi: Annotated[bool, typer.Option("--no-mpi", help=_NO_MPI)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
@@ -91,12 +94,12 @@ def measure(
     ranks = ALONE if no_mpi else join_ranks()
     if ranks.count > 1 and "stencil" not in names:
         with ranks:
-            found = _as_rank(ranks, names, options, device, output, phase_limit, as_json)
+            found = _as_rank(ranks, names, options, device, output, phase_limit, as_json, force)
         raise found if isinstance(found, IsthmusError) else typer.Exit(found)
     with ranks:
         wanted, trouble = None, None
         try:
-            wanted = _prepare(names, options(), device, output, ranks, in_turn=no_mpi)
+            wanted = _prepare(names, options(), device, output, ranks, in_turn=no_mpi, force=force)
         except IsthmusError as error:
             trouble = error
         trouble = first_trouble(ranks, wanted.device if wanted else None, wanted.options if wanted else None, trouble)
@@ -117,6 +120,9 @@ class _Wanted(NamedTuple):
     experiments: "list[Planner]"
     path: Path
     device: "OpenDevice"
+    # Whether the user named the file, and so what may be replaced.
+    is_named: bool
+    force: bool
 
 
 def _as_rank(
@@ -127,6 +133,7 @@ def _as_rank(
     output: str,
     limit_seconds: float | None,
     as_json: bool,
+    force: bool,
 ) -> int | IsthmusError:
     """Measure a device among those of many ranks; gives the exit code, or the error of all."""
     from isthmus.experiment.fleet.measure import Plan, default_limit
@@ -138,12 +145,13 @@ def _as_rank(
         chosen = choose_experiments(names, asked, ranks.count)
         if limit_seconds is not None and not 0 < limit_seconds < float("inf"):
             raise UsageError(f"not a time: --phase-limit {limit_seconds:g}; expected a number of seconds above 0")
-        check_output(output)
+        check_output(output, force=force)
+        path = file_in(output, stamped("fleet"), stamped("fleet"))
         plan = Plan(
             spec=device,
             experiments=[experiment.name for experiment in chosen],
             options=asked,
-            path=file_in(output, stamped("fleet"), stamped("fleet")),
+            path=path if is_named(output) else free_path(path),
             command=_recorded(sys.argv[1:]),
             limit_seconds=limit_seconds
             or default_limit([asked.effort(experiment.efforts).budget_seconds for experiment in chosen]),
@@ -155,7 +163,13 @@ def _as_rank(
 
 
 def _prepare(
-    names: list[str], options: "Options", device: str | None, output: str, ranks: "Ranks", in_turn: bool = False
+    names: list[str],
+    options: "Options",
+    device: str | None,
+    output: str,
+    ranks: "Ranks",
+    in_turn: bool = False,
+    force: bool = False,
 ) -> _Wanted:
     """Open the device; with `in_turn` the one of the local rank that the launcher says."""
     from isthmus.experiment.fleet.agreement import open_for_rank
@@ -164,7 +178,7 @@ def _prepare(
     from isthmus.experiment.stencil.cases import check_options
 
     chosen = choose_experiments(names, options, ranks.count)  # Finds wrong names before a device is opened.
-    check_output(output)
+    check_output(output, force=force)
     told = launched(os.environ)
     opened = open_in_turn(device, told.local_rank) if in_turn else open_for_rank(device, ranks)
     name = member_name(opened.description.spec, told.rank if told.ranks > 1 else None)
@@ -175,7 +189,7 @@ def _prepare(
     if any(experiment.name == "stencil" for experiment in chosen):
         check_options(options, opened.description.shares_host_memory, ranks.count)
     _heed_interruptions()
-    return _Wanted(options, chosen, path, opened)
+    return _Wanted(options, chosen, path, opened, is_named(output), force)
 
 
 def _heed_interruptions() -> None:
@@ -193,7 +207,8 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     from isthmus.record import read_run
     from isthmus.report import prepare_page
 
-    path, description = wanted.path, wanted.device.description
+    description = wanted.device.description
+    path = wanted.path if wanted.is_named else _reserved(wanted.path)
     together = f" by {ranks.count} ranks" if ranks.count > 1 else ""
     print(f"measuring {description.spec}, {description.name}{together}; run file {path}", file=sys.stderr)
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
@@ -209,11 +224,14 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
         print(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}", file=sys.stderr)
         raise
+    finally:
+        if path.exists() and not path.stat().st_size:
+            path.unlink()
     # Now, since whoever reads what is shown may take their time. Launchers give the highest of all exit codes.
     end(ranks, 0)
     run = read_run(path)
     keep(run, wanted.device)
-    return _show(run, path, as_json)
+    return _show(run, path, as_json, replaces=wanted.is_named, force=wanted.force)
 
 
 def _build_programs(experiments: list[str], folder: Path) -> None:
@@ -255,11 +273,11 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _show(run: "Run", path: Path, as_json: bool) -> int:
+def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool) -> int:
     """Table, verdict and page of a finished run; gives the exit code, 1 if a case failed."""
     from isthmus import report
 
-    page, document = report.page_path(path), report.runs_document([run])
+    page, document = _page_of(path, replaces, force), report.runs_document([run])
     # Written before the table, whose reader may leave early, and told after it, since the table counts more.
     trouble = _write_page(document, page)
     if as_json:
@@ -275,6 +293,28 @@ def _show(run: "Run", path: Path, as_json: bool) -> int:
             f"isthmus report {path} --format html -o PAGE"
         )
     return _exit_code(run)
+
+
+def _reserved(path: Path) -> Path:
+    """A file of this name that no other run has, even one that begins in the same second."""
+    try:
+        return new_file(path)
+    except OSError as error:
+        raise RunFileError(
+            f"{path}: cannot be created: {error.strerror or error}; name another place with -o"
+        ) from error
+
+
+def _page_of(path: Path, replaces: bool, force: bool) -> Path:
+    """Beside the run; what somebody else wrote there is left alone, and so is any page that goes with no named file."""
+    from isthmus import report
+
+    page = report.page_path(path)
+    if replaces:
+        with suppress(UsageError):
+            check_replaceable(page, force=force)
+            return page
+    return free_path(page)
 
 
 def _write_page(document: "Document", page: Path) -> str | None:

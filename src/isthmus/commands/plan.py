@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import DeviceOption, JsonOption, LanguageOption, OutputOption, language_of, option
+from isthmus.commands._choices import (
+    DeviceOption,
+    ForceOption,
+    JsonOption,
+    LanguageOption,
+    OutputOption,
+    language_of,
+    option,
+)
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.errors import UsageError
 
@@ -63,6 +71,7 @@ def plan(
     format_name: Annotated[str | None, format_option("plan")] = None,
     as_json: JsonOption = False,
     output: OutputOption = None,
+    force: ForceOption = False,
     lang: LanguageOption = "en",
 ) -> None:
     """Name the fastest way to move what you describe, with the time to expect, the next best, and why."""
@@ -91,7 +100,7 @@ def plan(
         "--chunks": chunks,
     }
     need = need_of(options)  # Finds contradictions before anything is read.
-    chosen, language = format_of("plan", format_name, output, as_json=as_json), language_of(lang)
+    chosen, language = format_of("plan", format_name, output, as_json=as_json, force=force), language_of(lang)
     if snippet is not None and snippet not in SNIPPET_LANGUAGES:
         raise UsageError(f"no snippets in {snippet!r}; expected one of {', '.join(SNIPPET_LANGUAGES)}")
     with speaking(language):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import LanguageOption, language_of, one_of, option
+from isthmus.commands._choices import ForceOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, save, unlike_inputs, write_report
+from isthmus.commands._own_files import check_replaceable, free_path, marked
 from isthmus.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def report(
             "-o",
         ),
     ] = None,
+    force: ForceOption = False,
     language: LanguageOption = "en",
     list_figures: Annotated[bool, typer.Option("--figures", help="List the names of all figures.")] = False,
     figure: Annotated[
@@ -53,12 +55,12 @@ def report(
     found = _read(runs)
     loaded = [run for _, run in found]
     unlike_inputs(output, (path for path, _ in found), "run files")
-    chosen = format_of("runs", format_name, output) if not figure else ""
+    chosen = format_of("runs", format_name, output, force=force) if not figure else _picture_of(output, force)
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)
         elif figure:
-            _draw(loaded, figure, output or found[0][0].with_name(f"{figure}.svg"))
+            _draw(loaded, figure, chosen, found[0][0], output)
         else:
             _write(loaded, chosen, found[0][0], output)
 
@@ -89,11 +91,12 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
 
 
 def _write(runs: "Sequence[Run]", chosen: str, first: Path, output: Path | None) -> None:
-    from isthmus.report import page_path, runs_document
+    from isthmus.report import page_path, page_title, runs_document
 
+    document = runs_document(runs)
     if chosen == "html" and output is None:
-        output = page_path(first)
-    write_report(runs_document(runs), chosen, output)
+        output = free_path(page_path(first), page_title(document))
+    write_report(document, chosen, output)
 
 
 def _list_figures(runs: "Sequence[Run]") -> None:
@@ -105,14 +108,22 @@ def _list_figures(runs: "Sequence[Run]") -> None:
         print(f"{name:{wide}}  {title}")
 
 
-def _draw(runs: "Sequence[Run]", name: str, output: Path) -> None:
-    from isthmus.report import figure_picture, figure_titles
-
-    suffix = output.suffix.lower()
+def _picture_of(output: Path | None, force: bool) -> str:
+    suffix = output.suffix.lower() if output else ".svg"
     if suffix not in (".svg", ".png"):
         raise UsageError(f"{output}: a figure is written as .svg or .png; name such a file with -o")
+    if output:
+        check_replaceable(output, force=force)
+    return suffix[1:]
+
+
+def _draw(runs: "Sequence[Run]", name: str, form: str, first: Path, output: Path | None) -> None:
+    from isthmus.report import figure_picture, figure_titles
+
     known = list(figure_titles(runs))
     if not known:
         raise UsageError("these runs have no figures: nothing was measured that a chart would show")
     one_of(name, known, "figure", listed_by="isthmus report RUN --figures")
-    save(output, figure_picture(runs, name, "svg" if suffix == ".svg" else "png"))
+    about = f"{name} of {', '.join(run.run for run in runs)}"
+    picture = marked(figure_picture(runs, name, "svg" if form == "svg" else "png"), form, about)
+    save(output or free_path(first.with_name(f"{name}.svg"), about), picture)

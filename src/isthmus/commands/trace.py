@@ -57,7 +57,10 @@ def trace(
         ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Record even where another tool is to be loaded, in its place.")
+        bool,
+        typer.Option(
+            "--force", help="Replace files that Isthmus did not write, and another tool that is to be loaded."
+        ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write files, and nothing to standard error.")] = False,
     language: LanguageOption = "en",
@@ -87,18 +90,18 @@ def trace(
         )
     with speaking(spoken):
         if saved is not None:
-            _show(saved, output or [], format_name)
+            _show(saved, output or [], format_name, force=force)
         else:
             chosen = [name for name, wanted in options.items() if wanted]
             _record(command or [], output or [], chosen, force=force, quiet=quiet)
 
 
-def _show(saved: Path, files: Iterable[Path], format_name: str | None) -> None:
+def _show(saved: Path, files: Iterable[Path], format_name: str | None, *, force: bool) -> None:
     from isthmus.commands._trace_files import outputs_of
     from isthmus.report import trace_document, write
     from isthmus.trace import open_trace
 
-    outputs = outputs_of(files)
+    outputs = outputs_of(files, force=force)
     if outputs.trace:
         raise UsageError(f"{outputs.trace}: a saved trace is exported, not saved again; name a file of another suffix")
     if format_name is not None and outputs.exports:
@@ -124,7 +127,7 @@ def _record(
 
     here = launched(os.environ)
     rank = here.rank if here.ranks > 1 else None
-    outputs = outputs_of(files, rank)
+    outputs = outputs_of(files, rank, force=force)
     # Before anything is written: whether this can be recorded at all.
     traced_environment(os.environ, Path(), options, force=force)
     path = reserved(outputs, command[0], rank)

@@ -36,6 +36,7 @@ __all__ = [
     "formats_for",
     "odd_names",
     "page_path",
+    "page_title",
     "plan_document",
     "prepare_page",
     "runs_document",
@@ -78,6 +79,13 @@ def write(document: "Document", format_name: str, out: IO[Any]) -> None:
             f"the {format_name} report cannot be made: {type(error).__name__}: {error}; what was measured is kept, and "
             "another format may serve: this is a fault of Isthmus, please report it"
         ) from error
+
+
+def page_title(document: "Document") -> str:
+    """What the HTML page of a document has for its title, and of no other: it names the runs."""
+    from markupsafe import escape
+
+    return f"<title>Isthmus: {escape('; '.join(document.title.splitlines()))}</title>"
 
 
 def page_path(run_path: Path) -> Path:

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from isthmus.commands._output import save_report
+from isthmus.commands._own_files import check_replaceable
 from isthmus.commands.main import main
 from isthmus.compare import compare
 from isthmus.document.document import Document
@@ -124,6 +125,30 @@ def test_a_format_that_does_not_fit_lists_those_that_do(documents: dict[str, Doc
         write(documents["runs"], "chrome", io.StringIO())
 
 
+SUFFIXES = {each.name: (each.suffixes or ("",))[-1] for each in formats.FORMATS}
+
+
+@pytest.mark.parametrize("line", formats.FORMATS, ids=lambda line: line.name)
+def test_a_report_is_known_as_ours_and_written_over(
+    line: Format, documents: dict[str, Document], tmp_path: Path
+) -> None:
+    """But for lists of hosts, which have nothing that says who wrote them."""
+    for kind in set(line.serves or documents) & set(documents):
+        path = tmp_path / f"{kind}{SUFFIXES[line.name]}"
+        save_report(documents[kind], line.name, path)
+        if line.name in ("slurm", "kubectl"):
+            with pytest.raises(
+                UsageError, match=r"that Isthmus did not write; name another file with -o, or .* --force"
+            ):
+                check_replaceable(path, force=False)
+            check_replaceable(path, force=True)
+            continue
+        check_replaceable(path, force=False)
+        path.write_bytes(b"My notes: " + path.read_bytes() + b"and more")
+        with pytest.raises(UsageError, match="is there already"):
+            check_replaceable(path, force=False)
+
+
 FAILING = '"""Fails half-way."""\n\n\ndef write(document, out):\n    out.write("half")\n    raise KeyError("x")\n'
 
 
@@ -144,7 +169,7 @@ def test_a_renderer_that_fails_leaves_an_older_report_alone(
     install("failing", FAILING, Format("failing", (".failing",)))
     path = tmp_path / "report.failing"
     path.write_text("older")
-    assert main(["fleet", str(fleet_folder), "-o", str(path)]) == 2
+    assert main(["fleet", str(fleet_folder), "-o", str(path), "--force"]) == 2
     assert path.read_text() == "older"
     assert capsys.readouterr().err.startswith("isthmus: the failing report cannot be made")
 

@@ -43,7 +43,7 @@ class _Tracks:
 
 def write(document: Document, out: TextIO) -> None:
     """Write the events to `out`, one a line."""
-    out.write('{"displayTimeUnit":"ns","traceEvents":[')
+    out.write('{"format":"isthmus.events","displayTimeUnit":"ns","traceEvents":[')
     for place, event in enumerate(_events(document.subject)):
         out.write(f"{',' if place else ''}\n{msgspec.json.encode(event).decode()}")
     out.write("\n]}\n")

@@ -16,7 +16,7 @@ def write(document: Document, out: BinaryIO) -> None:
 
     assert document.records
     types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
-    schema = pyarrow.schema([(name, types[kind]) for name, kind in FLEET_COLUMNS.items()])
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in FLEET_COLUMNS.items()], {"format": "isthmus.fleet"})
     rows = iter(document.records.rows())
     with parquet.ParquetWriter(out, schema) as writer:
         while part := list(islice(rows, _ROWS_PER_GROUP)):

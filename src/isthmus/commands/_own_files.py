@@ -1,0 +1,81 @@
+"""Which files Isthmus wrote, by what is in them, and so what a command may write over: nothing else without --force."""
+
+import os
+import re
+import stat
+import struct
+import zlib
+from datetime import datetime
+from pathlib import Path
+
+from isthmus import __version__
+from isthmus.errors import RunFileError, UsageError
+from isthmus.files import is_stream, numbered, read_ends
+
+_BY = f"Report of Isthmus {__version__}"
+# Runs, fleets, references and reports in JSON, plans and devices; tables of ways to copy; traces; pages; pictures;
+# Prometheus; and the tables of runs, fleets and traces.
+_BEGINS = re.compile(
+    rb'\s*(?:\{\s*"format":\s*"isthmus\.|\{\s*"run": "[^"]*",\s*"device": .*?"need": \{|\{\s*"backends": \[|'
+    rb"isthmus transfer table |ISTHTRC1|<!doctype html>.{,4096}?<title>Isthmus: |"
+    rb"\x89PNG.{,64}Report of Isthmus \d|# HELP isthmus_|"
+    rb"run,backend,device,experiment,method,|host,device,device_name,pci_address,|start_ns,duration_ns,direction,source,)",
+    re.DOTALL,
+)
+_ENDS = re.compile(rb"\n(?:<!-- )?Report of Isthmus \d[^\n]*\n\Z|isthmus\.fleet.*PAR1\Z", re.DOTALL)
+_PNG_HEAD_BYTES = 33
+
+
+def marked(content: bytes, form: str, about: str = "") -> bytes:
+    """A report of a format that does not say who wrote it, with a line that does; `about` tells reports apart."""
+    by = f"{_BY}{f', {about}' if about else ''}"
+    if form == "terminal":
+        return content + f"\n{by}\n".encode()
+    if form in ("markdown", "svg"):
+        return content.rstrip() + f"\n\n<!-- {re.sub('-{2,}|>', '-', by)} -->\n".encode()
+    if form == "png":
+        # A chunk with a text, after the first one, which has the size.
+        text = b"tEXtSoftware\0" + by.encode("latin-1", "replace")
+        chunk = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
+        return content[:_PNG_HEAD_BYTES] + chunk + content[_PNG_HEAD_BYTES:]
+    return content
+
+
+def check_replaceable(path: Path, *, force: bool) -> None:
+    """Raise UsageError where something lies at this path that Isthmus did not write, unless told to replace it.
+
+    What has nothing in it, or cannot be replaced but written to, is no loss.
+    """
+    try:
+        status = path.lstat()
+    except OSError:
+        return  # Nothing is there, or writing will say what is wrong.
+    if force or stat.S_ISDIR(status.st_mode) or is_stream(path):
+        return
+    if stat.S_ISLNK(status.st_mode):
+        found = f"a link to {path.readlink()}"
+    elif not status.st_size or _is_ours(path):
+        return
+    else:
+        changed = datetime.fromtimestamp(status.st_mtime)
+        found = f"a file of {status.st_size} bytes, changed {changed:%Y-%m-%d %H:%M}, that Isthmus did not write"
+    raise UsageError(f"{path}: is there already, {found}; name another file with -o, or replace it with --force")
+
+
+def free_path(path: Path, same: str = "") -> Path:
+    """The path where nothing is there, else the first with a number in its name that is free.
+
+    Where a report lies that Isthmus wrote and that has these words in it, it is of the same, and is written anew.
+    """
+    for tried in numbered(path):
+        if not os.path.lexists(tried) or (same and not tried.is_symlink() and _is_ours(tried, same)):
+            return tried
+    raise AssertionError
+
+
+def _is_ours(path: Path, same: str = "") -> bool:
+    try:
+        begin, end = read_ends(path, 1 << 16)
+    except RunFileError:
+        return False
+    return bool(_BEGINS.match(begin) or _ENDS.search(end)) and (not same or same.encode() in begin + end)

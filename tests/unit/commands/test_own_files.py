@@ -1,0 +1,160 @@
+"""What a command writes over, and what it leaves alone: the files of others, and those that nobody named."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from msgspec.structs import replace
+
+from isthmus.commands._own_files import check_replaceable, free_path, marked
+from isthmus.commands.main import main
+from isthmus.compare.reference import made_reference
+from isthmus.errors import UsageError
+from isthmus.record import End, Run, RunWriter, read_run
+
+RESULTS = Path(__file__).resolve().parents[3] / "results"
+
+
+def save(path: Path, run: Run) -> Path:
+    with RunWriter(path, run) as writer:
+        for case in run.cases:
+            writer.add(case)
+        writer.finish(End(status="complete"))
+    return path
+
+
+@pytest.fixture
+def run(tmp_path: Path, synthetic: ModuleType) -> Path:
+    return save(tmp_path / "run.json", synthetic.h200())
+
+
+OTHERS = {
+    "page.html": b"<!doctype html><title>Holidays</title>Isthmus: run",
+    "notes.md": b"# Report of Isthmus 0.1.0\n",
+    "table.csv": b"run,device\n",
+    "some.json": b'{"mine": {"format": "isthmus.run"}}',
+    "torch.json": b'{"displayTimeUnit":"ns","traceEvents":[',
+    "run.json.gz": gzip.compress(b'{"mine": 1}'),
+    "torn.json.gz": gzip.compress(b'{"format":"isthmus.run"}')[:12],
+    "a.parquet": b"PAR1 somebody's PAR1",
+    "a.svg": b"<svg></svg>",
+    "a.png": b"\x89PNG\r\n\x1a\n",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_others_wrote_is_replaced_by_force_alone(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(OTHERS[name])
+    with pytest.raises(UsageError, match=rf"{name}: is there already, a file of \d+ bytes, changed 20\S+ \S+, that Is"):
+        check_replaceable(path, force=False)
+    check_replaceable(path, force=True)
+
+
+def test_links_are_others_and_what_is_empty_is_nobodys(tmp_path: Path, run: Path) -> None:
+    link, empty = tmp_path / "latest.json", tmp_path / "made-by-mktemp.html"
+    link.symlink_to(run)
+    empty.touch()
+    with pytest.raises(UsageError, match=r"latest\.json: is there already, a link to .*run\.json; name"):
+        check_replaceable(link, force=False)
+    for path in (run, empty, tmp_path / "nothing", tmp_path, Path(os.devnull), Path("/dev/stdout")):
+        check_replaceable(path, force=False)
+
+
+def test_files_of_every_kind_that_isthmus_writes_are_known(tmp_path: Path, run: Path) -> None:
+    content = read_run(run)
+    packed = save(tmp_path / "packed.json.gz", content)
+    reference = tmp_path / "reference.json.gz"
+    reference.write_bytes(made_reference("mine", [content]).encoded())
+    table = tmp_path / "table"
+    table.write_text("isthmus transfer table 1\n")
+    trace = tmp_path / "a.itrace"
+    trace.write_bytes(b"ISTHTRC1" + bytes(4088))
+    for path in (run, packed, reference, table, trace, *RESULTS.glob("*.html"), *RESULTS.glob("h100*.json.gz")):
+        check_replaceable(path, force=False)
+
+
+COMMANDS = [
+    ("report RUN", "out.md"),
+    ("compare RUN RUN", "out.txt"),
+    ("fleet RUN", "out.csv"),
+    ("plan --bytes 64MiB --run RUN", "out.json"),
+    ("devices --idle", "out.json"),
+]
+
+
+@pytest.mark.parametrize(("words", "name"), COMMANDS, ids=lambda words: words.split()[0])
+def test_commands_replace_their_own_and_others_by_force(
+    tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str], words: str, name: str
+) -> None:
+    command = [str(run) if word == "RUN" else word for word in words.split()]
+    output = tmp_path / name
+    assert main([*command, "-o", str(output)]) == 0
+    assert main([*command, "-o", str(output)]) == 0
+    output.write_text("my own words")
+    capsys.readouterr()
+    assert main([*command, "-o", str(output)]) == 2
+    assert f"{output}: is there already, a file of 12 bytes" in capsys.readouterr().err
+    assert output.read_text() == "my own words"
+    assert main([*command, "-o", str(output), "--force"]) == 0
+    assert output.read_text() != "my own words"
+
+
+def test_a_page_that_nobody_named_replaces_only_a_page_of_the_same_run(
+    tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "run.html"
+    page.write_text("my own page")
+    for _ in range(2):
+        assert main(["report", str(run), "--format", "html"]) == 0
+        assert capsys.readouterr().out == f"{tmp_path / 'run.2.html'}\n"
+    assert page.read_text() == "my own page"
+    page.unlink()
+    for _ in range(2):
+        assert main(["report", str(run), "--format", "html"]) == 0
+        assert capsys.readouterr().out == f"{page}\n"
+    before = page.read_text()
+    # One of two runs is another, which the page of the first does not give way to.
+    other = save(tmp_path / "other.json", replace(read_run(run), run="another-run"))
+    assert main(["report", str(run), str(other), "--format", "html"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'run.3.html'}\n"
+    assert page.read_text() == before
+
+
+def test_a_figure_that_nobody_named_likewise(tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "bandwidth-rate-h2d"
+    path = tmp_path / f"{name}.svg"
+    path.write_text("<svg/>")
+    for _ in range(2):
+        assert main(["report", str(run), "--figure", name]) == 0
+        assert capsys.readouterr().out == f"{tmp_path / f'{name}.2.svg'}\n"
+    assert path.read_text() == "<svg/>"
+    assert main(["report", str(run), "--figure", name, "-o", str(path)]) == 2
+    assert main(["report", str(run), "--figure", name, "-o", str(path), "--force"]) == 0
+    png = tmp_path / "a.png"
+    for _ in range(2):
+        assert main(["report", str(run), "--figure", name, "-o", str(png)]) == 0
+
+
+def test_a_picture_says_who_made_it_and_stays_one() -> None:
+    image = pytest.importorskip("PIL.Image")
+    made = io.BytesIO()
+    image.new("RGB", (2, 2)).save(made, "PNG")
+    read = image.open(io.BytesIO(marked(made.getvalue(), "png", "a run")))
+    read.load()
+    assert read.info["Software"].startswith("Report of Isthmus")
+    assert read.info["Software"].endswith("a run")
+
+
+def test_a_free_name_is_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    assert free_path(path) == path
+    path.symlink_to("nowhere")
+    assert free_path(path) == tmp_path / "a.2.html"
+    (tmp_path / "a.2.html").touch()
+    assert free_path(path) == tmp_path / "a.3.html"
