@@ -111,7 +111,7 @@ def main() -> int:
     description = opened.description
     folder = given.output or Path("build")
     folder.mkdir(parents=True, exist_ok=True)
-    built_in = _native.default_transfer_table(description.backend)
+    built_in = _native.default_transfer_table(description.backend, description.name)
     if given.table:
         table = _native.read_transfer_table(str(given.table))
     else:

@@ -143,8 +143,9 @@ void bind_transfer_table(nb::module_& module) {
     module.def(
         "read_transfer_table", [](const std::string& path) { return unwrap(read_table(path)); }, nb::arg("path"));
     module.def(
-        "default_transfer_table", [](const std::string& backend) { return TransferTable::defaults(backend); },
-        nb::arg("backend"));
+        "default_transfer_table",
+        [](const std::string& backend, const std::string& device) { return TransferTable::defaults(backend, device); },
+        nb::arg("backend"), nb::arg("device") = "");
     module.def(
         "machine_transfer_table", [](const DeviceHandle& device) { return table_for(device->device().info()); },
         nb::arg("device"));

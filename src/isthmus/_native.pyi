@@ -488,8 +488,8 @@ def parse_transfer_table(text: str) -> TransferTable:
 def read_transfer_table(path: str) -> TransferTable:
     """The same of a file, which the error names too."""
 
-def default_transfer_table(backend: str) -> TransferTable:
-    """What is used until a machine is calibrated."""
+def default_transfer_table(backend: str, device: str = "") -> TransferTable:
+    """What is used until a machine is calibrated, for a device of this name."""
 
 def machine_transfer_table(device: Device) -> TransferTable:
     """The machine's table if it was calibrated, else the built-in one, whose origin says why if there is a reason."""

@@ -111,7 +111,7 @@ Result<TransferTable> read_table(const std::string& path) {
 }
 
 TransferTable table_for(const DeviceInfo& device) {
-    TransferTable built_in = TransferTable::defaults(device.backend);
+    TransferTable built_in = TransferTable::defaults(device.backend, device.name);
     const std::string path = table_path(device);
     if (!is_there(path)) return built_in;
     const auto without = [&](const std::string& why) {

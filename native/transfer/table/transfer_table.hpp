@@ -54,8 +54,9 @@ struct TransferTable {
     std::vector<DirectTime> direct;   // by direction, then ascending in size; there may be none
     std::vector<PieceRule> pieces;
 
-    // What is used until a machine is calibrated. From measurements of H200s (results/), for a backend by its name.
-    static const TransferTable& defaults(std::string_view backend);
+    // What is used until a machine is calibrated. From measurements of H200s (results/), for a backend by its name;
+    // of CUDA's devices those whose table is in native/transfer/table/devices have their own.
+    static TransferTable defaults(std::string_view backend, std::string_view device = {});
     // As `isthmus calibrate` writes it: lines of text, the first with the format's version. Fails with
     // invalid_argument, naming the line, what was found there and what was expected.
     static Result<TransferTable> parse(std::string_view text);

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "transfer/table/device_tables.hpp"
 #include "transfer/table/transfer_table.hpp"
 
 // clang-format off
@@ -471,10 +472,12 @@ TransferTable parsed(std::string_view text) {
 
 }  // namespace
 
-const TransferTable& TransferTable::defaults(std::string_view backend) {
+TransferTable TransferTable::defaults(std::string_view backend, std::string_view device) {
     static const TransferTable of_cuda = parsed(cuda_text);
     static const TransferTable of_others = parsed(others_text);
-    return backend == "cuda" ? of_cuda : of_others;
+    if (backend != "cuda") return of_others;
+    const DeviceTable* const own = device_table(device_tables(), device);
+    return own == nullptr ? of_cuda : parsed(own->text);
 }
 
 }  // namespace isthmus

@@ -70,7 +70,7 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     Raises CallFailed for a copy that fails or moves wrong data, and OutOfMemory where buffers do not fit.
     """
     native = device.native
-    built_in = _native.default_transfer_table(device.description.backend)
+    built_in = _native.default_transfer_table(device.description.backend, device.description.name)
     largest = _QUICK_BYTES if quick else MOST_BYTES
     if device.description.shares_host_memory:
         largest = _SHARED_BYTES // 4 if quick else _SHARED_BYTES
