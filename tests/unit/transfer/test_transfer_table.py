@@ -289,6 +289,23 @@ def host() -> _native.Device:
     return _native.open_device("host", 0, "", [])
 
 
+@pytest.mark.parametrize("name", ["NVIDIA H100", "NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe"])
+def test_a_device_with_a_table_of_its_own_has_it(name: str) -> None:
+    own = _native.default_transfer_table("cuda", name)
+    assert own.origin.startswith("built in: NVIDIA H100")
+    assert _native.parse_transfer_table(own.text()).text() == own.text()
+    shared = _native.default_transfer_table("cuda")
+    assert own.buffers != shared.buffers
+    assert own.buffer("h2d", 1 << 20)["method"] == "staged"
+    # Only CUDA's devices: elsewhere the name says nothing of the way that copies take.
+    assert _native.default_transfer_table("opencl", name).text() == _native.default_transfer_table("opencl").text()
+
+
+@pytest.mark.parametrize("name", ["", "NVIDIA", "NVIDIA H10", "NVIDIA H200", "nvidia h100", "AMD NVIDIA H100"])
+def test_a_device_without_one_has_that_of_its_backend(name: str) -> None:
+    assert _native.default_transfer_table("cuda", name).text() == _native.default_transfer_table("cuda").text()
+
+
 def test_tables_are_kept_in_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     path = Path(_native.transfer_table_path(host()))
