@@ -1,5 +1,6 @@
 """Arrays in a device's memory: what `isthmus.to_device` and `isthmus.device_empty` give."""
 
+import functools
 import math
 import operator
 from collections.abc import Iterable, Sequence
@@ -172,22 +173,29 @@ def copy_to_host(
     if out is not None:
         _native.copy(out, array, stream=stream, session=session)
         return out
-
-    def make(shape: list[int], typestr: str, name: str, own: list[int]) -> npt.NDArray[Any]:
-        dtype = type_of(array, typestr, name)
-        axes = own if order == "K" else axes_of(order, len(shape)) or []
-        if not axes:
-            return np.empty(shape, dtype)
-        new: npt.NDArray[Any] = np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
-        return new
-
+    make = functools.partial(_host_array, array, order)
     made: npt.NDArray[Any] = _native.copy_new(make, array, stream=stream, session=session)
     return made
 
 
+# At the module's level, since the annotations of a function within another are worked out at each call.
+def _host_array(
+    array: object, order: str, shape: list[int], typestr: str, name: str, own: list[int]
+) -> npt.NDArray[Any]:
+    dtype = type_of(array, typestr, name)
+    axes = own if order == "K" else axes_of(order, len(shape)) or []
+    if not axes:
+        return np.empty(shape, dtype)
+    new: npt.NDArray[Any] = np.empty([shape[axis] for axis in axes], dtype).transpose(np.argsort(axes))
+    return new
+
+
+_OWN_TYPED = np.ndarray | np.generic | DeviceArray
+
+
 def type_of(array: object, typestr: str, name: str) -> np.dtype[Any]:
     """The array's own type where that is NumPy's, else the one that was read of it."""
-    if isinstance(array, np.ndarray | np.generic | DeviceArray):
+    if isinstance(array, _OWN_TYPED):
         own: np.dtype[Any] = array.dtype
         return own
     return named_type(typestr, name)

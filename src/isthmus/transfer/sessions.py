@@ -1,6 +1,7 @@
 """Sessions: what copies for a device share, those that are kept for all callers, and how all of them end."""
 
 import atexit
+import functools
 import operator
 import os
 import sys
@@ -54,13 +55,15 @@ class Session(_native.Session):
 
         In the array's own order of elements (K), or in that of C or Fortran (F).
         """
-
-        def make(shape: list[int], typestr: str, name: str, own: list[int]) -> DeviceArray:
-            axes = axes_of(order, len(shape))
-            return DeviceArray(self, shape, type_of(array, typestr, name), name, own if axes is None else axes)
-
+        make = functools.partial(self._device_array, array, order)
         made: DeviceArray = _native.copy_new(make, array, stream=stream, session=self)
         return made
+
+    def _device_array(
+        self, array: object, order: str, shape: list[int], typestr: str, name: str, own: list[int]
+    ) -> DeviceArray:
+        axes = axes_of(order, len(shape))
+        return DeviceArray(self, shape, type_of(array, typestr, name), name, own if axes is None else axes)
 
     def to_host(
         self, x: object, out: npt.NDArray[Any] | None = None, stream: object = None, order: str = "K"
