@@ -46,14 +46,13 @@ constexpr std::array<Named, 21> named_types{{
 struct Plain {
     char kind;
     std::uint8_t code;
-    std::string_view bytes;  // each a digit
+    std::size_t sizes;  // in bytes, each a power of two, together
 };
 constexpr std::array<Plain, 5> plain_types{
-    {{'i', 0, "1248"}, {'u', 1, "1248"}, {'f', 2, "248"}, {'c', 5, "8"}, {'b', 6, "1"}}};
+    {{'i', 0, 1 | 2 | 4 | 8}, {'u', 1, 1 | 2 | 4 | 8}, {'f', 2, 2 | 4 | 8}, {'c', 5, 8 | 16}, {'b', 6, 1}}};
 
 bool has(const Plain& plain, std::size_t bytes) {
-    if (plain.kind == 'c' && bytes == 16) return true;
-    return bytes < 10 && plain.bytes.find(static_cast<char>('0' + bytes)) != std::string_view::npos;
+    return std::has_single_bit(bytes) && (plain.sizes & bytes) != 0;
 }
 
 constexpr bool is_little = std::endian::native == std::endian::little;
