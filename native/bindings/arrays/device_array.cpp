@@ -243,8 +243,9 @@ ElementType type_of_dtype(const nb::object& dtype, const std::string& name) {
     }
     const ElementType named = type_of_name(name.empty() ? text_of(dtype.attr("type").attr("__name__")) : name, bytes);
     if (named.kind == 'X') return named;
-    const ElementType type = type_of_typestr(text_of(dtype.attr("str")));
-    return type.is_numpy() ? type : named;
+    auto type = type_of_typestr(text_of(dtype.attr("str")));
+    if (!type.ok()) raise({Code::invalid_argument, "the array " + type.take_status().message()});
+    return type.value().is_numpy() ? type.value() : named;
 }
 
 // `axes` are the dimensions from the outermost to the innermost in memory; none for C order.

@@ -6,8 +6,6 @@
 #include <bit>
 #include <charconv>
 
-#include "bindings/errors.hpp"
-
 namespace isthmus::bindings {
 namespace {
 
@@ -154,38 +152,41 @@ ElementType type_of_format(const char* format, std::size_t item_bytes) {
     return type;
 }
 
-ElementType type_of_typestr(std::string_view typestr) {
+Result<ElementType> type_of_typestr(std::string_view typestr) {
     std::size_t count = 0;
     // The unit of times is in brackets.
     const char* const end = typestr.data() + std::min(typestr.find('['), typestr.size());
     const bool has_size = typestr.size() >= 3 && std::from_chars(typestr.data() + 2, end, count).ptr == end;
     if (!has_size || count == 0 || std::string_view("<>|=").find(typestr[0]) == std::string_view::npos) {
-        raise({Code::invalid_argument, "the type '" + std::string(typestr) +
-                                           "' is not understood; expected one of NumPy's type strings, such as '<f4'"});
+        return Status(Code::invalid_argument,
+                      "has the type '" + std::string(typestr) +
+                          "', which is not understood; expected one of NumPy's type strings, such as '<f4'");
     }
     const char kind = typestr[1];
     const std::size_t bytes = kind == 'U' ? count * 4 : count;
-    return {.kind = kind, .swapped = is_swapped(typestr[0], bytes), .bytes = bytes};
+    return ElementType{.kind = kind, .swapped = is_swapped(typestr[0], bytes), .bytes = bytes};
 }
 
-ElementType type_of_dlpack(dlpack::DataType type, bool is_padded) {
-    const std::string found = "elements of DLPack's type " + std::to_string(type.code) + " with " +
-                              std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) + " lanes";
+Result<ElementType> type_of_dlpack(dlpack::DataType type, bool is_padded) {
+    const auto found = [&] {
+        return "has elements of DLPack's type " + std::to_string(type.code) + " with " + std::to_string(type.bits) +
+               " bits and " + std::to_string(type.lanes) + " lanes";
+    };
     for (const Plain& plain : plain_types) {
         if (plain.code != type.code || type.lanes != 1 || type.bits % 8 != 0) continue;
-        if (has(plain, type.bits / 8u)) return {.kind = plain.kind, .bytes = type.bits / 8u};
+        if (has(plain, type.bits / 8u)) return ElementType{.kind = plain.kind, .bytes = type.bits / 8u};
     }
     for (const auto& [name, bytes, dlpack] : named_types) {
         if (dlpack.bits == 0 || dlpack.code != type.code || dlpack.bits != type.bits || dlpack.lanes != type.lanes) {
             continue;
         }
         if (bindings::is_padded(dlpack) && !is_padded) {
-            raise({Code::invalid_argument, found + " (" + std::string(name) +
-                                               ") are packed, several to a byte; view them as bytes (uint8) first"});
+            return Status(Code::invalid_argument, found() + " (" + std::string(name) +
+                                                      "), packed, several to a byte; view them as bytes (uint8) first");
         }
-        return {.kind = 'X', .bytes = bytes, .name = name};
+        return ElementType{.kind = 'X', .bytes = bytes, .name = name};
     }
-    raise({Code::invalid_argument, found + " are not known; view them as bytes (uint8) first"});
+    return Status(Code::invalid_argument, found() + ", which are not known; view them as bytes (uint8) first");
 }
 
 bool is_padded(dlpack::DataType type) {

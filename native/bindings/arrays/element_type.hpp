@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.hpp"
 #include "bindings/arrays/dlpack.hpp"
 
 namespace isthmus::bindings {
@@ -36,11 +37,11 @@ struct ElementType {
 // From a format of the buffer protocol: one of the struct module's or of PEP 3118; null for unsigned bytes.
 ElementType type_of_format(const char* format, std::size_t item_bytes);
 
-// From NumPy's type string, such as "<f4". Raises UsageError for what is none.
-ElementType type_of_typestr(std::string_view typestr);
+// From NumPy's type string, such as "<f4". Where it is none, why, as what follows "the array".
+Result<ElementType> type_of_typestr(std::string_view typestr);
 
-// Raises UsageError for types that are not known, and for those of which several are packed into a byte.
-ElementType type_of_dlpack(dlpack::DataType type, bool is_padded);
+// Likewise where the type is not known, and where several elements are packed into a byte.
+Result<ElementType> type_of_dlpack(dlpack::DataType type, bool is_padded);
 // The reverse, or nothing for types that DLPack has none for.
 std::optional<dlpack::DataType> dlpack_of(const ElementType& type);
 // Whether it is of less than a byte, and has one of its own.

@@ -86,7 +86,7 @@ std::string reshaping(nb::handle object) {
     return nb::hasattr(object, "reshape") ? "x.reshape(shape)" : "np.asarray(x).reshape(shape)";
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_pair(const std::string& what) {
     raise({Code::invalid_argument, what});
 }
 
@@ -115,17 +115,16 @@ std::string type_words(nb::handle object) {
     return module == "builtins" ? name : module.substr(0, module.find('.')) + "." + name;
 }
 
-Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> stream) : object_(nb::borrow(object)) {
+Operand::Operand(nb::handle object, Role role, std::optional<std::uintptr_t> stream)
+    : object_(nb::borrow(object)), role_(role) {
     Refusal refusal;
-    if (!take_numpy(refusal) && !take_device_array() && !take_plain_buffer(refusal) &&
-        !take_dlpack(role, stream, refusal) && !take_cuda_interface(refusal) && !take_buffer(refusal)) {
-        const std::string who =
-            std::string(role == Role::destination ? "the destination" : "the source") + " (" + type_words(object) + ")";
+    if (!take_numpy(refusal) && !take_device_array() && !take_plain_buffer(refusal) && !take_dlpack(stream, refusal) &&
+        !take_cuda_interface(refusal) && !take_buffer(refusal)) {
         if (!refusal.why.empty()) {
-            raise("UsageError", who + " cannot be shared: " + refusal.why + advice_on(object, role, refusal.why),
+            raise("UsageError", who() + " cannot be shared: " + refusal.why + advice_on(object, role, refusal.why),
                   refusal.cause);
         }
-        raise("WrongType", who +
+        raise("WrongType", who() +
                                " is no array; expected NumPy's, anything with the buffer protocol, DLPack or "
                                "__cuda_array_interface__, or one that isthmus.to_device made" +
                                (role == Role::source && is_plain_data(object) ? "; np.asarray(x) makes one" : ""));
@@ -137,20 +136,38 @@ Operand::~Operand() {
     if (buffer_) PyBuffer_Release(&*buffer_);
 }
 
+std::string Operand::who() const {
+    return std::string(role_ == Role::destination ? "the destination" : "the source") + " (" + type_words(object_) +
+           ")";
+}
+
+void Operand::refuse(const std::string& what) const {
+    raise({Code::invalid_argument, who() + " " + what});
+}
+
+ElementType Operand::known(Result<ElementType> type) const {
+    if (!type.ok()) refuse(type.take_status().message());
+    return type.value();
+}
+
 void Operand::measure() {
     if (type_.kind == 'O') {
-        refuse(type_words(object_) +
-               " of Python objects cannot be copied to or from a device; convert it to a number type first");
+        refuse("holds Python objects, which cannot be copied to or from a device; convert it to a number type first");
+    }
+    if (type_.kind == 'T') {
+        refuse(
+            "holds strings of any length, which are addresses of this process and mean nothing on a device; "
+            "x.astype('U') gives them one length");
     }
     if (type_.kind == '&') {
-        refuse(type_words(object_) +
-               " holds addresses of this process, which mean nothing on a device; pass what they point to, such as "
-               "np.ctypeslib.as_array(pointer, shape)");
+        refuse(
+            "holds addresses of this process, which mean nothing on a device; pass what they point to, such as "
+            "np.ctypeslib.as_array(pointer, shape)");
     }
     std::size_t bytes = type_.bytes;
     bool is_empty = false;
     for (int i = 0; i < dimensions_; ++i) {
-        if (shape_[i] < 0) refuse("the shape of " + type_words(object_) + " is negative");
+        if (shape_[i] < 0) refuse("has the shape " + shape_text(*this) + ", of which a length is negative");
         is_empty = is_empty || shape_[i] == 0;
     }
     if (is_empty) {
@@ -163,14 +180,15 @@ void Operand::measure() {
             contiguous_ = false;
         }
         if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(shape_[i]), &bytes) || bytes > PTRDIFF_MAX) {
-            refuse("the bytes of " + type_words(object_) + " of shape " + shape_text(*this) + " overflow 63 bits");
+            refuse("has the shape " + shape_text(*this) + ", the bytes of which overflow 63 bits");
         }
         elements_ *= static_cast<std::size_t>(shape_[i]);
     }
     if (address_ == 0 && memory_ == nullptr && backend_ != "opencl") {
-        refuse(type_words(object_) + " of shape " + shape_text(*this) +
-               " says that its elements are at address 0: it has no memory, as tensors that are only traced have none; "
-               "pass one that holds data");
+        const std::string why = "says that its elements are at address 0: it has no memory";
+        const std::string found = advice_on(object_, role_, why);
+        refuse(why +
+               (!found.empty() ? found : ", as tensors that are only traced have none; pass one that holds data"));
     }
 }
 
@@ -235,22 +253,22 @@ void check_pair(const Operand& destination, const Operand& source) {
     if (destination.is_read_only()) {
         const bool is_bytes = PyBytes_Check(destination.object().ptr()) != 0;
         const bool has_flags = nb::hasattr(destination.object(), "flags");
-        refuse("the destination (" + destination.text() + ") may not be written to; pass one that is writable: " +
-               (is_bytes    ? "a bytearray in place of bytes"
-                : has_flags ? "a copy, or an array whose flags.writeable is set"
-                            : "a bytearray, or an array of NumPy"));
+        refuse_pair("the destination (" + destination.text() + ") may not be written to; pass one that is writable: " +
+                    (is_bytes    ? "a bytearray in place of bytes"
+                     : has_flags ? "a copy, or an array whose flags.writeable is set"
+                                 : "a bytearray, or an array of NumPy"));
     }
     const bool bytes = destination.type().is_byte() && source.type().is_byte() && destination.dimensions() == 1 &&
                        source.dimensions() == 1;
     if (!bytes && (destination.type() != source.type() || !source.type().is_plain()) &&
         !same_type(destination, source)) {
-        refuse("the types differ: the destination is " + destination.text() + ", the source " + source.text() +
-               "; a copy converts nothing: convert the one on the host before it (" + converting(source.object()) +
-               "), or use " + reinterpreting(source.object()) + " where the bytes are meant");
+        refuse_pair("the types differ: the destination is " + destination.text() + ", the source " + source.text() +
+                    "; a copy converts nothing: convert the one on the host before it (" + converting(source.object()) +
+                    "), or use " + reinterpreting(source.object()) + " where the bytes are meant");
     }
     if (!same_shape(destination, source)) {
-        refuse("the shapes differ: the destination is " + destination.text() + ", the source " + source.text() +
-               "; a copy broadcasts nothing: slice one of them, or use " + reshaping(source.object()));
+        refuse_pair("the shapes differ: the destination is " + destination.text() + ", the source " + source.text() +
+                    "; a copy broadcasts nothing: slice one of them, or use " + reshaping(source.object()));
     }
 }
 

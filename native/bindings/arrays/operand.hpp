@@ -76,10 +76,17 @@ class Operand {
     std::string text() const;
 
   private:
+    // "the source (torch.Tensor)"
+    std::string who() const;
+    // Raises UsageError with what stands against it, which follows who().
+    [[noreturn]] void refuse(const std::string& what) const;
+    ElementType known(Result<ElementType> type) const;
     bool take_numpy(Refusal& refusal);
     bool take_device_array();
-    bool take_dlpack(Role role, std::optional<std::uintptr_t> stream, Refusal& refusal);
-    bool take_capsule(Role role, Refusal& refusal);
+    bool take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal);
+    bool take_capsule(Refusal& refusal);
+    bool check_bits(Refusal& refusal) const;
+    void name_small_integers();
     bool take_cuda_interface(Refusal& refusal);
     bool take_buffer(Refusal& refusal);
     bool take_plain_buffer(Refusal& refusal);
@@ -91,6 +98,7 @@ class Operand {
     void measure();
 
     nanobind::object object_, capsule_;
+    Role role_;
     std::optional<Py_buffer> buffer_;
     std::shared_ptr<DeviceMemory> memory_;
     std::vector<std::int64_t> own_shape_, own_strides_;

@@ -29,30 +29,9 @@ bool says(nb::handle object, PyObject* method) {
     return nb::steal(found).is(nb::borrow(Py_True));
 }
 
-// torch keeps in a tensor, and tells nobody by any protocol, that its memory holds the numbers with the other sign, or
-// conjugated.
-// False where it cannot be asked.
-bool check_bits(nb::handle object, Role role, Refusal& refusal) {
+bool is_tensor_of_torch(nb::handle object) {
     static LibraryType tensors("torch", "Tensor");
-    static PyObject* const is_neg = interned("is_neg");
-    static PyObject* const is_conj = interned("is_conj");
-    if (!tensors.has(object)) return true;
-    const char* resolving = nullptr;
-    try {
-        if (says(object, is_neg))
-            resolving = "negative bit set, so that its memory has the other sign; pass x.resolve_neg()";
-        if (says(object, is_conj))
-            resolving = "conjugate bit set, so that its memory is conjugated; pass x.resolve_conj()";
-    } catch (nb::python_error& error) {
-        if (!error.matches(PyExc_Exception)) throw;
-        refusal.note(text_of(error.value()), nb::borrow(error.value()));
-        return false;
-    }
-    if (resolving == nullptr) return true;
-    const bool is_source = role == Role::source;
-    raise({Code::invalid_argument, std::string(is_source ? "the source" : "the destination") + " (" +
-                                       type_words(object) + ") has torch's " + resolving +
-                                       (is_source ? "" : ", and hand what has arrived in it on by x.copy_()")});
+    return tensors.has(object);
 }
 
 bool is_immutable(nb::handle object) {
@@ -143,7 +122,43 @@ nb::object attribute(nb::handle object, PyObject* name, Refusal* refusal) {
     return {};
 }
 
-bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, Refusal& refusal) {
+// torch keeps in a tensor, and tells nobody by any protocol, that its memory holds the numbers with the other sign, or
+// conjugated. False where it cannot be asked.
+bool Operand::check_bits(Refusal& refusal) const {
+    static PyObject* const is_neg = interned("is_neg");
+    static PyObject* const is_conj = interned("is_conj");
+    if (!is_tensor_of_torch(object_)) return true;
+    const char* resolving = nullptr;
+    try {
+        if (says(object_, is_neg))
+            resolving = "negative bit set, so that its memory has the other sign; pass x.resolve_neg()";
+        if (says(object_, is_conj))
+            resolving = "conjugate bit set, so that its memory is conjugated; pass x.resolve_conj()";
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_Exception)) throw;
+        refusal.note(text_of(error.value()), nb::borrow(error.value()));
+        return false;
+    }
+    if (resolving == nullptr) return true;
+    refuse(std::string("has torch's ") + resolving +
+           (role_ == Role::source ? "" : ", and hand what has arrived in it on by x.copy_()"));
+}
+
+// torch exports its integers of less than a byte, each of which has one of its own, as int8 and uint8.
+void Operand::name_small_integers() {
+    static PyObject* const dtype_name = interned("dtype");
+    if (type_.bytes != 1 || (type_.kind != 'i' && type_.kind != 'u') || !is_tensor_of_torch(object_)) return;
+    const nb::object dtype = attribute(object_, dtype_name);
+    if (!dtype.is_valid()) return;
+    std::string name = text_of(dtype);
+    name.erase(0, name.rfind('.') + 1);
+    if (name == "int8" || name == "uint8") return;
+    if (bytes_of_name(name) != 1)
+        refuse("has elements of torch." + name + ", which nobody else has; pass x.view(torch.uint8)");
+    type_ = type_of_name(name, 1);
+}
+
+bool Operand::take_dlpack(std::optional<std::uintptr_t> stream, Refusal& refusal) {
     static PyObject* const device_name = interned("__dlpack_device__");
     static PyObject* const producer_name = interned("__dlpack__");
     // An exception for want of it would take a fifth of what all else here does.
@@ -151,12 +166,12 @@ bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, Refus
     const nb::object where = attribute(object_, device_name, &refusal);
     const nb::object producer = where.is_valid() ? attribute(object_, producer_name, &refusal) : nb::object();
     if (!producer.is_valid()) return false;
-    if (role == Role::destination && is_immutable(object_)) {
-        raise({Code::invalid_argument,
-               "the destination is an array of JAX, which nothing may change; copy into another library's array, or "
-               "make a new one with jax.device_put or jax.dlpack.from_dlpack"});
+    if (role_ == Role::destination && is_immutable(object_)) {
+        refuse(
+            "is an array of JAX, which nothing may change; copy into another library's array, or make a new one with "
+            "jax.device_put or jax.dlpack.from_dlpack");
     }
-    if (!check_bits(object_, role, refusal)) return false;
+    if (!check_bits(refusal)) return false;
     try {
         const nb::object device = or_sleep([&] { return where(); });
         const auto kind = read("__dlpack_device__ gives", device, "(type, index)", refusal,
@@ -168,17 +183,17 @@ bool Operand::take_dlpack(Role role, std::optional<std::uintptr_t> stream, Refus
             ready_ = std::max<std::uintptr_t>(stream.value_or(1), 1);
             arguments["stream"] = *ready_;
         }
-        capsule_ = export_capsule(producer, arguments, role);
+        capsule_ = export_capsule(producer, arguments, role_);
     } catch (nb::python_error& error) {
         if (!error.matches(PyExc_Exception)) throw;
         refusal.note(text_of(error.value()), nb::borrow(error.value()));
     }
-    if (capsule_.is_valid() && take_capsule(role, refusal)) return true;
+    if (capsule_.is_valid() && take_capsule(refusal)) return true;
     ready_.reset();
     return false;
 }
 
-bool Operand::take_capsule(Role role, Refusal& refusal) {
+bool Operand::take_capsule(Refusal& refusal) {
     if (PyCapsule_IsValid(capsule_.ptr(), dlpack::versioned_name) != 0) {
         const auto* const tensor =
             static_cast<const dlpack::VersionedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), dlpack::versioned_name));
@@ -186,7 +201,7 @@ bool Operand::take_capsule(Role role, Refusal& refusal) {
             refusal.note("its DLPack is of version " + std::to_string(tensor->version.major) + "; expected 1");
             return false;
         }
-        if (role == Role::destination && (tensor->flags & dlpack::is_copied) != 0) {
+        if (role_ == Role::destination && (tensor->flags & dlpack::is_copied) != 0) {
             refusal.note(
                 "its __dlpack__ gives a copy, in which what is written would be lost; pass an array that "
                 "shares its memory, and hand what has arrived on from there");
@@ -207,7 +222,8 @@ bool Operand::take_capsule(Role role, Refusal& refusal) {
 }
 
 void Operand::take_tensor(const dlpack::Tensor& tensor, std::uint64_t flags) {
-    type_ = type_of_dlpack(tensor.type, (flags & dlpack::is_padded) != 0);
+    type_ = known(type_of_dlpack(tensor.type, (flags & dlpack::is_padded) != 0));
+    name_small_integers();
     dimensions_ = tensor.dimensions;
     shape_ = tensor.shape;
     strides_ = tensor.strides;
@@ -229,9 +245,9 @@ void Operand::take_tensor(const dlpack::Tensor& tensor, std::uint64_t flags) {
             side_ = Side::device;
             break;
         default:
-            raise({Code::invalid_argument, "arrays of DLPack's device type " + std::to_string(tensor.device.type) +
-                                               " are not understood; there are CPU (1), CUDA (2), CUDA's pinned (3) "
-                                               "and managed (13) memory, and OpenCL (4)"});
+            refuse("is of DLPack's device type " + std::to_string(tensor.device.type) +
+                   ", which is not understood; there are CPU (1), CUDA (2), CUDA's pinned (3) and managed (13) memory, "
+                   "and OpenCL (4)");
     }
     device_ = tensor.device.id;
 }
@@ -258,8 +274,7 @@ bool Operand::take_cuda_interface(Refusal& refusal) {
         return value == nullptr ? nb::none() : nb::borrow<nb::object>(value);
     };
     if (!get(keys.mask).is_none()) {
-        raise({Code::invalid_argument,
-               "an array with a mask cannot be copied; pass its data and its mask by themselves"});
+        refuse("has a mask, which would not be copied; pass its data and its mask by themselves");
     }
     const nb::object data = get(keys.data);
     const nb::object lengths = get(keys.shape);
@@ -284,7 +299,7 @@ bool Operand::take_cuda_interface(Refusal& refusal) {
     own_shape_ = *shape;
     shape_ = own_shape_.data();
     dimensions_ = static_cast<int>(own_shape_.size());
-    type_ = type_of_typestr(*type);
+    type_ = known(type_of_typestr(*type));
     if (const nb::object found_strides = get(keys.strides); !found_strides.is_none()) {
         const auto strides = read("__cuda_array_interface__ has strides", found_strides, "None or a tuple of bytes",
                                   refusal, [&] { return wholes(found_strides); });

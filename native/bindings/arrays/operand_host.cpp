@@ -57,8 +57,8 @@ bool Operand::take_numpy(Refusal& refusal) {
     if (arrays.has(object_)) {
         kept_by_object_ = true;
         if (Py_TYPE(object_.ptr()) != arrays.type() && is_masked(object_)) {
-            raise({Code::invalid_argument,
-                   "a masked array's mask would not be copied; pass its .data, or what .filled() gives"});
+            refuse(std::string("has a mask, which would not be copied; pass x.data") +
+                   (role_ == Role::source ? ", or x.filled()" : ""));
         }
         return take_array_struct(refusal);
     }
@@ -74,12 +74,10 @@ bool Operand::take_array_struct(Refusal& refusal) {
     if (!capsule_.is_valid()) return false;
     const auto* const array = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule_.ptr(), nullptr));
     if (array == nullptr) throw nb::python_error();
-    if (array->two != 2) raise({Code::invalid_argument, "an array's __array_struct__ is of another version"});
+    if (array->two != 2) refuse("has an __array_struct__ of another version than 2");
     address_ = reinterpret_cast<std::uintptr_t>(array->data);
     type_ = {.kind = array->kind, .bytes = static_cast<std::size_t>(array->item_bytes)};
     type_.swapped = (array->flags & native_order) == 0 && type_.bytes > 1;
-    // NumPy 2's strings of any length are pointers.
-    if (type_.kind == 'T') type_.kind = 'O';
     read_only_ = (array->flags & writeable) == 0;
     dimensions_ = array->dimensions;
     shape_ = array->shape;

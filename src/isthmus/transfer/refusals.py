@@ -12,7 +12,12 @@ _TENSORS: list[tuple[Callable[[Any, Any], bool], str]] = [
         lambda torch, x: bool(torch._C._functorch.is_functorch_wrapped_tensor(x)),
         "within torch.vmap and torch.func tensors have no memory of their own: copy before or after them",
     ),
+    (
+        lambda _, x: type(x).__name__ == "MaskedTensor",
+        "pass x.get_data() and x.get_mask() by themselves, or x.to_tensor(value) with what masked elements are to be",
+    ),
     (lambda _, x: bool(x.device.type == "meta"), "a meta tensor holds no data: copy one that does"),
+    (lambda _, x: str(x.dtype).startswith("torch.bits"), "pass x.view(torch.uint8)"),
     (lambda _, x: bool(x.is_quantized), "pass x.int_repr(), or x.dequantize()"),
     (lambda _, x: bool(x.is_nested), "pass x.to_padded_tensor(0.0), or the parts that x.unbind() gives"),
     (lambda torch, x: bool(x.layout is not torch.strided), "pass x.to_dense()"),

@@ -6,6 +6,7 @@ import copy
 import ctypes
 import gc
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import UsageError, WrongType
-from tests.unit.transfer.test_operands import Tensor, _Managed
+from tests.unit.transfer.test_operands import Tensor, _Managed, interface
 
 _name = ctypes.pythonapi.PyCapsule_SetName
 _name.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -136,6 +137,22 @@ class TestProducers:
         fake.new.tensor.data = None
         with pytest.raises(UsageError, match="address 0: it has no memory"):
             isthmus.to_host(fake)
+
+    def test_refusals_name_the_array_whatever_stands_against_it(self, data: Any) -> None:
+        for found, said in [
+            (np.array([object()]), "holds Python objects"),
+            (interface(typestr="float"), "has the type 'float', which is not understood"),
+            (np.ma.masked_equal([1, 2], 2), "has a mask"),
+            ((ctypes.c_void_p * 2)(), "holds addresses"),
+            (Tensor(data, code=99), "has elements of DLPack's type 99"),
+            (Tensor(data, kind=10), "is of DLPack's device type 10"),
+        ]:
+            for role in ("source", "destination"):
+                with pytest.raises(UsageError) as caught:
+                    isthmus.to_host(found) if role == "source" else isthmus.copy(found, data)
+                assert re.match(rf"the {role} \(.*{type(found).__name__}\) {re.escape(said)}", str(caught.value))
+                # What arrives in a copy would be lost.
+                assert role == "source" or "filled" not in str(caught.value)
 
     def test_scalars_of_numpy(self) -> None:
         for scalar in (np.datetime64("2020"), np.float32(3), np.bool_(True)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from typing import Any
 
@@ -125,9 +126,80 @@ class TestLibraries:
         torch = library("torch")
         for tensor, said in {
             torch.empty(3, device="meta"): "meta tensor holds no data",
-            torch.ones(3).to_sparse(): r"x\.to_dense\(\)",
             torch.ones(3, requires_grad=True): r"x\.detach\(\)",
-            torch._efficientzerotensor(3): "no memory",
+            torch._efficientzerotensor(3): r"no memory; pass torch\.zeros\(x\.shape, dtype=x\.dtype\)",
         }.items():
-            with pytest.raises(UsageError, match=said):
+            with pytest.raises(UsageError, match=rf"the source \(torch\.Tensor\).*{said}"):
                 isthmus.to_host(tensor)
+        for mapped in (torch.vmap, torch.func.grad, torch.func.functionalize):
+            with pytest.raises(UsageError, match=r"torch\.func tensors have no memory|address 0"):
+                mapped(lambda tensor: (isthmus.to_host(tensor), tensor.sum())[1])(torch.ones(3))
+
+    @pytest.mark.filterwarnings("ignore::UserWarning")  # torch's own, on tensors that it means to drop
+    def test_advice_names_calls_that_tensors_have(self) -> None:
+        torch = library("torch")
+        masked = importlib.import_module("torch.masked").masked_tensor
+        scaled = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)
+        for tensor in (
+            masked(torch.ones(3), torch.tensor([True, False, True])), scaled, torch.ones(3).to_sparse(),
+            torch.eye(3).to_sparse_csr(), torch.eye(3).to_mkldnn(), torch.nested.nested_tensor([torch.ones(2)]),
+            torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged), torch.ones(3, requires_grad=True),
+            torch.zeros(4, dtype=torch.uint8).view(torch.bits8), torch.ones(2, dtype=torch.complex64).conj(),
+        ):  # fmt: skip
+            with pytest.raises(UsageError, match=r"; pass x\.") as caught:
+                isthmus.to_host(tensor)
+            calls = re.findall(r"x\.\w+\([\w.]*\)", str(caught.value).rpartition("; pass ")[2])
+            assert calls
+            for call in calls:
+                made = eval(call, {"x": tensor, "torch": torch, "value": 0})
+                for part in made if isinstance(made, tuple) else (made,):
+                    isthmus.to_host(part)
+            # What arrives in a copy of it would be lost.
+            with pytest.raises(UsageError) as caught:
+                isthmus.copy(tensor, np.ones(3, "f4"))
+            assert "x.to_dense" not in str(caught.value)
+
+    def test_integers_of_less_than_a_byte(self) -> None:
+        """torch exports them as int8, which would be another type; each has a byte of its own there."""
+        torch = library("torch")
+        bits = torch.arange(4, dtype=torch.uint8)
+        for name in ("int4", "uint4", "int2", "uint2", "int1", "uint1"):
+            device = isthmus.to_device(bits.view(getattr(torch, name)), "host")
+            assert device.type_name == name
+            back = torch.zeros_like(bits)
+            isthmus.copy(back.view(getattr(torch, name)), device)
+            assert torch.equal(back, bits)
+            with pytest.raises(UsageError, match=rf"the types differ.*{name}"):
+                isthmus.copy(back, device)
+        with pytest.raises(UsageError, match=r"torch\.int3, which nobody else has; pass x\.view\(torch\.uint8\)"):
+            isthmus.to_host(bits.view(torch.int3))
+
+    @pytest.mark.parametrize("name", ["bool", "complex64", "float16", *(name for name in NAMED if name[:4] != "comp")])
+    def test_jax(self, name: str) -> None:
+        jax = library("jax")
+        if not hasattr(jax.numpy, name):
+            pytest.skip(f"JAX {jax.__version__} has no {name}")
+        array = jax.numpy.arange(8).astype(name)
+        device = isthmus.to_device(array, "host")
+        assert device.to_host().dtype == array.dtype
+        assert (device.type_name or device.dtype.name) == name
+        back = jax.numpy.from_dlpack(device)
+        assert back.dtype == array.dtype
+        assert np.asarray(back).tobytes() == np.asarray(array).tobytes()
+        with pytest.raises(UsageError, match=r"the destination .*JAX, which nothing may change"):
+            isthmus.copy(array, device)
+
+    def test_arrays_of_jax_that_hold_nothing_to_copy(self) -> None:
+        jax = library("jax")
+        deleted = jax.numpy.arange(3.0) + 1
+        deleted.delete()
+        with pytest.raises(UsageError, match=r"jaxlib.*was deleted, or donated"):
+            isthmus.to_host(deleted)
+        for traced in (jax.jit, jax.vmap):
+            with pytest.raises(WrongType, match=r"the source .*Tracer.* is no array"):
+                traced(lambda array: (isthmus.to_host(array), array)[1])(jax.numpy.ones(3))
+        # JAX packs several of them into a byte.
+        small = jax.numpy.arange(4).astype("int4")
+        with pytest.raises(UsageError, match=r"the source \(jaxlib\..*np\.asarray\(x\)"):
+            isthmus.to_host(small)
+        assert isthmus.to_host(np.asarray(small)).dtype == small.dtype
