@@ -8,8 +8,20 @@ _FAILED, _USAGE, _DEVICE_ABSENT, _INTERRUPTED = 1, 2, 3, 130
 _NOT_EXECUTABLE, _NO_PROGRAM = 126, 127
 
 
+# Python keeps bytes of names that are no UTF-8 as halves of characters, which no file and no terminal takes.
+_BYTES = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(128, 256)}
+
+
+def as_text(name: object) -> str:
+    r"""A name of the system's as text that can be written anywhere: what is no UTF-8 in it as ``\xff``."""
+    return str(name).translate(_BYTES)
+
+
 class IsthmusError(Exception):
     """Base class: the message says what was found, what was expected and what to do."""
+
+    def __str__(self) -> str:
+        return as_text(super().__str__())
 
 
 class UsageError(IsthmusError, ValueError):

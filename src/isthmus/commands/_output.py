@@ -88,11 +88,11 @@ def save_report(document: "Document", format_name: str, path: Path) -> None:
         write(document, format_name, text)
     with _whole(path) as file:
         if chosen.has_sentences:
-            file.write(marked(text.getvalue().encode(), chosen.name))
+            file.write(marked(text.getvalue().encode(errors="backslashreplace"), chosen.name))
         elif chosen.binary:
             write(document, format_name, file)
         else:
-            out = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            out = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
             write(document, format_name, out)
             out.flush()
             out.detach()

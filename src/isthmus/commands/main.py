@@ -1,5 +1,6 @@
 """The command line: its subcommands, and the only place that prints errors and picks exit codes."""
 
+import codecs
 import os
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from isthmus.commands.measure import measure
 from isthmus.commands.plan import plan
 from isthmus.commands.report import report
 from isthmus.commands.trace import trace
-from isthmus.errors import IsthmusError, UsageError, exit_code
+from isthmus.errors import IsthmusError, UsageError, as_text, exit_code
 
 app = typer.Typer(
     name="isthmus",
@@ -65,13 +66,13 @@ def _group(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default this process's, and give its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    codecs.register_error("isthmus", _instead)
     # Where the shell closed them Python has none.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # A terminal without ± is no reason to lose a report.
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="isthmus")
     code = 0
     try:
         code = _run(words or ["--help"])
@@ -91,6 +92,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Python flushes once more when it ends, which must not raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
+
+
+def _instead(error: UnicodeError) -> tuple[str, int]:
+    """What is written of names that are no UTF-8; a terminal without ± is no reason to lose a report either."""
+    assert isinstance(error, UnicodeEncodeError)
+    texts = map(as_text, error.object[error.start : error.end])
+    return "".join(each if len(each) > 1 else "?" for each in texts), error.end
 
 
 def _run(words: list[str]) -> int:

@@ -19,7 +19,7 @@ from isthmus.commands._measure_options import counts, mode, options_of, words
 from isthmus.commands._own_files import check_replaceable, free_path
 from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
-from isthmus.errors import IsthmusError, RunFileError, UsageError
+from isthmus.errors import IsthmusError, RunFileError, UsageError, as_text
 from isthmus.files import new_file, write_whole
 from isthmus.registry import MEASURED
 
@@ -253,7 +253,7 @@ _PATHS = ("-o", "--output", "--binaries")
 def _recorded(words: list[str]) -> list[str]:
     """The command line without the folders that files are in."""
     recorded = ["isthmus"]
-    for word in words:
+    for word in map(as_text, words):
         option, equals, value = word.partition("=")
         if recorded[-1] in _PATHS:
             recorded.append(Path(word).name)

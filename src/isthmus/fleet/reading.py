@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.compare import facts
-from isthmus.errors import RunFileError
+from isthmus.errors import RunFileError, as_text
 from isthmus.files import read_bounded
 from isthmus.record import (
     FLEET_FORMAT,
@@ -230,7 +230,7 @@ class Reader:
         shared = tuple((topic, value) for topic, value in known.items() if topic not in OF_ONE)
         return DeviceRow(
             # In parentheses, which no name of a host has, so that no tool of a cluster is given it.
-            host=host.name or f"({path.name})",
+            host=host.name or f"({as_text(path.name)})",
             spec=device.spec,
             card=device.uuid or device.pci_address or device.spec,
             pci_address=device.pci_address,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
+from isthmus.errors import as_text
 from isthmus.fleet.hosts import natural
 from isthmus.fleet.reading import DeviceRow, FilePart
 
@@ -33,7 +34,7 @@ def sorted_out(parts: list[FilePart]) -> SortedOut:
     newest: dict[tuple[str, str, int], DeviceRow] = {}
     found = SortedOut([], [], [], 0)
     for row in rows:
-        in_launch = (row.fleet, row.rank) in gathered_ranks if row.fleet else row.path.name in run_files
+        in_launch = (row.fleet, row.rank) in gathered_ranks if row.fleet else as_text(row.path.name) in run_files
         if row.member is None and in_launch:
             found.of_ranks += 1
             continue

@@ -20,8 +20,8 @@ def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None
 
     Code is shown in the language of `snippet`, else in all; in a terminal in the first.
     """
-    names = enumerated([trace.path.name for trace in traces])
-    notes = tuple(f"{trace.path.name}: {note}" for trace in traces for note in trace.notes)
+    names = enumerated([trace.name for trace in traces])
+    notes = tuple(f"{trace.name}: {note}" for trace in traces for note in trace.notes)
     if advice.findings or any(len(trace.copies) for trace in traces):
         blocks = [*_verdict(advice), *_findings(advice, snippet)]
     else:
@@ -136,7 +136,7 @@ def _data(advice: Advice, traces: Sequence[Trace], notes: Sequence[str]) -> Mapp
         "format": "isthmus.advice",
         "schema_version": 1,
         "traces": [
-            {"name": trace.path.name, "maker": trace.maker, "processes": [asdict(each) for each in trace.processes]}
+            {"name": trace.name, "maker": trace.maker, "processes": [asdict(each) for each in trace.processes]}
             for trace in traces
         ],
         "priced_by": advice.priced_by,

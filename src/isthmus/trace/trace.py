@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from isthmus.errors import as_text
 from isthmus.trace.columns import Allocations, Calls, Copies, Faults, Intervals
 
 Maker = Literal["isthmus", "nsys", "kineto"]
@@ -59,6 +60,11 @@ class Trace:
     sites: tuple[Site, ...] = ()
     # What was left out or looked wrong, each a sentence: records with an end before their beginning, cut-off files.
     notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's name, as text."""
+        return as_text(self.path.name)
 
     @property
     def span_ns(self) -> tuple[int, int]:

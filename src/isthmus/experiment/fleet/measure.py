@@ -1,5 +1,6 @@
 """Many ranks measure a device each, alone on their node and then together; rank 0 writes what all of them found."""
 
+import os
 import platform
 import re
 import time
@@ -196,7 +197,7 @@ def _task(ranks: Ranks, plan: Plan, start: _Start, phase: Phase) -> Task:
         spec=plan.spec,
         experiments=plan.experiments,
         options=plan.options,
-        path=str(own),
+        path=os.fsencode(own),
         command=plan.command,
         launch=Launch(
             fleet=start.fleet,

@@ -28,7 +28,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     spec: str | None
     experiments: list[str]
     options: Options
-    path: str
+    # As the system has it, which need not be text.
+    path: bytes
     command: list[str]
     launch: Launch
     waits: bool
@@ -66,7 +67,7 @@ def main() -> int:
                 device,
                 task.options,
                 experiments,
-                Path(task.path),
+                Path(os.fsdecode(task.path)),
                 task.command,
                 lambda _ended, _total: None,
                 lambda: None,

@@ -205,4 +205,4 @@ class FleetRank:
                 self._report(process.task, event.why)
 
     def _report(self, task: Task, why: str) -> None:
-        self._reports.post(fleet_reports.ended(Path(task.path), task.launch.phase, why).encode(), 0)
+        self._reports.post(fleet_reports.ended(Path(os.fsdecode(task.path)), task.launch.phase, why).encode(), 0)

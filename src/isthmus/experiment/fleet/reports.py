@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from isthmus.errors import RunFileError
+from isthmus.errors import RunFileError, as_text
 from isthmus.record import Fingerprint, Phase, Point, Summary, read_run, summaries
 
 
@@ -53,7 +53,7 @@ def ended(path: Path, phase: Phase, why: str) -> Report:
         kind="ended",
         phase=phase,
         why=why,
-        run_file=path.name,
+        run_file=as_text(path.name),
         fingerprint=run.fingerprint,
         placement=placement.note if placement else "",
         bound_node=placement.bound_node if placement else None,

@@ -33,7 +33,7 @@ def trace_document(trace: Trace, advice: Advice | None = None) -> Document:
         blocks += [replace(block, where="long") for block in advice_blocks(advice) if block.where != "terminal"]
     return Document(
         "trace",
-        say("trace_report.title", name=trace.path.name),
+        say("trace_report.title", name=trace.name),
         tuple(blocks),
         subject=trace,
         records=Records(COPY_COLUMNS, lambda: map(_cells, copy_records(trace))),
@@ -172,7 +172,7 @@ def _data(trace: Trace) -> Mapping[str, Any]:
     return {
         "format": "isthmus.transfers",
         "schema_version": 1,
-        "name": trace.path.name,
+        "name": trace.name,
         "maker": trace.maker,
         "maker_version": trace.version,
         "first_ns": begin,

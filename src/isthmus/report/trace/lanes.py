@@ -42,7 +42,7 @@ class _Source:
 
 def timeline(trace: Trace) -> Picture:
     """When the program of a trace copied, computed and called."""
-    return Picture(say("trace_report.timeline", name=trace.path.name), partial(lanes_of, trace))
+    return Picture(say("trace_report.timeline", name=trace.name), partial(lanes_of, trace))
 
 
 def lanes_of(trace: Trace) -> Lanes:

@@ -24,7 +24,7 @@ def task(path: Path, spec: str, waits: bool) -> bytes:
         spec=spec,
         experiments=["bandwidth"],
         options=options,
-        path=str(path),
+        path=os.fsencode(path),
         command=["isthmus", "measure"],
         launch=launch,
         waits=waits,
