@@ -1,13 +1,15 @@
 // Makes each allocation of the library fail in turn, once or from there on, each in a process of its own.
 //
-// allocation_sweep DEVICE open|copies once|sticky: a line "POINT WORD: DETAIL" for every process that did not end well,
-// then "points N bad M". A process ends well where every call that failed said that memory ran out, everything that
-// succeeded is right, and the session goes on working once there is memory again, or was never opened.
+// allocation_sweep DEVICE open|copies once|sticky [STRIDE]: a line "POINT WORD: DETAIL" for every process that did not
+// end well, then "points N bad M". A process ends well where every call that failed said that memory ran out,
+// everything that succeeded is right, and the session goes on working once there is memory again, or was never opened.
 #include <dlfcn.h>
 #include <isthmus.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -20,8 +22,7 @@ namespace {
 std::atomic<bool> armed{false};
 std::atomic<long> until{0};  // allocations that still succeed
 bool sticky = false;
-bool opening = false;  // what is swept: opening a session, of which every few points are enough, or what it does then
-constexpr long stride_of_opening = 41;
+bool opening = false;  // what is swept: opening a session, or what it does then
 
 void* get(std::size_t bytes) {
     if (armed.load(std::memory_order_relaxed)) {
@@ -80,20 +81,22 @@ bool said(isthmus_code code, const isthmus_status& status) {
     return false;
 }
 
+// What is copied, made once for all processes: a copy's bytes begin at its own place, so that no two copies are alike.
+std::vector<char> pattern;
+
+const char* source_of(unsigned copy) {
+    return pattern.data() + copy * 64;
+}
+
 struct Memory {
-    std::vector<char> source, arrived;
+    std::vector<char> arrived;
     void* device = nullptr;
 };
 
-bool filled(Memory& memory, std::size_t bytes, unsigned seed) {
-    for (std::size_t i = 0; i < bytes; ++i) memory.source[i] = static_cast<char>(i * 31 + seed);
-    std::memset(memory.arrived.data(), 0, bytes);
-    return true;
-}
-
 // There and back, each waited for by its handle: the code, and whether what is said to have arrived has.
-int trip(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned seed, bool batch) {
-    filled(memory, bytes, seed);
+int trip(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned copy, bool batch) {
+    const char* const source = source_of(copy);
+    std::memset(memory.arrived.data(), 0, bytes);
     std::vector<void*> to(pieces), back(pieces);
     std::vector<const void*> from(pieces), of_device(pieces);
     std::vector<std::size_t> sizes(pieces, piece_bytes);
@@ -101,7 +104,7 @@ int trip(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned s
         const std::size_t at = 2 * i * piece_bytes;
         to[i] = static_cast<char*>(memory.device) + at;
         of_device[i] = to[i];
-        from[i] = memory.source.data() + at;
+        from[i] = source + at;
         back[i] = memory.arrived.data() + at;
     }
     isthmus_status status{};
@@ -109,12 +112,12 @@ int trip(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned s
         isthmus_transfer* transfer = nullptr;
         const isthmus_direction direction = there ? ISTHMUS_H2D : ISTHMUS_D2H;
         armed = !opening;
-        isthmus_code code = batch ? isthmus_copy_batch_async(session, pieces, there ? to.data() : back.data(),
-                                                             there ? from.data() : of_device.data(), sizes.data(),
-                                                             direction, nullptr, &transfer, &status)
-                                  : isthmus_copy_async(session, there ? memory.device : memory.arrived.data(),
-                                                       there ? memory.source.data() : memory.device, bytes, direction,
-                                                       nullptr, &transfer, &status);
+        isthmus_code code =
+            batch ? isthmus_copy_batch_async(session, pieces, there ? to.data() : back.data(),
+                                             there ? from.data() : of_device.data(), sizes.data(), direction, nullptr,
+                                             &transfer, &status)
+                  : isthmus_copy_async(session, there ? memory.device : memory.arrived.data(),
+                                       there ? source : memory.device, bytes, direction, nullptr, &transfer, &status);
         if (code == ISTHMUS_OK) code = isthmus_finish(transfer, &status);
         armed = false;
         if (!said(code, status)) return wrong_code;
@@ -123,31 +126,30 @@ int trip(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned s
     for (std::size_t i = 0; i < (batch ? pieces : 1); ++i) {
         const std::size_t at = 2 * i * piece_bytes;
         const std::size_t length = batch ? piece_bytes : bytes;
-        if (std::memcmp(memory.source.data() + at, memory.arrived.data() + at, length) != 0) return wrong_data;
+        if (std::memcmp(source + at, memory.arrived.data() + at, length) != 0) return wrong_data;
     }
     return well;
 }
 
-int both_ways(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned seed) {
-    filled(memory, bytes, seed);
+int both_ways(isthmus_session* session, Memory& memory, std::size_t bytes, unsigned copy) {
+    const char* const source = source_of(copy);
+    std::memset(memory.arrived.data(), 0, bytes);
     isthmus_status status{};
     armed = !opening;
-    isthmus_code code =
-        isthmus_copy(session, memory.device, memory.source.data(), bytes, ISTHMUS_H2D, nullptr, &status);
+    isthmus_code code = isthmus_copy(session, memory.device, source, bytes, ISTHMUS_H2D, nullptr, &status);
     if (code == ISTHMUS_OK) {
         code = isthmus_copy(session, memory.arrived.data(), memory.device, bytes, ISTHMUS_D2H, nullptr, &status);
     }
     armed = false;
     if (!said(code, status)) return wrong_code;
     if (code != ISTHMUS_OK) return well;
-    return std::memcmp(memory.source.data(), memory.arrived.data(), bytes) == 0 ? well : wrong_data;
+    return std::memcmp(source, memory.arrived.data(), bytes) == 0 ? well : wrong_data;
 }
 
 int scenario(const char* device) {
     isthmus_session* session = nullptr;
     isthmus_status status{};
     Memory memory;
-    memory.source.resize(large_bytes);
     memory.arrived.resize(large_bytes);
     armed = opening;
     isthmus_code code = isthmus_open(device, nullptr, &session, &status);
@@ -174,7 +176,7 @@ int scenario(const char* device) {
         return unusable;
     }
     if (both_ways(session, memory, large_bytes, 6) != well || trip(session, memory, large_bytes, 7, false) != well ||
-        std::memcmp(memory.source.data(), memory.arrived.data(), large_bytes) != 0) {
+        std::memcmp(source_of(7), memory.arrived.data(), large_bytes) != 0) {
         std::snprintf(message, sizeof message, "%s", status.message);
         return unusable;
     }
@@ -193,40 +195,65 @@ const char* word(int state) {
     }
 }
 
+// What the processes that go through the points share.
+struct Sweep {
+    std::atomic<long> next{0};
+    std::atomic<long> end{1L << 40};  // the first point that was not reached
+    std::atomic<int> bad{0};
+};
+
+void try_point(const char* device, long point, Sweep& sweep) {
+    int pipe_ends[2];
+    if (pipe(pipe_ends) != 0) _exit(2);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        until = point;
+        const int ending = scenario(device);
+        if (write(pipe_ends[1], message, std::strlen(message)) < 0) _exit(2);
+        _exit(ending);
+    }
+    close(pipe_ends[1]);
+    char said_there[1024] = {};
+    const ssize_t got = read(pipe_ends[0], said_there, sizeof said_there - 1);
+    close(pipe_ends[0]);
+    int state = 0;
+    waitpid(child, &state, 0);
+    if (WIFEXITED(state) && WEXITSTATUS(state) == beyond) {
+        long end = sweep.end;
+        while (point < end && !sweep.end.compare_exchange_weak(end, point)) {
+        }
+    } else if (!WIFEXITED(state) || WEXITSTATUS(state) != well) {
+        ++sweep.bad;
+        std::printf("%ld %s: %s\n", point, word(state), got > 0 ? said_there : "");
+        std::fflush(stdout);
+    }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-    if (count != 4) return 2;
+    if (count < 4 || count > 5) return 2;
+    const char* const device = words[1];
     opening = std::strcmp(words[2], "open") == 0;
     sticky = std::strcmp(words[3], "sticky") == 0;
+    const long stride = count == 5 ? std::max(std::atol(words[4]), 1L) : 1;
     // What the driver allocates when it is loaded is not what is looked at.
-    if (std::strncmp(words[1], "cuda", 4) == 0 && dlopen("libcuda.so.1", RTLD_NOW) == nullptr) return 2;
-    int bad = 0;
-    for (long point = 0;; point += opening ? stride_of_opening : 1) {
-        int pipe_ends[2];
-        if (pipe(pipe_ends) != 0) return 2;
-        const pid_t child = fork();
-        if (child == 0) {
-            alarm(30);
-            until = point;
-            const int ending = scenario(words[1]);
-            if (write(pipe_ends[1], message, std::strlen(message)) < 0) _exit(2);
-            _exit(ending);
-        }
-        close(pipe_ends[1]);
-        char said_there[1024] = {};
-        const ssize_t got = read(pipe_ends[0], said_there, sizeof said_there - 1);
-        close(pipe_ends[0]);
-        int state = 0;
-        waitpid(child, &state, 0);
-        if (WIFEXITED(state) && WEXITSTATUS(state) == beyond) {
-            std::printf("points %ld bad %d\n", point, bad);
-            return bad == 0 ? 0 : 1;
-        }
-        if (!WIFEXITED(state) || WEXITSTATUS(state) != well) {
-            ++bad;
-            std::printf("%ld %s: %s\n", point, word(state), got > 0 ? said_there : "");
-            std::fflush(stdout);
-        }
+    if (std::strncmp(device, "cuda", 4) == 0 && dlopen("libcuda.so.1", RTLD_NOW) == nullptr) return 2;
+    pattern.resize(large_bytes + 8 * 64);
+    for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = static_cast<char>((i * 2654435761U) >> 13);
+    void* const shared = mmap(nullptr, sizeof(Sweep), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return 2;
+    Sweep& sweep = *new (shared) Sweep;
+    // A process waits half of its time: more of them than processors.
+    constexpr int workers = 4;
+    for (int i = 0; i < workers; ++i) {
+        if (fork() != 0) continue;
+        for (long point = 0; (point = sweep.next.fetch_add(stride)) < sweep.end;) try_point(device, point, sweep);
+        _exit(0);
     }
+    int ended_well = 0;
+    for (int state = 0; wait(&state) > 0;) ended_well += WIFEXITED(state) && WEXITSTATUS(state) == 0 ? 1 : 0;
+    std::printf("points %ld bad %d\n", sweep.end.load(), sweep.bad.load());
+    return ended_well == workers && sweep.bad == 0 ? 0 : 1;
 }
