@@ -2,6 +2,8 @@
 #include "base/slices.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -30,17 +32,30 @@ void for_each_slice(std::size_t bytes, const std::function<void(std::size_t, std
     if (bytes == 0) return;
     const std::size_t threads =
         std::clamp(bytes / smallest_slice, std::size_t{1}, std::min(most_threads, allowed_processors()));
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads; ++i) {
-        const Slice slice = slice_of(bytes, i, threads);
-        if (auto thread = start_thread("isthmus-slice", [&work, slice] { work(slice.begin, slice.end); })) {
-            others.push_back(std::move(*thread));
-        } else {
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto part = [&](std::size_t index) noexcept {
+        const Slice slice = slice_of(bytes, index, threads);
+        try {
             work(slice.begin, slice.end);
+        } catch (...) {
+            const std::lock_guard lock(mutex);
+            if (failure == nullptr) failure = std::current_exception();
         }
+    };
+    {
+        std::vector<std::jthread> others;
+        others.reserve(threads - 1);
+        for (std::size_t i = 1; i < threads; ++i) {
+            if (auto thread = start_thread("isthmus-slice", [&part, i] { part(i); })) {
+                others.push_back(std::move(*thread));
+            } else {
+                part(i);
+            }
+        }
+        part(0);
     }
-    const Slice first = slice_of(bytes, 0, threads);
-    work(first.begin, first.end);
+    if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace isthmus

@@ -25,13 +25,14 @@ enum class Code {
 class [[nodiscard]] Status {
   public:
     Status() = default;
-    // out_of_memory where there is no memory to say what failed.
+    // As no_memory(code) where there is no memory to say what failed.
     Status(Code code, std::string message) noexcept : failure_(made(code, std::move(message))) {}
 
-    // out_of_memory, and takes none itself.
-    static Status no_memory() noexcept {
+    // out_of_memory, and takes none itself. A timeout stays one: what is still at work must not be used again, which
+    // matters more than why nothing else can be said about it.
+    static Status no_memory(Code code = Code::out_of_memory) noexcept {
         Status status;
-        status.failure_.reset(shared());
+        status.failure_.reset(shared(code));
         return status;
     }
 
@@ -42,7 +43,7 @@ class [[nodiscard]] Status {
         try {
             return {code(), message()};
         } catch (...) {
-            return no_memory();
+            return no_memory(code());
         }
     }
     const std::string& message() const {
@@ -52,7 +53,7 @@ class [[nodiscard]] Status {
 
     // Says what was being attempted: "1 GiB of pinned memory: cuMemHostAlloc failed: ...".
     Status in(const std::string& attempt) && {
-        if (failure_ && failure_.get() != shared()) failure_->message = attempt + ": " + failure_->message;
+        if (failure_ && !is_shared(failure_.get())) failure_->message = attempt + ": " + failure_->message;
         return std::move(*this);
     }
 
@@ -61,18 +62,22 @@ class [[nodiscard]] Status {
         Code code;
         std::string message;
     };
-    // That of all who have no memory for one of their own.
-    static Failure* shared() noexcept {
-        static Failure failure{Code::out_of_memory, "no host memory"};  // short enough to lie within the string
-        return &failure;
+    // Those of all who have no memory for one of their own, with words short enough to lie within the string.
+    static Failure* shared(Code code) noexcept {
+        static Failure no_memory{Code::out_of_memory, "no host memory"};
+        static Failure no_ending{Code::timed_out, "has not ended"};
+        return code == Code::timed_out ? &no_ending : &no_memory;
+    }
+    static bool is_shared(const Failure* failure) noexcept {
+        return failure == shared(Code::out_of_memory) || failure == shared(Code::timed_out);
     }
     static Failure* made(Code code, std::string message) noexcept {
         Failure* const failure = new (std::nothrow) Failure{code, std::move(message)};
-        return failure != nullptr ? failure : shared();
+        return failure != nullptr ? failure : shared(code);
     }
     struct Ending {
         void operator()(Failure* failure) const noexcept {
-            if (failure != shared()) delete failure;  // NOLINT(cppcoreguidelines-owning-memory)
+            if (!is_shared(failure)) delete failure;  // NOLINT(cppcoreguidelines-owning-memory)
         }
     };
     std::unique_ptr<Failure, Ending> failure_;

@@ -39,21 +39,21 @@ class SignalsBlocked {
     sigset_t before_{};
 };
 
-// Does what gives a Status: an exception becomes one, which takes no memory.
+// Does what gives a Status: an exception becomes one, which takes no memory; `without_memory` is its code then.
 template <typename Work>
-Status caught(const Work& work) noexcept {
+Status caught(const Work& work, Code without_memory = Code::out_of_memory) noexcept {
     try {
         return work();
     } catch (const std::bad_alloc&) {
-        return Status::no_memory();
+        return Status::no_memory(without_memory);
     } catch (const std::exception& error) {
         try {
             return {Code::call_failed, error.what()};
         } catch (...) {
-            return Status::no_memory();
+            return Status::no_memory(without_memory);
         }
     } catch (...) {
-        return Status::no_memory();
+        return Status::no_memory(without_memory);
     }
 }
 

@@ -233,11 +233,15 @@ Status WorkerGroup::wait(const Limit& limit) {
         const std::size_t stuck = state.expected > ended ? state.expected - ended : inside;
         const std::size_t all = threads_.size();
         abandon();
-        std::array<char, 32> seconds{};
-        std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
-        return {Code::timed_out, std::to_string(stuck) + " of " + std::to_string(all) +
-                                     " threads had not ended after " + seconds.data() +
-                                     " and were left behind: " + limit.doing};
+        return caught(
+            [&]() -> Status {
+                std::array<char, 32> seconds{};
+                std::snprintf(seconds.data(), seconds.size(), "%g s", limit.seconds);
+                return {Code::timed_out, std::to_string(stuck) + " of " + std::to_string(all) +
+                                             " threads had not ended after " + seconds.data() +
+                                             " and were left behind: " + limit.doing};
+            },
+            Code::timed_out);
     }
     state.open = 0;
     state.job = nullptr;

@@ -78,7 +78,7 @@ Result<std::shared_ptr<Buffer>> Buffer::borrow(std::shared_ptr<OpenDevice> sessi
 }
 
 Result<Region> Buffer::region(std::size_t offset, std::size_t bytes) {
-    if (!lost_.empty()) return Status(Code::call_failed, lost_);
+    if (!lost_.ok()) return Status(Code::call_failed, lost_.message());
     if (offset > this->bytes() || bytes > this->bytes() - offset) {
         return Status(Code::invalid_argument, std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
                                                   " do not lie in a buffer of " + std::to_string(this->bytes()));

@@ -85,7 +85,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     // Fails with invalid_argument when the region leaves the buffer, and with call_failed once the buffer is lost.
     Result<Region> region(std::size_t offset, std::size_t bytes);
     // Says that somebody may use the memory at any time, so that nothing found in it proves anything any more.
-    void lose(std::string reason) { lost_ = std::move(reason); }
+    void lose(const Status& reason) noexcept { lost_ = reason.copy(); }
 
     // Of a region of this buffer. Managed memory is filled and checked by the side it is wanted on; other kinds where
     // they are. Write-combined memory is checked by the device, since the CPU reads it at a hundredth of the rate.
@@ -120,7 +120,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     Status on_host(Region region, Work work);
 
     std::shared_ptr<OpenDevice> session_;
-    std::string lost_;  // why; empty while it is not
+    Status lost_;  // why
     std::unique_ptr<Allocation> memory_;
 };
 

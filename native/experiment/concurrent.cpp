@@ -10,6 +10,7 @@
 #include "base/cache.hpp"
 #include "base/numa.hpp"
 #include "base/slices.hpp"
+#include "base/threads.hpp"
 
 namespace isthmus::experiment {
 namespace {
@@ -240,10 +241,11 @@ Result<ConcurrentSamples> ConcurrentTransfer::run(std::size_t warmups, Quota quo
 // A thread that was left behind writes when it comes round, the right data perhaps: a later transfer that did nothing
 // would pass for verified.
 void ConcurrentTransfer::lose_buffers() {
+    const Status reason = caught([this]() -> Status {
+        return {Code::call_failed, "a thread that was left behind may still use this buffer: " + description()};
+    });
     for (const ConcurrentLane& lane : lanes_) {
-        for (const auto& buffer : {lane.source, lane.destination}) {
-            buffer->lose("a thread that was left behind may still use this buffer: " + description());
-        }
+        for (const auto& buffer : {lane.source, lane.destination}) buffer->lose(reason);
     }
 }
 

@@ -101,8 +101,8 @@ Status PieceTransfer::copy() {
     Status status = copy_->run();
     if (status.code() == Code::timed_out) {
         // Somebody may still be at work on them.
-        sides_->destination.buffer->lose(status.message());
-        sides_->source.buffer->lose(status.message());
+        sides_->destination.buffer->lose(status);
+        sides_->source.buffer->lose(status);
     }
     return status;
 }

@@ -165,7 +165,7 @@ Status Pipeline::pass() {
         [state = state_](std::size_t worker, const std::atomic<bool>& stop) { return state->staged(worker, stop); },
         state_->limit);
     if (status.code() == Code::timed_out) {
-        for (const auto& buffer : {state_->source, state_->work, state_->results}) buffer->lose(status.message());
+        for (const auto& buffer : {state_->source, state_->work, state_->results}) buffer->lose(status);
     }
     return status;
 }

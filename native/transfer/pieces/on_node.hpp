@@ -17,10 +17,14 @@ Result<Made> made_on_node(const std::optional<NumaNode>& node, Device& device, M
     if (!node) return make();
     Result<Made> made = Status(Code::unsupported, "no thread to get page-locked memory");
     auto bound = start_thread("isthmus-node", [&] {
-        (void)bind_to_node(node->index, node->processors);
-        Binding binding(device);
-        Status status = binding.status();
-        made = status.ok() ? make() : Result<Made>(std::move(status));
+        Status status = caught([&]() -> Status {
+            (void)bind_to_node(node->index, node->processors);
+            Binding binding(device);
+            ISTHMUS_TRY(binding.status());
+            made = make();
+            return {};
+        });
+        if (!status.ok()) made = std::move(status);
     });
     if (bound) bound->join();
     return made;

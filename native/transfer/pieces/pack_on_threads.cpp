@@ -2,24 +2,16 @@
 #include "transfer/pieces/pack_on_threads.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "backend/device.hpp"
 #include "base/clock.hpp"
+#include "base/threads.hpp"
 
 namespace isthmus {
 namespace {
-
-void outlive_all(std::shared_ptr<const void> what) {
-    static std::mutex mutex;
-    static auto* const kept = new std::vector<std::shared_ptr<const void>>;  // outlives the process's destructors
-    const std::lock_guard lock(mutex);
-    kept->push_back(std::move(what));
-}
 
 WorkerGroup::Limit limit(const Extent& extent, bool waits_forever) {
     WorkerGroup::Limit limit =
@@ -88,6 +80,16 @@ bool PackOnThreads::move_one_part() {
 }
 
 Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
+    Status status = caught([&] { return send_until_all_arrived(stop); });
+    // Nothing may wait for the device any more.
+    if (status.code() == Code::timed_out) return status;
+    // What has passed its event has ended; asking streams again takes as long as sending a chunk.
+    if (status.ok() && arrived_ == sent_) return {};
+    Status ended = drain();
+    return status.ok() ? std::move(ended) : std::move(status);
+}
+
+Status PackOnThreads::send_until_all_arrived(const std::atomic<bool>& stop) {
     const TimePoint begin = now();
     Status status = send_offsets(staging_->stream());
     // Other streams do not wait for this one.
@@ -106,20 +108,27 @@ Status PackOnThreads::send_chunks(const std::atomic<bool>& stop) {
             status = received.take_status();
         } else if (!received.value() && !move_one_part()) {
             if (seconds_between(begin, now()) > limit_.seconds) {
-                // Nothing may wait for the device any more, nor free what it may still use.
-                outlive_all(shared_from_this());
-                return {Code::timed_out,
-                        "the transfer had not ended after " + std::to_string(limit_.seconds) + " s: " + limit_.doing};
+                // Nor may anything free what it may still use.
+                outlive_all();
+                return caught(
+                    [this]() -> Status {
+                        return {Code::timed_out, "the transfer had not ended after " + std::to_string(limit_.seconds) +
+                                                     " s: " + limit_.doing};
+                    },
+                    Code::timed_out);
             }
             std::this_thread::yield();
         }
     }
     while (status.ok() && !stop && move_one_part()) {
     }
-    // What has passed its event has ended; asking streams again takes as long as sending a chunk.
-    if (status.ok() && arrived_ == sent_) return {};
-    Status ended = drain();
-    return status.ok() ? std::move(ended) : std::move(status);
+    return status;
+}
+
+void PackOnThreads::outlive_all() noexcept {
+    static std::atomic<PackOnThreads*> last_kept{nullptr};
+    itself_ = shared_from_this();
+    kept_before_ = last_kept.exchange(this);
 }
 
 bool PackOnThreads::may_send(std::size_t chunk) const {

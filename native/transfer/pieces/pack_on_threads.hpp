@@ -33,6 +33,7 @@ class PackOnThreads final : public PackedCopy {
     // may take one.
     bool move_one_part();
     Status send_chunks(const std::atomic<bool>& stop);
+    Status send_until_all_arrived(const std::atomic<bool>& stop);
     // Whether the host's part for the chunk in this one's slot is done: the chunk itself is packed, or the one before
     // it unpacked.
     bool may_send(std::size_t chunk) const;
@@ -45,6 +46,9 @@ class PackOnThreads final : public PackedCopy {
     void end_for_others();
     // How many chunks have arrived whole, from the first on.
     std::size_t chunks_arrived() const;
+
+    // Keeps this until the process is gone: the device may be at work on it at any time. Takes no memory.
+    void outlive_all() noexcept;
 
     const bool by_kernel_;
     const std::size_t threads_;
@@ -62,6 +66,8 @@ class PackOnThreads final : public PackedCopy {
     std::atomic<std::size_t> end_ = 0;          // no chunk from this one on is moved in this run
     std::size_t first_ = 0;                     // chunk of this run, or the next
     std::size_t sent_ = 0, arrived_ = 0;        // chunks; the caller's
+    std::shared_ptr<const void> itself_;        // once it is kept
+    PackOnThreads* kept_before_ = nullptr;
 };
 
 }  // namespace isthmus

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "base/threads.hpp"
 #include "transfer/pieces/driver_copies.hpp"
 #include "transfer/pieces/kernel_copies.hpp"
 #include "transfer/pieces/pack_on_threads.hpp"
@@ -101,7 +102,7 @@ Result<std::shared_ptr<PieceCopy>> PieceCopy::create(PieceMethod method, const L
 
 Status PieceCopy::run() {
     ISTHMUS_TRY(staging_->usable());
-    Status status = start();
+    Status status = caught([this] { return start(); });
     // Also after a failure: what was enqueued before it still uses the memory.
     Status ended = finish();
     if (status.ok() && ended.ok() && is_complete()) arrived_bytes_ = extent_.bytes();

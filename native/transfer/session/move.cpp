@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/device.hpp"
+#include "base/threads.hpp"
 #include "transfer/pieces/pack.hpp"
 #include "transfer/session/outcome.hpp"
 #include "transfer/session/session_impl.hpp"
@@ -125,8 +126,11 @@ Outcome SessionImpl::in_parts(const Region& destination, const Region& source) {
         }
         const std::size_t begin = sent * part_bytes;
         const std::size_t length = std::min(part_bytes, bytes - begin);
-        status = device_->copy(loan.stream(), {destination.allocation, destination.offset + begin, length},
-                               {source.allocation, source.offset + begin, length});
+        // Parts that are under way are waited for, whatever this one throws.
+        status = caught([&] {
+            return device_->copy(loan.stream(), {destination.allocation, destination.offset + begin, length},
+                                 {source.allocation, source.offset + begin, length});
+        });
         if (status.ok()) status = device_->record(loan.event(sent), loan.stream());
         if (status.ok()) ++sent;
     }

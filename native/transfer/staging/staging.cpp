@@ -95,7 +95,7 @@ Status Staging::need_threads() {
 
 Status Staging::run(WorkerGroup::Job job, const WorkerGroup::Limit& limit, std::size_t threads) {
     Status status = workers_->run_with_caller(std::move(job), limit, threads);
-    if (status.code() == Code::timed_out) lost_ = status.message();
+    if (status.code() == Code::timed_out) lost_ = status.copy();
     return status;
 }
 
@@ -104,7 +104,7 @@ WorkerGroup::Limit Staging::limit(std::size_t bytes, std::string doing) {
 }
 
 Status Staging::usable() const {
-    return lost_.empty() ? Status() : Status(Code::call_failed, "the staging memory was lost: " + lost_);
+    return lost_.ok() ? Status() : Status(Code::call_failed, "the staging memory was lost: " + lost_.message());
 }
 
 Result<Region> Staging::send_offsets(Stream& stream, const Layout& destination, const Layout& source) {

@@ -81,7 +81,7 @@ class Staging {
 
     std::shared_ptr<Device> device_;
     Options options_;
-    std::string lost_;  // why nothing may be used; empty while all may
+    Status lost_;  // why nothing may be used
     std::unique_ptr<Allocation> host_, on_device_;
     std::unique_ptr<Allocation> offsets_, offsets_on_device_;
     std::unique_ptr<Stream> stream_, copies_, kernels_;

@@ -2,10 +2,15 @@
 #include "base/slices.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
+#include <thread>
+
+#include "base/processors.hpp"
 
 namespace {
 
@@ -45,6 +50,25 @@ void check_for_each(std::size_t bytes) {
     expect(seen == bytes, "all of it", bytes, 1);
 }
 
+// What one thread throws, the caller gets, when no thread is at work any more.
+void check_failing(std::size_t bytes, std::size_t failing_at) {
+    std::mutex mutex;
+    std::size_t seen = 0;
+    bool thrown = false;
+    try {
+        isthmus::for_each_slice(bytes, [&](std::size_t begin, std::size_t end) {
+            if (begin <= failing_at && failing_at < end) throw std::bad_alloc();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            const std::lock_guard lock(mutex);
+            seen += end - begin;
+        });
+    } catch (const std::bad_alloc&) {
+        thrown = true;
+    }
+    expect(thrown, "a failure is the caller's", bytes, failing_at);
+    expect(seen < bytes && (seen > 0 || isthmus::allowed_processors() == 1), "the others end", bytes, failing_at);
+}
+
 }  // namespace
 
 int main() {
@@ -53,5 +77,6 @@ int main() {
         for (const std::size_t count : {1, 2, 3, 32, 1000}) check(bytes, count);
     }
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, (std::size_t{5} << 20) + 3}) check_for_each(bytes);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{64} << 20}) check_failing((std::size_t{64} << 20) + 1, at);
     std::puts("as described");
 }
