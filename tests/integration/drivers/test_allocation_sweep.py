@@ -1,30 +1,16 @@
 """Each allocation that the library makes fails in turn: no process dies, no wrong byte is called right."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import isthmus
-
-_HERE = Path(__file__).resolve()
-_REPOSITORY = _HERE.parents[3]
-
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("needs g++")
-    program = tmp_path_factory.mktemp("sweep") / "allocation_sweep"
-    library = isthmus.get_library_dir()
-    options = ["-std=c++20", "-O1", "-pthread", f"-I{_REPOSITORY / 'include'}"]
-    links = [f"-L{library}", "-listhmus", f"-Wl,-rpath,{library}"]
-    subprocess.run([compiler, *options, _HERE.with_name("allocation_sweep.cpp"), "-o", program, *links], check=True)
-    return program
+def sweep(linked: Callable[[str], Path]) -> Path:
+    return linked("allocation_sweep.cpp")
 
 
 # What opening a session allocates is mostly the names of files: every few points are enough. Under the
