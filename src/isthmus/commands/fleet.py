@@ -8,6 +8,7 @@ import typer
 
 from isthmus.commands._choices import ForceOption, LanguageOption, OutputOption, language_of, one_of, option, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
+from isthmus.errors import RunFileError
 
 if TYPE_CHECKING:
     from isthmus.fleet import Survey
@@ -73,6 +74,9 @@ def fleet(
     if fail_if is not None and not found.passes:
         typer.echo(f"isthmus: outliers fails: {_reason(found)}", err=True)
         raise typer.Exit(1)
+    if refused := found.gathered.refused:
+        more = f"; and {len(refused) - 1} more files that were named cannot be used" if len(refused) > 1 else ""
+        raise RunFileError(f"{refused[0]}{more}; the survey is of all others")
 
 
 def _reason(found: "Survey") -> str:

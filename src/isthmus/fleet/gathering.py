@@ -4,7 +4,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +73,7 @@ class Gathered:
 
     `further` are other files of some devices, with their other phases: places among `devices`, and the rows.
 
-    `unreadable` tells why the first files of a folder could not be used, `skipped` counts all, by what they are.
+    `unreadable` tells why the first files could not be used, `skipped` counts all, by what they are.
     """
 
     devices: list[DeviceRow]
@@ -84,6 +84,8 @@ class Gathered:
     files: int
     skipped: Counter[str]
     unreadable: list[str]
+    # Those of them that were named.
+    refused: list[str]
     duplicates: list[DeviceRow]
     of_ranks: int
     # Launches of which some ranks' files are not here: how many are there of how many.
@@ -96,19 +98,24 @@ class Gathered:
 class _Batch:
     parts: list[FilePart]
     unreadable: list[str]
+    refused: list[str]
 
 
 def gathered(places: Sequence[Path]) -> Gathered:
     """Everything that these files, and those in these folders, say.
 
-    Raises UsageError where there is nothing to read, RunFileError where a file that was named cannot be.
+    Raises UsageError where there is nothing to read, RunFileError where none of the files that were named can be.
     """
     found = found_files(places)
     parts: list[FilePart] = []
     unreadable: list[str] = []
+    refused: list[str] = []
     for batch in _batches(found):
         parts += batch.parts
         unreadable += batch.unreadable
+        refused += batch.refused
+    if not parts and refused:
+        raise RunFileError(refused[0])
     if not parts:
         why = f"; the first: {unreadable[0]}" if unreadable else ""
         raise UsageError(
@@ -122,7 +129,8 @@ def gathered(places: Sequence[Path]) -> Gathered:
             "missing; the log of the job that wrote them says why"
         )
     skipped = found.skipped + Counter({"unreadable": len(unreadable)} if unreadable else {})
-    return _joined(parts, len(found.paths), skipped, unreadable[:_MOST_UNREADABLE])
+    joined = _joined(parts, len(found.paths), skipped, unreadable[:_MOST_UNREADABLE])
+    return replace(joined, refused=refused)
 
 
 def _batches(found: FoundFiles) -> Iterator[_Batch]:
@@ -139,7 +147,7 @@ def _batches(found: FoundFiles) -> Iterator[_Batch]:
 
 def _read(paths: list[Path], named: set[Path]) -> _Batch:
     reader = Reader()
-    parts, unreadable = [], []
+    parts, unreadable, refused = [], [], []
     # Millions of short-lived values without cycles: looking for some would take half of the time.
     gc.disable()
     try:
@@ -147,12 +155,12 @@ def _read(paths: list[Path], named: set[Path]) -> _Batch:
             try:
                 parts.append(reader.read(path))
             except RunFileError as error:
-                if path in named:
-                    raise
                 unreadable.append(str(error))
+                if path in named:
+                    refused.append(str(error))
     finally:
         gc.enable()
-    return _Batch(_merged(parts), unreadable)
+    return _Batch(_merged(parts), unreadable, refused)
 
 
 def _merged(parts: list[FilePart]) -> list[FilePart]:
@@ -204,6 +212,7 @@ def _joined(parts: list[FilePart], files: int, skipped: Counter[str], unreadable
         files=files,
         skipped=skipped,
         unreadable=unreadable,
+        refused=[],
         duplicates=rows_kept.duplicates,
         of_ranks=rows_kept.of_ranks,
         partial=partial_launches(kept, rows_kept),

@@ -22,7 +22,9 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def run(tmp_path: Path, synthetic: ModuleType) -> Path:
     path = tmp_path / ODD
-    content = synthetic.h200()
+    ways = [("copy", way, memory) for way in ("h2d", "d2h") for memory in ("pinned", "pageable")]
+    truth = dict.fromkeys(ways, synthetic.Truth(7e-6, 55e9))
+    content = synthetic.run(synthetic.cases(truth))
     with RunWriter(path, content) as writer:
         for case in content.cases:
             writer.add(case)

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from isthmus import files
+from isthmus.commands.main import main
 from isthmus.errors import RunFileError
 from isthmus.fleet.gathering import gathered
 from isthmus.fleet.reading import Reader
@@ -110,7 +111,9 @@ def test_a_bomb_of_gigabytes_takes_the_memory_of_what_it_may_be(tmp_path: Path) 
     assert "unpacked bytes" in ended.stderr
 
 
-def test_one_file_that_is_refused_costs_a_survey_that_file(tmp_path: Path, synthetic: ModuleType) -> None:
+def test_one_file_that_is_refused_costs_a_survey_that_file(
+    tmp_path: Path, synthetic: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("a.json", "b.json"):
         with RunWriter(tmp_path / name, synthetic.run([])) as writer:
             writer.finish(End(status="complete"))
@@ -122,7 +125,16 @@ def test_one_file_that_is_refused_costs_a_survey_that_file(tmp_path: Path, synth
     found = gathered([tmp_path])
     assert len(found.devices) == 2
     told = "\n".join(found.unreadable)
-    assert all(f"{name}: " in told for name in ("bomb.json.gz", "sparse.json", "brackets.json"))
+    bad = ("bomb.json.gz", "sparse.json", "brackets.json")
+    assert all(f"{name}: " in told for name in bad)
+    # A shell's *.json names them: the survey is shown, and the command fails.
+    assert main(["fleet", *(str(tmp_path / name) for name in ("a.json", *bad, "b.json"))]) == 2
+    out, said = capsys.readouterr()
+    assert out.startswith("Fleet of 2 devices")
+    assert said.startswith(f"isthmus: {tmp_path / 'bomb.json.gz'}: more than ")
+    assert said.endswith("; and 2 more files that were named cannot be used; the survey is of all others\n")
+    assert main(["fleet", str(tmp_path / "sparse.json")]) == 2
+    assert capsys.readouterr()[0] == ""
 
 
 def test_what_is_replaced_is_never_written_through_a_link_and_whole_or_as_it_was(tmp_path: Path) -> None:
