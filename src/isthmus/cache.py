@@ -4,13 +4,11 @@ The transfer library finds its tables by the same rules, in native/transfer/tabl
 """
 
 import errno
-import functools
 import hashlib
 import os
 import pwd
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -96,12 +94,6 @@ def reason(error: OSError) -> str:
     """Why something cannot be kept, and what to do."""
     advice = "" if isinstance(error, CacheRefused) else "; set XDG_CACHE_HOME to a folder that can be written"
     return f"{error.filename}: {error.strerror or error}{advice}"
-
-
-@functools.cache
-def say_once(what: str) -> None:
-    """What a process does without for want of a cache, on stderr."""
-    print(f"isthmus: {what}", file=sys.stderr)
 
 
 def _check(folder: Path) -> None:

@@ -44,6 +44,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cupti": set(),
     "files": {"errors"},
     "launch": {"cupti", "errors", "files"},
+    "messages": {"errors"},
     "python": set(),
     "errors": set(),
     "language": set(),
@@ -51,21 +52,23 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "registry": {"errors"},
     "machine": {"isthmus", "errors", "record", "_native"},
     "experiment": {
-        *{"isthmus", "cache", "cupti", "errors", "files", "python", "record", "registry", "machine", "_native"}
+        *{"isthmus", "cache", "cupti", "errors", "files", "messages", "python"},
+        *{"record", "registry", "machine", "_native"},
     },
     "document": {"language", "record"},
-    "analysis": {"errors", "files", "language", "record", "registry", "document"},
+    "analysis": {"errors", "files", "language", "messages", "record", "registry", "document"},
     "plan": {"errors", "language", "record", "analysis"},
     "compare": {"errors", "files", "language", "record", "analysis"},
     "transfer": {"isthmus", "errors", "files", "record", "machine", "_native"},
-    "trace": {"errors", "files", "record"},
+    "trace": {"errors", "files", "messages", "record"},
     "advice": {"errors", "language", "record", "trace", "analysis", "plan"},
     # How its devices differ, and what a reference expects of them, is what comparing is about.
     "fleet": {"errors", "files", "language", "python", "record", "analysis", "compare"},
-    "report": _MEANING | {"cache", "files", "plan", "compare", "trace", "advice", "fleet"},
+    "report": _MEANING | {"cache", "files", "messages", "plan", "compare", "trace", "advice", "fleet"},
     "commands": {
         *_MEANING,
-        *{"isthmus", "cache", "c_interface", "files", "registry", "launch", "machine", "experiment", "transfer"},
+        *{"isthmus", "cache", "c_interface", "files", "messages"},
+        *{"registry", "launch", "machine", "experiment", "transfer"},
         *{"plan", "compare", "trace", "advice", "fleet", "report"},
     },
     "__main__": {"commands"},
@@ -269,3 +272,10 @@ def test_the_users_cache_is_known_to_one_module() -> None:
     pattern = re.compile(r"XDG_(?:CACHE|STATE|DATA|CONFIG)|[\"'/]\.(?:cache|local|config)\b|Path\.home\(|expanduser")
     named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
     assert named == {"cache.py"}
+
+
+def test_standard_error_is_written_to_by_one_module() -> None:
+    """Which escapes what would command a terminal."""
+    pattern = re.compile(r"file=sys\.stderr|stderr\.write|echo\(.*err=True")
+    named = {path.relative_to(PACKAGE).as_posix() for path in MODULES if pattern.search(path.read_text("utf-8"))}
+    assert named == {"messages.py"}

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from isthmus.analysis.phrases import describe_device, memory_label
 from isthmus.analysis.statistics.curve import Curve, Point
 from isthmus.language import can_say, say
-from isthmus.record import Run, format_rate, format_seconds, printable
+from isthmus.messages import printable
+from isthmus.record import Run, format_rate, format_seconds
 
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError
+from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
     from isthmus.experiment.fleet.lead import Ended
@@ -23,10 +24,9 @@ def open_in_turn(spec: str | None, local_rank: int) -> "OpenDevice":
     names = names_in_turn(spec)
     first = local_rank % len(names)
     if first < local_rank:
-        print(
+        to_stderr(
             f"isthmus: local rank {local_rank} takes {names[first]} like local rank {first}: unless the launcher gave "
-            "each a device of its own, they share it, and without MPI they take no turns: each has a part of it",
-            file=sys.stderr,
+            "each a device of its own, they share it, and without MPI they take no turns: each has a part of it"
         )
     return open_device(names[first], bind=True)
 
@@ -44,12 +44,12 @@ def measure_as_rank(
         nonlocal lines
         lines += 1
         if lines <= _MOST_LINES:
-            print(f"isthmus: {line}", file=sys.stderr, flush=True)
+            to_stderr(f"isthmus: {line}")
         elif lines == _MOST_LINES + 1:
-            print("isthmus: further ranks failed; the fleet file names them", file=sys.stderr, flush=True)
+            to_stderr("isthmus: further ranks failed; the fleet file names them")
 
     if ranks.leads and plan is not None and trouble is None:
-        print(f"measuring {ranks.count} ranks' devices, alone and together; fleet file {plan.path}", file=sys.stderr)
+        to_stderr(f"measuring {ranks.count} ranks' devices, alone and together; fleet file {plan.path}")
     try:
         ended = measure_fleet(ranks, plan, trouble, tell)
     except RanksBroken as error:
@@ -60,7 +60,7 @@ def measure_as_rank(
         ) from error
     except KeyboardInterrupt:
         if ranks.leads and plan is not None:
-            print(f"isthmus: interrupted; what was measured is in {plan.path}", file=sys.stderr)
+            to_stderr(f"isthmus: interrupted; what was measured is in {plan.path}")
         raise
     if ended is None or isinstance(ended, IsthmusError):
         return ended or 0
@@ -73,7 +73,7 @@ def measure_as_rank(
 def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
     """What came of it, on standard output; gives the exit code."""
     for note in ended.notes:
-        print(f"isthmus: {note}", file=sys.stderr)
+        to_stderr(f"isthmus: {note}")
     troubles = [
         text
         for count, text in (
@@ -84,7 +84,7 @@ def _show(ended: "Ended", folder: Path, as_json: bool) -> int:
         if count
     ]
     for trouble in troubles:
-        print(f"isthmus: {trouble}", file=sys.stderr)
+        to_stderr(f"isthmus: {trouble}")
     if as_json:
         from isthmus.files import read_bounded
 

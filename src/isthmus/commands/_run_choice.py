@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from isthmus.cache import reason, say_once
+from isthmus.cache import reason
 from isthmus.commands._progress import ProgressBar
 from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.language import say, sentences
+from isthmus.messages import to_stderr_once
 from isthmus.record import Device, Host, Run, cached_run, keep_run, read_run
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _kept_of(host: Host, device: Device) -> Run | None:
     try:
         return cached_run(host, device)
     except OSError as error:
-        say_once(f"kept runs are not used: {reason(error)}")
+        to_stderr_once(f"isthmus: kept runs are not used: {reason(error)}")
         return None
 
 
@@ -171,4 +172,4 @@ def keep(run: Run, device: "OpenDevice") -> None:
     try:
         keep_run(run)
     except OSError as error:
-        say_once(f"the run is not kept for plans: {reason(error)}")
+        to_stderr_once(f"isthmus: the run is not kept for plans: {reason(error)}")

@@ -9,6 +9,7 @@ import typer
 from isthmus.commands._choices import ForceOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import TraceFileError, UsageError
+from isthmus.messages import to_stderr
 
 
 def advise(
@@ -79,5 +80,5 @@ def advise(
         assert advice.gain_seconds
         share = advice.gain_seconds.median / advice.span_seconds if advice.span_seconds else 0.0
         gained = f"{100 * share:.1f} % of the time traced" if gate.share else format_seconds(advice.gain_seconds.median)
-        typer.echo(f"isthmus: {gate} fails: all changes together gain {gained}", err=True)
+        to_stderr(f"isthmus: {gate} fails: all changes together gain {gained}")
         raise typer.Exit(1)

@@ -14,6 +14,7 @@ from isthmus.commands._own_files import check_replaceable
 from isthmus.commands._progress import ProgressBar
 from isthmus.errors import RunFileError, UsageError
 from isthmus.files import write_whole
+from isthmus.messages import printable, to_stderr
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,18 +62,18 @@ def calibrate(
     print_table(table, path, measured)
     if measured and path is None:
         why = "what a host pretends is no machine" if opened.model else "there is no home directory to keep it in"
-        print(f"isthmus: the table is not kept: {why}; -o FILE writes it", file=sys.stderr)
+        to_stderr(f"isthmus: the table is not kept: {why}; -o FILE writes it")
 
 
 def _measure(device: "OpenDevice", quick: bool, seed: int) -> "Calibration":
     from isthmus.experiment.calibration.calibrate import calibrate as measure
 
-    print(f"calibrating {device.description.spec}, {device.description.name}", file=sys.stderr)
+    to_stderr(f"calibrating {device.description.spec}, {device.description.name}")
     try:
         with ProgressBar() as progress:
             return measure(device, quick, seed, progress.update)
     except KeyboardInterrupt:
-        print("isthmus: interrupted; the table is as it was", file=sys.stderr)
+        to_stderr("isthmus: interrupted; the table is as it was")
         raise
 
 
@@ -123,7 +124,7 @@ def _print_terminal(table: "TransferTable", path: Path | None, measured: "Calibr
     console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
     # Captured, because rich ends the process when the reader of a pipe has gone; that is for main to judge.
     with console.capture() as captured:
-        console.print(table.origin, highlight=False, markup=False, soft_wrap=True)
+        console.print(printable(table.origin), highlight=False, markup=False, soft_wrap=True)
         console.print(_buffers_table(table, measured))
         console.print(_pieces_table(table))
         if measured:

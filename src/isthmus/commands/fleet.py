@@ -9,6 +9,7 @@ import typer
 from isthmus.commands._choices import ForceOption, LanguageOption, OutputOption, language_of, one_of, option, share_of
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import RunFileError
+from isthmus.messages import printable, to_stderr
 
 if TYPE_CHECKING:
     from isthmus.fleet import Survey
@@ -70,9 +71,9 @@ def fleet(
     with speaking(spoken), suppress(BrokenPipeError):
         write_report(fleet_document(found), chosen, output)
     if chosen in ("slurm", "kubectl") and (odd := odd_names(found)):
-        typer.echo(f"isthmus: {odd}", err=True)
+        to_stderr(f"isthmus: {odd}")
     if fail_if is not None and not found.passes:
-        typer.echo(f"isthmus: outliers fails: {_reason(found)}", err=True)
+        to_stderr(f"isthmus: outliers fails: {_reason(found)}")
         raise typer.Exit(1)
     if refused := found.gathered.refused:
         more = f"; and {len(refused) - 1} more files that were named cannot be used" if len(refused) > 1 else ""
@@ -103,4 +104,4 @@ def _reason(found: "Survey") -> str:
     if found.below_reference and found.reference:
         slow.append(f"the typical device is slower than reference {found.reference.name} expects")
     text = "; ".join(wrong + absent + slow) + (f"; and {more} more" if more else "")
-    return "".join(each if each.isprintable() else " " for each in text)
+    return printable(text)

@@ -21,6 +21,7 @@ from isthmus.commands.plan import plan
 from isthmus.commands.report import report
 from isthmus.commands.trace import trace
 from isthmus.errors import IsthmusError, UsageError, as_text, exit_code
+from isthmus.messages import to_stderr
 
 app = typer.Typer(
     name="isthmus",
@@ -40,9 +41,6 @@ app.command()(config)
 # The first word that is no option begins the program, whose options are its own.
 app.command(context_settings={"allow_interspersed_args": False})(trace)
 app.command()(advise)
-
-# What would drive the terminal, as in the name of a file, as it is written in code.
-_SHOWN = {number: f"\\x{number:02x}" for number in (*range(9), *range(11, 32), 127)}
 
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
@@ -119,5 +117,5 @@ def _fail(code: int, message: str) -> int:
 
     # All MPI ranks end by the same error, so only the first prints it.
     if launched(os.environ).rank == 0:
-        print(f"isthmus: {message.translate(_SHOWN)}", file=sys.stderr)
+        to_stderr(f"isthmus: {message}")
     return code

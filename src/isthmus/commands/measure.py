@@ -21,6 +21,7 @@ from isthmus.commands._progress import ProgressBar
 from isthmus.commands._run_path import check_output, file_in, is_named, member_name, stamped
 from isthmus.errors import IsthmusError, RunFileError, UsageError, as_text
 from isthmus.files import new_file, write_whole
+from isthmus.messages import to_stderr
 from isthmus.registry import MEASURED
 
 if TYPE_CHECKING:
@@ -184,8 +185,8 @@ def _prepare(
     name = member_name(opened.description.spec, told.rank if told.ranks > 1 else None)
     path = file_in(output, name, stamped("isthmus"))
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
-        print("no GPU or OpenCL device here, so that copies stay within this machine's memory", file=sys.stderr)
-        print("`isthmus devices` says what is missing", file=sys.stderr)
+        to_stderr("no GPU or OpenCL device here, so that copies stay within this machine's memory")
+        to_stderr("`isthmus devices` says what is missing")
     if any(experiment.name == "stencil" for experiment in chosen):
         check_options(options, opened.description.shares_host_memory, ranks.count)
     _heed_interruptions()
@@ -210,7 +211,7 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     description = wanted.device.description
     path = wanted.path if wanted.is_named else _reserved(wanted.path)
     together = f" by {ranks.count} ranks" if ranks.count > 1 else ""
-    print(f"measuring {description.spec}, {description.name}{together}; run file {path}", file=sys.stderr)
+    to_stderr(f"measuring {description.spec}, {description.name}{together}; run file {path}")
     # A second of work for the page when it is made for the first time; done while buffers are allocated.
     warm_up = threading.Thread(target=prepare_page, daemon=True)
     warm_up.start()
@@ -222,7 +223,7 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
             )
     except KeyboardInterrupt:
         saved = f"what was measured is in {path}; isthmus report {path} shows it"
-        print(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}", file=sys.stderr)
+        to_stderr(f"isthmus: interrupted; {saved if progress.began else 'nothing was measured yet'}")
         raise
     finally:
         if path.exists() and not path.stat().st_size:
@@ -345,5 +346,5 @@ def _exit_code(run: "Run") -> int:
     if all(case.skipped for case in run.cases):
         troubles.append("nothing was measured; the notes say why")
     for trouble in troubles:
-        print(f"isthmus: {trouble}", file=sys.stderr)
+        to_stderr(f"isthmus: {trouble}")
     return 1 if troubles else 0

@@ -1,6 +1,5 @@
 """`isthmus report`: shows saved runs as a terminal table, CSV, Markdown, one HTML page, or a single figure."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +10,7 @@ from isthmus.commands._choices import ForceOption, LanguageOption, language_of, 
 from isthmus.commands._output import format_of, format_option, save, unlike_inputs, write_report
 from isthmus.commands._own_files import check_replaceable, free_path, marked
 from isthmus.errors import RunFileError, UsageError
+from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
     from isthmus.record import Run
@@ -84,7 +84,7 @@ def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
             try:
                 found.append((path, read_run(path)))
             except RunFileError as error:
-                print(f"isthmus: left out: {error}", file=sys.stderr)
+                to_stderr(f"isthmus: left out: {error}")
     if not found:
         raise UsageError(f"no run files in {', '.join(map(str, places))}; expected files that end in .json or .json.gz")
     return found

@@ -12,6 +12,7 @@ import typer
 
 from isthmus.commands._choices import LanguageOption, language_of, option
 from isthmus.errors import IsthmusError, TraceFileError, UsageError
+from isthmus.messages import to_stderr
 from isthmus.report import format_named, format_names, formats_for
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _record(
         if not code:
             raise
         with suppress(OSError):
-            typer.echo(f"isthmus: {error}", err=True)
+            to_stderr(f"isthmus: {error}")
     except OSError:
         # Nobody reads what is said of it.
         if code is None:
@@ -181,23 +182,23 @@ def _tell(path: Path, left: "Left", outputs: "Outputs", *, speaks: bool) -> None
     from isthmus.trace import open_trace
 
     for message in left.messages if speaks else ():
-        typer.echo(f"isthmus: {message}", err=True)
+        to_stderr(f"isthmus: {message}")
     if not (left.parts and path.stat().st_size):
         # What an earlier program left under these names would be taken for this one's.
         for each in (path, *(export for export, _ in outputs.exports)):
             if each.is_file():
                 each.unlink()
         if speaks and not left.messages:
-            typer.echo(say("trace_report.no_calls"), err=True)
+            to_stderr(say("trace_report.no_calls"))
         return
     opened = open_trace(path)
     advice = _advice(opened, [*(name for _, name in outputs.exports), *(["terminal"] if speaks else [])])
     written = [str(each) for each in _exported(opened, outputs, advice)]
     if speaks:
-        sys.stderr.write("\n")
+        to_stderr("")
         write(trace_document(opened, advice), "terminal", sys.stderr)
         said = say("trace_report.saved", files=", ".join([str(path), *written]), command=f"isthmus advise {path}")
-        typer.echo(f"\n{said}", err=True)
+        to_stderr(f"\n{said}")
 
 
 def _advice(opened: "Trace", formats: Collection[str]) -> "Advice | None":

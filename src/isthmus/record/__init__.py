@@ -62,7 +62,6 @@ from isthmus.record.units import (
     parse_bytes,
     parse_seconds,
     parse_sizes,
-    printable,
 )
 
 __all__ = [
@@ -127,7 +126,6 @@ __all__ = [
     "parse_bytes",
     "parse_seconds",
     "parse_sizes",
-    "printable",
     "read_run",
     "rows",
     "summaries",

@@ -142,8 +142,3 @@ def _three_digits(value: float) -> str:
         return "0"
     decimals = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{value:.{decimals}f}"
-
-
-def printable(text: str) -> str:
-    """A text from elsewhere that no terminal takes for a command."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)

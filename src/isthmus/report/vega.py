@@ -3,8 +3,9 @@
 from importlib.metadata import version
 from pathlib import Path
 
-from isthmus.cache import CacheRefused, kept, reason, say_once
+from isthmus.cache import CacheRefused, kept, reason
 from isthmus.files import read_bounded, write_whole
+from isthmus.messages import to_stderr_once
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _NAME = "vega-embed.js"
@@ -21,7 +22,7 @@ def script() -> str:
         bundle = read_bounded(folder / _NAME).decode()
     except OSError as error:
         if isinstance(error, CacheRefused):
-            say_once(f"scripts of pages are not kept: {reason(error)}")
+            to_stderr_once(f"isthmus: scripts of pages are not kept: {reason(error)}")
         bundle = _bundle()
     # The names at the top of the bundle are one letter long and would meet those of any other script.
     return f"(()=>{{{bundle}}})();"

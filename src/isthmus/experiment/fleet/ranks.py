@@ -18,6 +18,7 @@ import numpy.typing as npt
 from isthmus.errors import IsthmusError, UsageError, exit_code
 from isthmus.experiment.fleet.launcher import Launched, launched
 from isthmus.experiment.fleet.mailbox import Mailbox
+from isthmus.messages import to_stderr
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request
@@ -169,9 +170,9 @@ class Ranks:
                 if not self.leads:
                     time.sleep(_GRACE_SECONDS)
             elif isinstance(error, IsthmusError | RanksBroken):
-                print(f"isthmus: {self.name}: {error}; all ranks end", file=sys.stderr)
+                to_stderr(f"isthmus: {self.name}: {error}; all ranks end")
             else:
-                print(f"isthmus: {self.name} failed; all ranks end", file=sys.stderr)
+                to_stderr(f"isthmus: {self.name} failed; all ranks end")
                 traceback.print_exception(kind, error, trace)
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()

@@ -6,12 +6,14 @@ from typing import Any, TextIO
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
 from isthmus.document.document import Block, Charts, Document, Heading, HeatMap, Picture
 from isthmus.document.palette import all_looks
 from isthmus.document.pictures import Lanes
 from isthmus.language import say, sentences, spoken
+from isthmus.messages import plain
 from isthmus.report import vega
 from isthmus.report.drawing import VegaLite, packed
 
@@ -47,6 +49,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_plain,
     )
     made.globals.update(all_looks=all_looks, say=say, sentences=sentences, spoken=spoken)
     return made
@@ -83,13 +86,28 @@ class _Embedded:
         Three quarters of a page's size would be these otherwise; every browser since 2023 unpacks them itself.
         """
         library = vega.script() if self._charts else ""
-        return _packed({"library": library, "charts": self._charts, "details": list(self._details)})
+        return _packed({"charts": self._charts, "details": list(self._details)}, library=library)
 
     def lanes(self) -> str:
         """All lanes."""
         return _packed(self._lanes)
 
 
-def _packed(content: object) -> str:
+def _plain(content: Any) -> Any:
+    """The content with every text as no reader is misled by, but for what is markup already."""
+    match content:
+        case Markup():
+            return content
+        case str():
+            return plain(content)
+        case dict():
+            return {name: _plain(value) for name, value in content.items()}
+        case list() | tuple():
+            return [_plain(value) for value in content]
+    return content
+
+
+def _packed(content: Any, **ours: str) -> str:
     """Base64 of gzip of JSON, so that nothing in it can be taken for markup; the same content gives the same text."""
+    content = ours | _plain(content) if ours else _plain(content)
     return base64.b64encode(gzip.compress(msgspec.json.encode(content), mtime=0)).decode()

@@ -21,7 +21,7 @@ from isthmus.document.document import (
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Grid
 from isthmus.language import say
-from isthmus.record import printable
+from isthmus.messages import plain, printable
 
 
 def write(document: Document, out: TextIO) -> None:
@@ -115,4 +115,4 @@ def _escaped(words: str) -> str:
 def _fenced(code: str) -> str:
     """Code as it is, between fences that it does not contain."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
-    return f"{fence}\n{code.rstrip()}\n{fence}"
+    return f"{fence}\n{plain(code).rstrip()}\n{fence}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from isthmus.document.document import Document
 from isthmus.fleet import Survey
+from isthmus.messages import plain
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -56,4 +57,4 @@ def _head(name: str, about: str) -> Iterator[str]:
 
 
 def _labels(**values: object) -> str:
-    return ",".join(f'{name}="{str(value).translate(_ESCAPES)}"' for name, value in values.items())
+    return ",".join(f'{name}="{plain(str(value)).translate(_ESCAPES)}"' for name, value in values.items())

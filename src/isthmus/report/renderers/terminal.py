@@ -27,7 +27,7 @@ from isthmus.document.document import (
 from isthmus.document.finding import Finding
 from isthmus.document.grid import Cell, Column, Grid
 from isthmus.language import say
-from isthmus.record import printable
+from isthmus.messages import plain, printable
 
 _STATES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim"}
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -78,7 +78,7 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
                 yield from _tables(grid, width)
         case Code(title, text, alone):
             yield from (Text(""), _text(title, "bold"), Text("")) if alone else (_text(title, "dim"),)
-            yield Text(text if alone else indent(text, "    "), style="cyan", no_wrap=True)
+            yield Text(plain(text) if alone else indent(plain(text), "    "), style="cyan", no_wrap=True)
         case Machines(machines):
             for machine in machines:
                 yield from _machine(machine, min(width, _PROSE_WIDTH))

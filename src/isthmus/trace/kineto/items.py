@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import ijson
 
 from isthmus.errors import TraceFileError
-from isthmus.record import printable
+from isthmus.messages import printable
 
 # How errors about files of others end.
 EXPECTED = "expected a trace of the torch profiler; make one with: profiler.export_chrome_trace('trace.json')"

@@ -16,7 +16,7 @@ import numpy as np
 
 from isthmus.errors import TraceFileError
 from isthmus.files import read_begin
-from isthmus.record import printable
+from isthmus.messages import printable
 from isthmus.trace.columns import UNKNOWN, Integers
 
 _MAGIC = b"SQLite format 3\0"

@@ -312,10 +312,10 @@ def test_a_trace_without_cuda_says_so(path: Path) -> None:
 def test_names_are_fit_to_be_shown(path: Path) -> None:
     names = ["\x1b[31mred", "long " * 1000, "Grüße"]
     trace = read(path, *(on_device("kernel", name) for name in names), deviceProperties=[{"id": 0, "name": "\x07bell"}])
-    assert trace.names[0] == " [31mred"
+    assert trace.names[0] == "\\x1b[31mred"
     assert len(trace.names[1]) == 1000
     assert trace.names[2] == "Grüße"
-    assert trace.devices == {0: " bell"}
+    assert trace.devices == {0: "\\x07bell"}
 
 
 @pytest.mark.usefixtures("parser")

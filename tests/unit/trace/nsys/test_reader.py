@@ -292,7 +292,7 @@ def test_names_may_be_missing_no_text_or_unfit_for_terminals(export: Export) -> 
         connection.commit()
     trace = read_nsys(path)
     named = [None if place == UNKNOWN else trace.names[place] for place in trace.calls.name.tolist()]
-    assert named == ["cuda [31mFree ", "c\ufffdd", None]
+    assert named == ["cuda\\x1b[31mFree ", "c\ufffdd", None]
     assert trace.names[trace.kernels.name[0]] == "k" * 1000
     assert trace.processes == (Process(7),)
 

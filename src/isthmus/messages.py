@@ -1,0 +1,37 @@
+"""Words from files, machines and drivers made fit to be shown, and the one way to standard error."""
+
+import functools
+import sys
+from unicodedata import category
+
+from isthmus.errors import as_text
+
+
+def plain(text: str) -> str:
+    """A text of lines in which what would command a terminal or turn the order of letters is escaped, as in code."""
+    return text if text.isprintable() else "".join(map(_shown, as_text(text)))
+
+
+def printable(text: str) -> str:
+    """The same in one line, with one kind of space."""
+    if text.isprintable():
+        return text
+    return "".join(" " if each in "\t\n" or category(each) == "Zs" else _shown(each) for each in as_text(text))
+
+
+def to_stderr(words: str) -> None:
+    """Print a line, or lines, in which names may be anybody's."""
+    print(plain(words), file=sys.stderr, flush=True)
+
+
+@functools.cache
+def to_stderr_once(words: str) -> None:
+    """The same, once in a process."""
+    to_stderr(words)
+
+
+def _shown(letter: str) -> str:
+    if letter.isprintable() or letter in "\t\n" or category(letter) == "Zs":
+        return letter
+    number = ord(letter)
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
