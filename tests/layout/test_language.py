@@ -57,6 +57,11 @@ def texts_of(module: Path) -> tuple[set[str], set[str]]:
     """All texts written out in a module, and the beginnings of those that are put together."""
     whole, begun = set(), set()
     for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "section_of":
+            # Which texts every section has.
+            subject = f"{ast.literal_eval(node.args[0])}_report"
+            whole |= {f"{subject}.{text}" for text in ("title", "intro", "question")}
+            begun.add(f"{subject}.caveat_")
         if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
             begun.add(str(node.values[0].value))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):

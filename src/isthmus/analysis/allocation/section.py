@@ -12,6 +12,7 @@ from isthmus.analysis.allocation.tables import (
     fit_grid,
     phase_grid,
 )
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label, run_title
 from isthmus.analysis.published.table import published_part
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
@@ -41,21 +42,8 @@ def section(runs: Sequence[Run]) -> Section | None:
         (say("allocation_report.first_calls"), _opening(measured), map(first_call_grid, measured)),
     )
     parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
-    for title, note, grids in tables:
-        if found := tuple(grid for grid in grids if grid):
-            parts.append(Part(title, note, grids=found))
-    if known := published_part(runs, "allocation"):
-        parts.append(known)
-    if not parts:
-        return None
-    return Section(
-        "allocation",
-        say("allocation_report.title"),
-        say("allocation_report.intro"),
-        tuple(parts),
-        question=say("allocation_report.question"),
-        caveats=tuple(say(f"allocation_report.caveat_{name}") for name in ("touch", "caches", "processes")),
-    )
+    parts += [Part(title, note, grids=tuple(grid for grid in grids if grid)) for title, note, grids in tables]
+    return section_of("allocation", [*parts, published_part(runs, "allocation")], ("touch", "caches", "processes"))
 
 
 def _opening(measured: Sequence[Measured]) -> str:

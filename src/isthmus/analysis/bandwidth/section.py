@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.bandwidth.charts import legend, rate_charts, samples_charts, time_charts
 from isthmus.analysis.bandwidth.grid import grids
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.published.table import published_part
 from isthmus.document.section import Part, Section
 from isthmus.language import say
@@ -12,7 +13,7 @@ from isthmus.record import Run
 
 def section(runs: Sequence[Run]) -> Section | None:
     """Charts and tables of all runs that measured bandwidth; None where none did."""
-    tables, known = tuple(grids(runs)), published_part(runs, "bandwidth")
+    tables = tuple(grids(runs))
     if not tables:
         return None
     entries = legend(runs)
@@ -26,13 +27,6 @@ def section(runs: Sequence[Run]) -> Section | None:
         ),
         Part(say("bandwidth_report.small"), charts=tuple(time_charts(runs)), legend=entries),
         Part(say("bandwidth_report.steady"), say("bandwidth_report.steady_note"), charts=tuple(samples_charts(runs))),
-        *([known] if known else []),
+        published_part(runs, "bandwidth"),
     )
-    return Section(
-        "bandwidth",
-        say("bandwidth_report.title"),
-        say("bandwidth_report.intro"),
-        tuple(part for part in parts if part.charts or part.grids),
-        question=say("bandwidth_report.question"),
-        caveats=(say("bandwidth_report.caveat_alone"), say("bandwidth_report.caveat_cached")),
-    )
+    return section_of("bandwidth", parts, ("alone", "cached"))

@@ -22,6 +22,7 @@ from isthmus.analysis.breakeven.tables import (
 )
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import size_words
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
@@ -58,16 +59,9 @@ def section(runs: Sequence[Run]) -> Section | None:
             say("breakeven_report.derived_note"),
             grids=(derived,) if derived else (),
         ),
-        *([known] if (known := published_part(runs, "breakeven", _pinned_pays)) else []),
+        published_part(runs, "breakeven", _pinned_pays),
     )
-    return Section(
-        "breakeven",
-        say("breakeven_report.title"),
-        say("breakeven_report.intro"),
-        tuple(part for part in parts if part.charts or part.grids),
-        question=say("breakeven_report.question"),
-        caveats=tuple(say(f"breakeven_report.caveat_{name}") for name in ("recycled", "further", "derived")),
-    )
+    return section_of("breakeven", parts, ("recycled", "further", "derived"))
 
 
 def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:

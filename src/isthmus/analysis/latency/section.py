@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_title
 from isthmus.analysis.latency.model import Step, steps
 from isthmus.analysis.phrases import memory_label
@@ -22,13 +23,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     columns = tuple(Column(say(key := f"latency_report.column_{name}"), say(key)) for name in _COLUMNS)
     grid = Grid(say("latency_report.grid"), columns, tuple(groups), corner=say("latency_report.step"))
-    return Section(
-        "latency",
-        say("latency_report.title"),
-        say("latency_report.intro"),
-        (Part(say("latency_report.grid"), grids=(grid,)),),
-        question=say("latency_report.question"),
-    )
+    return section_of("latency", [Part(say("latency_report.grid"), grids=(grid,))])
 
 
 _COLUMNS = ("done", "queued", "rate")

@@ -21,11 +21,10 @@ _WORDS = ("counters", "timing", "agree")
 
 def granularity_parts(runs: Sequence[Run]) -> list[Part]:
     """Units of every run; migrations by size and cause; times of touches."""
-    parts = [_units_part(runs), _sizes_part(runs), _touches_part(runs)]
-    return [part for part in parts if part]
+    return [_units_part(runs), _sizes_part(runs), _touches_part(runs)]
 
 
-def _units_part(runs: Sequence[Run]) -> Part | None:
+def _units_part(runs: Sequence[Run]) -> Part:
     grids = []
     for index, run in enumerate(runs):
         found = mechanisms(run)
@@ -39,8 +38,6 @@ def _units_part(runs: Sequence[Run]) -> Part | None:
         rows = tuple(Row(each.name, _unit_cells(each)) for each in found)
         title = of_run(say("granularity_report.units_title"), runs, index)
         grids.append(Grid(title, columns, (Group("", rows),), corner=say("granularity_report.corner")))
-    if not grids:
-        return None
     return Part(say("granularity_report.units_title"), say("granularity_report.units_note"), grids=tuple(grids))
 
 
@@ -76,7 +73,7 @@ def _pass_title(each: Counted) -> str:
     return say("granularity_report.pass_way", what=what, pages=pages, way=case.direction.upper())
 
 
-def _sizes_part(runs: Sequence[Run]) -> Part | None:
+def _sizes_part(runs: Sequence[Run]) -> Part:
     grids = []
     for index, run in enumerate(runs):
         passes = counted_passes(run)
@@ -90,8 +87,6 @@ def _sizes_part(runs: Sequence[Run]) -> Part | None:
         groups = tuple(Group(_pass_title(each), tuple(_size_rows(each))) for each in passes)
         title = of_run(say("granularity_report.sizes_grid"), runs, index)
         grids.append(Grid(title, columns, groups, corner=say("granularity_report.sizes_corner")))
-    if not grids:
-        return None
     note = say("granularity_report.sizes_note")
     return Part(say("granularity_report.sizes_title"), note, grids=tuple(grids), page_only=True)
 
@@ -122,15 +117,13 @@ def _faults_words(each: Counted, fault: Faults) -> str:
     return say("granularity_report.at_least", faults=words) if fault.groups < moved else words
 
 
-def _touches_part(runs: Sequence[Run]) -> Part | None:
+def _touches_part(runs: Sequence[Run]) -> Part:
     charts = [
         made
         for index, run in enumerate(runs)
         for each in touches(run)
         if (made := _touches_chart(each, of_run(_touches_title(each), runs, index)))
     ]
-    if not charts:
-        return None
     legend = tuple(
         LegendEntry(say(f"granularity_report.kind_{kind}"), numbered_look(place)) for place, kind in enumerate(_KINDS)
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import of_run
 from isthmus.analysis.managed.granularity_tables import granularity_parts
 from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Movement, movements
@@ -27,19 +28,8 @@ def section(runs: Sequence[Run]) -> Section | None:
         published_part(runs, "managed", measured_movements),
         *granularity_parts(runs),
     ]
-    shown = tuple(part for part in parts if part)
-    if not shown:
-        return None
-    # They are about passes over an array, which a run of units alone has not.
-    caveats = ("managed_report.caveat_work", "managed_report.caveat_fits")
-    return Section(
-        "managed",
-        say("managed_report.title"),
-        say("managed_report.intro"),
-        shown,
-        question=say("managed_report.question"),
-        caveats=tuple(map(say, caveats)) if found else (),
-    )
+    # The caveats are about passes over an array, which a run of units alone has not.
+    return section_of("managed", parts, ("work", "fits") if found else ())
 
 
 def _curves_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:

@@ -26,7 +26,7 @@ def movement_title(runs: Sequence[Run], source: Source) -> str:
     return format_bytes(movement.bytes) + (f": {label}" if label else "")
 
 
-def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
+def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part:
     """A table for each run and size: ways down, share and stride against both kinds of memory across."""
     grids = []
     for index, size in dict.fromkeys((index, movement.bytes) for index, movement in found):
@@ -40,8 +40,6 @@ def thresholds_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None
         if answers:
             title = say("managed_report.thresholds_grid", array=movement_title(runs, chosen[0]))
             grids.append(_thresholds_grid(title, answers))
-    if not grids:
-        return None
     return Part(say("managed_report.thresholds_title"), say("managed_report.thresholds_note"), grids=tuple(grids))
 
 
@@ -79,7 +77,7 @@ def _threshold_cell(pattern: Pattern, answer: Overtaking | None) -> Cell:
     return Cell(text, state="ok" if threshold.certain else "wide", detail=words)
 
 
-def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
+def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part:
     """All of the array touched: both phases of every way, and the ratio to copying it from pageable memory."""
     columns = (
         *(Column(name, name) for name in map(say, ("managed_report.total", "managed_report.in", "managed_report.out"))),
@@ -91,8 +89,6 @@ def whole_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
         if movement.pattern == "percent" and rows:
             title = say("managed_report.whole_grid", array=movement_title(runs, (index, movement)))
             grids.append(Grid(title, columns, (Group("", rows),), corner=say("managed_report.way")))
-    if not grids:
-        return None
     return Part(say("managed_report.whole_title"), say("managed_report.whole_note"), grids=tuple(grids))
 
 
@@ -110,11 +106,9 @@ def _whole_rows(movement: Movement) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def times_part(runs: Sequence[Run], found: Sequence[Source]) -> Part | None:
+def times_part(runs: Sequence[Run], found: Sequence[Source]) -> Part:
     """Both phases together: ways down, shares or strides across."""
     grids = tuple(_times_grid(runs, source) for source in found)
-    if not grids:
-        return None
     return Part(say("managed_report.times_title"), say("managed_report.times_note"), grids=grids)
 
 

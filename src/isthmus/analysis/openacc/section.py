@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.openacc.model import OPENACC_WAYS, OpenaccTime, OpenaccWork, openacc_works, whole_arrays
 from isthmus.analysis.openacc.words import openacc_part_label
@@ -27,17 +28,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     ]
     compilers = dict.fromkeys(work.compiler for _, found in works for work in found if work.compiler)
     built = say("openacc_report.built", compilers=enumerated(list(compilers))) if compilers else ""
-    shown = tuple(part for part in parts if part)
-    if not shown:
-        return None
-    return Section(
-        "openacc",
-        say("openacc_report.title"),
-        sentences([say("openacc_report.intro"), built]),
-        shown,
-        question=say("openacc_report.question"),
-        caveats=(say("openacc_report.caveat_exchange"), say("openacc_report.caveat_pages")),
-    )
+    return section_of("openacc", parts, ("exchange", "pages"), sentences([say("openacc_report.intro"), built]))
 
 
 def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:

@@ -19,7 +19,7 @@ _LETTERS = 60
 _IDLE = "."
 
 
-def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> Part | None:
+def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> Part:
     """A chart for each of these pipelines with the index of their run, a curve for each number of streams."""
     counts = sorted({streams for _, overlap in chosen for _, streams in overlap.points})
     looks = {streams: numbered_look(place) for place, streams in enumerate(counts)}
@@ -32,8 +32,6 @@ def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> 
             axes = Axis(say("overlap_report.chunks_axis")), Axis(say("overlap_report.speedup_axis"), scale="linear")
             label = say("overlap_report.speedup_label", title=title)
             charts.append(Chart(title, label, curves_chart(curves, *axes)))
-    if not charts:
-        return None
     legend = [LegendEntry(say("overlap.streams", count=streams), look) for streams, look in looks.items()]
     legend.append(LegendEntry(say("overlap_report.bound"), _BOUND_LOOK))
     title, note = say("overlap_report.speedup_part"), say("overlap_report.speedup_note")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.overlap.charts import speedup_part, timeline_parts
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
@@ -42,17 +43,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         _exchange_part(runs),
         *timeline_parts(runs),
     ]
-    shown = tuple(part for part in parts if part)
-    if not shown:
-        return None
-    return Section(
-        "overlap",
-        say("overlap_report.title"),
-        say("overlap_report.intro"),
-        shown,
-        say("overlap_report.question"),
-        (say("overlap_report.caveat_work"), say("overlap_report.caveat_bound")),
-    )
+    return section_of("overlap", parts, ("work", "bound"))
 
 
 def _sources(runs: Sequence[Run]) -> list[_Source]:

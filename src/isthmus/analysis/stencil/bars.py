@@ -14,12 +14,10 @@ from isthmus.record import format_seconds
 _LOOKS = {phase: numbered_look(place) for place, phase in enumerate(STENCIL_PHASES)}
 
 
-def bars_part(found: Sequence[Found]) -> Part | None:
+def bars_part(found: Sequence[Found]) -> Part:
     """A picture for each square; None where no way was measured."""
     charts = tuple(_chart(title, stencil) for title, _, stencil in found if stencil.points)
     legend = tuple(LegendEntry(phase_words(phase), look) for phase, look in _LOOKS.items())
-    if not charts:
-        return None
     return Part(say("stencil_report.bars_title"), say("stencil_report.bars_note"), charts, legend)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
@@ -23,14 +24,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     known = published_part(runs, "stencil", _managed_over_explicit)
     parts = (times_part(found), bars_part(found), scaling_part(runs), known)
-    return Section(
-        "stencil",
-        say("stencil_report.title"),
-        say("stencil_report.intro"),
-        tuple(part for part in parts if part),
-        question=say("stencil_report.question"),
-        caveats=(say("stencil_report.caveat_phases"), say("stencil_report.caveat_mpi")),
-    )
+    return section_of("stencil", parts, ("phases", "mpi"))
 
 
 def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:

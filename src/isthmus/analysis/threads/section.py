@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.analysis.frame import section_of
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_part
@@ -11,7 +12,6 @@ from isthmus.analysis.threads.places_tables import place_parts
 from isthmus.analysis.threads.rates import rate_parts
 from isthmus.analysis.threads.spawn import created_part
 from isthmus.document.section import Section
-from isthmus.language import say
 from isthmus.record import Run
 
 
@@ -19,17 +19,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of threads; None where that is nothing but skips."""
     parts = [*rate_parts(runs), both_part(runs), created_part(runs), *place_parts(runs)]
     parts.append(published_part(runs, "threads", _slices_of_workers))
-    shown = tuple(part for part in parts if part)
-    if not shown:
-        return None
-    return Section(
-        "threads",
-        say("threads_report.title"),
-        say("threads_report.intro"),
-        shown,
-        say("threads_report.question"),
-        (say("threads_report.caveat_copies"), say("threads_report.caveat_alone")),
-    )
+    return section_of("threads", parts, ("copies", "alone"))
 
 
 def _slices_of_workers(run: Run, series: Series) -> Mapping[int, Measured]:

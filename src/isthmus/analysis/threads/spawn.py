@@ -71,15 +71,13 @@ def usual_spawn_cost(costs: Sequence[SpawnCost]) -> SpawnCost | None:
     return max(same, key=lambda cost: (cost.is_resolved, cost.share.median), default=None)
 
 
-def created_part(runs: Sequence[Run]) -> Part | None:
+def created_part(runs: Sequence[Run]) -> Part:
     """A table for each run; None where created threads were not measured beside persistent ones."""
     grids = [
         _grid(costs, f": {run_title(runs, index)}" if len(runs) > 1 else "")
         for index, run in enumerate(runs)
         if (costs := spawn_costs(thread_curves(run)))
     ]
-    if not grids:
-        return None
     return Part(say("threads_report.created_part"), say("threads_report.created_note"), grids=tuple(grids))
 
 
