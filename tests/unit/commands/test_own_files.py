@@ -164,3 +164,59 @@ def test_a_free_name_is_the_first(tmp_path: Path) -> None:
     assert free_path(path) == tmp_path / "a.2.html"
     (tmp_path / "a.2.html").touch()
     assert free_path(path) == tmp_path / "a.3.html"
+
+
+MEASURE = ["measure", "bandwidth", "--device", "host", "--quick", "--sizes", "4KiB", "--time", "0.1"]
+
+
+def test_a_measurement_replaces_runs_alone_and_leaves_a_page_that_is_no_page_of_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, page = tmp_path / "run.json", tmp_path / "run.html"
+    path.write_text('{"mine": 1}')
+    page.write_text("my own page")
+    assert main([*MEASURE, "-o", str(path)]) == 2
+    out, said = capsys.readouterr()
+    assert (out, "measuring" in said) == ("", False), "refused before anything is measured"
+    assert path.read_text() == '{"mine": 1}'
+    path.unlink()
+    for _ in range(2):
+        assert main([*MEASURE, "-o", str(path)]) == 0
+        assert f"report {tmp_path / 'run.2.html'}\n" in capsys.readouterr().out
+        (tmp_path / "run.2.html").unlink()
+    assert page.read_text() == "my own page"
+    page.unlink()
+    for _ in range(2):
+        assert main([*MEASURE, "-o", str(path)]) == 0
+        assert f"report {page}\n" in capsys.readouterr().out
+
+
+def test_two_measurements_in_one_second_have_a_file_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("isthmus.commands.measure.stamped", lambda name: f"{name}-now.json")
+    for _ in range(2):
+        assert main(MEASURE) == 0
+    assert capsys.readouterr().out.endswith("report isthmus-now.2.html\nrun    isthmus-now.2.json\n")
+    names = {"isthmus-now.json", "isthmus-now.html", "isthmus-now.2.json", "isthmus-now.2.html"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert main([*MEASURE[:-1], "wrong"]) == 2
+    assert len(list(tmp_path.iterdir())) == 4, "nothing stays of a run that was not begun"
+
+
+@pytest.mark.parametrize("name", ["mine.itrace", "mine.html"])
+def test_a_program_is_not_run_where_its_trace_would_replace_something(tmp_path: Path, name: str) -> None:
+    path, proof = tmp_path / name, tmp_path / "it-ran"
+    path.write_text("mine")
+    assert main(["trace", "-o", str(path), "--", "touch", str(proof)]) == 2
+    assert path.read_text() == "mine"
+    assert not proof.exists()
+
+
+def test_a_table_does_not_replace_anything_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "table"
+    path.write_text("mine")
+    assert main(["calibrate", "--device", "host", "-o", str(path)]) == 2
+    assert "is there already, a file of 4 bytes" in capsys.readouterr().err
+    assert path.read_text() == "mine"
