@@ -11,7 +11,7 @@ import typer
 
 from isthmus.commands._own_files import check_replaceable, marked
 from isthmus.errors import UsageError
-from isthmus.files import write_whole
+from isthmus.files import is_stream, write_whole
 from isthmus.report import format_named, format_names, format_of_suffix, formats_for, write
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def write_report(document: "Document", format_name: str, output: Path | None) ->
         write(document, format_name, sys.stdout)
     else:
         save_report(document, format_name, output)
-        print(output)
+        # A name would be written into the report where that goes to /dev/stdout.
+        if not is_stream(output):
+            print(output)
 
 
 def save_report(document: "Document", format_name: str, path: Path) -> None:

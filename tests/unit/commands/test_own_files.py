@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from types import ModuleType
@@ -164,6 +166,21 @@ def test_a_free_name_is_the_first(tmp_path: Path) -> None:
     assert free_path(path) == tmp_path / "a.2.html"
     (tmp_path / "a.2.html").touch()
     assert free_path(path) == tmp_path / "a.3.html"
+
+
+def test_a_report_that_goes_to_a_stream_is_all_that_goes_there(tmp_path: Path, run: Path) -> None:
+    for out in ("pipe", "file"):
+        path = tmp_path / "out.csv"
+        with path.open("wb") as file:
+            ended = subprocess.run(
+                [sys.executable, "-m", "isthmus", "report", run, "--format", "csv", "-o", "/dev/stdout"],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=file if out == "file" else subprocess.PIPE,
+                check=True,
+            )
+        printed = path.read_bytes() if out == "file" else ended.stdout
+        assert printed.startswith(b"run,backend,device,")
+        assert len({line.count(b",") for line in printed.splitlines()}) == 1
 
 
 MEASURE = ["measure", "bandwidth", "--device", "host", "--quick", "--sizes", "4KiB", "--time", "0.1"]
