@@ -6,6 +6,7 @@ What is streamed (traces), made by the kernel, or part of this package has doors
 import gzip
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ _MOST_PACKED = 100
 _ALWAYS_ALLOWED = 1 << 26
 # A run has 8. Decoders call themselves for each level, and how many a stack has room for differs between Pythons.
 MOST_LEVELS = 64
+_JSON = re.compile(rb"\s*[\[{]")
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b'[]{}"'))
 
@@ -45,7 +47,7 @@ def read_bounded(path: Path) -> bytes:
         raise RunFileError(f"{path}: damaged gzip data: {error}; copy the file again") from error
     except OSError as error:
         raise RunFileError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if data[:64].lstrip()[:1] in (b"{", b"[") and _is_deep(data):
+    if _JSON.match(data) and _is_deep(data):
         raise RunFileError(
             f"{path}: brackets are nested more than {MOST_LEVELS} deep, as no file of Isthmus has them; is it another "
             "kind of file, or damaged?"

@@ -91,7 +91,7 @@ def test_what_strings_hold_is_no_nesting(tmp_path: Path, text: str) -> None:
     path = tmp_path / "some.json"
     path.write_text(text)
     assert files.read_bounded(path) == text.encode()
-    path.write_text("[" * 65 + text + "]" * 65)
+    path.write_text(" " * 100 + "[" * 65 + text + "]" * 65)
     with pytest.raises(RunFileError, match="nested more than 64 deep"):
         files.read_bounded(path)
 
