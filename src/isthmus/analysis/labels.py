@@ -1,6 +1,6 @@
 """Names that every reporter gives to the same things: runs, directions, methods and memory kinds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from isthmus.analysis.phrases import describe_device, memory_label
 from isthmus.analysis.statistics.curve import Curve, Point
@@ -31,22 +31,23 @@ def direction_title(direction: str) -> str:
 
 def heading(curve: Curve) -> str:
     """The curve as a column heading of up to three lines; the method is said where the kind does not imply it."""
-    text = _said(f"memory.moved_heading_{curve.host_memory}") or kind_heading(curve.host_memory)
-    if curve.method == "duplex":
-        return f"{text}\n{curve.direction.upper()}"
-    if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
-        text += f"\n{curve.method}"
-    return text if curve.alignment_bytes is None else f"{text}\n{say('labels.aligned', count=curve.alignment_bytes)}"
+    return "\n".join(_name_parts(curve, "heading", kind_heading(curve.host_memory)))
 
 
 def curve_name(curve: Curve) -> str:
     """The curve in a legend or a cell of a table."""
-    text = _said(f"memory.moved_label_{curve.host_memory}") or kind_label(curve.host_memory)
+    return ", ".join(_name_parts(curve, "label", kind_label(curve.host_memory)))
+
+
+def _name_parts(curve: Curve, form: str, kind: str) -> Iterator[str]:
+    yield _said(f"memory.moved_{form}_{curve.host_memory}") or kind
     if curve.method == "duplex":
-        return f"{text}, {curve.direction.upper()}"
+        yield curve.direction.upper()
+        return
     if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
-        text += f", {curve.method}"
-    return text if curve.alignment_bytes is None else f"{text}, {say('labels.aligned', count=curve.alignment_bytes)}"
+        yield curve.method
+    if curve.alignment_bytes is not None:
+        yield say("labels.aligned", count=curve.alignment_bytes)
 
 
 def run_label(runs: Sequence[Run], index: int) -> str:

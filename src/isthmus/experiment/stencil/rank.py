@@ -140,8 +140,8 @@ class StencilRank:
             ("cpu_columns", True): lambda: ManagedColumns(at),
             ("gpu_pack", False): lambda: GpuPack(at, point.memory),
             ("gpu_pack", True): lambda: ManagedPack(at),
-            ("gpu_pack_mapped", False): lambda: GpuPackMapped(at),
-            ("gpu_pack_mapped", True): lambda: GpuPackMapped(at),
+            ("gpu_pack_mapped", False): lambda: GpuPackMapped(at, "mapped"),
+            ("gpu_pack_mapped", True): lambda: GpuPackMapped(at, "mapped"),
         }
         return made[point.method, point.memory == "managed"]()
 

@@ -134,7 +134,7 @@ def _within(grid: Doubles, section: Section) -> Doubles:
 
 
 class _HostWay:
-    """Columns are packed by the host's processor, in an array that it may access in between."""
+    """Columns lie in ordinary memory while they are sent; the host's processor may pack them."""
 
     def __init__(self, at: Workplace) -> None:
         self._at = at
@@ -155,12 +155,14 @@ class _HostWay:
         watch.lap("unpack_seconds")
 
 
-class CpuWhole(_HostWay):
-    """The whole array goes to the host, is packed and unpacked there, and goes back: what the paper does by hand."""
-
+class _MirroredWay(_HostWay):
     def __init__(self, at: Workplace, mirror: _native.Buffer) -> None:
         super().__init__(at)
         self._mirror = mirror
+
+
+class CpuWhole(_MirroredWay):
+    """The whole array goes to the host, is packed and unpacked there, and goes back: what the paper does by hand."""
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Copy there, pack, send, unpack, copy back."""
@@ -171,12 +173,8 @@ class CpuWhole(_HostWay):
         watch.lap("copy_seconds")
 
 
-class CpuColumns(_HostWay):
+class CpuColumns(_MirroredWay):
     """As `CpuWhole`, but the driver's 2-D copy moves alone what is needed, each to its own place."""
-
-    def __init__(self, at: Workplace, mirror: _native.Buffer) -> None:
-        super().__init__(at)
-        self._mirror = mirror
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Copy columns there, pack, send, unpack, copy columns back."""
@@ -214,17 +212,24 @@ class ManagedColumns(_HostWay):
         self._exchange_on_host(array, watch)
 
 
-class GpuPack:
-    """A kernel packs columns into device memory, and copies bring those to the host and back."""
+class _KernelWay:
+    """Kernels pack and unpack columns, which lie in memory of the driver's while they are sent."""
 
     def __init__(self, at: Workplace, kind: str) -> None:
         self._at = at
-        self._packed, self._received = at.allocate_parts("device"), at.allocate_parts("device")
         self._outgoing, self._incoming = at.allocate_parts(kind), at.allocate_parts(kind)
 
     def poison(self) -> None:
         """Not a number everywhere."""
         self._incoming.set_bytes(0, self._incoming.bytes, 0xFF)
+
+
+class GpuPack(_KernelWay):
+    """A kernel packs columns into device memory, and copies bring those to the host and back."""
+
+    def __init__(self, at: Workplace, kind: str) -> None:
+        super().__init__(at, kind)
+        self._packed, self._received = at.allocate_parts("device"), at.allocate_parts("device")
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Pack, copy, send, copy, unpack."""
@@ -239,16 +244,8 @@ class GpuPack:
         watch.lap("unpack_seconds")
 
 
-class GpuPackMapped:
+class GpuPackMapped(_KernelWay):
     """A kernel packs columns into mapped host memory, and another takes the neighbours' from there."""
-
-    def __init__(self, at: Workplace) -> None:
-        self._at = at
-        self._outgoing, self._incoming = at.allocate_parts("mapped"), at.allocate_parts("mapped")
-
-    def poison(self) -> None:
-        """Not a number everywhere."""
-        self._incoming.set_bytes(0, self._incoming.bytes, 0xFF)
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Pack, send, unpack."""
@@ -259,18 +256,12 @@ class GpuPackMapped:
         watch.lap("unpack_seconds")
 
 
-class ManagedPack:
+class ManagedPack(_HostWay):
     """As the paper: a kernel packs into managed memory, which the processor copies to ordinary memory for MPI."""
 
     def __init__(self, at: Workplace) -> None:
-        self._at = at
+        super().__init__(at)
         self._packed, self._received = at.allocate_parts("managed"), at.allocate_parts("managed")
-        self._outgoing, self._incoming = at.parts(), at.parts()
-
-    def poison(self) -> None:
-        """Not a number everywhere."""
-        for part in self._incoming:
-            part.fill(np.nan)
 
     def exchange(self, array: _native.Buffer, watch: Stopwatch) -> None:
         """Pack, copy by the processor, send, copy by the processor, unpack."""
