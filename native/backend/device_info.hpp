@@ -39,6 +39,7 @@ struct BackendListing {
     std::string library;
     std::vector<std::string> looked_for;
     std::string absent_because;
+    bool is_parents = false;  // the drivers were begun before this process was forked: installing any helps nobody
 };
 
 }  // namespace isthmus

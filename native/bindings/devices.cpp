@@ -12,6 +12,7 @@
 #include "backend/host/host_device.hpp"
 #include "backend/opencl/opencl_device.hpp"
 #include "base/numa.hpp"
+#include "base/processors.hpp"
 #include "bindings/errors.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/module.hpp"
@@ -55,6 +56,7 @@ nb::dict dict_of(const BackendListing& listing) {
     dict["library"] = listing.library;
     dict["looked_for"] = listing.looked_for;
     dict["absent_because"] = listing.absent_because;
+    dict["is_parents"] = listing.is_parents;
     return dict;
 }
 
@@ -136,6 +138,7 @@ nb::dict link_dict(const LinkReading& link) {
 
 void bind_devices(nb::module_& module) {
     module.def("memory_kinds", &memory_kind_table);
+    module.def("allowed_processors", &allowed_processors);
     module.def("list_devices", &list_devices, nb::arg("opencl_drivers"));
     module.def("open_device", &open_device, nb::arg("backend"), nb::arg("index"), nb::arg("model"),
                nb::arg("opencl_drivers"), ReleaseGil());

@@ -41,11 +41,7 @@ void bind_migrations(nb::module_& module) {
         .def("collect", &collect, nb::arg("quiet_seconds"), nb::arg("most_seconds"));
     module.def(
         "count_migrations",
-        [](const std::vector<std::string>& libraries) {
-            // CUPTI asks for a driver that was initialised.
-            (void)unwrap(cuda::Driver::get());
-            return unwrap(cuda::MigrationCounter::create(libraries));
-        },
+        [](const std::vector<std::string>& libraries) { return unwrap(cuda::MigrationCounter::create(libraries)); },
         nb::arg("libraries"), ReleaseGil());
 }
 

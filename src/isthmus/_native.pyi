@@ -67,6 +67,7 @@ class BackendDict(TypedDict):
     library: str
     looked_for: list[str]
     absent_because: str
+    is_parents: bool
 
 class MemoryKindDict(TypedDict):
     name: str
@@ -353,7 +354,7 @@ class MigrationCounter:
 def count_migrations(libraries: list[str]) -> MigrationCounter:
     """Begin to count, with a libcupti that is loaded or else the first of `libraries` (names or paths) that is found.
 
-    Raises DeviceAbsent without CUDA's driver, LibraryAbsent without CUPTI, FunctionAbsent when it is too old, and
+    Raises DeviceAbsent without CUDA's driver, CallFailed in a child of the process that began it, LibraryAbsent without CUPTI, FunctionAbsent when it is too old, and
     Unsupported with what to do when another profiler has it, counting is not allowed, or it does not suit the driver.
     """
 
@@ -502,6 +503,9 @@ def create_trip(way: str, work: str, in_place: bool, bytes: int, source: Buffer,
 
 def create_allocation(device: Device, kind: str, bytes: int, beside: bool = False) -> AllocationCase:
     """Timed allocations; with `beside`, a small block of the same kind is held all the while."""
+
+def allowed_processors() -> int:
+    """How many threads can work at once: the processors that this thread may use, and the quotas of its cgroups."""
 
 def memory_kinds() -> list[MemoryKindDict]:
     """The core's table of memory kinds, a row each: what `allocate` and `time_allocation` take."""

@@ -367,6 +367,7 @@ BackendListing list_devices() {
     listing.library = driver.value()->api.library;
     int count = 0;
     const Api& cu = driver.value()->api;
+    listing.is_parents = !cu.usable().ok();
     if (Status status = cu.call(cu.cuDeviceGetCount, &count); !status.ok()) listing.absent_because = status.message();
     for (int index = 0; index < count; ++index) {
         auto info = describe(*driver.value(), index);

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "backend/cuda/context.hpp"
+
 namespace isthmus::cuda {
 namespace {
 
@@ -101,6 +103,9 @@ std::size_t arrived_count() {
 }  // namespace
 
 Result<std::unique_ptr<MigrationCounter>> MigrationCounter::create(const std::vector<std::string>& names) {
+    // CUPTI asks for a driver that was initialised, and works where that does.
+    ISTHMUS_TRY_ASSIGN(driver, Driver::get());
+    ISTHMUS_TRY(driver->api.usable());
     ISTHMUS_TRY_ASSIGN(api, cupti::Api::open(names));
     // What callbacks call without asking.
     if (!api.cuptiActivityGetNextRecord || !api.cuptiActivityGetNumDroppedRecords) {
@@ -145,12 +150,14 @@ MigrationCounter::~MigrationCounter() {
 
 std::uint32_t MigrationCounter::version() const {
     std::uint32_t version = 0;
-    (void)api_.call(api_.cuptiGetVersion, &version);
+    if (generation_ == fork_generation()) (void)api_.call(api_.cuptiGetVersion, &version);
     return version;
 }
 
 Result<MigrationReports> MigrationCounter::collect(std::chrono::nanoseconds quiet, std::chrono::nanoseconds most) {
     using Clock = std::chrono::steady_clock;
+    ISTHMUS_TRY_ASSIGN(driver, Driver::get());
+    ISTHMUS_TRY(driver->api.usable());
     const Clock::time_point begin = Clock::now();
     Clock::time_point last = begin;
     std::size_t count = arrived_count();

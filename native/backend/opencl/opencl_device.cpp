@@ -310,7 +310,7 @@ class ClDevice final : public isthmus::Device {
 
 BackendListing list_devices(const std::vector<std::string>& drivers) {
     const Registry registry = find_devices(drivers);
-    BackendListing listing{"opencl", {}, "", registry.looked_for, registry.absent_because};
+    BackendListing listing{"opencl", {}, "", registry.looked_for, registry.absent_because, !usable().ok()};
     for (const Entry& entry : registry.entries) {
         listing.devices.push_back(entry.info);
         if (listing.library.empty()) listing.library = entry.library;

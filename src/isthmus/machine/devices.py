@@ -117,9 +117,8 @@ def neighbours(device: Device, backends: Iterable[Backend]) -> list[Device]:
 def _device(backend: Backend, index: int) -> Device:
     if not backend.devices:
         looked_for = ", ".join(backend.looked_for)
-        raise DeviceAbsent(
-            f"no {backend.name} device here; looked for {looked_for}: {backend.absent_because}; {backend.install}"
-        )
+        why = "; ".join(filter(None, [backend.absent_because, backend.install]))
+        raise DeviceAbsent(f"no {backend.name} device here; looked for {looked_for}: {why}")
     for device in backend.devices:
         if device.index == index:
             return device
@@ -141,7 +140,7 @@ def open_neighbour(device: OpenDevice, other: Device) -> _native.Device:
 def _backend(found: "_native.BackendDict") -> Backend:
     devices = [_describe(info) for info in found["devices"]]
     absent_because = found["absent_because"]
-    install = "" if devices else _INSTALL.get(found["name"], "")
+    install = "" if devices or found["is_parents"] else _INSTALL.get(found["name"], "")
     for device in filter(_is_pocl, list(devices)):
         if reason := _why_no_pocl(device):
             devices.remove(device)

@@ -1,9 +1,6 @@
 // The fake driver's calls: which of them fail, and which a program made.
 #pragma once
 
-#include <pthread.h>
-
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -19,15 +16,6 @@ namespace fake {
 
 constexpr int success = 0;
 constexpr int unknown = 999;
-
-// Ends a child that calls a driver which its parent has begun to use: a real one hangs there, or spoils what is the
-// parent's. Every function begins with it.
-inline void refuse_forked(const char* function) {
-    static std::atomic<bool> forked = false;
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-    if (registered == 0 && !forked) return;
-    violation(function, "in a forked child");
-}
 
 // The calls since fake_record_calls, one a line; null while nobody asks.
 inline std::string* recorded = nullptr;

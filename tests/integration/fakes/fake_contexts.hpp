@@ -1,22 +1,15 @@
-// Contexts of the fake CUDA driver, and what no program may do to a real one: it ends the process, saying what was
-// done.
+// Contexts of the fake CUDA driver.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "fake_violations.hpp"
+
 namespace fake {
 
 constexpr int context_is_destroyed = 709;
-
-// A real driver would hang now and then, write where it should not, or break what somebody records.
-[[noreturn]] inline void violation(const char* function, const char* what) {
-    std::fprintf(stderr, "fake CUDA driver: %s was called %s\n", function, what);
-    std::abort();
-}
 
 struct Context {
     int device = 0;

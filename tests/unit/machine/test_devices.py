@@ -31,6 +31,7 @@ def listing(name: str, *found: dict[str, object], absent_because: str = "") -> d
         "library": "",
         "looked_for": [f"lib{name}.so.1"],
         "absent_because": absent_because,
+        "is_parents": False,
     }
 
 

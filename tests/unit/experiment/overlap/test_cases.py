@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import msgspec
@@ -235,6 +234,6 @@ def test_nothing_is_measured_where_no_memory_can_be_locked() -> None:
 
 
 def test_staging_has_as_many_threads_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
+    monkeypatch.setattr("isthmus._native.allowed_processors", lambda: 3)
     planned = plan(open_device("host"), Options(sizes=[SIZE], memory=["staged"]), 0)
     assert max(case.streams or 0 for case in planned.skipped if case.host_memory == "staged") == 3
