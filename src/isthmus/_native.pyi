@@ -354,8 +354,9 @@ class MigrationCounter:
 def count_migrations(libraries: list[str]) -> MigrationCounter:
     """Begin to count, with a libcupti that is loaded or else the first of `libraries` (names or paths) that is found.
 
-    Raises DeviceAbsent without CUDA's driver, CallFailed in a child of the process that began it, LibraryAbsent without CUPTI, FunctionAbsent when it is too old, and
-    Unsupported with what to do when another profiler has it, counting is not allowed, or it does not suit the driver.
+    Raises DeviceAbsent without CUDA's driver, CallFailed in a child of the process that began it, LibraryAbsent without
+    CUPTI, FunctionAbsent when it is too old, and Unsupported with what to do when another profiler has it, counting is
+    not allowed, or it does not suit the driver.
     """
 
 def create_staging(device: Device, bytes: int, threads: int, pieces: int) -> Staging:

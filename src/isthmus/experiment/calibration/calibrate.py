@@ -5,7 +5,6 @@ the driver's own copy from some size on, and which method is best for many piece
 layout; both differ from machine to machine. The table that comes of it is text, which native/transfer/ reads.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -78,7 +77,7 @@ def calibrate(device: OpenDevice, quick: bool, seed: int, progress: Callable[[in
     kinds = ("pageable",) if mapped_stands_in(native) else ("pageable", "pinned")
     grid = [(setting, cell) for setting in settings(kinds, quick) for cell in cells(setting, quick)]
     ended, total = 0, len(_DIRECTIONS) + len(grid) + 2
-    threads = thread_counts(len(os.sched_getaffinity(0)))
+    threads = thread_counts(_native.allowed_processors())
     most_threads = max(threads[-1], staging_threads())
     staging = {direction: session_staging(native, direction, most_threads) for direction in _DIRECTIONS}
     buffers: list[Choice] = []
@@ -218,6 +217,6 @@ def _origin(device: OpenDevice) -> str:
     driver = f", driver {found.driver_version}" if found.driver_version else ""
     pretends = f", which pretends {device.model}" if device.model else ""
     return (
-        f"{found.name}{driver}{pretends}, {len(os.sched_getaffinity(0))} processors; isthmus {__version__} on "
+        f"{found.name}{driver}{pretends}, {_native.allowed_processors()} processors; isthmus {__version__} on "
         f"{datetime.now(timezone.utc):%Y-%m-%d}"
     )

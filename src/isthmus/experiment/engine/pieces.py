@@ -1,6 +1,5 @@
 """Transfers of many pieces of one size that can be visited again and again, whatever method moves them."""
 
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ _MOST_KEPT_PIECES = 4 * KIB
 
 def staging_threads() -> int:
     """How many threads pack: as many as this process may use, as far as more of them move more."""
-    return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    return min(_MOST_THREADS, _native.allowed_processors())
 
 
 def packing_threads(method: str) -> int | None:

@@ -1,6 +1,5 @@
 """Samples of `managed`: an array goes to the device by one way, is added to, and is added up by the CPU."""
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -59,7 +58,7 @@ def allocate(device: OpenDevice, size: int, kinds: Iterable[str]) -> Buffers:
             arrays[kind] = native.allocate(kind, size)
         except IsthmusError as error:
             refused[kind] = reason_of(error)
-    threads = min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+    threads = min(_MOST_THREADS, _native.allowed_processors())
     return Buffers(
         native, arrays, on_device, refused, _native.Stream(native), ThreadPoolExecutor(threads), threads, set()
     )
