@@ -11,6 +11,7 @@ from pathlib import Path
 from isthmus import __version__
 from isthmus.errors import RunFileError, UsageError
 from isthmus.files import is_stream, numbered, read_ends
+from isthmus.messages import printable
 
 _BY = f"Report of Isthmus {__version__}"
 # Runs, fleets, references and reports in JSON, plans and devices; tables of ways to copy; traces; pages; pictures;
@@ -28,7 +29,8 @@ _PNG_HEAD_BYTES = 33
 
 def marked(content: bytes, form: str, about: str = "") -> bytes:
     """A report of a format that does not say who wrote it, with a line that does; `about` tells reports apart."""
-    by = f"{_BY}{f', {about}' if about else ''}"
+    # What names of runs have in them ends neither the line nor the comment.
+    by = printable(f"{_BY}{f', {about}' if about else ''}")
     if form == "terminal":
         return content + f"\n{by}\n".encode()
     if form in ("markdown", "svg"):

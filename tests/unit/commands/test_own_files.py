@@ -159,6 +159,15 @@ def test_a_picture_says_who_made_it_and_stays_one() -> None:
     assert own[:-4].endswith(b", a run")
 
 
+def test_a_name_of_a_run_ends_no_comment(tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    path.write_bytes(marked(b"<svg/>", "svg", "a run\n--><script>\x00</script>"))
+    assert path.read_bytes().count(b"-->") == 1
+    assert path.read_bytes().isascii()
+    assert b"\0" not in path.read_bytes()
+    check_replaceable(path, force=False)
+
+
 def test_a_free_name_is_the_first(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     assert free_path(path) == path
