@@ -34,7 +34,7 @@ def tried(call, *arguments):
 def fails(function, call, *arguments):
     os.environ["FAKE_CUDA_FAIL"] = function
     said = tried(call, *arguments)
-    del os.environ["FAKE_CUDA_FAIL"]
+    os.environ["FAKE_CUDA_FAIL"] = ""
     return said
 """
 
@@ -63,7 +63,9 @@ def outcome(compiled: Callable[..., Path]) -> Outcome:
     def outcome(program: str, *omitted: str, **environment: str) -> Any:
         done = subprocess.run(
             [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
-            env=os.environ | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent)} | environment,
+            env=os.environ
+            | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp", *omitted).parent), "FAKE_CUDA_FAIL": ""}
+            | environment,
             cwd=Path(__file__).resolve().parents[3],
             text=True,
             capture_output=True,
@@ -299,7 +301,7 @@ def test_a_copy_gets_nothing_new_while_its_stream_is_held(outcome: Outcome, func
     os.environ["FAKE_CUDA_FAIL"] = {function!r}
     latch.open()
     copy.wait()
-    del os.environ["FAKE_CUDA_FAIL"]
+    os.environ["FAKE_CUDA_FAIL"] = ""
     result = bool((session.to_host(there) == data).all())
     """
     assert outcome(_HELD + textwrap.dedent(program))

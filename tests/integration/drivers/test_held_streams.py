@@ -63,7 +63,8 @@ def goes_on(compiled: Callable[..., Path]) -> Callable[..., None]:
 
     def goes_on(program: str, size: int = 3 << 20, budget: str = "'4MiB'") -> None:
         setup = _SETUP.replace("BUDGET", budget).replace("SIZE", str(size))
-        environment = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_STRICT": "1"}
+        fake = {"FAKE_CUDA_STRICT": "1", "FAKE_CUDA_FAIL": ""}
+        environment = {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent)} | fake
         try:
             done = subprocess.run(
                 [sys.executable, "-c", setup + textwrap.dedent(program)],
@@ -277,7 +278,7 @@ def test_a_device_that_fails_meanwhile_fails_the_copy_and_holds_nothing(goes_on:
         raise AssertionError("it did not fail")
     except CallFailed as error:
         assert "cuEventQuery" in str(error)
-    del os.environ["FAKE_CUDA_FAIL"]
+    os.environ["FAKE_CUDA_FAIL"] = ""
     stream.synchronize()
     assert (session.to_host(session.to_device(data)) == data).all()
     session.close()
@@ -308,7 +309,7 @@ def test_commands_that_are_refused_half_way_leave_the_stream_free(
         raise AssertionError("it did not fail")
     except CallFailed as error:
         assert {function!r} in str(error)
-    del os.environ["FAKE_CUDA_FAIL"]
+    os.environ["FAKE_CUDA_FAIL"] = ""
     stream.synchronize()
     session.trim()
     assert session.pinned_bytes == 0

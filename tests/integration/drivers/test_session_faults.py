@@ -79,7 +79,7 @@ for function, calls in json.loads(sys.argv[1]):
     for call in calls:
         os.environ["FAKE_CUDA_FAIL"] = f"{function}@{call}"
         found[f"{function}@{call}"] = scenario()
-        del os.environ["FAKE_CUDA_FAIL"]
+        os.environ["FAKE_CUDA_FAIL"] = ""
     gc.collect()
     # Whatever failed, the next session knows nothing of it.
     assert scenario() == [], function
@@ -91,7 +91,7 @@ def outcome(library: Path, functions: list[str], live: Path) -> tuple[dict[str, 
     """What was said of each failure, and how many allocations the driver still had at the end."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([(function, CALLS) for function in functions])],
-        env=os.environ | {"LD_LIBRARY_PATH": str(library.parent), "FAKE_CUDA_LIVE": str(live)},
+        env=os.environ | {"LD_LIBRARY_PATH": str(library.parent), "FAKE_CUDA_LIVE": str(live), "FAKE_CUDA_FAIL": ""},
         text=True,
         capture_output=True,
         check=False,

@@ -48,7 +48,7 @@ def outcome(compiled: Callable[..., Path]) -> Outcome:
         done = subprocess.run(
             [sys.executable, "-c", _SETUP + textwrap.dedent(program) + "\nprint(json.dumps(result))"],
             env=os.environ
-            | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2"}
+            | {"LD_LIBRARY_PATH": str(compiled("fake_cuda.cpp").parent), "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_FAIL": ""}
             | environment,
             text=True,
             capture_output=True,
@@ -224,7 +224,7 @@ def test_where_kernels_find_memory_is_asked_together_with_what_it_is(outcome: Ou
         there[:] = 0
         os.environ["FAKE_CUDA_FAIL"] = fails
         result.append(tried(s0.copy, there, rows[:, :8]))
-        del os.environ["FAKE_CUDA_FAIL"]
+        os.environ["FAKE_CUDA_FAIL"] = ""
         result.append(bool((there == s0.to_host(rows)[:, :8]).all()))
     assert cuda.cuMemHostUnregister(ctypes.c_void_p(whole.ctypes.data)) == 0
     """

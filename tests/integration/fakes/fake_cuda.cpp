@@ -4,12 +4,14 @@
 // takes waits; copies of pageable memory return when they have
 // ended. FAKE_CUDA_INIT is the code that cuInit returns, FAKE_CUDA_MEMORY the bytes of all devices together,
 // FAKE_CUDA_DEVICES their number (1), FAKE_CUDA_LOCKED how many may be page-locked. FAKE_CUDA_FAIL names a function
-// that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third. When the process ends, the file FAKE_CUDA_LIVE
-// names how many allocations were not given back, of how many. With FAKE_CUDA_NULL_STREAMS every stream is the null
-// stream. What would hang or harm a real one, a call in the child of a fork, on the default stream while a stream that
-// waits for it records a graph, or of a kernel with memory of another context, ends the process. With FAKE_CUDA_STRICT
-// calls and copies keep each other waiting (fake_strict.hpp). fake_record_calls and fake_recorded_calls tell a program
-// which functions it called. A driver that is too old for a function is linked without it (conftest.py).
+// that fails, "cuMemAlloc_v2" each time or "cuMemAlloc_v2@3" the third; a program with threads that changes it begins
+// with an empty one and takes none away, since a variable that comes or goes moves those that other threads read. When
+// the process ends, the file FAKE_CUDA_LIVE names how many allocations were not given back, of how many. With
+// FAKE_CUDA_NULL_STREAMS every stream is the null stream. What would hang or harm a real one, a call in the child of a
+// fork, on the default stream while a stream that waits for it records a graph, or of a kernel with memory of another
+// context, ends the process. With FAKE_CUDA_STRICT calls and copies keep each other waiting (fake_strict.hpp).
+// fake_record_calls and fake_recorded_calls tell a program which functions it called. A driver that is too old for a
+// function is linked without it (conftest.py).
 #include <atomic>
 #include <charconv>
 #include <chrono>
