@@ -12,13 +12,11 @@ import msgspec
 from isthmus.errors import RunFileError
 from isthmus.files import write_whole
 from isthmus.record.fingerprint import Fingerprint
-from isthmus.record.run import PARAMETERS, Case, Direction, Metric, Phase, Run, Verified
+from isthmus.record.run import PARAMETERS, Case, Count, Direction, Metric, Phase, Run, Seconds, Verified
 
 FLEET_FORMAT = "isthmus.fleet"
 FLEET_SCHEMA_VERSION = 1
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-_Seconds = Annotated[float, msgspec.Meta(ge=0)]
 # Parameters that a point has by name; all others are named in its text.
 _NAMED = {"experiment", "method", "host_memory", "direction", "bytes"}
 _FURTHER = tuple(name for name in PARAMETERS if name not in _NAMED)
@@ -33,7 +31,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     method: str
     host_memory: str
     direction: Direction | None = None
-    bytes: _Count = 0
+    bytes: Count = 0
     metric: Metric = "host_seconds"
     parameters: str = ""
 
@@ -41,12 +39,12 @@ class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Summary(msgspec.Struct, frozen=True, array_like=True):
     """Samples of one point on one device: how many, and their quantiles in seconds; none of a case that was skipped."""
 
-    samples: _Count
-    least: _Seconds = 0.0
-    lower_quartile: _Seconds = 0.0
-    median: _Seconds = 0.0
-    upper_quartile: _Seconds = 0.0
-    most: _Seconds = 0.0
+    samples: Count
+    least: Seconds = 0.0
+    lower_quartile: Seconds = 0.0
+    median: Seconds = 0.0
+    upper_quartile: Seconds = 0.0
+    most: Seconds = 0.0
     verified: Verified = "n/a"
     note: str = ""
 
@@ -56,23 +54,23 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     fingerprint: Fingerprint
     # As the launcher numbers processes: of all, and of the host; None where there was no launcher.
-    rank: _Count | None = None
-    local_rank: _Count | None = None
+    rank: Count | None = None
+    local_rank: Count | None = None
     # The lowest rank on the same machine, since names of hosts may repeat.
-    node: _Count | None = None
+    node: Count | None = None
     # One for each of the fleet's points, in their order; fewer where it ended before.
     summaries: list[Summary]
     # The rank's own run files, with all samples; the last of them where there are several.
     run_file: str = ""
     placement: str = ""
     # Where threads and memory were bound; None where they were not, or where nobody knows.
-    bound_node: _Count | None = None
+    bound_node: Count | None = None
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rank without results, or without those of its last phase, and why."""
 
-    rank: _Count
+    rank: Count
     host: str = ""
     why: str
 

@@ -26,29 +26,36 @@ Metric = Literal[
     "mpi_seconds",
     "elapsed_seconds",
 ]
+# What rates are made of; a phase besides may have had nothing to do.
+RATED = ("host_seconds", "device_seconds", "enqueue_seconds", "elapsed_seconds")
 Verified = Literal["yes", "no", "n/a"]
 LayoutName = Literal["", "contiguous", "strided", "scattered"]
 StageName = Literal["in", "work", "out"]
 # How a fleet is measured: one device of a node at a time, or all of them at once.
 Phase = Literal["alone", "together"]
-# No bytes and no count of anything are negative: a file that was edited so is refused where it is read.
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+# No bytes and no count of anything are negative, or more than floating point counts, and nothing took thirty years: a
+# file that was edited so is refused where it is read.
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+# No clock tells less apart.
+LEAST_SECONDS = 1e-12
+_Time = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The raw samples of one metric, in seconds, in the order in which they were taken."""
 
     metric: Metric
-    samples: list[Annotated[float, msgspec.Meta(ge=0)]]
+    samples: list[Seconds]
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """When one stage of one chunk was under way, in seconds since the first stage of all began."""
 
     stage: StageName
-    chunk: _Count
-    begin: float
-    end: float
+    chunk: Count
+    begin: _Time
+    end: _Time
 
 
 class Migrations(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,17 +63,17 @@ class Migrations(msgspec.Struct, frozen=True, kw_only=True):
 
     direction: Literal["h2d", "d2h"]
     cause: str  # CUPTI's words: user, coherence, prefetch, eviction, access_counters; unknown
-    bytes: _Count  # of each
-    count: _Count
-    alignment_bytes: _Count  # the largest power of two that divides all their offsets in the array
+    bytes: Count  # of each
+    count: Count
+    alignment_bytes: Count  # the largest power of two that divides all their offsets in the array
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
     """Page faults of one side, as the driver counted them."""
 
     side: Literal["host", "device"]
-    count: _Count
-    groups: _Count  # of faults that were handled together; as many as faults where they are not grouped
+    count: Count
+    groups: Count  # of faults that were handled together; as many as faults where they are not grouped
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,33 +88,33 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     experiment: str
     method: str
     host_memory: str
-    bytes: _Count
+    bytes: Count
     direction: Direction | None = None
-    threads: _Count | None = None
-    streams: _Count | None = None
-    pieces: _Count | None = None
-    width_bytes: _Count | None = None
-    rows: _Count | None = None
-    pitch_bytes: _Count | None = None
-    stride_bytes: _Count | None = None
-    fraction: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    alignment_bytes: _Count | None = None
-    uses: _Count | None = None  # how often a buffer was used between its allocation and its release
-    devices: _Count | None = None  # how many work at the same time, where an experiment varies that
+    threads: Count | None = None
+    streams: Count | None = None
+    pieces: Count | None = None
+    width_bytes: Count | None = None
+    rows: Count | None = None
+    pitch_bytes: Count | None = None
+    stride_bytes: Count | None = None
+    fraction: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
+    alignment_bytes: Count | None = None
+    uses: Count | None = None  # how often a buffer was used between its allocation and its release
+    devices: Count | None = None  # how many work at the same time, where an experiment varies that
     target: str = ""  # the device concerned, such as cuda:1, where it is not that of the run
     peer: str = ""  # the device on the other side of a copy between devices
-    node: _Count | None = None  # NUMA node of the host's memory and threads, where an experiment varies that
+    node: Count | None = None  # NUMA node of the host's memory and threads, where an experiment varies that
     # Pieces and sections: where they lie on either side. Pitches above are the host's.
-    slices: _Count | None = None
-    slice_pitch_bytes: _Count | None = None
-    device_pitch_bytes: _Count | None = None
-    device_slice_pitch_bytes: _Count | None = None
+    slices: Count | None = None
+    slice_pitch_bytes: Count | None = None
+    device_pitch_bytes: Count | None = None
+    device_slice_pitch_bytes: Count | None = None
     host_layout: LayoutName = ""
     device_layout: LayoutName = ""
-    moved_bytes: _Count | None = None  # what crosses the link, where more than `bytes` may have to
-    work_ratio: Annotated[float, msgspec.Meta(gt=0)] | None = None  # times the slower copy's time, as it was meant
-    ranks: _Count | None = None  # processes that took part, over MPI
-    halo: _Count | None = None  # columns of a halo
+    moved_bytes: Count | None = None  # what crosses the link, where more than `bytes` may have to
+    work_ratio: Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)] | None = None  # times the slower copy's, as meant
+    ranks: Count | None = None  # processes that took part, over MPI
+    halo: Count | None = None  # columns of a halo
     compiler: str = ""  # of a program that was measured
     cut: str = ""  # ranks down and across, 2x3, where rows are cut too
     migrations: list[Migrations] = []  # of one pass of the case, in the order of directions, causes and sizes
@@ -161,10 +168,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
     fleet: str
     phase: Phase
-    rank: _Count
-    ranks: _Count
-    local_rank: _Count
-    node: _Count
+    rank: Count
+    ranks: Count
+    local_rank: Count
+    node: Count
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

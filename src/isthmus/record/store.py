@@ -11,7 +11,7 @@ import msgspec
 from isthmus.errors import RunFileError
 from isthmus.files import begin_whole, read_bounded, write_whole
 from isthmus.record.fleet import FLEET_FORMAT
-from isthmus.record.run import FORMAT, SCHEMA_VERSION, Case, End, Run
+from isthmus.record.run import FORMAT, LEAST_SECONDS, RATED, SCHEMA_VERSION, Case, End, Run, case_key
 
 
 class Header(msgspec.Struct):
@@ -57,9 +57,36 @@ def read_run(path: Path) -> Run:
         raise RunFileError(f"{path}: not an Isthmus run: found {header.words}, expected format {FORMAT!r}")
     header.check_version(path, SCHEMA_VERSION)
     try:
-        return msgspec.json.decode(data, type=Run)
+        run = msgspec.json.decode(data, type=Run)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
+    cases = [_timed(case, f"{path}: $.cases[{number}]") for number, case in enumerate(run.cases)]
+    places: dict[tuple[object, ...], int] = {}
+    for number, case in enumerate(cases):
+        if (first := places.setdefault(case_key(case), number)) != number:
+            raise RunFileError(
+                f"{path}: $.cases[{number}]: found the same point as $.cases[{first}], and a run has each once; the "
+                "file was edited or put together by hand: leave one of them out"
+            )
+    return msgspec.structs.replace(run, cases=cases)
+
+
+def _timed(case: Case, place: str) -> Case:
+    """The case without metrics of devices' own clocks that were too coarse for it, which its note says.
+
+    Raises RunFileError where the host's clock says that something took no time at all.
+    """
+    none = [each for each in case.series if each.metric in RATED and min(each.samples, default=1) < LEAST_SECONDS]
+    if not none:
+        return case
+    names = ", ".join(series.metric for series in none)
+    if {"host_seconds", "elapsed_seconds"} & {series.metric for series in none}:
+        raise RunFileError(
+            f"{place}: found {min(none[0].samples):g} seconds as a sample of {names}, less than any clock tells apart; "
+            "the file was edited or is damaged: measure again"
+        )
+    note = "; ".join(filter(None, [case.note, f"{names} left out: samples of 0 s"]))
+    return msgspec.structs.replace(case, series=[each for each in case.series if each not in none], note=note)
 
 
 class RunWriter:

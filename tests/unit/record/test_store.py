@@ -16,7 +16,7 @@ import pytest
 
 from isthmus import files
 from isthmus.errors import RunFileError
-from isthmus.record import Case, End, Run, RunWriter, Series, read_run
+from isthmus.record import Case, End, Metric, Run, RunWriter, Series, read_run
 
 Write = Callable[[int, bytes, int], int]
 
@@ -214,7 +214,10 @@ def test_values_that_the_schema_does_not_allow_are_named_with_their_place(path: 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("bytes", -1), ("pieces", -4), ("threads", -1), ("moved_bytes", -1), ("work_ratio", 0), ("work_ratio", -0.3)],
+    [
+        *(("bytes", -1), ("pieces", -4), ("threads", -1), ("moved_bytes", -1), ("work_ratio", 0), ("work_ratio", -0.3)),
+        *(("bytes", 1 << 60), ("rows", (1 << 64) - 1), ("fraction", 1e300), ("work_ratio", 1e-300)),
+    ],
 )
 def test_numbers_that_cannot_be_are_named_with_their_place(path: Path, run: Run, field: str, value: float) -> None:
     with RunWriter(path, run) as writer:
@@ -223,4 +226,38 @@ def test_numbers_that_cannot_be_are_named_with_their_place(path: Path, run: Run,
     content["cases"][0][field] = value
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(RunFileError, match=rf" - at `\$.cases\[0\].{field}`"):
+        read_run(path)
+
+
+@pytest.mark.parametrize("metric", ["host_seconds", "elapsed_seconds"])
+@pytest.mark.parametrize("seconds", [0.0, 5e-324, 1e-13])
+def test_a_time_that_no_clock_has_measured_is_refused_with_its_place(
+    path: Path, run: Run, metric: Metric, seconds: float
+) -> None:
+    series = [Series(metric=metric, samples=[1e-6, seconds, 2e-6])]
+    edited = msgspec.structs.replace(run, cases=[case(1), msgspec.structs.replace(case(2), series=series)])
+    path.write_bytes(msgspec.json.encode(edited))
+    with pytest.raises(
+        RunFileError, match=rf"run\.json: \$\.cases\[1\]: found {seconds:g} seconds .* of {metric}.*measure again"
+    ):
+        read_run(path)
+
+
+def test_what_the_clock_of_a_device_was_too_coarse_for_is_left_out_and_said(path: Path, run: Run) -> None:
+    """Such clocks tick by microseconds on some devices, so that a run which was just measured may have such times."""
+    one = case(1)
+    coarse = [Series(metric="device_seconds", samples=[0.0, 1e-6]), Series(metric="pack_seconds", samples=[0.0])]
+    path.write_bytes(
+        msgspec.json.encode(
+            msgspec.structs.replace(run, cases=[msgspec.structs.replace(one, series=[*one.series, *coarse])])
+        )
+    )
+    (read,) = read_run(path).cases
+    assert read.series == [*one.series, coarse[1]]
+    assert read.note == "device_seconds left out: samples of 0 s"
+
+
+def test_a_point_that_is_there_twice_is_refused(path: Path, run: Run) -> None:
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(run, cases=[case(1), case(2), case(1, note="again")])))
+    with pytest.raises(RunFileError, match=r"\$\.cases\[2\]: found the same point as \$\.cases\[0\]"):
         read_run(path)

@@ -82,7 +82,9 @@ def bandwidth_curves(run: Run) -> Sequence[Curve]:
             key = (case.method, case.direction, case.host_memory, case.alignment_bytes if aligned else None)
             groups.setdefault(key, []).append(case)
     curves = []
-    for (method, direction, memory, alignment), cases in groups.items():
+    for (method, direction, memory, alignment), alike in groups.items():
+        # One of each size: what the file calls another point is none to these curves.
+        cases = list({case.bytes: case for case in alike}.values())
         points = [case_point(case, target) for case in sorted(cases, key=lambda case: case.bytes)]
         curves.append(
             Curve(
@@ -112,9 +114,9 @@ def case_metric(case: Case) -> Metric:
 
 
 def is_resolved(case: Case) -> bool:
-    """Whether a case was measured and every sample is a time: a device clock can be too coarse for one byte."""
+    """Whether bytes were moved and every sample is a time: a device clock can be too coarse for one byte."""
     samples = case.samples(case_metric(case))
-    return not case.skipped and bool(samples) and min(samples) > 0
+    return not case.skipped and case.bytes > 0 and bool(samples) and min(samples) > 0
 
 
 def case_point(case: Case, target: float) -> Point:
