@@ -12,6 +12,7 @@ namespace isthmus {
 // State of the PCI Express link as the vendor's library reads it at this moment.
 struct LinkReading {
     std::optional<unsigned> generation, width, max_generation, max_width;
+    std::optional<unsigned> replays;  // packets sent again since the driver was loaded
 };
 
 // What a backend knows of a device without measuring. Empty or absent where it cannot tell.

@@ -133,6 +133,7 @@ nb::dict link_dict(const LinkReading& link) {
     dict["width"] = link.width;
     dict["max_generation"] = link.max_generation;
     dict["max_width"] = link.max_width;
+    dict["replays"] = link.replays;
     return dict;
 }
 

@@ -29,6 +29,7 @@ struct ConfidentialState {
     X(nvmlDeviceGetCurrPcieLinkWidth, "nvmlDeviceGetCurrPcieLinkWidth", "driver R304", (Device, unsigned*))           \
     X(nvmlDeviceGetMaxPcieLinkGeneration, "nvmlDeviceGetMaxPcieLinkGeneration", "driver R304", (Device, unsigned*))   \
     X(nvmlDeviceGetMaxPcieLinkWidth, "nvmlDeviceGetMaxPcieLinkWidth", "driver R304", (Device, unsigned*))             \
+    X(nvmlDeviceGetPcieReplayCounter, "nvmlDeviceGetPcieReplayCounter", "driver R304", (Device, unsigned*))           \
     X(nvmlDeviceGetTemperature, "nvmlDeviceGetTemperature", "driver R304", (Device, int, unsigned*))                  \
     X(nvmlDeviceGetClockInfo, "nvmlDeviceGetClockInfo", "driver R304", (Device, int, unsigned*))                      \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons", "driver R340",          \

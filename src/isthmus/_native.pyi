@@ -16,6 +16,7 @@ class LinkDict(TypedDict):
     width: int | None
     max_generation: int | None
     max_width: int | None
+    replays: int | None
 
 class SamplesDict(TypedDict):
     host_seconds: list[float]

@@ -3,6 +3,7 @@
 What is streamed (traces), made by the kernel, or part of this package has doors of its own; `tests/layout` lists them.
 """
 
+import fcntl
 import gzip
 import io
 import os
@@ -118,6 +119,14 @@ def new_file(path: Path) -> Path:
             continue
         return tried
     raise AssertionError
+
+
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """While nobody else who asks for this file has it; the file is empty and stays. Raises OSError."""
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def numbered(path: Path) -> Iterator[Path]:

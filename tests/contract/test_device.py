@@ -38,7 +38,7 @@ def test_it_describes_itself(device: _native.Device, spec: str) -> None:
     assert info["vendor"]
     assert info["name"] == info["name"].strip()
     assert isinstance(info["shares_host_memory"], bool)
-    assert set(info["link"]) == {"generation", "width", "max_generation", "max_width"}
+    assert set(info["link"]) == {"generation", "width", "max_generation", "max_width", "replays"}
     assert all(isinstance(value, str) for item in info["conditions"].items() for value in item)
     # The driver's own version is NVML's to tell, which need not be there.
     assert bool(info["api_version"]) == (info["backend"] != "host")

@@ -174,7 +174,7 @@ def test_a_transfer_beyond_either_buffer_is_a_usage_error(
 def test_the_link_is_read_under_load(device: _native.Device, allocate: Allocate) -> None:
     size = 1024 * 1024
     reading = _native.read_link_under_load(allocate("pinned", size), allocate("device", size))
-    assert set(reading) == {"generation", "width", "max_generation", "max_width"}
+    assert set(reading) == {"generation", "width", "max_generation", "max_width", "replays"}
     assert all(value is None or (isinstance(value, int) and value > 0) for value in reading.values())
     if device.info["shares_host_memory"]:
         assert set(reading.values()) == {None}

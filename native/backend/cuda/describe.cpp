@@ -150,6 +150,7 @@ LinkReading read_link(const Driver& driver, const std::string& pci_address) {
     link.width = reading(nvml.nvmlDeviceGetCurrPcieLinkWidth, device);
     link.max_generation = reading(nvml.nvmlDeviceGetMaxPcieLinkGeneration, device);
     link.max_width = reading(nvml.nvmlDeviceGetMaxPcieLinkWidth, device);
+    link.replays = reading(nvml.nvmlDeviceGetPcieReplayCounter, device);
     return link;
 }
 

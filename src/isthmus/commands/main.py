@@ -12,6 +12,7 @@ import typer
 from isthmus import __version__
 from isthmus.commands.advise import advise
 from isthmus.commands.calibrate import calibrate
+from isthmus.commands.check import check
 from isthmus.commands.compare import compare
 from isthmus.commands.config import config
 from isthmus.commands.devices import devices
@@ -30,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
+app.command()(check)
 app.command()(devices)
 app.command()(measure)
 app.command()(calibrate)

@@ -4,9 +4,10 @@ from isthmus.compare.causes import Cause, likely_causes
 from isthmus.compare.checkup import Checkup, FigureResult, check
 from isthmus.compare.comparison import Comparison, Gate, compare, parse_gate
 from isthmus.compare.differences import Difference, differences, facts
+from isthmus.compare.health import Health, Point, Rate, judge, judge_all, links_of
 from isthmus.compare.levels import VERDICTS, Verdict
 from isthmus.compare.rank_test import corrected
-from isthmus.compare.reference import PREFIX, Reference, known_references, made_reference, read_reference
+from isthmus.compare.reference import PREFIX, Reference, known_references, made_reference, read_reference, reference_for
 from isthmus.compare.spread import GroupKey, group_key, robust_variance
 from isthmus.compare.verdicts import CaseResult, GroupResult, WholeResult
 
@@ -22,6 +23,9 @@ __all__ = [
     "Gate",
     "GroupKey",
     "GroupResult",
+    "Health",
+    "Point",
+    "Rate",
     "Reference",
     "Verdict",
     "WholeResult",
@@ -31,10 +35,14 @@ __all__ = [
     "differences",
     "facts",
     "group_key",
+    "judge",
+    "judge_all",
     "known_references",
     "likely_causes",
+    "links_of",
     "made_reference",
     "parse_gate",
     "read_reference",
+    "reference_for",
     "robust_variance",
 ]

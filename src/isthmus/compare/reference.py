@@ -18,7 +18,7 @@ from isthmus.compare.pairing import timed_metric
 from isthmus.compare.spread import GroupKey, SizeClass, group_key
 from isthmus.errors import RunFileError, UsageError
 from isthmus.files import read_bounded
-from isthmus.record import Case, Metric, Run, Series, case_key, memory_kind
+from isthmus.record import Case, Device, Metric, Run, Series, case_key, memory_kind
 
 PREFIX = "reference:"
 _FORMAT, _SCHEMA_VERSION = "isthmus.reference", 1
@@ -91,6 +91,21 @@ def read_reference(name: str) -> Reference:
             return msgspec.json.decode(read_bounded(found), type=Reference)
     except (RunFileError, msgspec.DecodeError) as error:
         raise RunFileError(f"{name}: not a reference: {error}; make one with scripts/make_reference.py") from error
+
+
+def reference_for(device: Device) -> Reference | None:
+    """The reference in the package that is of such a device at such a link; None where there is none."""
+    wanted = _kind(device)
+    if device.conditions.get("confidential_computing") == "on":
+        return None  # Its copies are encrypted, those of references are not.
+    return next(
+        (each for each in map(read_reference, known_references()) if _kind(each.run.fingerprint.device) == wanted), None
+    )
+
+
+def _kind(device: Device) -> tuple[object, ...]:
+    link = device.link
+    return device.backend, device.name, link and link.max_generation, link and link.max_width
 
 
 def measured(run: Run, typical: Sequence[Case]) -> dict[tuple[Quantity, GroupKey], float]:

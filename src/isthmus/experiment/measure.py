@@ -19,7 +19,7 @@ from isthmus.experiment.engine.sampling import Rules
 from isthmus.experiment.openacc.build import check_folder
 from isthmus.experiment.stencil.points import CUTS, SCALINGS
 from isthmus.machine.devices import OpenDevice
-from isthmus.machine.fingerprint import read_fingerprint
+from isthmus.machine.fingerprint import link_now, read_fingerprint
 from isthmus.machine.host import available_memory_bytes
 from isthmus.record import (
     FORMAT,
@@ -159,7 +159,8 @@ def measure(
             writer.finish(_end("failed", started, placement, str(error)))
             raise
         message = OUT_OF_STEP if pace.lost else ""
-        writer.finish(_end("complete", started, msgspec.structs.replace(placement, pages=pages), message))
+        end = _end("complete", started, msgspec.structs.replace(placement, pages=pages), message)
+        writer.finish(msgspec.structs.replace(end, link=link_now(device)))
     return path
 
 

@@ -17,15 +17,19 @@ from isthmus.record import MIB, Backend, Device, Fingerprint, Link
 
 def read_fingerprint(device: OpenDevice) -> Fingerprint:
     """Everything about this machine that can explain a figure; keeps the link busy for a tenth of a second."""
-    description = device.description
-    if description.link is not None:
-        description = msgspec.structs.replace(description, link=_under_load(device, description.link))
+    description = msgspec.structs.replace(device.description, link=link_now(device))
     return Fingerprint(
         isthmus_version=isthmus.__version__,
         python_version=platform.python_version(),
         device=description,
         host=read_host(),
     )
+
+
+def link_now(device: OpenDevice) -> Link | None:
+    """The device's link, kept busy for a tenth of a second to see what it trains up to; None where it has none."""
+    link = device.description.link
+    return None if link is None else _under_load(device, link)
 
 
 def with_busy_links(backends: Sequence[Backend]) -> list[Backend]:
@@ -63,4 +67,9 @@ def _under_load(device: OpenDevice, link: Link) -> Link:
         return link
     if reading["generation"] is None and seen is not None:
         reading = {**reading, "generation": seen.generation, "width": seen.width}
-    return msgspec.structs.replace(link, generation_under_load=reading["generation"], width_under_load=reading["width"])
+    return msgspec.structs.replace(
+        link,
+        generation_under_load=reading["generation"],
+        width_under_load=reading["width"],
+        replays=reading["replays"] if reading["replays"] is not None else link.replays,
+    )

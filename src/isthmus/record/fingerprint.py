@@ -12,6 +12,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_width: int | None = None
     generation_under_load: int | None = None
     width_under_load: int | None = None
+    # Packets that were sent again since the driver was loaded.
+    replays: int | None = None
     source: str = ""
 
     @property

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from isthmus.record.fingerprint import Fingerprint, Placement
+from isthmus.record.fingerprint import Fingerprint, Link, Placement
 
 FORMAT = "isthmus.run"
 SCHEMA_VERSION = 5
@@ -180,6 +180,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Literal["complete", "interrupted", "failed"]
     seconds: float = 0.0
     placement: Placement | None = None
+    # The link under load when all was measured: it may have changed since the beginning.
+    link: Link | None = None
     message: str = ""
 
     @property

@@ -14,6 +14,7 @@ from isthmus.report.formats import Format, format_named, format_names, format_of
 if TYPE_CHECKING:
     from isthmus.document.document import Document
     from isthmus.report.advice import advice_document
+    from isthmus.report.check import check_data, check_line, check_lines
     from isthmus.report.comparison.document import comparison_document
     from isthmus.report.figures import figure_picture, figure_titles
     from isthmus.report.fleet.document import fleet_document
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Format",
     "advice_document",
+    "check_data",
+    "check_line",
+    "check_lines",
     "comparison_document",
     "figure_picture",
     "figure_titles",
@@ -46,6 +50,9 @@ __all__ = [
 
 _HOMES = {
     "advice_document": "advice",
+    "check_data": "check",
+    "check_line": "check",
+    "check_lines": "check",
     "comparison_document": "comparison.document",
     "figure_picture": "figures",
     "figure_titles": "figures",

@@ -187,6 +187,41 @@ def test_an_nvml_that_knows_little_gives_what_it_knows(build: Build, isthmus: Ru
     assert device.get("link") is None
 
 
+@pytest.mark.thorough
+def test_a_link_at_half_its_width_fails_the_check(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    done = isthmus("check", "--device", "cuda:0", FAKE_NVML_LINK="5 8 5 16", FAKE_NVML_REPLAYS="1")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1, done.stderr
+    assert lines[0].startswith("FAULT  Fake GPU")
+    assert "The link runs at PCIe 5.0 x8 under load" in lines[1]
+    assert "sent again during the check" in done.stdout
+    assert len(lines) <= 15
+    assert "x8 under load" in done.stdout
+
+
+@pytest.mark.thorough
+def test_all_devices_are_checked_one_after_the_other(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    found = isthmus("check", "--device", "all", "--json", FAKE_CUDA_DEVICES="2", FAKE_NVML_LINK="1 16 1 16")
+    assert [(each["device"], each["link"]["max_width"]) for each in json.loads(found.stdout)] == [
+        ("cuda:0", 16),
+        ("cuda:1", 16),
+    ]
+
+
+@pytest.mark.thorough
+def test_each_rank_checks_its_device_in_one_line(build: Build, isthmus: Run) -> None:
+    build("libcuda.so.1", "fake_cuda.cpp")
+    build("libnvidia-ml.so.1", "fake_nvml.cpp")
+    environment = {"FAKE_CUDA_DEVICES": "2", "SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "1", "SLURM_LOCALID": "1"}
+    done = isthmus("check", FAKE_NVML_LINK="5 16 5 16", **environment)
+    assert len(done.stdout.splitlines()) == 1, done.stdout
+    assert "cuda:1" in done.stdout
+
+
 def _threads(isthmus: Run, **environment: str) -> dict[str, Any]:
     done = isthmus(
         *("measure", "threads", "--device", "cuda:1", "--sizes", "64KiB", "--quick", "--time", "0.3"),

@@ -1,0 +1,165 @@
+"""`isthmus check`: is this link all right? A verdict a device, with what to do, and an exit code for scripts."""
+
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, option
+from isthmus.commands._own_files import check_replaceable
+from isthmus.errors import UsageError
+from isthmus.files import in_turn
+from isthmus.messages import to_stderr
+
+if TYPE_CHECKING:
+    from isthmus.compare import Health, Reference
+    from isthmus.record import Run
+
+_DEVICE = "cuda:0, opencl:0, host, or all of a kind; the best one present by default."
+_REFERENCE = (
+    "What to hold the rates against: a name that isthmus compare knows, or a file; by default the device's own."
+)
+_FOR = "Watch for so long, such as 10m, for a link that flaps."
+_RUN = "Judge a kept run in place of a device of this machine."
+
+
+def check(
+    device: Annotated[str | None, option("--device", "DEVICE", _DEVICE)] = None,
+    reference: Annotated[str, option("--reference", "NAME", _REFERENCE)] = "",
+    duration: Annotated[str, option("--for", "TIME", _FOR)] = "",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on ATTENTION, too.")] = False,
+    run: Annotated[Path | None, option("--run", "FILE", _RUN)] = None,
+    output: Annotated[Path | None, option("--output", "FILE", "Keep the run that the verdict rests on.", "-o")] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+    language: LanguageOption = "en",
+) -> None:
+    """Say whether the link of a device is all right: at most 15 lines, within 10 s; exit code 1 on FAULT."""
+    from isthmus.language import speaking
+    from isthmus.record import parse_seconds, read_run
+
+    spoken = language_of(language)
+    seconds = parse_seconds(duration) if duration else 0.0
+    if run is not None and (device is not None or seconds or output is not None):
+        raise UsageError("--run judges what was measured before; leave out --device, --for and -o")
+    named = _reference(reference)
+    if output is not None:
+        check_replaceable(output, force=force)
+    with speaking(spoken):
+        if run is not None:
+            found = iter([_judged([read_run(run)], named)])
+        else:
+            specs = _specs(device)
+            if output is not None and len(specs) > 1:
+                raise UsageError(f"-o keeps the run of one device, and there are {len(specs)}; name one with --device")
+            found = (_judged(_measured(spec, seconds, output), named) for spec in specs)
+        levels = _shown(found, as_json=as_json)
+    if "FAULT" in levels or (strict and "ATTENTION" in levels):
+        raise typer.Exit(1)
+
+
+def _specs(device: str | None) -> list[str]:
+    """The devices to check; under a launcher the one of this process's place on the machine."""
+    from isthmus.experiment.fleet.launcher import launched
+    from isthmus.machine.devices import choose_device, name_in_turn, names_in_turn
+
+    told = launched(os.environ)
+    backend = None if device in (None, "all") else device
+    if told.ranks > 1:
+        return [choose_device(name_in_turn(backend, told.local_rank)).spec]
+    return (
+        names_in_turn(None)
+        if device == "all"
+        else [choose_device(device).spec if ":" not in (device or "") else str(device)]
+    )
+
+
+def _reference(name: str) -> "Reference | None":
+    from isthmus.compare import PREFIX, read_reference
+
+    return read_reference(name.removeprefix(PREFIX)) if name else None
+
+
+def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":
+    """One run, or one after the other until the time is over."""
+    from isthmus.commands._progress import ProgressBar
+    from isthmus.experiment.check import SECONDS, measure_link
+    from isthmus.machine.devices import open_device
+
+    runs: list[Run] = []
+    until = time.monotonic() + seconds
+    with _alone(), ProgressBar() as progress:
+        to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
+        opened = open_device(spec, bind=True)
+        with suppress(KeyboardInterrupt) if seconds else _nothing():
+            while not runs or time.monotonic() < until:
+                left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
+                runs.append(measure_link(opened, sys.argv, progress.update, output, min(SECONDS, left)))
+    return runs
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """While no other check of this user measures on this machine: ranks that share its memory take turns."""
+    from isthmus.cache import cache_folder
+
+    try:
+        folder = cache_folder("locks")
+    except OSError:
+        yield  # Without a place for it nobody waits.
+        return
+    with in_turn(folder / f"check-{socket.gethostname()}"):
+        yield
+
+
+def _judged(runs: "list[Run]", named: "Reference | None") -> "tuple[Run, Health, str]":
+    """The worst of some runs of a device, the verdict on it, and the name of the reference."""
+    from isthmus.compare import judge_all, reference_for
+
+    reference = named or reference_for(runs[0].fingerprint.device)
+    worst, health = judge_all(runs, reference)
+    return worst, health, reference.name if reference else ""
+
+
+def _shown(found: "Iterator[tuple[Run, Health, str]]", *, as_json: bool) -> list[str]:
+    """Print each device as it ends; gives the levels."""
+    import msgspec
+
+    from isthmus.experiment.fleet.launcher import launched
+    from isthmus.report import check_data, check_line, check_lines
+
+    levels: list[str] = []
+    data: list[Any] = []
+    in_lines = launched(os.environ).ranks > 1
+    for run, health, reference in found:
+        if as_json:
+            data.append(check_data(run, health, reference))
+        elif in_lines:
+            print(check_line(run, health), flush=True)
+        else:
+            print(
+                *([""] if levels else []),
+                *check_lines(run, health, shutil.get_terminal_size((100, 24)).columns),
+                sep="\n",
+                flush=True,
+            )
+        levels.append(health.level)
+    if as_json:
+        print(
+            msgspec.json.format(
+                msgspec.json.encode(data[0] if in_lines else data), indent=0 if in_lines else 2
+            ).decode()
+        )
+    return levels

@@ -1,0 +1,255 @@
+"""Whether a device's link is all right, from one run: what is a fault, what costs the user, and what to do about it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from isthmus.analysis.phrases import memory_label
+from isthmus.analysis.strip import link_name
+from isthmus.compare.reference import Expected, Reference, measured
+from isthmus.compare.spread import GroupKey
+from isthmus.language import say
+from isthmus.record import Case, Direction, Link, Run, format_rate, format_seconds, median_interval
+
+Level = Literal["FAULT", "ATTENTION", "OK", "none"]
+_ORDER: tuple[Level, ...] = ("FAULT", "ATTENTION", "OK", "none")
+DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
+# Of the wire's rate: what pinned copies reach at least on every link that is as it should be (79 % of PCIe 3.0, 88 % of
+# 5.0), and what they lose by nothing but a fault.
+_USUAL_SHARE, _FAULTY_SHARE = 0.75, 0.5
+# Of the lower end of a reference's range: beyond this it is no matter of a busy machine.
+_FAULTY_RATIO = 0.85
+# Relative half width of the median of large pinned copies; on a quiet machine it is a tenth of this.
+_BUSY_WIDTH = 0.05
+# A rate above what a link could carry says that the link was not read rightly.
+_ABOVE = 1.02
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing to know about a device: how bad it is, a sentence, and what to do, the likeliest cure first."""
+
+    level: Level
+    text: str
+    do: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Bytes per second of large copies, and the range of a reference, where it has one."""
+
+    memory: str
+    direction: Direction
+    rate: float
+    normal: Expected | None
+
+
+@dataclass(frozen=True)
+class Health:
+    """The verdict on a device: the level of its worst point, the points from bad to good, and the rates."""
+
+    level: Level
+    points: tuple[Point, ...]
+    rates: tuple[Rate, ...]
+
+
+def judge(run: Run, reference: Reference | None = None) -> Health:
+    """Judge the device of a run by its link, its rates and, where there is one, a reference for such devices."""
+    rates = tuple(_rates(run, reference))
+    points = sorted(_points(run, reference, rates), key=lambda point: _ORDER.index(point.level))
+    return Health(points[0].level, tuple(points), rates)
+
+
+def judge_all(runs: Sequence[Run], reference: Reference | None = None) -> tuple[Run, Health]:
+    """The worst of some runs of one device, one after the other, and the verdict on all of them.
+
+    A link that is worse in some of them than in others is one that flaps.
+    """
+    verdicts = [judge(run, reference) for run in runs]
+    worst = min(range(len(runs)), key=lambda at: _ORDER.index(verdicts[at].level))
+    health = verdicts[worst]
+    as_bad = sum(each.level == health.level for each in verdicts)
+    if as_bad < len(runs) and health.level in ("FAULT", "ATTENTION"):
+        seconds = sum(run.end.seconds for run in runs if run.end)
+        told = {"count": as_bad, "all": len(runs), "time": format_seconds(seconds)}
+        first = health.points[0]
+        points = (replace(first, text=say("health.flapped", text=first.text, **told)), *health.points[1:])
+        health = replace(health, points=points)
+    return runs[worst], health
+
+
+def links_of(run: Run) -> tuple[Link, ...]:
+    """The run's link at its beginning and, where that was read, at its end."""
+    return tuple(link for link in (run.fingerprint.device.link, run.end.link if run.end else None) if link is not None)
+
+
+def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
+    values = measured(run, reference.run.cases if reference else ())
+    ranges = {each.key: each for each in reference.figures if each.quantity == "rate"} if reference else {}
+    for memory in ("pinned", "pageable"):
+        for direction in DIRECTIONS:
+            key = GroupKey("bandwidth", "copy", direction, memory, "large")
+            if ("rate", key) in values:
+                yield Rate(memory, direction, values["rate", key], ranges.get(key))
+
+
+def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> Iterator[Point]:
+    wrong = [case for case in run.cases if case.verified == "no" and not case.skipped]
+    if wrong:
+        yield Point(
+            "FAULT",
+            say("health.wrong_data", count=len(wrong), all=sum(not case.skipped for case in run.cases)),
+            (say("health.wrong_data_do"),),
+        )
+    device, pinned = run.fingerprint.device, [rate for rate in rates if rate.memory == "pinned"]
+    if device.shares_host_memory or device.backend == "host":
+        yield Point("none", say("health.no_link"))
+        return
+    busy = _busy(run)
+    if busy:
+        yield Point("ATTENTION", say("health.busy", percent=100 * busy), (say("health.busy_do"),))
+    link = list(_link_points(run, pinned))
+    yield from link
+    yield from _replays(run)
+    yield from _surroundings(run)
+    if not pinned:
+        yield Point("none", say("health.nothing_pinned"))
+    elif not any(point.level == "FAULT" for point in link):
+        yield from _rate_points(run, reference, rates, busy=bool(busy))
+
+
+def _link_points(run: Run, pinned: list[Rate]) -> Iterator[Point]:
+    links = links_of(run)
+    fastest = max((rate.rate for rate in pinned), default=0.0)
+    seen = {link.in_use for link in links if link.read_under_load}
+    if len(seen) > 1:
+        first, last = (link_name(*link.in_use) for link in (links[0], links[-1]))
+        yield Point("FAULT", say("health.link_changed", before=first, after=last), (say("health.reseat"),))
+        return
+    for link in links[-1:]:
+        if not link.read_under_load or not (link.is_slower or link.is_narrower):
+            continue
+        now, carries = link_name(*link.in_use), link.theoretical_bytes_per_second
+        best = Link(generation=link.max_generation, width=link.max_width)
+        if carries and fastest > _ABOVE * carries:
+            yield Point("ATTENTION", say("health.link_unlike_rate", now=now, rate=format_rate(fastest)))
+            continue
+        do = say("health.reseat") if link.is_narrower else say("health.link_speed_do")
+        yield Point("FAULT", _degraded(now, best, fastest, pinned), (do,))
+
+
+def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
+    told = {"now": now, "best": link_name(best.generation, best.width)}
+    normal = max((rate.normal.typical for rate in pinned if rate.normal), default=None)
+    possible = normal or best.theoretical_bytes_per_second
+    if not fastest or not possible:
+        return say("health.link_degraded", **told)
+    key = "health.link_degraded_normal" if normal else "health.link_degraded_theory"
+    return say(key, rate=format_rate(fastest), percent=100 * fastest / possible, **told)
+
+
+def _replays(run: Run) -> Iterator[Point]:
+    counted = [link.replays for link in links_of(run) if link.replays is not None]
+    if len(counted) == 2 and counted[1] > counted[0]:
+        yield Point("ATTENTION", say("health.replays", count=counted[1] - counted[0]), (say("health.replays_do"),))
+
+
+def _surroundings(run: Run) -> Iterator[Point]:
+    placement = run.end.placement if run.end else None
+    near = run.fingerprint.device.numa_node
+    if placement and placement.bound_node is not None and near is not None and placement.bound_node != near:
+        yield Point(
+            "ATTENTION", say("health.far_node", bound=placement.bound_node, near=near), (say("health.far_node_do"),)
+        )
+    if _confidential(run):
+        yield Point("ATTENTION", say("health.confidential"))
+
+
+def _rate_points(run: Run, reference: Reference | None, rates: tuple[Rate, ...], *, busy: bool) -> Iterator[Point]:
+    known = [rate for rate in rates if rate.normal]
+    carries = max((link.theoretical_bytes_per_second or 0 for link in links_of(run)), default=0)
+    slow = dict(_below_reference(run, known, busy=busy) if known else _below_theory(rates, carries, busy=busy))
+    yield from slow.values()
+    if not any(rate.memory == "pinned" for rate in slow):
+        yield _summary(run, reference, rates, carries)
+
+
+def _below_reference(run: Run, known: list[Rate], *, busy: bool) -> Iterator[tuple[Rate, Point]]:
+    for rate in known:
+        normal = rate.normal
+        if normal is None or rate.rate >= normal.low:
+            continue
+        faulty = rate.memory == "pinned" and not busy and rate.rate < _FAULTY_RATIO * normal.low
+        text = say(
+            "health.slow",
+            memory=memory_label(rate.memory).capitalize(),
+            way=rate.direction.upper(),
+            rate=format_rate(rate.rate),
+            low=format_rate(normal.low),
+            high=format_rate(normal.high),
+        )
+        yield rate, Point("FAULT" if faulty else "ATTENTION", text, _causes(run, rate.memory))
+
+
+def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Iterator[tuple[Rate, Point]]:
+    for rate in rates:
+        share = rate.rate / carries if carries else 1.0
+        if rate.memory == "pinned" and share < _USUAL_SHARE:
+            faulty = share < _FAULTY_SHARE and not busy
+            text = say(
+                "health.below_theory",
+                way=rate.direction.upper(),
+                rate=format_rate(rate.rate),
+                percent=100 * share,
+                usual=100 * _USUAL_SHARE,
+            )
+            yield rate, Point("FAULT" if faulty else "ATTENTION", text, (say("health.slow_pinned_do"),))
+
+
+def _causes(run: Run, memory: str) -> tuple[str, ...]:
+    """What to look at, in the order of likelihood for what this run's fingerprint shows."""
+    host, conditions = run.fingerprint.host, run.fingerprint.device.conditions
+    found = []
+    if memory == "pageable":
+        found.append(say("health.slow_pageable_do"))
+    else:
+        if conditions.get("throttling", "none") not in ("none", ""):
+            found.append(say("health.throttled_do", reasons=conditions["throttling"]))
+        if host.iommu == "on, translated":
+            found.append(say("health.iommu_do"))
+        found.append(say("health.slow_pinned_do"))
+    return tuple(found)
+
+
+def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Point:
+    """What is right, or that nothing is known that could tell."""
+    best = max((rate for rate in rates if rate.memory == "pinned"), key=lambda rate: rate.rate)
+    told = {"rate": format_rate(best.rate), "percent": 100 * best.rate / carries if carries else 0.0}
+    if best.normal and reference:
+        low, high = format_rate(best.normal.low), format_rate(best.normal.high)
+        name = reference.run.fingerprint.device.name
+        key = "health.ok" if carries else "health.ok_no_link"
+        return Point("OK", say(key, device=name, low=low, high=high, **told))
+    if carries:
+        return Point("OK", say("health.ok_theory", device=run.fingerprint.device.name, **told))
+    return Point("none", say("health.link_unread", **told), (say("health.link_unread_do"),))
+
+
+def _busy(run: Run) -> float:
+    """Half width of the widest interval of large pinned copies, if it says that the machine was busy; else 0."""
+    widths = [_width(case) for case in run.cases if _is_large_pinned(case)]
+    widest = max(widths, default=0.0)
+    return widest if widest > _BUSY_WIDTH else 0.0
+
+
+def _is_large_pinned(case: Case) -> bool:
+    is_copy = case.experiment == "bandwidth" and case.host_memory == "pinned" and case.direction in DIRECTIONS
+    return is_copy and case.bytes >= 1 << 26 and bool(case.samples("host_seconds"))
+
+
+def _width(case: Case) -> float:
+    return median_interval(case.samples("host_seconds")).relative_half_width
+
+
+def _confidential(run: Run) -> bool:
+    return run.fingerprint.device.conditions.get("confidential_computing") == "on"

@@ -1,0 +1,169 @@
+"""What `isthmus check` says of one device: the verdict first, at most fifteen lines; a line alone under a launcher."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from isthmus.analysis.strip import machine_strip
+from isthmus.compare import Health, Rate, links_of
+from isthmus.language import say
+from isthmus.record import Direction, Run, format_bytes
+
+_MOST_LINES = 15
+_DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
+_LEAST_COLUMNS = 40
+
+
+def check_lines(run: Run, health: Health, width: int) -> list[str]:
+    """The verdict, what to do, the rates beside what is normal, the link and the host."""
+    mark = "--" if health.level == "none" else health.level
+    indent = " " * (len(mark) + 2)
+    lines = _wrapped(f"{mark}  ", indent, machine_strip(run), width)
+    shown = [point for point in health.points if point.level not in ("OK", "none")] or list(health.points)
+    body: list[str] = []
+    for point in shown:
+        lead = "" if point.level == health.level else f"{point.level}  "
+        body += _wrapped(f"{indent}{lead}", indent, point.text, width)
+        if point.do:
+            body += _wrapped(f"{indent}-> ", f"{indent}   ", point.do[0], width)
+    facts = [line for text in (_link(run), _host(run)) if text for line in _wrapped(indent, f"{indent}  ", text, width)]
+    table = [f"{indent}{line}" for line in _table(health.rates)]
+    room = _MOST_LINES - len(lines) - len(table) - len(facts)
+    parts = [lines + body[: max(room, 2)], table, facts]
+    spare = _MOST_LINES - sum(map(len, parts))
+    found: list[str] = []
+    for part in filter(None, parts):
+        # Apart where there is room.
+        found += ["", *part] if found and spare >= 2 else part
+    return found
+
+
+def check_line(run: Run, health: Health) -> str:
+    """All of it in one line, for a device among many."""
+    rates = "/".join(f"{rate.rate / 1e9:.3g}" for rate in health.rates if rate.memory == "pinned")
+    found = [point.text for point in health.points if point.level not in ("OK", "none")]
+    mark = "--" if health.level == "none" else health.level
+    parts = [run.fingerprint.host.name, mark, machine_strip(run), f"{rates} GB/s" if rates else "", *found[:1]]
+    return "  ".join(filter(None, parts))
+
+
+class CheckedDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """One device as ``--json`` has it; rates in bytes per second, H2D and D2H of large copies by the driver."""
+
+    device: str
+    name: str
+    uuid: str
+    host: str
+    level: str
+    reference: str
+    points: list[dict[str, Any]]
+    link: dict[str, Any] | None
+    replays: int | None
+    rates: list[dict[str, Any]]
+
+
+def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
+    """The verdict and what it rests on, as plain data."""
+    device, links = run.fingerprint.device, links_of(run)
+    counted = [link.replays for link in links if link.replays is not None]
+    return CheckedDevice(
+        device=device.spec,
+        name=device.name,
+        uuid=device.uuid,
+        host=run.fingerprint.host.name,
+        level=health.level,
+        reference=reference,
+        points=[{"level": point.level, "text": point.text, "do": list(point.do)} for point in health.points],
+        link=msgspec.to_builtins(links[-1]) if links else None,
+        replays=counted[-1] - counted[0] if len(counted) > 1 else None,
+        rates=[
+            {
+                "memory": rate.memory,
+                "direction": rate.direction,
+                "bytes_per_second": rate.rate,
+                "normal": [rate.normal.low, rate.normal.high] if rate.normal else None,
+            }
+            for rate in health.rates
+        ],
+    )
+
+
+def _table(rates: tuple[Rate, ...]) -> list[str]:
+    """``pinned  55.4  55.3  54.4 to 56.4  54.1 to 56.2``, without the ranges where none is known."""
+    if not rates:
+        return []
+    known = any(rate.normal for rate in rates)
+    rows = [["GB/s", "H2D", "D2H", *([say("health.normal_h2d"), say("health.normal_d2h")] if known else [])]]
+    for memory in dict.fromkeys(rate.memory for rate in rates):
+        of_memory = {rate.direction: rate for rate in rates if rate.memory == memory}
+        row = [say(f"memory.label_{memory}")]
+        row += [_digits(of_memory[way].rate) if way in of_memory else "-" for way in _DIRECTIONS]
+        if known:
+            row += [_range(of_memory.get(way)) for way in _DIRECTIONS]
+        rows.append(row)
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [_row(row, widths) for row in rows]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """The first cell to the left, figures to the right, ranges to the left."""
+    first, *others = zip(cells, widths, strict=True)
+    figures = [f"{' ' * (width - cell_len(cell))}{cell}" for cell, width in others[:2]]
+    ranges = [set_cell_size(cell, width) for cell, width in others[2:]]
+    return "  ".join([set_cell_size(*first), *figures, *ranges]).rstrip()
+
+
+def _range(rate: Rate | None) -> str:
+    if rate is None or rate.normal is None:
+        return "-"
+    return say("health.range", low=_digits(rate.normal.low), high=_digits(rate.normal.high))
+
+
+def _digits(rate: float) -> str:
+    return f"{rate / 1e9:#.3g}".rstrip(".")
+
+
+def _link(run: Run) -> str:
+    links = links_of(run)
+    if not links:
+        return ""
+    last = links[-1]
+    parts = [
+        say("health.link_now", generation=last.generation or "?", width=last.width or "?"),
+        say("health.link_most", generation=last.max_generation or "?", width=last.max_width or "?"),
+    ]
+    if last.read_under_load:
+        told = {"generation": last.generation_under_load or "?", "width": last.width_under_load or "?"}
+        parts.append(say("health.link_loaded", **told))
+    if last.replays is not None:
+        parts.append(say("health.replays_counted", all=last.replays, more=last.replays - (links[0].replays or 0)))
+    return say("health.link_fact", facts=say("common.comma").join(parts))
+
+
+def _host(run: Run) -> str:
+    return say("health.host_fact", facts=say("common.comma").join(_host_facts(run)))
+
+
+def _host_facts(run: Run) -> Iterator[str]:
+    host, device = run.fingerprint.host, run.fingerprint.device
+    near = next((node.cpus for node in host.numa_nodes if node.id == device.numa_node), "")
+    if near and not device.shares_host_memory:
+        yield say("health.near_cpus", cpus=near)
+    yield say("health.huge_pages", setting=host.memory.transparent_huge_pages or "?")
+    limit = host.limits.locked_memory_bytes
+    yield say("health.lock_unlimited") if limit is None else say("health.lock_limit", limit=format_bytes(limit))
+    if host.iommu:
+        yield say("health.iommu", mode=host.iommu)
+    if confidential := device.conditions.get("confidential_computing"):
+        yield say("health.confidential_mode", mode=confidential)
+
+
+def _wrapped(first: str, others: str, text: str, width: int) -> list[str]:
+    """The text in lines; ideographs take two columns and part anywhere."""
+    room = max(width, _LEAST_COLUMNS) - cell_len(first)
+    lines = Text(text).wrap(Console(width=room), room)
+    return [f"{others if number else first}{line.plain.rstrip()}" for number, line in enumerate(lines)]
