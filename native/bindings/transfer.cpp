@@ -26,7 +26,8 @@ Method method_of(const std::string& name) {
     if (name == "copy") return Method::copy;
     if (name == "kernel") return Method::kernel;
     if (name == "prefetch") return Method::prefetch;
-    raise({Code::invalid_argument, "no method '" + name + "'; there are copy, kernel and prefetch"});
+    if (name == "isthmus") return Method::isthmus;
+    raise({Code::invalid_argument, "no method '" + name + "'; there are copy, kernel, prefetch and isthmus"});
 }
 
 Direction direction_of(const std::string& name) {
@@ -36,14 +37,15 @@ Direction direction_of(const std::string& name) {
 }
 
 std::unique_ptr<TimedTransfer> create(const std::string& method, const nb::list& lanes, std::size_t offset,
-                                      std::size_t bytes, std::uint64_t seed, bool from_caches) {
+                                      std::size_t bytes, std::uint64_t seed, bool from_caches, bool untouched) {
     std::vector<TimedLane> converted;
     for (nb::handle lane : lanes) {
         const auto parts = nb::cast<nb::tuple>(lane);
         converted.push_back({direction_of(nb::cast<std::string>(parts[0])), nb::cast<std::shared_ptr<Buffer>>(parts[1]),
                              parts[2].is_none() ? nullptr : nb::cast<std::shared_ptr<Buffer>>(parts[2])});
     }
-    return unwrap(TimedTransfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches));
+    return unwrap(
+        TimedTransfer::create(method_of(method), std::move(converted), offset, bytes, seed, from_caches, untouched));
 }
 
 nb::dict run(TimedTransfer& self, std::size_t warmups, std::size_t least, std::size_t most, double seconds) {
@@ -75,7 +77,7 @@ void bind_transfer(nb::module_& module) {
         .def("run", &run, nb::arg("warmups"), nb::arg("least"), nb::arg("most"), nb::arg("seconds"))
         .def("verify", &verify, ReleaseGil());
     module.def("create_transfer", &create, nb::arg("method"), nb::arg("lanes"), nb::arg("offset"), nb::arg("bytes"),
-               nb::arg("seed"), nb::arg("from_caches") = false);
+               nb::arg("seed"), nb::arg("from_caches") = false, nb::arg("untouched") = false);
     module.def(
         "read_link_under_load",
         [](Buffer& memory, Buffer& device) {

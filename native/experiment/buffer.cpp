@@ -1,6 +1,10 @@
 // An allocation together with its device, and the synchronous work that prepares and checks its contents.
 #include "experiment/buffer.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -10,6 +14,7 @@
 #include "base/cache.hpp"
 #include "base/pages.hpp"
 #include "base/slices.hpp"
+#include "transfer/session/session.hpp"
 
 namespace isthmus::experiment {
 Result<std::shared_ptr<OpenDevice>> OpenDevice::create(std::shared_ptr<Device> device) {
@@ -29,6 +34,15 @@ Result<OpenDevice::Track*> OpenDevice::track(std::size_t index) {
         track = std::make_unique<Track>(Track{std::move(stream), std::move(start), std::move(stop)});
     }
     return track.get();
+}
+
+Result<std::shared_ptr<Session>> OpenDevice::copies() {
+    const std::lock_guard lock(idle_mutex_);
+    if (copies_ == nullptr) {
+        ISTHMUS_TRY_ASSIGN(opened, Session::open(device_));
+        copies_ = std::move(opened);
+    }
+    return copies_;
 }
 
 Result<OpenDevice::Scratch> OpenDevice::scratch(std::size_t bytes) {
@@ -156,6 +170,18 @@ Status Buffer::evict(Region region) {
     ISTHMUS_TRY(begin_host_access());
     evict_from_caches(region.host(), region.bytes);
     return end_host_access();
+}
+
+Status Buffer::forget_pages(Region region) {
+    if (!is_pageable(kind())) return {Code::invalid_argument, "only ordinary memory can be as if it was never touched"};
+    const auto address = reinterpret_cast<std::uintptr_t>(region.host());
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const std::uintptr_t begin = (address + page - 1) / page * page, end = (address + region.bytes) / page * page;
+    if (begin >= end) return {};
+    if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) != 0) {
+        return {Code::call_failed, std::string("madvise: ") + std::strerror(errno)};
+    }
+    return {};
 }
 
 Status Buffer::read(Region region, std::byte* to) {

@@ -14,7 +14,8 @@
 
 namespace isthmus {
 class Device;
-}
+class Session;
+}  // namespace isthmus
 
 namespace isthmus::experiment {
 
@@ -57,6 +58,10 @@ class OpenDevice : public std::enable_shared_from_this<OpenDevice> {
     // Precondition: synchronised.
     void give_back(std::unique_ptr<Stream> stream);
 
+    // The library's session for this device, as callers have it, with all its defaults: opened when it is first asked
+    // for.
+    Result<std::shared_ptr<Session>> copies();
+
   private:
     OpenDevice(std::shared_ptr<Device> device, std::unique_ptr<Stream> stream)
         : device_(std::move(device)), stream_(std::move(stream)) {}
@@ -67,6 +72,7 @@ class OpenDevice : public std::enable_shared_from_this<OpenDevice> {
     std::weak_ptr<std::vector<std::byte>> scratch_;
     std::mutex idle_mutex_;
     std::vector<std::unique_ptr<Stream>> idle_streams_;
+    std::shared_ptr<Session> copies_;
 };
 
 class Buffer : public std::enable_shared_from_this<Buffer> {
@@ -95,6 +101,8 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
 
     // Empties the CPU's caches of a region that the host can address.
     Status evict(Region region);
+    // Gives the system back the whole pages of a region of ordinary memory: it is as if it had never been touched.
+    Status forget_pages(Region region);
 
     Status read(Region region, std::byte* to);
     Status write(Region region, const std::byte* from);

@@ -13,6 +13,7 @@
 #include "backend/device_info.hpp"
 #include "base/cache.hpp"
 #include "base/slices.hpp"
+#include "experiment/session_copy.hpp"
 
 namespace isthmus::experiment {
 namespace {
@@ -32,7 +33,7 @@ Result<Layout> layout_of(const PieceSide& side) {
 PieceTransfer::PieceTransfer(std::shared_ptr<Sides> sides, const Extent& extent, std::shared_ptr<Buffer> reference)
     : sides_(std::move(sides)), extent_(extent), reference_(std::move(reference)) {}
 
-Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(PieceMethod method, PieceSide destination,
+Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(std::optional<PieceMethod> method, PieceSide destination,
                                                              PieceSide source, const Extent& extent,
                                                              std::shared_ptr<Buffer> reference,
                                                              std::shared_ptr<Staging> staging, const Packing& packing,
@@ -50,16 +51,22 @@ Result<std::unique_ptr<PieceTransfer>> PieceTransfer::create(PieceMethod method,
     transfer->destination_ = to;
     transfer->source_ = from;
     transfer->staging_ = staging;
-    ISTHMUS_TRY_ASSIGN(copy, PieceCopy::create(method, to, from, extent, std::move(staging), sides, packing));
-    transfer->copy_ = std::move(copy);
+    if (method) {
+        ISTHMUS_TRY_ASSIGN(copy, PieceCopy::create(*method, to, from, extent, std::move(staging), sides, packing));
+        transfer->copy_ = std::move(copy);
+    } else {
+        ISTHMUS_TRY_ASSIGN(session, sides->source.buffer->session().copies());
+        ISTHMUS_TRY_ASSIGN(copy, pieces_by_session(std::move(session), to, from, extent, std::move(staging)));
+        transfer->copy_ = std::move(copy);
+    }
     transfer->fills_gaps_ = method == PieceMethod::whole;
     transfer->evicts_ = !from_caches && transfer->cpu_copies(method) && extent.bytes() <= last_level_cache_bytes();
     return transfer;
 }
 
-bool PieceTransfer::cpu_copies(PieceMethod method) {
-    const bool packs =
-        method == PieceMethod::pack || method == PieceMethod::pack_threads || method == PieceMethod::pack_kernel;
+bool PieceTransfer::cpu_copies(std::optional<PieceMethod> method) {
+    const bool packs = !method || method == PieceMethod::pack || method == PieceMethod::pack_threads ||
+                       method == PieceMethod::pack_kernel;
     const MemoryKind host =
         is_on_device(source_.allocation->kind()) ? destination_.allocation->kind() : source_.allocation->kind();
     return packs || device().copy_blocks(host) || device().info().shares_host_memory;

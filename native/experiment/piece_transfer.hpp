@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "experiment/buffer.hpp"
@@ -32,9 +33,10 @@ class PieceTransfer {
 
     // `reference` is ordinary host memory with the contents of the source's buffer. Where the CPU takes part, the
     // pieces in host memory are evicted from its caches before each transfer, unless they are to be `from_caches`.
-    // Fails as PieceCopy::create.
-    static Result<std::unique_ptr<PieceTransfer>> create(PieceMethod method, PieceSide destination, PieceSide source,
-                                                         const Extent& extent, std::shared_ptr<Buffer> reference,
+    // Without a method the library's own session moves them, as it chooses. Fails as PieceCopy::create.
+    static Result<std::unique_ptr<PieceTransfer>> create(std::optional<PieceMethod> method, PieceSide destination,
+                                                         PieceSide source, const Extent& extent,
+                                                         std::shared_ptr<Buffer> reference,
                                                          std::shared_ptr<Staging> staging, const Packing& packing = {},
                                                          bool from_caches = false);
 
@@ -57,7 +59,7 @@ class PieceTransfer {
     Status read(const Region& region, std::byte* to);
     Status copy();
     Status evict();
-    bool cpu_copies(PieceMethod method);
+    bool cpu_copies(std::optional<PieceMethod> method);
 
     std::shared_ptr<Sides> sides_;
     Extent extent_;

@@ -11,6 +11,7 @@
 #include "backend/launch.hpp"
 #include "base/cache.hpp"
 #include "base/threads.hpp"
+#include "experiment/session_copy.hpp"
 
 namespace isthmus::experiment {
 namespace {
@@ -40,7 +41,7 @@ TimedTransfer::TimedTransfer(Method method, std::shared_ptr<OpenDevice> session,
 
 Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std::vector<TimedLane> lanes,
                                                              std::size_t offset, std::size_t bytes, std::uint64_t seed,
-                                                             bool from_caches) {
+                                                             bool from_caches, bool untouched) {
     const bool opposite_ways = lanes.size() == 2 && lanes[0].direction != lanes[1].direction;
     if (lanes.size() != 1 && !opposite_ways) {
         return Status(Code::invalid_argument, "a transfer has one lane, or one each way");
@@ -48,6 +49,11 @@ Result<std::unique_ptr<TimedTransfer>> TimedTransfer::create(Method method, std:
     auto session = lanes.front().memory->session_handle();
     std::unique_ptr<TimedTransfer> transfer(new TimedTransfer(method, std::move(session), bytes, from_caches));
     ISTHMUS_TRY(transfer->device().bind_thread());
+    transfer->untouched_ = untouched;
+    if (method == Method::isthmus) {
+        ISTHMUS_TRY_ASSIGN(copies, transfer->session_->copies());
+        transfer->copies_ = std::move(copies);
+    }
     for (TimedLane& lane : lanes) ISTHMUS_TRY(transfer->add(std::move(lane), offset, bytes, seed));
     return transfer;
 }
@@ -73,7 +79,8 @@ Status TimedTransfer::add(TimedLane lane, std::size_t offset, std::size_t bytes,
     track.stream = shared->stream.get();
     track.start = shared->start.get();
     track.stop = shared->stop.get();
-    blocks_ = blocks_ || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
+    blocks_ =
+        blocks_ || method_ == Method::isthmus || (method_ == Method::copy && device().copy_blocks(lane.memory->kind()));
     const bool cpu_copies = blocks_ || (device().info().shares_host_memory && !between_devices);
     evicts_ = evicts_ || (cpu_copies && !from_caches_ && bytes <= last_level_cache_bytes());
     track.lane = std::move(lane);
@@ -94,12 +101,19 @@ Status TimedTransfer::enqueue(Track& track) {
         case Method::prefetch:
             track.side = opposite(track.side);
             return device().prefetch(*track.stream, track.memory, track.side);
+        case Method::isthmus:
+            return to_device ? copy_by_session(*copies_, track.device, track.memory)
+                             : copy_by_session(*copies_, track.memory, track.device);
     }
     return {};
 }
 
 Status TimedTransfer::prepare_sample() {
-    if (evicts_) {
+    if (untouched_) {
+        for (const Track& track : tracks_) {
+            if (track.lane.direction == Direction::d2h) ISTHMUS_TRY(track.lane.memory->forget_pages(track.memory));
+        }
+    } else if (evicts_) {
         for (const Track& track : tracks_) ISTHMUS_TRY(track.lane.memory->evict(track.memory));
     }
     // Before a prefetch can be timed one way, its pages must be on the other side. With two lanes nothing is to do: the
@@ -154,6 +168,11 @@ Result<Samples> TimedTransfer::run(std::size_t warmups, Quota quota) {
     if (warmups > 0) {
         ISTHMUS_TRY_ASSIGN(warm, pass({warmups, warmups, 0}, true, false));
         last_seconds_ = warm.host.back();
+    }
+    if (method_ == Method::isthmus) {
+        ISTHMUS_TRY_ASSIGN(samples, pass(quota, true, false));
+        samples.enqueue.clear();
+        return std::move(samples);
     }
     if (last_seconds_ >= long_seconds) return pass(quota, true, true);
     quota.seconds /= 2;

@@ -18,6 +18,7 @@ enum class Method {
     copy,      // the driver's copy between a host kind and device memory
     kernel,    // a kernel that reads or writes mapped memory
     prefetch,  // migration of managed memory
+    isthmus,   // the library's own copy between a host kind and device memory; timed by the host's clock alone
 };
 
 enum class Direction { h2d, d2h };
@@ -45,10 +46,11 @@ class TimedTransfer {
 
     // `bytes` of each lane's buffers, from `offset` on. One lane, or an h2d and a d2h lane. The h2d lane's source holds
     // the pattern of `seed`, the d2h lane's that of `seed` + 1.
+    // `untouched`: the pages of ordinary memory that is copied to are as if never touched before each transfer.
     // `from_caches` leaves in the CPU's caches what earlier transfers left there.
     static Result<std::unique_ptr<TimedTransfer>> create(Method method, std::vector<TimedLane> lanes,
                                                          std::size_t offset, std::size_t bytes, std::uint64_t seed,
-                                                         bool from_caches = false);
+                                                         bool from_caches = false, bool untouched = false);
 
     // Overwrites the destinations; for managed memory, which is its own destination, draws new contents.
     Status poison();
@@ -89,6 +91,8 @@ class TimedTransfer {
     // The CPU takes part in the copy, so its caches must not hold the host's side; what is larger evicts itself.
     bool evicts_ = false;
     bool from_caches_;
+    bool untouched_ = false;
+    std::shared_ptr<Session> copies_;  // of Method::isthmus
     bool gates_work_ = true;
     double last_seconds_;  // of the latest transfer
 };

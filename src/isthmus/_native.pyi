@@ -375,8 +375,10 @@ def create_pieces(
     stores: str = "",
     from_caches: bool = False,
 ) -> PieceTransfer:
-    """Sides are a buffer, an offset, a pitch, a slice pitch and offsets of the pieces or None; an extent is the width
-    in bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer.
+    """Pieces that `method` moves, or with ``isthmus`` the library, as it chooses.
+
+    Sides are a buffer, an offset, a pitch, a slice pitch and offsets of the pieces or None; an extent is the width in
+    bytes, rows and slices. `reference` is ordinary memory with the contents of the source's buffer.
 
     Where threads pack, `threads` of the staging memory's do, chunks of no more than `chunk_bytes`, by ``ordinary``,
     ``streaming`` or ``demoted`` stores; what is left out suits the size. Where the CPU copies, its caches are emptied
@@ -522,12 +524,15 @@ def create_transfer(
     bytes: int,
     seed: int,
     from_caches: bool = False,
+    untouched: bool = False,
 ) -> TimedTransfer:
-    """A transfer by ``copy``, ``kernel`` or ``prefetch``; a lane is (``h2d`` or ``d2h``, host, device memory).
+    """A transfer by ``copy``, ``kernel``, ``prefetch`` or the library itself, ``isthmus``, which the host's clock alone
+    times; a lane is (``h2d`` or ``d2h``, host, device memory).
 
     The source of an h2d lane holds the pattern of `seed`, that of a d2h lane the pattern of `seed` + 1. Where the CPU
     copies, its caches are emptied before each transfer, unless it is to be `from_caches`. Where both are device memory,
-    of one device or of two, the lane is (``h2d``, source, destination).
+    of one device or of two, the lane is (``h2d``, source, destination). With `untouched`, the pages of ordinary memory
+    that is copied to are given back to the system before each transfer.
     """
 
 def create_chase(

@@ -68,7 +68,7 @@ def pieces(device: _native.Device, buffers: Buffers) -> MakePieces:
 
 @pytest.mark.parametrize("kind", _KINDS)
 @pytest.mark.parametrize("way", ["h2d", "d2h"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "isthmus"])
 def test_every_piece_arrives_and_nothing_else_changes(pieces: MakePieces, method: str, way: str, kind: str) -> None:
     rng = np.random.default_rng(3)
     reasons, arrived = set(), 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from resource import RUSAGE_SELF, getrusage
 from typing import NamedTuple
 
 import pytest
@@ -22,7 +23,10 @@ SEED = 1
 SEEDS = {"h2d": SEED, "d2h": SEED + 1}
 SIZES = [1, 7, 4096, 1024 * 1024 + 3]
 # Every kind with the method that experiments move it by.
-METHODS = [({"mapped": "kernel", "managed": "prefetch"}.get(kind, "copy"), kind) for kind in MEMORY_KINDS]
+METHODS = [
+    *(({"mapped": "kernel", "managed": "prefetch"}.get(kind, "copy"), kind) for kind in MEMORY_KINDS),
+    ("isthmus", "pageable"),
+]
 
 each_method = pytest.mark.parametrize(("method", "kind"), METHODS)
 each_direction = pytest.mark.parametrize("direction", DIRECTIONS)
@@ -77,6 +81,23 @@ def test_what_is_sent_arrives(prepare: Prepare, method: str, kind: str, directio
     assert prepared.guards() == before
 
 
+@pytest.mark.parametrize("method", ["copy", "isthmus"])
+def test_a_destination_is_untouched_before_each_transfer_and_nothing_around_it_changes(
+    device: _native.Device, allocate: Allocate, method: str
+) -> None:
+    offset, size = 5, 3 * 1024 * 1024
+    memory, on_device = allocate("pageable", offset + size + 16, GUARD), allocate("device", offset + size + 16, GUARD)
+    on_device.fill_pattern(offset, size, SEEDS["d2h"])
+    made = _native.create_transfer(method, [("d2h", memory, on_device)], offset, size, SEED, False, True)
+    around = [(0, offset), (offset + size, 16)]
+    before = [memory.read(*end) for end in around]
+    faults = getrusage(RUSAGE_SELF).ru_minflt
+    made.run(0, 3, 3, 0)
+    assert getrusage(RUSAGE_SELF).ru_minflt >= faults + 3
+    assert made.verify() == [(0, NONE)]
+    assert [memory.read(*end) for end in around] == before
+
+
 @each_direction
 @pytest.mark.parametrize(("method", "kind"), [pair for pair in METHODS if pair[0] != "prefetch"])
 @pytest.mark.parametrize("size", SIZES)
@@ -108,6 +129,10 @@ def test_metrics_are_as_many_as_asked_for_and_agree_with_each_other(
     transfer.poison()
     samples = transfer.run(1, 3, 7, 0)
     host, enqueue, on_device = (samples[name] for name in ("host_seconds", "enqueue_seconds", "device_seconds"))
+    if method == "isthmus":
+        # The library's threads and streams are its own, so that nothing but its end can be seen.
+        assert (len(host), len(enqueue), len(on_device), samples["lanes"]) == (3, 0, 0, [])
+        return
     assert (len(host), len(on_device)) == (3, 3)
     assert all(seconds >= 0 for seconds in on_device)
     two_threads = direction == "both" and method == "copy" and device.copy_blocks(kind)
@@ -141,7 +166,7 @@ def test_two_transfers_of_one_device_may_alternate(prepare: Prepare) -> None:
 @pytest.mark.parametrize(
     ("method", "ways", "expected"),
     [
-        ("cpoy", ["h2d"], "no method 'cpoy'; there are copy, kernel and prefetch"),
+        ("cpoy", ["h2d"], "no method 'cpoy'; there are copy, kernel, prefetch and isthmus"),
         ("copy", ["d2d"], "no direction 'd2d'; there are h2d and d2h"),
         ("copy", [], "one lane, or one each way"),
         ("copy", ["h2d", "h2d"], "one lane, or one each way"),

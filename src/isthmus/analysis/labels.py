@@ -11,7 +11,12 @@ from isthmus.record import Run, format_rate, format_seconds
 DIRECTIONS = ("h2d", "d2h", "both", "peer")
 
 # How the bandwidth experiment moves these kinds, where nothing else is said.
-_USUAL_METHODS = {"mapped": "kernel", "managed": "prefetch"}
+_USUAL_METHODS = {
+    "mapped": "kernel",
+    "managed": "prefetch",
+    "pageable_isthmus": "isthmus",
+    "untouched_isthmus": "isthmus",
+}
 
 
 def kind_heading(kind: str) -> str:

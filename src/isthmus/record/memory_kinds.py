@@ -42,6 +42,9 @@ class MemoryKind(NamedTuple):
 _ROWS = (
     MemoryKind("malloc", "#8c2d04", "#ffb48a", (4, 3), "square", by_cpu=True, late=True, copied_as="pageable"),
     MemoryKind("pageable", "#c44e00", "#f58a4b", (), "square", by_cpu=True, late=True, planned=True),
+    MemoryKind("pageable_isthmus", "#b3261e", "#ff8a80", (), "plus", by_cpu=True, allocated=False),
+    MemoryKind("untouched", "#6d4c41", "#d7b9a6", (7, 2), "square", by_cpu=True, late=True, allocated=False),
+    MemoryKind("untouched_isthmus", "#8e1b4c", "#f48fb1", (4, 3), "plus", by_cpu=True, late=True, allocated=False),
     MemoryKind("pageable_huge", "#9a7400", "#e8b830", (7, 2), "diamond",
                huge=True, by_cpu=True, late=True, planned=True),
     MemoryKind("pinned", "#0067a5", "#4ea9ea", (), "circle", locked=True, link_bound=True, planned=True),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from isthmus.analysis.labels import DIRECTIONS, curve_name, direction_title, heading, run_label
 from isthmus.analysis.phrases import about_bytes, link_rate, spanned
-from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves
+from isthmus.analysis.statistics.curve import Curve, Point, bandwidth_curves, moved_memory
 from isthmus.analysis.statistics.line import fixed_and_rate
 from isthmus.analysis.statistics.shape import half_size, plateau
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, failed, interval_cell, missing, skipped
@@ -52,7 +52,7 @@ def _sources(run: Run, label: str) -> Iterator[_Source]:
 
 
 def _belongs(case: Case, curve: Curve) -> bool:
-    return (case.method, case.direction, case.host_memory) == (
+    return (case.method, case.direction, moved_memory(case)) == (
         curve.method,
         curve.direction,
         curve.host_memory,

@@ -13,7 +13,7 @@ from isthmus.record import MIB, Direction, Run, format_bytes
 
 def pageable_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     """The findings about pageable memory, with and without huge pages."""
-    found = [_pageable(run, curves), _huge_pages(run, curves)]
+    found = [_pageable(run, curves), _isthmus(curves), _huge_pages(run, curves)]
     return [finding for finding in found if finding]
 
 
@@ -67,6 +67,18 @@ def _restless(direction: Direction, curve: Curve, pinned: Curve | None) -> str:
         parts.append(say("bandwidth.drop", times=times(found.drop, found.drop), against=against))
     what = parts[0] if len(parts) == 1 else say("bandwidth.both_swings", spread=parts[0], drop=parts[-1])
     return say("bandwidth.erratic", way=direction.upper(), what=what)
+
+
+def _isthmus(curves: Sequence[Curve]) -> Finding | None:
+    """What the library's own copy gains over the driver's, in place of which it can be called."""
+    said, helps = [], False
+    for kind in ("pageable", "untouched"):
+        for direction, gap in contrasts(curves, f"{kind}_isthmus", kind, LARGE_BYTES).items():
+            rates = {"way": direction.upper(), "times": times(gap.ratio, gap.ratio)}
+            said.append(say(f"bandwidth.isthmus_{kind}" if gap.matters else f"bandwidth.isthmus_{kind}_alike", **rates))
+            helps = helps or (gap.matters and gap.ratio > 1)
+    fix = say("bandwidth.isthmus_fix") if helps else ""
+    return Finding("info", "pageable_isthmus", sentences(said), fix=fix) if said else None
 
 
 def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:

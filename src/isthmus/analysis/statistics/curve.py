@@ -79,7 +79,7 @@ def bandwidth_curves(run: Run) -> Sequence[Curve]:
     groups: dict[tuple[str, Direction, str, int | None], list[Case]] = {}
     for case in measured:
         if case.direction is not None:
-            key = (case.method, case.direction, case.host_memory, case.alignment_bytes if aligned else None)
+            key = (case.method, case.direction, moved_memory(case), case.alignment_bytes if aligned else None)
             groups.setdefault(key, []).append(case)
     curves = []
     for (method, direction, memory, alignment), alike in groups.items():
@@ -98,6 +98,11 @@ def bandwidth_curves(run: Run) -> Sequence[Curve]:
             )
         )
     return curves
+
+
+def moved_memory(case: Case) -> str:
+    """The row of the table of memory kinds that a case belongs to: what the library copies has rows of its own."""
+    return f"{case.host_memory}_isthmus" if case.method == "isthmus" else case.host_memory
 
 
 def find(curves: Iterable[Curve], direction: Direction, memory: str, *, duplex: bool = False) -> Curve | None:

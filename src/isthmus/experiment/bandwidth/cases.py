@@ -36,6 +36,12 @@ _ALWAYS_CHECKED_BYTES = 16 * MIB
 # How the native core orders the directions' own times when both run at once.
 _LANES = ("h2d", "d2h")
 _METHODS = {"mapped": "kernel", "managed": "prefetch"}
+# Pageable memory is moved by the driver and by the library, and untouched where it is copied to.
+_WAYS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "pageable": [(memory, method) for memory in ("pageable", "untouched") for method in ("", "isthmus")]
+}
+# malloc gives fresh pages from 128 KiB on (mallopt(3)); above, zeroing them would take most of a run's time.
+_UNTOUCHED_BYTES = range(128 * KIB, 256 * MIB + 1)
 
 
 def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
@@ -60,12 +66,14 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
 
 
 def all_points(options: Options) -> list[TransferPoint]:
-    """Every combination of the chosen kinds, directions and sizes."""
+    """Every combination of the chosen kinds, directions and sizes; nothing but a destination can be untouched."""
     return [
-        TransferPoint(kind, direction, size)  # type: ignore[arg-type]
+        TransferPoint(memory, direction, size, method)  # type: ignore[arg-type]
         for kind in options.chosen(MEMORY_KINDS, options.memory)
         for direction in options.chosen(DIRECTIONS, options.directions)
         for size in options.effort(EFFORTS).sizes
+        for memory, method in _WAYS.get(kind, [(kind, "")])
+        if memory != "untouched" or (direction == "d2h" and size in _UNTOUCHED_BYTES)
     ]
 
 
@@ -77,7 +85,7 @@ def template(point: TransferPoint, options: Options) -> Case:
     """The case of a point, without results."""
     return Case(
         experiment=NAME,
-        method=_METHODS.get(point.memory, "copy"),
+        method=point.method or _METHODS.get(point.memory, "copy"),
         direction=point.direction,
         host_memory=point.memory,
         bytes=point.bytes,
@@ -90,7 +98,7 @@ def why_not(point: TransferPoint, device: OpenDevice, other_bytes: int = 0) -> s
 
     `other_bytes` of device memory will be taken by other kinds at the same time.
     """
-    reason = device.native.why_not(point.memory)
+    reason = device.native.why_not("pageable" if point.memory == "untouched" else point.memory)
     if reason is None and point.memory == "managed":
         reason = device.native.why_no_prefetch()
         # There is a buffer for each way, whether both are in use or not.
@@ -134,7 +142,7 @@ class TransferSubject:
         self.template = template
         self._ways = [way for way, _, _ in lanes]
         self._make: Callable[[], _native.TimedTransfer] = lambda: _native.create_transfer(
-            template.method, lanes, offset, template.bytes, seed, from_caches
+            template.method, lanes, offset, template.bytes, seed, from_caches, template.host_memory == "untouched"
         )
         self._transfer: _native.TimedTransfer | None = None
 

@@ -86,7 +86,13 @@ def _steps(points: Sequence[_Point], device: OpenDevice, memory_bytes: int) -> l
     # Buffers of each kind and of the device, for each direction.
     most = min(_MOST_STEP_BYTES, memory_bytes // (4 * (len(helped) + 1)))
     sizes = sorted({point.bytes for point in points if point.bytes <= most})
-    return [TransferPoint(kind, way, size) for kind in helped for way in ("h2d", "d2h") for size in sizes]
+    return [
+        TransferPoint(kind, way, size, method)
+        for kind in helped
+        for way in ("h2d", "d2h")
+        for size in sizes
+        for method in (("", "isthmus") if kind == "pageable" else ("",))
+    ]
 
 
 def _why_not(way: str, device: OpenDevice) -> str | None:

@@ -8,11 +8,17 @@ from isthmus.record import MIB, Direction, format_bytes
 
 
 class TransferPoint(NamedTuple):
-    """One case of transfers to be measured."""
+    """One case of transfers to be measured; by the library's own copy where `method` is ``isthmus``."""
 
     memory: str
     direction: Direction
     bytes: int
+    method: str = ""
+
+    @property
+    def buffers(self) -> str:
+        """What names the buffers that it shares; each method leaves untouched memory in a state of its own."""
+        return f"{self.memory} {self.method}" if self.memory == "untouched" else self.memory
 
     def ways(self) -> list[Direction]:
         """The directions that run at once."""
@@ -33,7 +39,7 @@ def bytes_needed(points: Sequence[TransferPoint], shares_host_memory: bool) -> i
         largest: dict[str, int] = {}
         for point in points:
             if way in point.ways():
-                largest[point.memory] = max(largest.get(point.memory, 0), point.bytes)
+                largest[point.buffers] = max(largest.get(point.buffers, 0), point.bytes)
         total += sum(largest.values())
         if shares_host_memory:
             total += max(largest.values(), default=0)
@@ -52,8 +58,8 @@ def split_by_memory(points: Sequence[TransferPoint], budget_bytes: int, shares_h
     together = _largest_prefix(points, fits)
     groups: list[Sequence[TransferPoint]] = [together] if together else []
     too_large: list[TransferPoint] = []
-    rest = sorted(set(points) - set(together), key=lambda point: (point.memory, point.direction, point.bytes))
-    for _, kind in groupby(rest, key=lambda point: point.memory):
+    rest = sorted(set(points) - set(together), key=lambda point: (point.buffers, point.direction, point.bytes))
+    for _, kind in groupby(rest, key=lambda point: point.buffers):
         of_kind = list(kind)
         if fits(of_kind):
             groups.append(of_kind)

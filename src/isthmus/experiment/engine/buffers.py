@@ -23,26 +23,27 @@ class TransferBuffers:
         self._arenas: dict[tuple[str, str], Arena] = {}
         # Where kernels reach what the driver pinned, it serves for both, and for a fair comparison.
         self._stands_in = {"mapped": "pinned"} if device.kernels_reach("pinned") else {}
-        for kind in dict.fromkeys(self._kind(point) for point in points):
-            self._allocate(device, kind, [point for point in points if self._kind(point) == kind], "h2d", seed)
+        for name in dict.fromkeys(self._name(point) for point in points):
+            self._allocate(device, name, [point for point in points if self._name(point) == name], "h2d", seed)
         self._allocate(device, "device", [point for point in points if point.memory != "managed"], "d2h", seed)
 
     def _allocate(
-        self, device: _native.Device, kind: str, points: Sequence[TransferPoint], source_way: str, seed: int
+        self, device: _native.Device, name: str, points: Sequence[TransferPoint], source_way: str, seed: int
     ) -> None:
         sizes = {way: {point.bytes for point in points if way in point.ways()} for way in ("h2d", "d2h")}
         wanted = {way: of_way for way, of_way in sizes.items() if of_way}
+        kind = "pageable" if name.startswith("untouched") else name
         for way, arena in allocate_largest(device, kind, wanted, self._offset).items():
             # Managed memory is filled for every case anew, being source and destination in one.
             if way == source_way and arena.buffer is not None and kind != "managed":
                 arena.buffer.fill_pattern(self._offset, arena.usable(self._offset), seed + (way == "d2h"))
-            self._arenas[kind, way] = arena
+            self._arenas[name, way] = arena
 
-    def _kind(self, point: TransferPoint) -> str:
-        return self._stands_in.get(point.memory, point.memory)
+    def _name(self, point: TransferPoint) -> str:
+        return self._stands_in.get(point.memory, point.buffers)
 
     def _of(self, point: TransferPoint, way: str) -> Iterable[Arena]:
-        yield self._arenas[self._kind(point), way]
+        yield self._arenas[self._name(point), way]
         if point.memory != "managed":
             yield self._arenas["device", way]
 

@@ -5,6 +5,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from isthmus.analysis.bandwidth.findings import findings
 from isthmus.analysis.bandwidth.grid import grids
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.line import fixed_and_rate
@@ -58,9 +59,9 @@ def test_states_of_cells(synthetic: ModuleType) -> None:
     (grid,) = grids([synthetic.run([*steady, *noisy, *skipped])])
     assert cell(grid, "1 MiB", "pinned").state == "ok"
     assert cell(grid, "2 MiB", "pinned").state == "failed"
-    assert cell(grid, "1 MiB", "pageable").state == "wide"
-    assert cell(grid, "2 MiB", "pageable") == Cell("skipped", state="skipped", detail="no memory left")
-    assert cell(grid, "4 MiB", "pageable").state == "missing"
+    assert cell(grid, "1 MiB", "pageable, driver").state == "wide"
+    assert cell(grid, "2 MiB", "pageable, driver") == Cell("skipped", state="skipped", detail="no memory left")
+    assert cell(grid, "4 MiB", "pageable, driver").state == "missing"
 
 
 def test_both_ways_says_sum_and_its_share_is_of_both_links(synthetic: ModuleType) -> None:
@@ -107,8 +108,8 @@ def test_columns_of_several_runs_stand_beside_each_other(synthetic: ModuleType) 
     run = synthetic.run(synthetic.cases(truths))
     (grid,) = grids([run, run])
     assert [(column.name, column.run) for column in grid.columns] == [
-        ("pageable", "A"),
-        ("pageable", "B"),
+        ("pageable, driver", "A"),
+        ("pageable, driver", "B"),
         ("pinned", "A"),
         ("pinned", "B"),
     ]
@@ -117,3 +118,21 @@ def test_columns_of_several_runs_stand_beside_each_other(synthetic: ModuleType) 
 def test_nothing_measured_is_no_table(synthetic: ModuleType) -> None:
     assert grids([synthetic.run([])]) == []
     assert grids([synthetic.run(synthetic.skips(PINNED, [1], "no memory"))]) == []
+
+
+def test_the_library_stands_beside_the_driver_under_names_of_their_own(synthetic: ModuleType) -> None:
+    truths = {
+        PAGEABLE: synthetic.Truth(8e-6, 5e9),
+        ("isthmus", "h2d", "pageable"): synthetic.Truth(8e-6, 25e9),
+        ("copy", "d2h", "untouched"): synthetic.Truth(8e-6, 2e9),
+        ("isthmus", "d2h", "untouched"): synthetic.Truth(8e-6, 8e9),
+    }
+    run = synthetic.run(synthetic.cases(truths))
+    names = [[column.name for column in grid.columns] for grid in grids([run])]
+    assert names == [["pageable, driver", "pageable, isthmus"], ["untouched, driver", "untouched, isthmus"]]
+    (found,) = [finding for finding in findings(run) if finding.topic == "pageable_isthmus"]
+    assert "5.0 times" in found.sentence
+    assert "4.0 times" in found.sentence
+    assert "isthmus.copy" in found.fix
+    # What is concluded of pageable memory stays what the driver does.
+    assert "25" not in next(finding.sentence for finding in findings(run) if finding.topic == "pageable")

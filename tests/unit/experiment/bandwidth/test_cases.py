@@ -43,8 +43,17 @@ def measured_and_skipped(
 
 def test_the_plan_is_every_combination() -> None:
     points = all_points(Options(sizes=[1, 4]))
-    assert len(points) == len(set(points)) == len(MEMORY_KINDS) * len(DIRECTIONS) * 2
+    # Pageable memory by the driver and by the library; nothing so small is fresh pages.
+    assert len(points) == len(set(points)) == (len(MEMORY_KINDS) + 1) * len(DIRECTIONS) * 2
     assert {point.bytes for point in points} == {1, 4}
+    assert {point.memory for point in points if point.method == "isthmus"} == {"pageable"}
+
+
+def test_destinations_alone_are_untouched_and_both_the_driver_and_the_library_copy_there() -> None:
+    points = all_points(Options(sizes=[4 * KIB, MIB], memory=["pageable"]))
+    untouched = [point for point in points if point.memory == "untouched"]
+    assert untouched == [TransferPoint("untouched", "d2h", MIB), TransferPoint("untouched", "d2h", MIB, "isthmus")]
+    assert len({point.buffers for point in points}) == 3
 
 
 def test_the_default_plan_goes_from_a_byte_to_a_gibibyte_in_powers_of_two() -> None:
@@ -54,7 +63,11 @@ def test_the_default_plan_goes_from_a_byte_to_a_gibibyte_in_powers_of_two() -> N
 
 def test_a_plan_holds_what_was_chosen() -> None:
     points = all_points(Options(sizes=[8], memory=["pinned", "pageable"], directions=["both"]))
-    assert points == [TransferPoint("pageable", "both", 8), TransferPoint("pinned", "both", 8)]
+    assert points == [
+        TransferPoint("pageable", "both", 8),
+        TransferPoint("pageable", "both", 8, "isthmus"),
+        TransferPoint("pinned", "both", 8),
+    ]
 
 
 def test_what_exceeds_the_memory_is_planned_as_a_skip() -> None:
@@ -86,6 +99,20 @@ def test_a_visit_collects_samples_and_checks_the_data(visit: Visit, memory: str,
         "enqueue_seconds": 2,
     }
     assert [len(lane.samples) for lane in collected.companions.values()] == ([2, 2] if direction == "both" else [])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_library_is_timed_by_the_host_and_checked(visit: Visit, direction: str) -> None:
+    collected = visit("host", TransferPoint("pageable", direction, 3 * MIB + 1, "isthmus"))  # type: ignore[arg-type]
+    assert (collected.template.method, collected.verified, collected.wrong) == ("isthmus", True, "")
+    assert {metric for metric, samples in collected.samples.items() if samples} == {"host_seconds"}
+
+
+@pytest.mark.parametrize("method", ["", "isthmus"])
+def test_what_does_not_arrive_in_untouched_memory_is_noticed(visit: Visit, method: str) -> None:
+    point = TransferPoint("untouched", "d2h", MIB, method)
+    assert visit("host", point).wrong == ""
+    assert "wrong data d2h" in visit("host:fault=copy:partial", point).wrong
 
 
 def test_visits_add_up(visit: Visit) -> None:

@@ -19,7 +19,7 @@ HANGS_SECONDS = 60
 
 def task(path: Path, spec: str, waits: bool) -> bytes:
     launch = Launch(fleet="f", phase="together", rank=1, ranks=2, local_rank=1, node=0)
-    options = Options(mode="quick", sizes=[4096], memory=["pageable"], directions=["h2d"], budget_seconds=0.1)
+    options = Options(mode="quick", sizes=[4096], memory=["pinned"], directions=["h2d"], budget_seconds=0.1)
     asked = Task(
         spec=spec,
         experiments=["bandwidth"],
