@@ -12,7 +12,11 @@ from isthmus.commands._output import format_of, format_option, unlike_inputs, wr
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
-    from isthmus.compare import Checkup, Comparison, Gate
+    from isthmus.compare import Checkup, Comparison
+
+
+# A rate below its range, or more than a few other figures.
+_OUTSIDE = "outside"
 
 
 def compare(
@@ -25,7 +29,8 @@ def compare(
         option(
             "--fail-if",
             "GATE",
-            "Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed.",
+            "Exit with 1 when any case is significantly so: slower:5%, faster:5%, different:5%; several allowed. "
+            "Beside a reference: outside, when the run does not look right.",
         ),
     ] = None,
     margin: Annotated[
@@ -37,12 +42,11 @@ def compare(
     language: LanguageOption = "en",
 ) -> None:
     """Compare a run with another, or with a reference, case by case; works on any machine."""
-    from isthmus.compare import parse_gate
     from isthmus.language import speaking
     from isthmus.report import comparison_document
 
     share = share_of(margin, 3)
-    gates = [parse_gate(text) for text in fail_if or []]
+    gates = [text.strip() for text in fail_if or []]
     chosen, spoken = format_of("comparison", format_name, output, force=force), language_of(language)
     unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, share, gates)
@@ -53,14 +57,19 @@ def compare(
         raise typer.Exit(1)
 
 
-def _compared(base: str, new: Path, margin: float, gates: "Sequence[Gate]") -> "tuple[Comparison | Checkup, bool]":
+def _compared(base: str, new: Path, margin: float, gates: Sequence[str]) -> "tuple[Comparison | Checkup, bool]":
     """What there is to show, and whether the command fails."""
-    from isthmus.compare import PREFIX, check, compare, read_reference
+    from isthmus.compare import PREFIX, check, compare, parse_gate, read_reference
     from isthmus.record import read_run
 
     if base.startswith(PREFIX):
-        if gates:
-            raise UsageError("gates compare two runs; a reference has ranges: leave --fail-if out, or name a run")
-        return check(read_reference(base.removeprefix(PREFIX)), read_run(new)), False
-    comparison = compare(read_run(Path(base)), read_run(new), margin=margin, gates=gates)
+        if gates != [_OUTSIDE] * len(gates):
+            raise UsageError(
+                f"a reference has ranges, so that its only gate is --fail-if {_OUTSIDE}; others take two runs"
+            )
+        checkup = check(read_reference(base.removeprefix(PREFIX)), read_run(new))
+        return checkup, bool(gates) and not checkup.right
+    if _OUTSIDE in gates:
+        raise UsageError(f"--fail-if {_OUTSIDE} needs ranges: name {PREFIX}NAME as BASE; two runs take slower:5%")
+    comparison = compare(read_run(Path(base)), read_run(new), margin=margin, gates=[parse_gate(text) for text in gates])
     return comparison, comparison.failed

@@ -107,11 +107,20 @@ def test_a_reference(compare: Compare, base: Path) -> None:
     assert json.loads(out)["right"] is False
 
 
+def test_a_gate_of_a_reference(compare: Compare, base: Path) -> None:
+    right = Path(__file__).parents[3] / "results/h200-cuda.json.gz"
+    assert compare("reference:h200-pcie5", right, "--fail-if", "outside")[0] == 0
+    code, out, _ = compare("reference:h200-pcie5", base, "--fail-if", "outside")
+    assert code == 1
+    assert "does not look right" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("reference:nothing", "BASE"), "no such reference: 'nothing'; there are h200-pcie5"),
-        (("reference:h200-pcie5", "BASE", "--fail-if", "slower:5%"), "gates compare two runs"),
+        (("reference:h200-pcie5", "BASE", "--fail-if", "slower:5%"), "its only gate is --fail-if outside"),
+        (("BASE", "BASE", "--fail-if", "outside"), "needs ranges: name reference:NAME as BASE"),
         (("BASE", "BASE", "--fail-if", "slow"), "not a gate: 'slow'; expected slower:N%"),
         (("BASE", "BASE", "--format", "htm"), "no such format: 'htm'; did you mean 'html'?"),
         (("BASE", "BASE", "--lang", "de"), "no such language: 'de'"),
