@@ -31,7 +31,7 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
         if point.do:
             body += _wrapped(f"{indent}-> ", f"{indent}   ", point.do[0], width)
     facts = [line for text in (_link(run), _host(run)) if text for line in _wrapped(indent, f"{indent}  ", text, width)]
-    table = [f"{indent}{line}" for line in _table(health.rates)]
+    table = [f"{indent}{line}" for line in _table(health.rates, width - len(indent))]
     room = _MOST_LINES - len(lines) - len(table) - len(facts)
     parts = [lines + body[: max(room, 2)], table, facts]
     spare = _MOST_LINES - sum(map(len, parts))
@@ -92,8 +92,8 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
     )
 
 
-def _table(rates: tuple[Rate, ...]) -> list[str]:
-    """``pinned  55.4  55.3  54.4 to 56.4  54.1 to 56.2``, without the ranges where none is known."""
+def _table(rates: tuple[Rate, ...], width: int) -> list[str]:
+    """``pinned  55.4  55.3  54.4 to 56.4  54.1 to 56.2``, without ranges that are not known or for which is no room."""
     if not rates:
         return []
     known = any(rate.normal for rate in rates)
@@ -106,6 +106,8 @@ def _table(rates: tuple[Rate, ...]) -> list[str]:
             row += [_range(of_memory.get(way)) for way in _DIRECTIONS]
         rows.append(row)
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        rows, widths = [row[:3] for row in rows], widths[:3]
     return [_row(row, widths) for row in rows]
 
 
@@ -145,7 +147,7 @@ def _link(run: Run) -> str:
 
 
 def _host(run: Run) -> str:
-    return say("health.host_fact", facts=say("common.comma").join(_host_facts(run)))
+    return say("health.host_fact", facts=say("common.between_clauses").join(_host_facts(run)))
 
 
 def _host_facts(run: Run) -> Iterator[str]:

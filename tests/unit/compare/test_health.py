@@ -177,6 +177,7 @@ def test_a_screen_is_short_and_begins_with_the_verdict(language: Any, width: int
         lines = check_lines(run, health, width)
     assert lines[0].startswith("FAULT  " if slower > 1 else "OK  ")
     assert len(lines) <= (15 if width >= 80 else 30)
+    assert all(len(line) <= width for line in lines if "pinned" in line or "ピン留め  " in line)
     if width >= 80:
         assert all(len(line) <= width for line in lines)
         assert any("x8" in line for line in lines[:3]) == (slower > 1)
