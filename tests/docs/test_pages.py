@@ -16,7 +16,7 @@ from tests.layout.every import every
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(
-    [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md"), *(REPOSITORY / "examples").rglob("*.md")]
+    [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md"), *(REPOSITORY / "examples").rglob("*.md")]
 )
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -82,9 +82,20 @@ def test_python_in_pages_compiles_and_names_what_exists(page: Path) -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (REPOSITORY / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
-    assert sorted(re.findall(r"[\w-]+\.md", navigation)) == sorted(
-        path.name for path in (REPOSITORY / "docs").glob("*.md")
+    docs = REPOSITORY / "docs"
+    assert sorted(re.findall(r"[\w/-]+\.md", navigation)) == sorted(
+        path.relative_to(docs).as_posix() for path in docs.rglob("*.md")
     )
+
+
+def test_pages_are_short_enough_to_be_read() -> None:
+    docs = sorted((REPOSITORY / "docs").rglob("*.md"))
+    words = {page: len(page.read_text("utf-8").split()) for page in [REPOSITORY / "README.md", *docs]}
+    assert sum(words.values()) <= 36200
+    assert {
+        name_of(page): count for page, count in words.items() if page.parent.name == "recipes" and count > 500
+    } == {}
+    assert len((REPOSITORY / "README.md").read_text("utf-8").splitlines()) <= 120
 
 
 def test_something_is_looked_at() -> None:
