@@ -60,7 +60,7 @@ def test_a_whole_driver_is_measured_with_every_kind_of_memory(build: Build, isth
     done, run = _measure(isthmus)
     assert done.returncode == 0, done.stderr
     assert {case["verified"] for case in run["cases"]} == {"yes"}
-    assert len({case["host_memory"] for case in run["cases"]}) == 7
+    assert len({case["host_memory"] for case in run["cases"]}) == 8
     assert run["fingerprint"]["device"]["compute_capability"] == "6.0"
 
 
@@ -160,7 +160,9 @@ def test_a_driver_too_old_for_pools_loses_them_and_nothing_else(build: Build, is
     build("libcuda.so.1", "fake_cuda.cpp", "cuMemAllocFromPoolAsync")
     code, cases = _measure_memory(isthmus)
     assert code == 0
-    skipped = {case["host_memory"]: case["note"] for case in cases if case.get("skipped")}
+    # Touching this driver's memory may take less than the clock tells apart.
+    lost = [case for case in cases if case.get("skipped") and "samples of 0 s" not in case["note"]]
+    skipped = {case["host_memory"]: case["note"] for case in lost}
     reason = "cuMemAllocFromPoolAsync is absent: the driver is too old; it needs CUDA 11.2"
     assert skipped == {"device_pool": reason, "device_pool_cold": reason}
 

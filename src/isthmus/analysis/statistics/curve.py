@@ -119,9 +119,13 @@ def case_metric(case: Case) -> Metric:
 
 
 def is_resolved(case: Case) -> bool:
-    """Whether bytes were moved and every sample is a time: a device clock can be too coarse for one byte."""
+    """Whether it was measured and every sample is a time: a device clock can be too coarse for one byte.
+
+    Nothing but opening a device moves no bytes.
+    """
     samples = case.samples(case_metric(case))
-    return not case.skipped and case.bytes > 0 and bool(samples) and min(samples) > 0
+    moves = case.bytes > 0 or case.method == "open_device"
+    return not case.skipped and moves and bool(samples) and min(samples) > 0
 
 
 def case_point(case: Case, target: float) -> Point:
