@@ -105,6 +105,8 @@ def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> I
     if device.shares_host_memory or device.backend == "host":
         yield Point("none", say("health.no_link"))
         return
+    if reference and (other := reference.run.fingerprint.device.name) != device.name:
+        yield Point("ATTENTION", say("health.other_device", reference=reference.name, other=other))
     busy = _busy(run)
     if busy:
         yield Point("ATTENTION", say("health.busy", percent=100 * busy), (say("health.busy_do"),))

@@ -25,11 +25,13 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
     lines = _wrapped(f"{mark}  ", indent, machine_strip(run), width)
     shown = [point for point in health.points if point.level not in ("OK", "none")] or list(health.points)
     body: list[str] = []
+    done: tuple[str, ...] = ()
     for point in shown:
         lead = "" if point.level == health.level else f"{point.level}  "
         body += _wrapped(f"{indent}{lead}", indent, point.text, width)
-        if point.do:
-            body += _wrapped(f"{indent}-> ", f"{indent}   ", point.do[0], width)
+        for do in point.do if point.do != done else ():
+            body += _wrapped(f"{indent}-> ", f"{indent}   ", do, width)
+        done = point.do
     facts = [line for text in (_link(run), _host(run)) if text for line in _wrapped(indent, f"{indent}  ", text, width)]
     table = [f"{indent}{line}" for line in _table(health.rates, width - len(indent))]
     room = _MOST_LINES - len(lines) - len(table) - len(facts)

@@ -158,6 +158,22 @@ def test_a_link_that_flaps_is_found_among_many_looks() -> None:
     assert first(health).startswith("In 1 of 10 looks")
 
 
+def test_a_reference_of_another_device_is_named() -> None:
+    device = replace(healthy().fingerprint.device, name="NVIDIA L40S")
+    health = judge(replace(healthy(), fingerprint=replace(healthy().fingerprint, device=device)), h200())
+    assert health.level == "ATTENTION"
+    assert "h200-pcie5 is of another device, NVIDIA H200" in first(health)
+
+
+def test_causes_stand_in_the_order_of_likelihood() -> None:
+    conditions = {"throttling": "power cap"}
+    host = replace(healthy().fingerprint.host, iommu="on, translated")
+    slow = changed(healthy(), slower=1.5, memory="pinned", conditions=conditions)
+    run = replace(slow, fingerprint=replace(slow.fingerprint, host=host))
+    lines = "\n".join(check_lines(run, judge(run, h200()), 120))
+    assert lines.index("power cap") < lines.index("iommu=pt") < lines.index("same PCIe switch")
+
+
 def test_the_reference_of_a_device_is_found_by_its_name_and_link() -> None:
     found = reference_for(healthy().fingerprint.device)
     assert found
