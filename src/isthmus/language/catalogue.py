@@ -5,12 +5,12 @@ an object of forms instead, of which ``count`` picks one: ``one`` for 1 and ``ot
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import msgspec
 
@@ -20,6 +20,7 @@ LANGUAGES: tuple[Language, ...] = get_args(Language)
 Text = str | dict[Literal["one", "other"], str]
 # The texts of one subject in one language.
 Texts = dict[str, Text]
+_Item = TypeVar("_Item")
 
 # Held by the thread or task rather than passed to every call: between a command's option and a word in a sentence
 # there are many functions that have no other use for it.
@@ -88,6 +89,14 @@ def enumerated(words: Sequence[str], last: Literal["and", "or"] = "and") -> str:
     if not others:
         return final
     return say(f"common.list_{last}", others=say("common.comma").join(others), last=final)
+
+
+def first_few(items: Sequence[_Item], name: Callable[[_Item], str] = str, most: int = 5) -> str:
+    """``a, b and 7 more``: the names of the first, and how many more there are. Only those shown are named."""
+    names = [name(each) for each in items[:most]]
+    if len(items) <= most:
+        return enumerated(names)
+    return say("common.and_more", names=say("common.comma").join(names), count=len(items) - most)
 
 
 def sentences(parts: Iterable[str]) -> str:

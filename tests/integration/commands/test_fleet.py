@@ -64,18 +64,18 @@ def evil(tmp_path: Path, synthetic_fleet: ModuleType) -> Path:
 def test_the_terminal_names_devices_causes_and_commands(fleet: FleetCommand, slow: Path) -> None:
     code, out, err = fleet(slow)
     assert (code, err) == (0, "")
-    assert "5 of 64 devices, on 2 hosts, are slow" in out
-    assert "the worst, n3 cuda:2, loses 5" in out
-    assert re.search(r"n3 cuda:2 .*Link: PCIe 5.0 x8 in place of PCIe 5.0 x16 +sudo lspci -vv -s 0000:30:00.0", out)
+    assert "5 of 64 devices slow among their peers (2 hosts)." in out
+    assert "Worst: n3 cuda:2, 5" in out
+    assert re.search(r"n3 cuda:2 .*Link: PCIe 5.0 x8, usually PCIe 5.0 x16 +sudo lspci -vv -s 0000:30:00.0", out)
     assert "slow together with cuda:1, cuda:2 and cuda:3" in out
     assert "    n[1,3]\n" in out
-    assert "8 files were read." in out
+    assert "Files read: 8." in out
 
 
 def test_a_right_fleet(fleet: FleetCommand, right: Path) -> None:
     code, out, err = fleet(right, "--fail-if", "outliers")
     assert (code, err) == (0, "")
-    assert "None of the 32 devices that could be judged is slow" in out
+    assert "None of 32 devices is slow" in out
 
 
 def test_a_fleet_of_small_transfers_alone_shows_them(
@@ -198,7 +198,7 @@ def test_names_from_anybody_do_nothing(fleet: FleetCommand, evil: Path, format_n
         assert "<script>alert" not in out
     if format_name in ("slurm", "kubectl"):
         assert out == ""
-        assert "left out 1 name" in err
+        assert "Not in the list of suspects" in err
     if format_name == "json":
         assert json.loads(out)["outliers"][0]["next"].startswith("sudo lspci -vv -s '0; rm -rf ~' ")
 

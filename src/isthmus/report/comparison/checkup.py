@@ -7,10 +7,10 @@ from isthmus.analysis.phrases import describe_device, spanned
 from isthmus.compare import Checkup, FigureResult
 from isthmus.document.document import Block
 from isthmus.document.grid import Cell, Grid, text_grid
-from isthmus.language import enumerated, say
+from isthmus.language import first_few, say
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.tables import folded, noted
-from isthmus.report.comparison.words import cause_sentence, group_name, ratio_text, way_memory_name
+from isthmus.report.comparison.words import group_name, ratio_text, way_memory_name
 
 _MOST_NAMES = 3
 _MOST_ROWS = 20
@@ -30,32 +30,21 @@ def check_runs(checkup: Checkup) -> list[str]:
 
 
 def check_verdict(checkup: Checkup) -> list[str]:
-    """Whether it looks about right, and what does not."""
+    """Whether it matches the reference, and what does not."""
     counts, total = checkup.counts, len(checkup.figures)
     slow = sorted((each for each in checkup.figures if each.position == "slow"), key=_importance)
-    if checkup.right:
-        found = [say("compare.check_right", right=counts["right"], count=total)]
-    else:
-        found = [say("compare.check_wrong", slow=counts["slow"], count=total)]
+    answer = "compare.check_right" if checkup.right else "compare.check_wrong"
+    found = [say(answer, right=counts["right"], slow=counts["slow"], total=total)]
     if slow:
-        names = enumerated([_told(each) for each in slow[:_MOST_NAMES]])
-        key = "compare.check_few_slow" if checkup.right else "compare.check_such_as"
-        found.append(say(key, count=len(slow), names=names))
+        found.append(say("compare.check_slow", names=first_few(slow, _told, _MOST_NAMES)))
     if counts["fast"]:
-        found.append(say("compare.check_fast", count=counts["fast"]))
+        found.append(say("compare.check_fast", count=counts["fast"], total=total))
     if checkup.other_device:
         base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
-        found.append(say("compare.check_other_device", base=base, new=new))
+        found.append(say("compare.other_device", base=base, new=new))
     if checkup.busy_host:
         found.append(say("compare.busy_host"))
     return found
-
-
-def check_causes(checkup: Checkup) -> list[str]:
-    """What differs from the machines of the reference, the best explanation first."""
-    return [cause_sentence(cause, "compare.explains_figures", "compare.check_cause") for cause in checkup.causes] or [
-        say("compare.check_no_cause")
-    ]
 
 
 def check_left_out(checkup: Checkup) -> list[str]:

@@ -7,7 +7,7 @@ from isthmus.compare import Checkup, Comparison
 from isthmus.document.document import Answer, Block, Bullets, Charts, Data, Document, Heading, Item, Prose
 from isthmus.language import say
 from isthmus.report.comparison.chart import legend, ratio_charts
-from isthmus.report.comparison.checkup import check_causes, check_left_out, check_runs, check_tables, check_verdict
+from isthmus.report.comparison.checkup import check_left_out, check_runs, check_tables, check_verdict
 from isthmus.report.comparison.data import checkup_data, comparison_data
 from isthmus.report.comparison.tables import full_tables, short_tables
 from isthmus.report.comparison.words import cause_sentences, gate_sentences, left_out, runs, verdict_sentences
@@ -23,7 +23,7 @@ def _comparison(shown: Comparison) -> Document:
     drawn = (Heading(say("compare.charts"), where="page"), Charts(charts, legend(shown))) if charts else ()
     lists = {
         "compare.gates": gate_sentences(shown),
-        "compare.causes": cause_sentences(shown),
+        "compare.causes": cause_sentences(shown.causes),
         "compare.left_out": left_out(shown),
     }
     blocks = _blocks(
@@ -40,7 +40,7 @@ def _checkup(shown: Checkup) -> Document:
     blocks = _blocks(
         Answer(tuple(check_verdict(shown)), failed=not shown.right),
         check_runs(shown),
-        {"compare.check_causes": check_causes(shown), "compare.left_out": check_left_out(shown)},
+        {"compare.check_causes": cause_sentences(shown.causes), "compare.left_out": check_left_out(shown)},
         check_tables(shown),
         say("compare.check_method", count=shown.reference.runs),
     )

@@ -1,16 +1,17 @@
 """What a comparison says: names of cases and groups, ratios, verdict, causes, gates, and what was left out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import describe_device
 from isthmus.compare import CaseResult, Cause, Comparison, GroupKey, Verdict
-from isthmus.language import enumerated, say, sentences
+from isthmus.language import can_say, first_few, say, sentences
 from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes
 
 _MOST_NAMES = 3
+_CHANGED: tuple[Verdict, ...] = ("slower", "faster")
 # Said in front, so that they need no name beside their value.
 _PLAIN = {"experiment", "method", "direction", "host_memory", "bytes"}
 
@@ -83,7 +84,7 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
     found = []
     if comparison.pairing.broken:
         cases = [pair.new for pair in comparison.pairing.broken]
-        found.append(say("compare.broken", count=len(cases), names=_names(cases)))
+        found.append(say("compare.broken", names=first_few(cases, case_name, _MOST_NAMES)))
     found.append(_answer(comparison))
     if comparison.other_device:
         base, new = describe_device(comparison.base), describe_device(comparison.new)
@@ -103,51 +104,40 @@ def left_out(comparison: Comparison) -> list[str]:
             found.append(say("compare.interrupted", run=run.run, status=status))
     if pairing.now_skipped:
         cases = [pair.new for pair in pairing.now_skipped]
-        reason = say("compare.skip_reason", reason=cases[0].note) if cases[0].note else ""
-        found.append(sentences([say("compare.now_skipped", count=len(cases), names=_names(cases)), reason]))
-    for key, count in (
-        ("compare.wrong", len(pairing.wrong)),
-        ("compare.now_measured", len(pairing.now_measured)),
-        ("compare.untimed", len(pairing.untimed)),
+        reason = cases[0].note or say("skips.no_reason")
+        found.append(say("compare.now_skipped", names=first_few(cases, case_name, _MOST_NAMES), reason=reason))
+    for key, pairs in (
+        ("compare.wrong", pairing.wrong),
+        ("compare.now_measured", pairing.now_measured),
+        ("compare.untimed", pairing.untimed),
     ):
-        if count:
-            found.append(say(key, count=count))
-    if pairing.only_base:
-        found.append(say("compare.only_base", count=len(pairing.only_base), names=_names(pairing.only_base)))
-    if pairing.only_new:
-        found.append(say("compare.only_new", count=len(pairing.only_new), names=_names(pairing.only_new)))
+        if pairs:
+            found.append(say(key, count=len(pairs)))
+    for key, alone in (("compare.only_base", pairing.only_base), ("compare.only_new", pairing.only_new)):
+        if alone:
+            found.append(say(key, names=first_few(alone, case_name, _MOST_NAMES)))
     return found
 
 
-def cause_sentences(comparison: Comparison) -> list[str]:
-    """What differs between the machines, the best explanation first; that nothing does where that is so."""
-    if not comparison.causes:
-        return [say("compare.causes_none")]
-    skips = bool(comparison.pairing.now_skipped)
-    return [
-        cause_sentence(
-            cause,
-            "compare.explains_skips" if skips and cause.difference.topic == "locked_memory" else "compare.explains",
-        )
-        for cause in comparison.causes
-    ]
+def cause_sentences(causes: Sequence[Cause]) -> list[str]:
+    """The hardware and settings that differ, the best explanation first; that none does where that is so."""
+    return [_cause(cause) for cause in causes] or [say("compare.causes_none")]
 
 
-def cause_sentence(cause: Cause, explains: str = "compare.explains", differs: str = "compare.cause") -> str:
-    """A fact that differs, how much it can explain, and how it acts; the first two in the words of these keys."""
+def _cause(cause: Cause) -> str:
+    """A fact that differs, how much it can explain, and what to do about it."""
     found = cause.difference
+    key = "compare.cause" if not cause.of else f"compare.cause_explains{'' if cause.explains else '_none'}"
     fact = say(
-        differs,
+        key,
         name=say(f"compare_causes.name_{found.topic}"),
         base=found.base or say("compare.unknown"),
         new=found.new or say("compare.unknown"),
+        explains=cause.explains,
+        of=cause.of,
     )
-    why = say(f"compare_causes.why_{found.topic}")
-    if not cause.of:
-        return sentences([fact, why])
-    if not cause.explains:
-        return sentences([fact, say("compare.explains_nothing")])
-    return sentences([fact, say(explains, explains=cause.explains, of=cause.of), why])
+    why = f"compare_causes.why_{found.topic}"
+    return sentences([fact, say(why) if can_say(why) and (cause.explains or not cause.of) else ""])
 
 
 def gate_sentences(comparison: Comparison) -> list[str]:
@@ -161,9 +151,9 @@ def gate_sentences(comparison: Comparison) -> list[str]:
         if result.holds:
             answer = say("compare.gate_holds", gate=result.gate)
         else:
-            names = enumerated([change_text(case) for case in result.named[:_MOST_NAMES]])
-            answer = say("compare.gate_fails", gate=result.gate, count=len(result.named), names=names)
-        unseen = say("compare.gate_blind", count=total, alone=result.blind_alone, blind=result.blind)
+            names = first_few(result.named, change_text, _MOST_NAMES)
+            answer = say("compare.gate_fails", gate=result.gate, count=len(result.named), total=total, names=names)
+        unseen = say("compare.gate_blind", total=total, alone=result.blind_alone, blind=result.blind)
         found.append(sentences([answer, unseen if result.blind_alone else ""]))
     return found
 
@@ -176,30 +166,25 @@ def _answer(comparison: Comparison) -> str:
     counts, total = comparison.counts, len(comparison.judgement.cases)
     if not total:
         return say("compare.none_timed")
-    answers = []
-    if counts["slower"]:
-        answers.append(say("compare.slower", count=counts["slower"], factor=_typical(comparison, "slower")))
-    if counts["faster"]:
-        answers.append(say("compare.faster", count=counts["faster"], factor=_typical(comparison, "faster")))
+    answers = [
+        say(f"compare.cases_{verdict}", count=counts[verdict], total=total, factor=_typical(comparison, verdict))
+        for verdict in _CHANGED
+        if counts[verdict]
+    ]
     if not answers:
-        answers.append(say("compare.unclear" if 2 * counts["cannot_tell"] > total else "compare.all_same"))
-    rest = say("compare.of_all", count=total, same=counts["same"], cannot_tell=counts["cannot_tell"])
-    return sentences([*answers, rest, _precision(comparison)])
+        answers = [say("compare.unclear" if 2 * counts["cannot_tell"] > total else "compare.all_same")]
+    rest = say("compare.of_all", total=total, same=counts["same"], cannot_tell=counts["cannot_tell"])
+    return sentences([*answers, rest, *_precision(comparison)])
 
 
-def _precision(comparison: Comparison) -> str:
+def _precision(comparison: Comparison) -> Iterator[str]:
     """How large a difference those that are the same could have shown; nothing where nothing is the same."""
     shares = [case.detectable for case in comparison.judgement.cases if case.verdict == "same"]
     known = [share for share in shares if math.isfinite(share)]
-    if not known:
-        return ""
-    blind = len(shares) - len(known)
-    return sentences(
-        [
-            say("compare.precision", typical=detectable_text(median(known)), worst=detectable_text(max(known))),
-            say("compare.precision_none", count=blind) if blind else "",
-        ]
-    )
+    if known:
+        yield say("compare.precision", typical=detectable_text(median(known)), worst=detectable_text(max(known)))
+    if known and len(known) < len(shares):
+        yield say("compare.precision_none", count=len(shares) - len(known), same=len(shares))
 
 
 def _typical(comparison: Comparison, verdict: Verdict) -> str:
@@ -209,7 +194,3 @@ def _typical(comparison: Comparison, verdict: Verdict) -> str:
 
 def _measured(run: Run) -> dict[str, str]:
     return {"device": describe_device(run), "created": run.created}
-
-
-def _names(cases: Sequence[Case]) -> str:
-    return enumerated([case_name(case) for case in cases[:_MOST_NAMES]])

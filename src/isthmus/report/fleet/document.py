@@ -36,7 +36,7 @@ from isthmus.fleet import (
     host_list,
     is_host_name,
 )
-from isthmus.language import say
+from isthmus.language import enumerated, say
 from isthmus.record import format_rate, format_seconds
 from isthmus.report.comparison.words import group_name
 from isthmus.report.fleet.data import fleet_data
@@ -108,8 +108,8 @@ def _causes(survey: Survey) -> Iterator[Block]:
         yield Heading(say("fleet.by_cause"))
         rows = [_cause_row(survey, cause, found) for cause, found in ordered]
         yield Table((_grid(("cause", "devices", "lost", "hosts"), rows, words=1),))
-        why = (say("fleet.cause_why", name=cause_name(cause), why=cause_why(cause)) for cause, _ in ordered)
-        yield Bullets(tuple(map(Item, why)))
+        whys = {cause_name(cause): cause_why(cause) for cause, _ in ordered}
+        yield Bullets(tuple(Item(say("fleet.cause_why", name=name, why=why)) for name, why in whys.items() if why))
     if suspects := suspect_hosts(survey):
         yield Code(say("fleet.suspects"), suspects)
     if odd := odd_names(survey):
@@ -139,12 +139,11 @@ def _slow(survey: Survey) -> Iterator[Block]:
 
 
 def _slow_row(survey: Survey, outlier: Outlier) -> tuple[str, tuple[str | Cell, ...]]:
-    when = "both" if len(outlier.phases) == 2 else outlier.phases[0]
     state: CellState = "failed" if outlier.severity == "severe" else "wide" if outlier.severity == "clear" else "ok"
     return device_name(survey, outlier.device), (
         Cell(percent(outlier.lost), state=state),
         say(f"fleet.severity_{outlier.severity}"),
-        say(f"fleet.when_{when}"),
+        enumerated([say(f"fleet.column_{phase}") for phase in outlier.phases]),
         say("common.comma").join(map(_way, outlier.directions)),
         cause_name(outlier.cause),
         evidence(survey, outlier),

@@ -3,9 +3,9 @@
 from itertools import islice
 
 from isthmus.fleet import Survey, odd_facts
-from isthmus.language import enumerated, say
+from isthmus.language import enumerated, first_few, in_brackets, say
 from isthmus.record import Missing
-from isthmus.report.fleet.words import device_name, devices_text, facts_text, named, short_list
+from isthmus.report.fleet.words import device_name, devices_text, facts_text
 
 # Launches of which ranks are missing, and lines of what launches noted; a folder can hold the files of many.
 _MOST_LAUNCHES, _MOST_NOTES = 5, 20
@@ -17,60 +17,54 @@ def about_files(survey: Survey) -> list[str]:
     found = [say("fleet.files", count=everything.files)]
     if everything.skipped:
         kinds = [
-            say("fleet.skipped_one", count=count, kind=say("fleet.kind_unreadable") if kind == "unreadable" else kind)
+            f"{count} {say('fleet.kind_unreadable') if kind == 'unreadable' else kind}"
             for kind, count in everything.skipped.most_common()
         ]
-        found.append(say("fleet.skipped", names=short_list(kinds)))
-    found += [say("fleet.unreadable", why=why) for why in everything.unreadable]
+        found.append(say("fleet.skipped", names=first_few(kinds)))
+    found += everything.unreadable
     if everything.of_ranks:
         found.append(say("fleet.of_ranks", count=everything.of_ranks))
     if everything.duplicates:
-        names = short_list([f"{device.host} {device.spec}" for device in everything.duplicates])
-        found.append(say("fleet.duplicates", count=len(everything.duplicates), names=names))
+        names = first_few(everything.duplicates, lambda device: f"{device.host} {device.spec}")
+        found.append(say("fleet.duplicates", names=names))
     if everything.missing:
-        found.append(say("fleet.missing", count=len(everything.missing), names=named(everything.missing, _missing)))
+        found.append(say("fleet.missing", names=first_few(everything.missing, _missing)))
     found += [
         say("fleet.partial", fleet=fleet, count=count, ranks=ranks)
         for fleet, (count, ranks) in islice(everything.partial.items(), _MOST_LAUNCHES)
     ]
     if twins := _twins(survey):
-        found.append(say("fleet.same_names", count=len(twins), names=short_list(twins)))
+        found.append(say("fleet.same_names", names=first_few(twins)))
     # As the launch wrote them.
     found += everything.notes[:_MOST_NOTES]
-    if short := survey.short_hosts:
-        names = short_list([say("fleet.short_host", host=host, count=count) for host, count in short.items()])
-        found.append(say("fleet.short_hosts", count=len(short), names=names))
-    if lacking := survey.lacking:
-        names = named(lacking, lambda place: _lacking(survey, place))
-        found.append(say("fleet.lacking", count=len(lacking), names=names))
-    if len(survey.versions) > 1:
-        names = short_list(
-            [
-                say("fleet.version", version=version or say("fleet.unnamed_version"), devices=devices_text(count))
-                for version, count in survey.versions.most_common()
-            ]
-        )
-        found.append(say("fleet.versions", names=names))
-    if len(survey.groups) > 1:
-        groups = [
-            say("fleet.group", devices=devices_text(len(each.group.members)), name=each.group.name)
-            for each in survey.groups
-        ]
-        found.append(say("fleet.groups", names=short_list(groups)))
+    for key, hosts in (
+        ("fleet.short_hosts", [f"{host}{in_brackets(str(count))}" for host, count in survey.short_hosts.items()]),
+        ("fleet.lacking", [_lacking(survey, place) for place in survey.lacking]),
+    ):
+        if hosts:
+            found.append(say(key, names=first_few(hosts)))
+    versions = [_counted(version or say("compare.unknown"), count) for version, count in survey.versions.most_common()]
+    groups = [_counted(each.group.name, len(each.group.members)) for each in survey.groups]
+    for key, kinds in (("fleet.versions", versions), ("fleet.groups", groups)):
+        if len(kinds) > 1:
+            found.append(say(key, names=first_few(kinds)))
     return found
 
 
+def _counted(name: str, devices: int) -> str:
+    """``0.3.1 (8 devices)``."""
+    return f"{name}{in_brackets(devices_text(devices))}"
+
+
 def _missing(rank: Missing) -> str:
-    if rank.host:
-        return say("fleet.missing_rank_host", rank=rank.rank, host=rank.host, why=rank.why)
-    return say("fleet.missing_rank", rank=rank.rank, why=rank.why)
+    return say("fleet.missing_rank", rank=rank.rank, host=rank.host or say("compare.unknown"), why=rank.why)
 
 
 def _lacking(survey: Survey, place: int) -> str:
     """A device with what may be why it lacks something."""
     group = next(each.group for each in survey.groups if place in each.group.members)
-    name, odd = device_name(survey, place), odd_facts(place, group, survey.gathered.devices)
-    return say("fleet.lacking_one", device=name, facts=facts_text(odd)) if odd else name
+    odd = odd_facts(place, group, survey.gathered.devices)
+    return f"{device_name(survey, place)}{in_brackets(facts_text(odd))}"
 
 
 def _twins(survey: Survey) -> list[str]:

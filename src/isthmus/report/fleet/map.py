@@ -72,7 +72,7 @@ def _kinds(survey: Survey) -> dict[str, list[tuple[int, CellKey]]]:
     for place, cell in enumerate(survey.cells):
         kind = cell.kind
         memory = kind_label(kind.host_memory)
-        name = say("fleet.map_kind", memory=memory, direction=way_name(kind.direction)) if kind.direction else memory
+        name = say("common.comma").join([memory, way_name(kind.direction)] if kind.direction else [memory])
         method = "" if kind.experiment == "bandwidth" else f"{kind.experiment} {kind.method}: "
         found.setdefault(method + name, []).append((place, cell))
     return found
@@ -116,7 +116,7 @@ def _outliers(
             if lost[place] != _MISSING:
                 lost[place] = max(lost[place], min(round(100 * most), _LIMIT))
         fields[phase] = lost.tolist()
-    return MapView(say("fleet.map_certain"), fields["alone"], fields["together"])
+    return MapView(say("fleet.slow_devices"), fields["alone"], fields["together"])
 
 
 def _columns_of(survey: Survey) -> tuple[list[str], dict[str, list[int]]]:

@@ -1,15 +1,12 @@
 """What a report of a fleet says in sentences: the answer, causes, and what is beside what is expected."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import partial
 
 from isthmus.compare import Difference
 from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name
-from isthmus.language import can_say, enumerated, say, sentences
+from isthmus.language import can_say, enumerated, first_few, say, sentences
 from isthmus.report.comparison.words import group_name
-
-_MOST_NAMES = 5
-_Item = TypeVar("_Item")
 
 
 def percent(share: float) -> str:
@@ -23,18 +20,6 @@ def device_name(survey: Survey, place: int) -> str:
     twins = sum(survey.gathered.devices[other].spec == device.spec for other in survey.hosts[device.machine])
     address = f" {device.pci_address}" if twins > 1 and device.pci_address else ""
     return f"{device.machine} {device.spec}{address}"
-
-
-def short_list(names: Sequence[str], most: int = _MOST_NAMES) -> str:
-    """The first names, and how many more there are."""
-    if len(names) <= most:
-        return enumerated(names)
-    return say("fleet.and_more", names=say("common.comma").join(names[:most]), count=len(names) - most)
-
-
-def named(found: Sequence[_Item], name: Callable[[_Item], str]) -> str:
-    """As `short_list`; only those that it shows are named, since there may be very many."""
-    return short_list([name(each) for each in found[:_MOST_NAMES]] + [""] * max(0, len(found) - _MOST_NAMES))
 
 
 def facts_text(found: Sequence[Difference]) -> str:
@@ -63,20 +48,18 @@ def suspect_hosts(survey: Survey) -> str:
 
 
 def verdict(survey: Survey) -> str:
-    """The answer in one sentence."""
-    total = len(survey.gathered.devices)
-    judged = total - survey.unjudged
-    if not judged and any(each.checkup for each in survey.groups):
-        return say("fleet.verdict_by_reference", count=total, least=LEAST_ALIKE)
+    """The answer in one sentence or two."""
+    judged = len(survey.gathered.devices) - survey.unjudged
     if not judged:
-        return say("fleet.verdict_unjudged", count=total, least=LEAST_ALIKE)
+        by_reference = any(each.checkup for each in survey.groups)
+        return say("fleet.verdict_by_reference" if by_reference else "fleet.verdict_unjudged", least=LEAST_ALIKE)
     if not survey.outliers:
-        return say("fleet.verdict_none", count=judged)
+        return say("fleet.verdict_none", judged=judged)
     worst = survey.outliers[0]
     return say(
         "fleet.verdict",
         count=len(survey.outliers),
-        judged=devices_text(judged),
+        judged=judged,
         hosts=say("fleet.hosts", count=len({survey.gathered.devices[each.device].host for each in survey.outliers})),
         worst=device_name(survey, worst.device),
         lost=percent(worst.lost),
@@ -85,14 +68,13 @@ def verdict(survey: Survey) -> str:
 
 def warnings(survey: Survey) -> list[str]:
     """What else must be known before anything is read."""
-    found = []
-    if wrong := survey.wrong:
-        names = named(wrong, lambda place: device_name(survey, place))
-        found.append(say("fleet.wrong", count=len(wrong), names=names))
+    found, total = [], len(survey.gathered.devices)
+    if survey.wrong:
+        found.append(say("fleet.wrong", names=first_few(survey.wrong, partial(device_name, survey))))
     if unmeasured := len(survey.gathered.missing) + len(survey.lacking):
         found.append(say("fleet.not_measured", count=unmeasured))
-    if survey.unjudged and survey.unjudged < len(survey.gathered.devices):
-        found.append(say("fleet.some_unjudged", count=survey.unjudged, least=LEAST_ALIKE))
+    if 0 < survey.unjudged < total:
+        found.append(say("fleet.some_unjudged", count=survey.unjudged, total=total, least=LEAST_ALIKE))
     return found
 
 
@@ -109,8 +91,8 @@ def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
             found.append((text, True))
         found.append((_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right))
     if below := survey.below:
-        names = named(below, lambda each: _below(survey, each))
-        found.append((say("fleet.below", count=len(below), name=survey.reference.name, names=names), True))
+        names = first_few(below, partial(_below, survey))
+        found.append((say("fleet.below", name=survey.reference.name, names=names), True))
     return found
 
 
@@ -142,9 +124,8 @@ def cause_name(cause: str) -> str:
 
 
 def cause_why(cause: str) -> str:
-    """How a likely cause slows transfers, and what to do about it."""
-    key = f"fleet.why_{cause}"
-    return say(key) if can_say(key) else say(f"compare_causes.why_{cause}")
+    """What to do about a likely cause; empty where its name says enough."""
+    return next((say(key) for key in (f"fleet.why_{cause}", f"compare_causes.why_{cause}") if can_say(key)), "")
 
 
 def evidence(survey: Survey, outlier: Outlier) -> str:
@@ -157,18 +138,18 @@ def odd_names(survey: Survey) -> str:
     """That some suspects are not in the list for a cluster's tools; empty where all are."""
     # Quoted, since such a name may hold anything.
     odd = [repr(host) for host in survey.suspects if not is_host_name(host)]
-    return say("fleet.odd_names", count=len(odd), names=short_list(odd)) if odd else ""
+    return say("fleet.odd_names", names=first_few(odd)) if odd else ""
 
 
 def _evidence(survey: Survey, outlier: Outlier) -> str:
     if outlier.neighbours:
         specs = [survey.gathered.devices[place].spec for place in outlier.neighbours]
-        return say("fleet.evidence_neighbours", names=short_list(specs))
+        return say("fleet.evidence_neighbours", names=first_few(specs))
     if outlier.causes:
         return facts_text([outlier.causes[0].difference])
     if outlier.pattern == "neighbours":
         return say("fleet.evidence_together")
-    names = short_list(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), 2)
+    names = first_few(list(dict.fromkeys(group_name(each.kind) for each in outlier.slow)), most=2)
     return say(f"fleet.evidence_{outlier.pattern}", names=names)
 
 
@@ -177,11 +158,12 @@ def _beside_reference(survey: Survey, judged: Judged) -> str:
     name, device = survey.reference.name, judged.group.device
     if judged.checkup is None:
         return say("fleet.reference_none", name=name, device=device)
-    slow = [figure for figure in judged.checkup.figures if figure.position == "slow"]
+    counts, total = judged.checkup.counts, len(judged.checkup.figures)
     if judged.checkup.right:
-        return say("fleet.reference_right", name=name, device=device)
-    names = short_list([group_name(figure.expected.key) for figure in slow], 3)
-    return say("fleet.reference_slow", count=len(slow), name=name, device=device, names=names)
+        return say("fleet.reference_right", name=name, device=device, right=counts["right"], total=total)
+    slow = [group_name(figure.expected.key) for figure in judged.checkup.figures if figure.position == "slow"]
+    names = first_few(slow, most=3)
+    return say("fleet.reference_slow", count=len(slow), total=total, name=name, device=device, names=names)
 
 
 def _below(survey: Survey, each: BelowReference) -> str:
