@@ -34,7 +34,7 @@ Times = dict[tuple[str, int, str], float]
 def measured() -> Times:
     """Medians of a run of Isthmus."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "isthmus", "measure", "allocation", "--device", "cuda:0", "--time", "5"]
+        command = [sys.executable, "-m", "isthmus", "measure", "allocation", "--device", "cuda:0", "--time", "5s"]
         command += ["--memory", ",".join(KINDS), "--sizes", ",".join(map(str, SIZES)), "-o", f"{folder}/run.json"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         run = json.loads(Path(folder, "run.json").read_text("utf-8"))

@@ -1,7 +1,7 @@
 """What all tests share: runs whose truth is known, and the C interface."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 
@@ -19,6 +19,14 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure() -> None:
     """Let all end as it does without tests: what is left then counts as leaked."""
     gc.unfreeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+            patch.setenv(variable, str(tmp_path_factory.mktemp("own")))
+        yield
 
 
 def _load(name: str) -> ModuleType:

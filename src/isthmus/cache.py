@@ -1,4 +1,4 @@
-"""The user's cache: where it is, that it is nobody else's, and that what was kept there is what was put there.
+"""The user's cache and state: where they are, that they are nobody else's, and that what is cached was put there.
 
 The transfer library finds its tables by the same rules, in native/transfer/table/table_file.cpp.
 """
@@ -17,6 +17,7 @@ from isthmus.errors import RunFileError
 from isthmus.files import read_bounded
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_CACHE, _STATE = "XDG_CACHE_HOME", "XDG_STATE_HOME"
 _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -28,8 +29,18 @@ class CacheRefused(PermissionError):
 
 
 def cache_root(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Where the cache is; None without a home. A relative path counts for nothing, as the XDG specification has it."""
-    given = Path(environment.get("XDG_CACHE_HOME", ""))
+    """Where the cache is, which may go at any time; None without a home."""
+    return _root(_CACHE, ".cache", environment)
+
+
+def state_root(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Where runs, their pages and traces stay that no -o put elsewhere; None without a home."""
+    return _root(_STATE, ".local/state", environment)
+
+
+def _root(variable: str, otherwise: str, environment: Mapping[str, str]) -> Path | None:
+    """A relative path counts for nothing, as the XDG specification has it."""
+    given = Path(environment.get(variable, ""))
     if given.is_absolute():
         return given / "isthmus"
     home = Path(environment.get("HOME", ""))
@@ -38,7 +49,7 @@ def cache_root(environment: Mapping[str, str] = os.environ) -> Path | None:
             home = Path(pwd.getpwuid(os.getuid()).pw_dir)
         except KeyError:
             return None
-    return home / ".cache" / "isthmus" if home.is_absolute() else None
+    return home / otherwise / "isthmus" if home.is_absolute() else None
 
 
 def cache_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path:
@@ -46,9 +57,17 @@ def cache_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path
 
     Raises OSError where it cannot be made, and CacheRefused where somebody else owns it or may write to it.
     """
-    root = cache_root(environment)
+    return _made(cache_root(environment), kind, _CACHE)
+
+
+def state_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """The same of the state."""
+    return _made(state_root(environment), kind, _STATE)
+
+
+def _made(root: Path | None, kind: str, variable: str) -> Path:
     if root is None:
-        raise FileNotFoundError(errno.ENOENT, "there is no home directory to keep it in", "~/.cache")
+        raise FileNotFoundError(errno.ENOENT, "there is no home directory to keep it in", "~")
     for folder in (*reversed(root.parents), root, root / kind):
         # Also where nothing can be made, what exists is found to exist.
         try:
@@ -56,7 +75,7 @@ def cache_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path
         except FileExistsError:
             continue
     for folder in (root, root / kind):
-        _check(folder)
+        _check(folder, variable)
     return root / kind
 
 
@@ -90,13 +109,13 @@ def kept(kind: str, key: str, make: Callable[[Path], None], environment: Mapping
     return whole
 
 
-def reason(error: OSError) -> str:
+def reason(error: OSError, variable: str = _CACHE) -> str:
     """Why something cannot be kept, and what to do."""
-    advice = "" if isinstance(error, CacheRefused) else "; set XDG_CACHE_HOME to a folder that can be written"
+    advice = "" if isinstance(error, CacheRefused) else f"; set {variable} to a folder that can be written"
     return f"{error.filename}: {error.strerror or error}{advice}"
 
 
-def _check(folder: Path) -> None:
+def _check(folder: Path, variable: str) -> None:
     user = os.geteuid()
     # A link that somebody else put there may lead to a folder of the user's that holds something else.
     link, found = folder.lstat(), folder.stat()
@@ -104,7 +123,7 @@ def _check(folder: Path) -> None:
     if owner != user:
         raise CacheRefused(
             folder, f"it belongs to user {owner}, and what is used from there must be user {user}'s; remove it, or set "
-            "XDG_CACHE_HOME to a folder of your own"
+            f"{variable} to a folder of your own"
         )  # fmt: skip
     if not stat.S_ISDIR(found.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "it is no folder", str(folder))

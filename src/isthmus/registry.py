@@ -19,6 +19,7 @@ class Experiment(NamedTuple):
     help: str  # what it measures, in half a line
     importance: int  # 1 is what most programs meet first, and what a summary begins with
     is_default: bool = False  # measured where none is named: answers within half a minute
+    options: tuple[str, ...] = ()  # of the command line, which no other experiment takes unless it names them, too
 
     @property
     def cases(self) -> str:
@@ -43,12 +44,22 @@ class Experiment(NamedTuple):
 
 # In the order in which reports show them; runs take them by name.
 EXPERIMENTS = (
-    Experiment("bandwidth", "rates of each kind of memory by size, one way and both ways at once", 1, is_default=True),
+    Experiment(
+        *("bandwidth", "rates of each kind of memory by size, one way and both ways at once", 1),
+        is_default=True,
+        options=("--alignment",),
+    ),
     Experiment("allocation", "what memory costs to get, to touch first and to give back", 6),
     Experiment("breakeven", "from which size and how many uses on pinned memory pays", 2),
     Experiment("managed", "managed memory beside explicit copies, and how pages migrate", 5),
-    Experiment("stencil", "ways of a stencil's halos through host memory, over MPI too", 9),
-    Experiment("openacc", "OpenACC's data directives beside managed memory and native calls", 10),
+    Experiment(
+        *("stencil", "ways of a stencil's halos through host memory, over MPI too", 9),
+        options=("--side", "--halo", "--cut", "--scaling"),
+    ),
+    Experiment(
+        *("openacc", "OpenACC's data directives beside managed memory and native calls", 10),
+        options=("--side", "--halo", "--binaries", "--build"),
+    ),
     Experiment("threads", "several threads, streams, devices and NUMA nodes at once", 8),
     Experiment("batching", "many small pieces: loops, batches, graphs, kernels, packing", 3),
     Experiment("strided", "sections of arrays whose rows lie apart", 7),

@@ -73,13 +73,6 @@ def nvidia_file() -> Callable[[str, str, str], Path]:
     return find
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture
 def reachable() -> Iterator[Path]:
     """A folder that other users reach; those of `tmp_path` lie in one that is closed to them."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isthmus.commands import _completions
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +20,13 @@ def option(name: str, metavar: str, text: str, *others: str, **limits: Any) -> A
 
 
 DeviceOption = Annotated[
-    str | None, option("--device", "DEVICE", "cuda:0, opencl:0, host; the best one present by default.")
+    str | None,
+    option(
+        "--device",
+        "DEVICE",
+        "cuda:0, opencl:0, host; the best one present by default.",
+        autocompletion=_completions.devices,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
 OutputOption = Annotated[Path | None, option("--output", "FILE", "Write here instead of to standard output.", "-o")]
@@ -27,7 +34,13 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace also a file 
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed for case order and data.")]
 # What `language_of` reads.
 LanguageOption = Annotated[
-    str, typer.Option("--lang", metavar="LANGUAGE", help="Language of the sentences: en, ja, zh.")
+    str,
+    typer.Option(
+        "--lang",
+        metavar="LANGUAGE",
+        help="Language of the sentences: en, ja, zh.",
+        autocompletion=_completions.languages,
+    ),
 ]
 
 
@@ -54,8 +67,11 @@ def language_of(name: str) -> "Language":
     return next(language for language in LANGUAGES if language == name)
 
 
-def share_of(margin: float, example: float) -> float:
-    """The share that ``--margin`` gives in per cent."""
-    if not 0 < margin < 100:
-        raise UsageError(f"not a margin: {margin:g}; expected per cent between 0 and 100, such as --margin {example:g}")
-    return margin / 100
+def share_of(margin: str, example: str) -> float:
+    """The share that ``--margin`` gives in per cent, with the sign or without."""
+    from isthmus.record import parse_share
+
+    share = parse_share(margin, 0.01)
+    if not 0 < share < 1:
+        raise UsageError(f"not a margin: {margin}; expected per cent between 0 and 100, such as --margin {example}")
+    return share

@@ -17,32 +17,30 @@ def mode(quick: bool, full: bool) -> "ModeName":
 
 def options_of(
     mode: "ModeName",
-    sizes: str,
-    memory: str,
-    direction: str,
+    sizes: list[str] | None,
+    memory: list[str] | None,
+    direction: list[str] | None,
     alignment: str,
-    time: float | None,
+    time: str,
     memory_budget: str,
     seed: int,
 ) -> "Options":
     """Options out of their words. Raises UsageError for words and figures that make no sense."""
     from isthmus.experiment.engine.options import Options
-    from isthmus.record import parse_bytes, parse_sizes
+    from isthmus.record import parse_bytes, parse_seconds, parse_sizes
 
     options = Options(
         mode=mode,
-        sizes=parse_sizes(sizes) if sizes else (),
+        sizes=parse_sizes(",".join(sizes)) if sizes else (),
         memory=words(memory),
         directions=words(direction),
         alignment_bytes=parse_bytes(alignment) if alignment else None,
-        budget_seconds=time,
+        budget_seconds=parse_seconds(time) if time else None,
         memory_budget_bytes=parse_bytes(memory_budget) if memory_budget else None,
         seed=seed,
     )
     if options.alignment_bytes is not None and options.alignment_bytes not in {1 << power for power in range(13)}:
         raise UsageError(f"not an alignment: {alignment!r}; expected a power of two from 1 to 4096 bytes")
-    if time is not None and not 0 < time < float("inf"):
-        raise UsageError(f"not a time: --time {time:g}; expected a number of seconds above 0")
     if not 0 <= seed < 1 << 63:
         raise UsageError(f"not a seed: {seed}; expected a number from 0 to 2**63 - 1")
     if options.memory_budget_bytes == 0:
@@ -50,14 +48,14 @@ def options_of(
     return options
 
 
-def counts(option: str, text: str) -> list[int]:
+def counts(option: str, texts: list[str] | None) -> list[int]:
     """Numbers by commas. Raises UsageError for what is none, or 0."""
-    found = words(text)
+    found = words(texts)
     if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in found):
-        raise UsageError(f"not numbers above 0: {option} {text}; expected some such as 1,2,4")
+        raise UsageError(f"not numbers above 0: {option} {','.join(found)}; expected some such as 1,2,4")
     return [int(word) for word in found]
 
 
-def words(text: str) -> list[str]:
-    """Names by commas, without empty ones."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def words(texts: list[str] | None) -> list[str]:
+    """Names by commas, of an option that may be given several times, without empty ones."""
+    return [name.strip() for text in texts or () for name in text.split(",") if name.strip()]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from isthmus.errors import UsageError
 from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
-from isthmus.record import parse_bytes, parse_seconds
+from isthmus.record import parse_bytes, parse_seconds, parse_share
 
 
 class _Kind(NamedTuple):
@@ -30,7 +30,7 @@ _KINDS = {
         ("--direction", "--source"),
         "--rows 30720 --width 8 --pitch 240KiB",
     ),
-    "managed": _Kind(("--bytes",), ("--touched", "--stride"), (), "--bytes 1GiB --touched 0.3"),
+    "managed": _Kind(("--bytes",), ("--touched", "--stride"), (), "--bytes 1GiB --touched 30%"),
     "pipeline": _Kind(
         ("--bytes", "--compute"), ("--compute", "--chunks"), ("--source",), "--bytes 64MiB --compute 5ms --chunks auto"
     ),
@@ -119,7 +119,7 @@ def _touched(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     if "--stride" in given:
         return {"stride_bytes": _size(given, "--stride")}
-    return {"fraction": given["--touched"]}
+    return {"fraction": parse_share(given["--touched"])}
 
 
 def _chunks(text: str) -> int | None:

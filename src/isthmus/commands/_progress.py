@@ -1,5 +1,7 @@
 """How far a measurement has come, on a terminal."""
 
+import sys
+
 
 class ProgressBar:
     """How many cases have ended, on stderr; nothing where stderr is no terminal."""
@@ -11,7 +13,7 @@ class ProgressBar:
         console = Console(stderr=True)
         columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self.began = False
-        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._progress = Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty())
         self._task = self._progress.add_task("cases")
 
     def __enter__(self) -> "ProgressBar":

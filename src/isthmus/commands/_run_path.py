@@ -1,11 +1,15 @@
-"""Where `isthmus measure` writes: the file that -o names, or one of its own name in a folder that many share."""
+"""Where runs and traces go: the file that -o names, one of its own name in a folder that many share, or the state."""
 
+import errno
 import os
+import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
+from isthmus.cache import reason, state_folder
 from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import UsageError
+from isthmus.messages import to_stderr
 
 _SUFFIXES = (".json", ".json.gz")
 
@@ -29,17 +33,39 @@ def is_named(output: str) -> bool:
 def file_in(output: str, name: str, otherwise: str) -> Path:
     """The file that `output` is, or the one of this `name` in the folder that it is, which is made where it is missing.
 
-    Without `output` it is `otherwise`.
+    Without `output` it is `otherwise` among the runs that are kept.
 
     Raises UsageError where it cannot be made.
     """
-    if not output or is_named(output):
-        return Path(output or otherwise)
+    if not output:
+        return kept_place("runs", otherwise)
+    if is_named(output):
+        return Path(output)
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made: {error.strerror or error}; name another folder with -o") from error
+    return folder / name
+
+
+def kept_place(kind: str, name: str) -> Path:
+    """Where a file goes that no -o puts elsewhere: the user's state folder, else a temporary one, which is then said.
+
+    Raises UsageError where neither can be written.
+    """
+    try:
+        folder = state_folder(kind)
+        if os.access(folder, os.W_OK):
+            return folder / name
+        why = reason(PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder)), "XDG_STATE_HOME")
+    except OSError as error:
+        why = reason(error, "XDG_STATE_HOME")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="isthmus-"))
+    except OSError as error:
+        raise UsageError(f"nothing can be kept: {why}; nor in {tempfile.gettempdir()}: name a file with -o") from error
+    to_stderr(f"isthmus: nothing is kept in the state folder: {why}, or name a file with -o; {folder} is used now")
     return folder / name
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isthmus.commands._own_files import check_replaceable
+from isthmus.commands._run_path import kept_place
 from isthmus.errors import UsageError
 from isthmus.files import new_file
 from isthmus.report import formats_for
@@ -51,16 +52,19 @@ def outputs_of(paths: Iterable[Path], rank: int | None = None, *, force: bool) -
 
 
 def reserved(outputs: Outputs, program: str, rank: int | None = None) -> Path:
-    """An empty file for the trace: the one that was named, else a new one beside the exports or here.
+    """An empty file for the trace: the one that was named, else a new one beside the exports or in the state folder.
 
     Raises UsageError where it cannot be written.
     """
     path = outputs.trace
     if path is None:
-        first = outputs.exports[0][0].with_suffix("") if outputs.exports else None
-        stem = first or Path(Path(program).name or "program")
-        stem = stem if first or rank is None else _of_rank(stem, rank)
-        path = stem.with_name(f"{stem.name}{SUFFIX}")
+        if outputs.exports:
+            first = outputs.exports[0][0].with_suffix("")
+            path = first.with_name(f"{first.name}{SUFFIX}")
+        else:
+            stem = Path(Path(program).name or "program")
+            stem = stem if rank is None else _of_rank(stem, rank)
+            path = kept_place("traces", f"{stem.name}{SUFFIX}")
     elif path.exists():
         return path
     try:

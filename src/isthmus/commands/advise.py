@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from isthmus.commands._choices import ForceOption, LanguageOption, language_of, one_of, option
+from isthmus.commands import _completions
+from isthmus.commands._choices import DeviceOption, ForceOption, JsonOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import TraceFileError, UsageError
 from isthmus.messages import to_stderr
@@ -22,20 +23,30 @@ def advise(
         ),
     ],
     run: Annotated[
-        str | None, option("--run", "FILE", "Price with this run, or reference:NAME, instead of this machine's newest.")
+        str | None,
+        option(
+            "--run",
+            "FILE",
+            "Price with this run, or reference:NAME, instead of this machine's newest.",
+            autocompletion=_completions.runs,
+        ),
     ] = None,
-    device: Annotated[
-        str | None, option("--device", "DEVICE", "Whose kept runs to price with; the best one by default.")
-    ] = None,
+    device: DeviceOption = None,
     format_name: Annotated[str | None, format_option("advice")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: JsonOption = False,
     output: Annotated[
         list[Path] | None,
         option("--output", "FILE", "Write here instead of to standard output; several allowed.", "-o"),
     ] = None,
     force: ForceOption = False,
     snippet: Annotated[
-        str | None, option("--snippet", "LANGUAGE", "Show code in one language: cuda, torch, cupy, isthmus or opencl.")
+        str | None,
+        option(
+            "--snippet",
+            "LANGUAGE",
+            "Show code in one language: cuda, torch, cupy, isthmus or opencl.",
+            autocompletion=_completions.snippets,
+        ),
     ] = None,
     fail_if: Annotated[
         str | None,

@@ -1,5 +1,6 @@
 """`isthmus calibrate`: measure which way is fastest for which copy, and keep it for the transfer library."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -121,7 +122,8 @@ def _print_json(table: "TransferTable", path: Path | None, measured: "Calibratio
 def _print_terminal(table: "TransferTable", path: Path | None, measured: "Calibration | None") -> None:
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+    is_told = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    console = Console() if is_told else Console(width=_PIPE_WIDTH)
     # Captured, because rich ends the process when the reader of a pipe has gone; that is for main to judge.
     with console.capture() as captured:
         console.print(printable(table.origin), highlight=False, markup=False, soft_wrap=True)

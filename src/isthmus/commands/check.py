@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, option
 from isthmus.commands._own_files import check_replaceable
 from isthmus.errors import UsageError
@@ -31,11 +32,11 @@ _RUN = "Judge a kept run in place of a device of this machine."
 
 
 def check(
-    device: Annotated[str | None, option("--device", "DEVICE", _DEVICE)] = None,
-    reference: Annotated[str, option("--reference", "NAME", _REFERENCE)] = "",
+    device: Annotated[str | None, option("--device", "DEVICE", _DEVICE, autocompletion=_completions.devices)] = None,
+    reference: Annotated[str, option("--reference", "NAME", _REFERENCE, autocompletion=_completions.references)] = "",
     duration: Annotated[str, option("--for", "TIME", _FOR)] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on ATTENTION, too.")] = False,
-    run: Annotated[Path | None, option("--run", "FILE", _RUN)] = None,
+    run: Annotated[Path | None, option("--run", "FILE", _RUN, autocompletion=_completions.runs)] = None,
     output: Annotated[Path | None, option("--output", "FILE", "Keep the run that the verdict rests on.", "-o")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,

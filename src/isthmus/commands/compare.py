@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import ForceOption, LanguageOption, OutputOption, language_of, option, share_of
+from isthmus.commands import _completions
+from isthmus.commands._choices import (
+    ForceOption,
+    JsonOption,
+    LanguageOption,
+    OutputOption,
+    language_of,
+    option,
+    share_of,
+)
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import UsageError
 
@@ -21,9 +30,20 @@ _OUTSIDE = "outside"
 
 def compare(
     base: Annotated[
-        str, typer.Argument(metavar="BASE", help="Run file, .json or .json.gz, or reference:NAME.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="BASE",
+            help="Run file, .json or .json.gz, or reference:NAME.",
+            show_default=False,
+            autocompletion=_completions.runs,
+        ),
     ],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Run file to be compared with it.", show_default=False)],
+    new: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NEW", help="Run file to be compared with it.", show_default=False, autocompletion=_completions.runs
+        ),
+    ],
     fail_if: Annotated[
         list[str] | None,
         option(
@@ -34,9 +54,10 @@ def compare(
         ),
     ] = None,
     margin: Annotated[
-        float, typer.Option("--margin", metavar="PERCENT", help="Up to so much more or less time is the same.")
-    ] = 3.0,
+        str, typer.Option("--margin", metavar="PERCENT", help="Up to so much more or less time is the same.")
+    ] = "3%",
     format_name: Annotated[str | None, format_option("comparison")] = None,
+    as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,
     language: LanguageOption = "en",
@@ -45,9 +66,10 @@ def compare(
     from isthmus.language import speaking
     from isthmus.report import comparison_document
 
-    share = share_of(margin, 3)
+    share = share_of(margin, "3%")
     gates = [text.strip() for text in fail_if or []]
-    chosen, spoken = format_of("comparison", format_name, output, force=force), language_of(language)
+    chosen = format_of("comparison", format_name, output, as_json=as_json, force=force)
+    spoken = language_of(language)
     unlike_inputs(output, (Path(base), new), "run files")
     shown, failed = _compared(base, new, share, gates)
     # Whoever stops reading does not decide a gate.

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import ForceOption, LanguageOption, OutputOption, language_of, one_of, option, share_of
+from isthmus.commands import _completions
+from isthmus.commands._choices import (
+    ForceOption,
+    JsonOption,
+    LanguageOption,
+    OutputOption,
+    language_of,
+    one_of,
+    option,
+    share_of,
+)
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
 from isthmus.errors import RunFileError
 from isthmus.messages import printable, to_stderr
@@ -24,18 +34,20 @@ def fleet(
         typer.Argument(
             metavar="RUN...|DIR",
             help="Fleet files and run files, .json or .json.gz, or folders with such files.",
+            autocompletion=_completions.runs,
             show_default=False,
         ),
     ],
     margin: Annotated[
-        float, typer.Option("--margin", metavar="PERCENT", help="A device that is less slow than this is not named.")
-    ] = 5.0,
+        str, typer.Option("--margin", metavar="PERCENT", help="A device that is less slow than this is not named.")
+    ] = "5%",
     reference: Annotated[
         str | None,
         option(
             "--reference",
             "RUN",
             "Hold each device against this run, too, or reference:NAME: shows what is wrong with all.",
+            autocompletion=_completions.runs,
         ),
     ] = None,
     fail_if: Annotated[
@@ -49,6 +61,7 @@ def fleet(
     format_name: Annotated[
         str | None, format_option("fleet", " (slurm and kubectl get the suspect hosts alone)")
     ] = None,
+    as_json: JsonOption = False,
     output: OutputOption = None,
     force: ForceOption = False,
     language: LanguageOption = "en",
@@ -59,10 +72,10 @@ def fleet(
     from isthmus.report import fleet_document, odd_names
 
     # Contradictions are found before anything is read.
-    share = share_of(margin, 5)
+    share = share_of(margin, "5%")
     if fail_if is not None:
         one_of(fail_if.strip(), _GATES, "gate")
-    chosen, spoken = format_of("fleet", format_name, output, force=force), language_of(language)
+    chosen, spoken = format_of("fleet", format_name, output, as_json=as_json, force=force), language_of(language)
     if output and output.exists():
         unlike_inputs(output, found_files(places).paths, "files")
     expected = chosen_reference(reference) if reference is not None else None

@@ -1,20 +1,24 @@
 """The command line: its subcommands, and the only place that prints errors and picks exit codes."""
 
 import codecs
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from isthmus import __version__
+from isthmus.commands._command import Command, MeasureCommand
+from isthmus.commands._completions import join_colons
 from isthmus.commands.advise import advise
+from isthmus.commands.c_flags import c_flags
 from isthmus.commands.calibrate import calibrate
 from isthmus.commands.check import check
 from isthmus.commands.compare import compare
-from isthmus.commands.config import config
 from isthmus.commands.devices import devices
 from isthmus.commands.fleet import fleet
 from isthmus.commands.measure import measure
@@ -27,22 +31,26 @@ from isthmus.messages import to_stderr
 app = typer.Typer(
     name="isthmus",
     help="Measures, explains and performs the movement of data between host memory and accelerators.",
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-app.command()(check)
-app.command()(devices)
-app.command()(measure)
-app.command()(calibrate)
-app.command()(plan)
-app.command()(report)
-app.command()(compare)
-app.command()(fleet)
-app.command()(config)
+app.command(cls=Command)(check)
+app.command(cls=Command)(devices)
+app.command(
+    cls=MeasureCommand,
+    epilog="What each experiment measures: isthmus measure --list. Options of one: isthmus measure EXPERIMENT --help.",
+)(measure)
+app.command(cls=Command)(calibrate)
+app.command(cls=Command)(plan)
+app.command(cls=Command)(report)
+app.command(cls=Command)(compare)
+app.command(cls=Command)(fleet)
+app.command("c-flags", cls=Command)(c_flags)
+# What it was called in 0.1.
+app.command("config", cls=Command, hidden=True)(c_flags)
 # The first word that is no option begins the program, whose options are its own.
-app.command(context_settings={"allow_interspersed_args": False})(trace)
-app.command()(advise)
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(trace)
+app.command(cls=Command)(advise)
 
 # Errors of parsing. Newer typer carries its own copy of click, older typer needs the package: this is the base in both.
 _ParseError = cast(type[Exception], typer.BadParameter.__mro__[2])
@@ -57,7 +65,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _group(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+        bool, typer.Option("--version", "-V", help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     """Options of the program itself."""
@@ -103,7 +111,9 @@ def _instead(error: UnicodeError) -> tuple[str, int]:
 
 def _run(words: list[str]) -> int:
     """Parse and run without click's own error handling, which prints boxes and turns a closed pipe into a failure."""
-    command = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app)
+    if os.environ.get("_ISTHMUS_COMPLETE"):
+        return _complete(command)
     try:
         with command.make_context("isthmus", words) as context:
             command.invoke(context)
@@ -112,6 +122,18 @@ def _run(words: list[str]) -> int:
     except typer.Abort:
         return exit_code(KeyboardInterrupt())
     return 0
+
+
+def _complete(command: Any) -> int:
+    """Answer a shell that completes a command line."""
+    has = join_colons() if os.environ["_ISTHMUS_COMPLETE"] == "complete_bash" else ""
+    with redirect_stdout(io.StringIO()) as answer:
+        try:
+            command.main([], prog_name="isthmus")
+        except SystemExit as end:
+            code = int(end.code or 0)
+    print(*(line.removeprefix(has) for line in answer.getvalue().splitlines()), sep="\n")
+    return code
 
 
 def _fail(code: int, message: str) -> int:

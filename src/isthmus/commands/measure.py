@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from isthmus.commands import _completions
 from isthmus.commands._choices import DeviceOption, ForceOption, LanguageOption, SeedOption, language_of, option
 from isthmus.commands._measure_fleet import measure_as_rank, open_in_turn
 from isthmus.commands._measure_options import counts, mode, options_of, words
@@ -36,40 +37,48 @@ if TYPE_CHECKING:
 _SCALING = "stencil: on 1, 2, 4, ... ranks up to all, strong (the same square), weak (one each); by commas."
 _BUILD = "openacc: build the programs into a new folder, for machines without a compiler, and measure nothing."
 _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
-_LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up."
+_LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up: 5min."
 _NO_MPI = "Under mpirun or srun: measure as if alone, each rank its own device and file."
 _EXPERIMENTS = ", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all."
+# Given several times they add up.
+_Several = list[str] | None
 
 
 def measure(
-    experiments: Annotated[list[str] | None, typer.Argument(metavar="EXPERIMENT", help=_EXPERIMENTS)] = None,
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="EXPERIMENT", help=_EXPERIMENTS, autocompletion=_completions.experiments),
+    ] = None,
     device: DeviceOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few sizes, a few seconds.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Larger sizes and more time for each case, minutes.")] = False,
-    sizes: Annotated[str, option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.")] = "",
+    sizes: Annotated[_Several, option("--sizes", "SIZES", "4KiB,64MiB or FIRST:LAST or FIRST:LAST:STEP.")] = None,
     memory: Annotated[
-        str, option("--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them.")
-    ] = "",
-    direction: Annotated[str, option("--direction", "WAYS", "h2d, d2h, both; by commas.")] = "",
+        _Several, option("--memory", "KINDS", "Kinds of memory, by commas: pageable,pinned; a wrong one lists them.")
+    ] = None,
+    direction: Annotated[_Several, option("--direction", "WAYS", "h2d, d2h, both; by commas.")] = None,
     alignment: Annotated[
         str, option("--alignment", "SIZE", "bandwidth: addresses that are multiples of this and no more.")
     ] = "",
-    side: Annotated[str, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = "",
-    halo: Annotated[str, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = "",
+    side: Annotated[_Several, option("--side", "POINTS", "stencil, openacc: sides of the square: 30720,61440.")] = None,
+    halo: Annotated[_Several, option("--halo", "COLUMNS", "stencil, openacc: halo widths, by commas.")] = None,
     cut: Annotated[
-        str, option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
-    ] = "",
-    scaling: Annotated[str, option("--scaling", "KINDS", _SCALING)] = "",
+        _Several, option("--cut", "WAYS", "stencil: how ranks share the square: strips (the default), grid; by commas.")
+    ] = None,
+    scaling: Annotated[_Several, option("--scaling", "KINDS", _SCALING)] = None,
     binaries: Annotated[str, option("--binaries", "FOLDER", "openacc: programs that were built before.")] = "",
     build: Annotated[str, option("--build", "FOLDER", _BUILD)] = "",
-    time: Annotated[float | None, option("--time", "SECONDS", "Time for one experiment.")] = None,
+    time: Annotated[str, option("--time", "TIME", "Time for one experiment: 20s.")] = "",
     memory_budget: Annotated[str, option("--memory-budget", "SIZE", "Host memory that the run may take.")] = "",
     seed: SeedOption = 0,
     output: Annotated[str, option("--output", "FILE", _OUTPUT, "-o")] = "",
     force: ForceOption = False,
-    phase_limit: Annotated[float | None, option("--phase-limit", "SECONDS", _LIMIT)] = None,
+    phase_limit: Annotated[str, option("--phase-limit", "TIME", _LIMIT)] = "",
     no_mpi: Annotated[bool, typer.Option("--no-mpi", help=_NO_MPI)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the run as JSON in place of the table.")] = False,
+    list_experiments: Annotated[
+        bool, typer.Option("--list", help="List the experiments, and measure nothing.")
+    ] = False,
     language: LanguageOption = "en",
 ) -> None:
     """Measure how fast data moves between this host and a device, and what each kind of memory costs and brings."""
@@ -78,6 +87,9 @@ def measure(
     from isthmus.language import speaking
 
     spoken = language_of(language)
+    if list_experiments:
+        _list(as_json)
+        return
     if build:
         from isthmus.experiment.fleet.launcher import launched
 
@@ -132,20 +144,20 @@ def _as_rank(
     options: "Callable[[], Options]",
     device: str | None,
     output: str,
-    limit_seconds: float | None,
+    limit: str,
     as_json: bool,
     force: bool,
 ) -> int | IsthmusError:
     """Measure a device among those of many ranks; gives the exit code, or the error of all."""
     from isthmus.experiment.fleet.measure import Plan, default_limit
     from isthmus.experiment.measure import choose_experiments
+    from isthmus.record import parse_seconds
 
     plan, trouble = None, None
     try:
         asked = options()
         chosen = choose_experiments(names, asked, ranks.count)
-        if limit_seconds is not None and not 0 < limit_seconds < float("inf"):
-            raise UsageError(f"not a time: --phase-limit {limit_seconds:g}; expected a number of seconds above 0")
+        limit_seconds = parse_seconds(limit) if limit else 0.0
         check_output(output, force=force)
         path = file_in(output, stamped("fleet"), stamped("fleet"))
         plan = Plan(
@@ -183,7 +195,7 @@ def _prepare(
     told = launched(os.environ)
     opened = open_in_turn(device, told.local_rank) if in_turn else open_for_rank(device, ranks)
     name = member_name(opened.description.spec, told.rank if told.ranks > 1 else None)
-    path = file_in(output, name, stamped("isthmus"))
+    path = file_in(output, name, stamped("isthmus")) if ranks.leads else Path(name)
     if device is None and opened.description.backend == "host" and ranks.rank == 0:
         to_stderr("no GPU or OpenCL device here, so that copies stay within this machine's memory")
         to_stderr("`isthmus devices` says what is missing")
@@ -233,6 +245,18 @@ def _lead(wanted: _Wanted, ranks: "Ranks", as_json: bool) -> int:
     run = read_run(path)
     keep(run, wanted.device)
     return _show(run, path, as_json, replaces=wanted.is_named, force=wanted.force)
+
+
+def _list(as_json: bool) -> None:
+    if as_json:
+        import msgspec
+
+        known = [{"name": each.name, "measures": each.help, "default": each.is_default} for each in MEASURED]
+        print(msgspec.json.format(msgspec.json.encode(known), indent=2).decode())
+        return
+    wide = max(len(each.name) for each in MEASURED)
+    for each in MEASURED:
+        print(f"{each.name:{wide}}  {each.help}{' (the default)' * each.is_default}")
 
 
 def _build_programs(experiments: list[str], folder: Path) -> None:

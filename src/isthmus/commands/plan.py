@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from isthmus.commands import _completions
 from isthmus.commands._choices import (
     DeviceOption,
     ForceOption,
@@ -48,7 +49,7 @@ def plan(
         str | None, option("--device-pitch", "SIZE", "From row to row on the device; the width by default.")
     ] = None,
     touched: Annotated[
-        float | None, option("--touched", "SHARE", "Share of the array that the device touches: 0.3; with --bytes.")
+        str | None, option("--touched", "SHARE", "Share of the array that the device touches: 30%; with --bytes.")
     ] = None,
     stride: Annotated[
         str | None, option("--stride", "SIZE", "The device touches one double every so many bytes: 256KiB.")
@@ -60,13 +61,21 @@ def plan(
         str | None, option("--chunks", "N", "Chunks that overlap: a number, or auto (the default).")
     ] = None,
     run_file: Annotated[
-        Path | None, option("--run", "FILE", "Plan with this run instead of this machine's newest.")
+        Path | None,
+        option(
+            "--run", "FILE", "Plan with this run instead of this machine's newest.", autocompletion=_completions.runs
+        ),
     ] = None,
     device: DeviceOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of every way.")] = False,
     snippet: Annotated[
         str | None,
-        option("--snippet", "LANGUAGE", "Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl."),
+        option(
+            "--snippet",
+            "LANGUAGE",
+            "Show the calls of the fastest way: cuda, torch, cupy, isthmus or opencl.",
+            autocompletion=_completions.snippets,
+        ),
     ] = None,
     format_name: Annotated[str | None, format_option("plan")] = None,
     as_json: JsonOption = False,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.commands._choices import ForceOption, LanguageOption, language_of, one_of, option
+from isthmus.commands import _completions
+from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, one_of, option
 from isthmus.commands._output import format_of, format_option, save, unlike_inputs, write_report
 from isthmus.commands._own_files import check_replaceable, free_path, marked
 from isthmus.errors import RunFileError, UsageError
@@ -26,9 +27,11 @@ def report(
             metavar="RUN",
             help="Run files, .json or .json.gz, or folders of them; 8 runs at most, isthmus fleet takes more.",
             show_default=False,
+            autocompletion=_completions.runs,
         ),
     ],
     format_name: Annotated[str | None, format_option("runs")] = None,
+    as_json: JsonOption = False,
     output: Annotated[
         Path | None,
         option(
@@ -50,12 +53,17 @@ def report(
     from isthmus.language import speaking
 
     spoken = language_of(language)
-    if (list_figures or figure) and format_name:
-        raise UsageError("--figures and --figure take no --format; a figure is .svg or .png by the suffix of -o")
+    if (list_figures or figure) and (format_name or as_json):
+        raise UsageError(
+            "--figures and --figure take no --format and no --json; a figure is .svg or .png by the suffix of -o"
+        )
     found = _read(runs)
     loaded = [run for _, run in found]
     unlike_inputs(output, (path for path, _ in found), "run files")
-    chosen = format_of("runs", format_name, output, force=force) if not figure else _picture_of(output, force)
+    if figure:
+        chosen = _picture_of(output, force)
+    else:
+        chosen = format_of("runs", format_name, output, as_json=as_json, force=force)
     with speaking(spoken):
         if list_figures:
             _list_figures(loaded)

@@ -44,6 +44,7 @@ def trace(
     format_name: Annotated[
         str | None, option("--format", "NAME", f"With --open: {format_names('trace')} on standard output.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --open: the same as --format json.")] = False,
     stacks: Annotated[bool, typer.Option("--stacks", help="Record native backtraces of calls.")] = False,
     contents: Annotated[
         bool, typer.Option("--contents", help="Record hashes of what is copied, to find what is copied twice.")
@@ -77,8 +78,13 @@ def trace(
         raise UsageError("no program to trace; name it as in: isthmus trace -- ./program, or a saved trace with --open")
     if saved is not None and command:
         raise UsageError("--open shows a saved trace and runs no program; leave one of them out")
+    if as_json and format_name not in (None, "json"):
+        raise UsageError(f"--json and --format {format_name} contradict each other; leave one of them out")
+    format_name = "json" if as_json else format_name
     if saved is None and format_name is not None:
-        raise UsageError("--format goes with --open; of a program that runs name files with -o, such as -o trace.json")
+        raise UsageError(
+            "--format and --json go with --open; of a program that runs name files with -o, such as -o trace.json"
+        )
     options: dict[RecordingOption, bool] = {
         "stacks": stacks,
         "contents": contents,

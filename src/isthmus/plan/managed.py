@@ -76,7 +76,7 @@ def managed_name(way: ManagedWay) -> str:
 def _share(need: ManagedNeed) -> float:
     """What is touched, as a number in proportion to which touches grow: a share, or touches for each byte."""
     if (need.fraction is None) == (need.stride_bytes is None):
-        raise UsageError("an array of which a part is touched needs one of --touched 0.3 and --stride 256KiB")
+        raise UsageError("an array of which a part is touched needs one of --touched 30% and --stride 256KiB")
     if need.fraction is not None:
         if not 0 < need.fraction <= 1:
             raise UsageError(f"a touched part of {need.fraction} cannot be; expected more than 0 and at most 1")

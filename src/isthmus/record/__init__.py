@@ -49,7 +49,7 @@ from isthmus.record.run import (
     case_key,
 )
 from isthmus.record.store import Header, RunWriter, read_run
-from isthmus.record.table import COLUMNS, rows
+from isthmus.record.table import COLUMNS, TEXT_COLUMNS, rows
 from isthmus.record.units import (
     GIB,
     KIB,
@@ -61,6 +61,7 @@ from isthmus.record.units import (
     near_bytes,
     parse_bytes,
     parse_seconds,
+    parse_share,
     parse_sizes,
 )
 
@@ -76,6 +77,7 @@ __all__ = [
     "MIB",
     "PARAMETERS",
     "SCHEMA_VERSION",
+    "TEXT_COLUMNS",
     "Backend",
     "Case",
     "CommandMetric",
@@ -125,6 +127,7 @@ __all__ = [
     "near_bytes",
     "parse_bytes",
     "parse_seconds",
+    "parse_share",
     "parse_sizes",
     "read_run",
     "rows",

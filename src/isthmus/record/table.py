@@ -15,6 +15,12 @@ COLUMNS = (
     *("moved_bytes", "work_ratio", "ranks", "halo", "compiler", "cut"),
 )
 
+# Whose values are no numbers.
+TEXT_COLUMNS = {
+    *("run", "backend", "device", "experiment", "method", "direction", "host_memory", "metric", "unit", "verified"),
+    *("note", "target", "peer", "host_layout", "device_layout", "compiler", "cut"),
+}
+
 
 def rows(runs: Iterable[Run]) -> Iterator[dict[str, str]]:
     """One dict a row with every column as text, empty where a column does not apply; times in seconds.

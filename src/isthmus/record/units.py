@@ -25,7 +25,7 @@ _UNITS = {
     "GB": 1000**3,
     "TB": 1000**4,
 }
-_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_SECONDS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # More than anyone measures; keeps a step that was forgotten or mistyped from asking for all memory.
 _MOST_SIZES = 10_000
 _SPELLINGS = ("B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB")
@@ -52,15 +52,28 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """Seconds of a time such as ``5ms``, ``1.5 s``, ``200us`` or ``80ns``; a number alone is in seconds.
+    """Seconds of a time such as ``5ms``, ``1.5 s``, ``200us``, ``80ns`` or ``10m``.
 
-    Raises UsageError when the text is no time, or is 0.
+    Raises UsageError when the text is no time, is 0, or is a number without a unit.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e-?\d+)?)\s*([a-z]*)\s*", text, re.ASCII)
+    if match and not match[2]:
+        raise UsageError(f"a time without a unit: {text!r}; expected one with it, such as {match[1]}s or {match[1]}ms")
     factor = _SECONDS.get(match[2]) if match else None
     if match is None or factor is None or not 0 < float(match[1]) * factor < float("inf"):
         raise UsageError(f"not a time: {text!r}; expected a number above 0 with a unit, such as 5ms, 200us or 1.5s")
     return float(match[1]) * factor
+
+
+def parse_share(text: str, bare_unit: float = 1.0) -> float:
+    """The share in ``30%`` or ``0.3``; a number alone counts in `bare_unit`, 0.01 where the unit is per cent.
+
+    Raises UsageError when the text is neither.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:e-?\d+)?)\s*(%?)\s*", text, re.ASCII)
+    if match is None:
+        raise UsageError(f"not a share: {text!r}; expected one such as {'30% or 0.3' if bare_unit == 1 else '5%'}")
+    return float(match[1]) * (0.01 if match[2] else bare_unit)
 
 
 def parse_sizes(text: str) -> list[int]:

@@ -2,8 +2,11 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from isthmus.analysis.conclusions import Conclusions, conclude
 from isthmus.analysis.facts import facts
@@ -16,6 +19,7 @@ from isthmus.document.document import (
     Block,
     Bullets,
     Charts,
+    Data,
     Document,
     Findings,
     Heading,
@@ -29,7 +33,7 @@ from isthmus.document.document import (
 )
 from isthmus.document.section import Part, Section
 from isthmus.language import say, sentences
-from isthmus.record import COLUMNS, Run, rows
+from isthmus.record import COLUMNS, TEXT_COLUMNS, Run, rows
 
 
 class _Concluded(NamedTuple):
@@ -54,7 +58,29 @@ def runs_document(runs: Sequence[Run]) -> Document:
         tuple(_blocks(every, sections(runs))),
         subject=runs,
         records=Records(COLUMNS, lambda: rows(runs)),
+        data=Data(lambda: _data(every), ("rows", lambda: map(_known, rows(runs)))),
     )
+
+
+def _data(every: Sequence[_Concluded]) -> dict[str, Any]:
+    """What is concluded of each run; a row a case and metric follows it, as in CSV but numbers are numbers."""
+    return {
+        "format": "isthmus.report",
+        "runs": [
+            {
+                "run": each.run.run,
+                "device": msgspec.to_builtins(each.run.fingerprint.device),
+                "findings": [asdict(finding) for finding in each.found.findings],
+            }
+            for each in every
+        ],
+    }
+
+
+def _known(row: Mapping[str, str]) -> dict[str, Any]:
+    """What is there of a row, numbers as such."""
+    filled = {name: value for name, value in row.items() if value}
+    return {name: value if name in TEXT_COLUMNS else msgspec.json.decode(value) for name, value in filled.items()}
 
 
 def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[Block]:

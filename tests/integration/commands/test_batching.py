@@ -13,7 +13,7 @@ import pytest
 from isthmus.record import Run, read_run
 
 HANGS_SECONDS = 120
-QUICK = ("measure", "batching", "--quick", "--sizes", "256,4KiB", "--time", "0.3", "-o", "a.json")
+QUICK = ("measure", "batching", "--quick", "--sizes", "256,4KiB", "--time", "0.3s", "-o", "a.json")
 
 Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run | None]]
 

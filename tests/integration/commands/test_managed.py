@@ -14,7 +14,7 @@ import pytest
 from isthmus.record import MIB, Run, read_run
 
 HANGS_SECONDS = 120
-QUICK = ("measure", "managed", "--quick", "--time", "0.5", "-o", "a.json")
+QUICK = ("measure", "managed", "--quick", "--time", "0.5s", "-o", "a.json")
 
 # What a CUDA device has that no processor has.
 CUDA_WAYS = {"prefetch_whole", "prefetch_touched", "read_mostly", "prefer_device", "accessed_by"}

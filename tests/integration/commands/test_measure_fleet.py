@@ -20,7 +20,7 @@ from isthmus.record import Fleet, Phase, read_run
 HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
 ONE_CASE = ("measure", "--device", "host", "--sizes", "4KiB", "--memory", "pageable", "--direction", "h2d")
-TINY = (*ONE_CASE, "--quick", "--time", "0.1", "-o", "a.json")
+TINY = (*ONE_CASE, "--quick", "--time", "0.1s", "-o", "a.json")
 
 Started = Callable[..., subprocess.Popen[str]]
 Ended = Callable[..., subprocess.CompletedProcess[str]]
@@ -139,7 +139,7 @@ def test_alone_is_one_at_a_time_and_together_is_at_once(run: Ended, mpirun: str,
 
 def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str, tmp_path: Path) -> None:
     """Cases end in the same order on all ranks, which by themselves take as many samples of each as they need."""
-    words = ("--memory", "pageable,pinned", "--direction", "h2d,d2h", "--sizes", "4KiB:256KiB", "--time", "2")
+    words = ("--memory", "pageable,pinned", "--direction", "h2d,d2h", "--sizes", "4KiB:256KiB", "--time", "2s")
     done = run(mpirun, "-n", "3", *ISTHMUS, *ONE_CASE[:3], *words, "-o", "a.json")
     assert done.returncode == 0, done.stderr
     found = [read_run(path) for path in sorted((tmp_path / "a-ranks").glob("*-together.json"))]
@@ -154,7 +154,7 @@ def test_together_every_case_is_measured_on_all_at_once(run: Ended, mpirun: str,
 def test_a_device_whose_process_is_killed_costs_no_other(
     start: Started, mpirun: str, tmp_path: Path, children: Children, phase: Phase
 ) -> None:
-    words = [*TINY, "--time", "2", "--seed", "1", "--memory", "pageable,pinned", "--sizes", "4KiB:64MiB"]
+    words = [*TINY, "--time", "2s", "--seed", "1", "--memory", "pageable,pinned", "--sizes", "4KiB:64MiB"]
     process = start(mpirun, "-n", "3", *ISTHMUS, *words)
     os.kill(measuring(process, children, tmp_path / "a-ranks", phase, 1), signal.SIGKILL)
     _, err = process.communicate(timeout=HANGS_SECONDS)
@@ -182,7 +182,7 @@ def test_a_rank_that_is_not_heard_of_any_more_is_named(
     start: Started, mpirun: str, tmp_path: Path, children: Children
 ) -> None:
     """As when its machine is gone. It is stopped, not killed, for which this launcher would end all."""
-    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "3", "--sizes", "4KiB:16MiB")
+    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "3s", "--sizes", "4KiB:16MiB")
     child = measuring(process, children, tmp_path / "a-ranks", "alone", 1)
     rank = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(rank, signal.SIGSTOP)
@@ -201,7 +201,7 @@ def test_a_launcher_that_ends_all_leaves_what_was_measured(
     start: Started, run: Ended, mpirun: str, tmp_path: Path, children: Children, phase: Phase
 ) -> None:
     """As this one does where a rank itself is killed, and not the process that measures for it."""
-    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5", "--sizes", "4KiB:16MiB")
+    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5s", "--sizes", "4KiB:16MiB")
     child = measuring(process, children, tmp_path / "a-ranks", phase, 1)
     rank = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(rank, signal.SIGKILL)
@@ -222,7 +222,7 @@ def test_a_launcher_that_ends_all_leaves_what_was_measured(
 
 @pytest.mark.thorough
 def test_rank_0_that_is_gone_is_noticed(start: Started, mpirun: str, tmp_path: Path, children: Children) -> None:
-    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5", "--sizes", "4KiB:16MiB")
+    process = start(mpirun, "-n", "2", *ISTHMUS, *TINY, "--time", "5s", "--sizes", "4KiB:16MiB")
     child = measuring(process, children, tmp_path / "a-ranks", "alone", 0)
     rank = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
     os.kill(rank, signal.SIGSTOP)
@@ -248,7 +248,7 @@ def test_a_device_that_hangs_is_given_up(run: Ended, mpirun: str, tmp_path: Path
         "    time.sleep(600)\n"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    done = run(mpirun, "-n", "2", *ISTHMUS, *TINY, "--phase-limit", "8", PYTHONPATH=path)
+    done = run(mpirun, "-n", "2", *ISTHMUS, *TINY, "--phase-limit", "8s", PYTHONPATH=path)
     assert done.returncode == 1, done.stderr
     assert "alone: no end after 8 s, so it was killed; --phase-limit allows more" in done.stderr
     fleet = fleet_in(tmp_path / "a.json")
@@ -294,7 +294,7 @@ def test_ranks_that_are_asked_different_things_begin_nothing(run: Ended, mpirun:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--phase-limit", "0"), "not a time: --phase-limit 0"),
+        (("--phase-limit", "0s"), "not a time: '0s'"),
         (("-o", "a.txt"), "not a name for a run file: a.txt"),
         (("--memory", "nonsense"), "no memory kind 'nonsense'"),
     ],
@@ -316,7 +316,7 @@ def test_no_device_anywhere_is_a_failure(run: Ended, mpirun: str, tmp_path: Path
 def test_an_interrupted_fleet_keeps_what_was_measured(
     start: Started, mpirun: str, tmp_path: Path, children: Children
 ) -> None:
-    process = start(mpirun, "-n", "2", *ISTHMUS, *ONE_CASE, "--time", "60", "--sizes", "4KiB:1GiB", "-o", "a.json")
+    process = start(mpirun, "-n", "2", *ISTHMUS, *ONE_CASE, "--time", "60s", "--sizes", "4KiB:1GiB", "-o", "a.json")
     measuring(process, children, tmp_path / "a-ranks", "alone", 0)
     deadline = time.monotonic() + HANGS_SECONDS
     (path,) = (tmp_path / "a-ranks").iterdir()

@@ -13,7 +13,7 @@ import pytest
 from isthmus.record import Run, read_run
 
 HANGS_SECONDS = 120
-QUICK = ("measure", "overlap", "--quick", "--sizes", "256KiB", "--time", "0.5", "-o", "a.json")
+QUICK = ("measure", "overlap", "--quick", "--sizes", "256KiB", "--time", "0.5s", "-o", "a.json")
 
 Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
 

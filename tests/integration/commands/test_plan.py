@@ -11,7 +11,7 @@ import pytest
 
 Isthmus = Callable[..., "subprocess.CompletedProcess[str]"]
 
-QUICK = ("--device", "host", "--quick", "--time", "0.3", "--sizes", "4KiB,64KiB,1MiB", "--memory", "pageable,pinned")
+QUICK = ("--device", "host", "--quick", "--time", "0.3s", "--sizes", "4KiB,64KiB,1MiB", "--memory", "pageable,pinned")
 
 
 @pytest.fixture

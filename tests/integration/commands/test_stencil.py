@@ -16,9 +16,9 @@ from isthmus.record import Run, read_run
 
 HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
-QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5", "-o", "a.json")
+QUICK = ("measure", "stencil", "--quick", "--side", "48", "--time", "0.5s", "-o", "a.json")
 # Too long for a test: what it is interrupted in.
-LONG = ("measure", "stencil", "--device", "host", "--side", "512", "--time", "600", "--full", "-o", "a.json")
+LONG = ("measure", "stencil", "--device", "host", "--side", "512", "--time", "600s", "--full", "-o", "a.json")
 Started = Callable[..., subprocess.Popen[str]]
 Ended = Callable[..., subprocess.CompletedProcess[str]]
 Children = Callable[[int], Iterator[int]]

@@ -15,7 +15,7 @@ from isthmus.record import Case, Run, read_run
 pytestmark = pytest.mark.thorough
 
 ISTHMUS = (sys.executable, "-m", "isthmus")
-QUICK = ("measure", "stencil", "--device", "host", "--quick", "--time", "0.2", "-o", "a.json")
+QUICK = ("measure", "stencil", "--device", "host", "--quick", "--time", "0.2s", "-o", "a.json")
 # What stays wrong for good: the way's own halos in place of the neighbours'.
 STALE = """
 from isthmus.experiment.stencil.ways import Workplace

@@ -31,7 +31,7 @@ def test_a_run_measures_sections_and_says_what_to_use(
     tmp_path: Path, device: str, skip_without: Callable[[str], None]
 ) -> None:
     skip_without(device)
-    words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.3", "-o", "a.json")
+    words = ("--device", device, "--quick", "--sizes", "64", "--time", "0.3s", "-o", "a.json")
     done = isthmus(tmp_path, "measure", "strided", *words)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -55,7 +55,7 @@ def test_a_run_measures_sections_and_says_what_to_use(
 
 
 def test_wrong_data_fail_the_run(tmp_path: Path) -> None:
-    words = ("--device", "host:fault=copy:partial", "--quick", "--sizes", "64", "--memory", "pinned", "--time", "0.3")
+    words = ("--device", "host:fault=copy:partial", "--quick", "--sizes", "64", "--memory", "pinned", "--time", "0.3s")
     done = isthmus(tmp_path, "measure", "strided", *words)
     assert done.returncode == 1
     assert "moved wrong data" in done.stderr

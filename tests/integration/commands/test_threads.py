@@ -18,7 +18,7 @@ from isthmus.record import Run, read_run
 
 HERE = Path(__file__).parent
 HANGS_SECONDS = 120
-QUICK = ("measure", "threads", "--quick", "--sizes", "256KiB", "--time", "0.3", "-o", "a.json")
+QUICK = ("measure", "threads", "--quick", "--sizes", "256KiB", "--time", "0.3s", "-o", "a.json")
 
 Isthmus = Callable[..., tuple[subprocess.CompletedProcess[str], Run]]
 
@@ -128,7 +128,7 @@ measure(open_device("host"), options, threads, Path("a.json"), [], lambda *_: No
 
 def test_an_interrupted_run_keeps_what_was_measured(tmp_path: Path, environment: dict[str, str]) -> None:
     growing = tmp_path / "a.json"
-    words = ("measure", "threads", "--device", "host", "--sizes", "1MiB", "--time", "600", "-o", "a.json")
+    words = ("measure", "threads", "--device", "host", "--sizes", "1MiB", "--time", "600s", "-o", "a.json")
     with subprocess.Popen(
         [sys.executable, "-m", "isthmus", *words],
         stdout=subprocess.PIPE,

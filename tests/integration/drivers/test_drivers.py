@@ -44,7 +44,7 @@ def isthmus(tmp_path: Path) -> Run:
 
 def _measure(isthmus: Run, *words: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     done = isthmus(
-        *("measure", "--device", "cuda:0", "--sizes", "4KiB,1MiB", "--time", "0.3", "-o", "run.json", "--json"),
+        *("measure", "--device", "cuda:0", "--sizes", "4KiB,1MiB", "--time", "0.3s", "-o", "run.json", "--json"),
         *words,
         **environment,
     )
@@ -116,7 +116,7 @@ def test_managed_memory_stays_within_half_of_what_the_device_has_free(build: Bui
 
 def _measure_memory(isthmus: Run, *words: str, **environment: str) -> tuple[int, list[dict[str, Any]]]:
     done = isthmus(
-        *("measure", "allocation", "breakeven", "--device", "cuda:0", "--sizes", "4KiB,1MiB,4MiB", "--time", "4"),
+        *("measure", "allocation", "breakeven", "--device", "cuda:0", "--sizes", "4KiB,1MiB,4MiB", "--time", "4s"),
         *("-o", "run.json", "--json", *words),
         **environment,
     )
@@ -226,7 +226,7 @@ def test_each_rank_checks_its_device_in_one_line(build: Build, isthmus: Run) -> 
 
 def _threads(isthmus: Run, **environment: str) -> dict[str, Any]:
     done = isthmus(
-        *("measure", "threads", "--device", "cuda:1", "--sizes", "64KiB", "--quick", "--time", "0.3"),
+        *("measure", "threads", "--device", "cuda:1", "--sizes", "64KiB", "--quick", "--time", "0.3s"),
         *("-o", "run.json", "--json"),
         FAKE_CUDA_DEVICES="3",
         **environment,

@@ -161,7 +161,7 @@ def test_a_run_goes_on_where_another_profiler_holds_cupti(tmp_path: Path, compil
         "--sizes",
         "1MiB",
         "--time",
-        "0.3",
+        "0.3s",
         "-o",
         "run.json",
     )

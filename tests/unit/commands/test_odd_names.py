@@ -116,7 +116,7 @@ def test_a_process_of_its_own_writes_what_no_terminal_has(run: Path) -> None:
 
 def test_a_run_is_measured_into_them(tmp_path: Path, command: Command) -> None:
     folder = tmp_path / os.fsdecode(b"\xff")
-    words = ("measure", "bandwidth", "--device", "host", "--quick", "--sizes", "4KiB", "--time", "0.2", "-o")
+    words = ("measure", "bandwidth", "--device", "host", "--quick", "--sizes", "4KiB", "--time", "0.2s", "-o")
     assert command(*words, folder / ODD)[0] == 2, "the folder is not there"
     folder.mkdir()
     code, printed, _ = command(*words, folder / ODD)

@@ -192,7 +192,7 @@ def test_a_report_that_goes_to_a_stream_is_all_that_goes_there(tmp_path: Path, r
         assert len({line.count(b",") for line in printed.splitlines()}) == 1
 
 
-MEASURE = ["measure", "bandwidth", "--device", "host", "--quick", "--sizes", "4KiB", "--time", "0.1"]
+MEASURE = ["measure", "bandwidth", "--device", "host", "--quick", "--sizes", "4KiB", "--time", "0.1s"]
 
 
 def test_a_measurement_replaces_runs_alone_and_leaves_a_page_that_is_no_page_of_ours(

@@ -1,6 +1,7 @@
 """A document for a terminal or a pipe: tables no wider than the place they go to, and nothing cut off."""
 
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from textwrap import indent, wrap
 from typing import Literal, TextIO
@@ -46,7 +47,9 @@ def write(document: Document, out: TextIO, *, width: int | None = None) -> None:
     Tables that do not fit are split by columns; a pipe gets whole tables and no colour.
     """
     columns = width or (shutil.get_terminal_size().columns if out.isatty() else _PIPE_WIDTH)
-    console = Console(file=out, width=columns, highlight=False, markup=False, emoji=False)
+    # What FORCE_COLOR asks for is for who looks, and no part of a file.
+    plain_file = None if out in (sys.stdout, sys.stderr) or out.isatty() else False
+    console = Console(file=out, width=columns, force_terminal=plain_file, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         for line in document.title.splitlines():
             console.print(_text(line, "bold"), width=min(columns, _PROSE_WIDTH))

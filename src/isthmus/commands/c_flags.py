@@ -1,18 +1,25 @@
-"""`isthmus config`: where compilers and build systems find the C interface."""
+"""`isthmus c-flags`: where compilers and build systems find the C interface."""
 
 from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
+from isthmus.commands._choices import JsonOption
+from isthmus.messages import to_stderr
 
-def config(
+
+def c_flags(
+    context: typer.Context,
     include: Annotated[bool, typer.Option("--include", help="The folder of isthmus.h.")] = False,
     library: Annotated[bool, typer.Option("--lib", help="The folder of libisthmus.so.")] = False,
     cmake: Annotated[bool, typer.Option("--cmakedir", help="For -Disthmus_DIR= of CMake.")] = False,
     pkgconfig: Annotated[bool, typer.Option("--pkgconfigdir", help="For PKG_CONFIG_PATH.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print where the C interface is installed, one folder a line: what is asked for, else all with their names."""
+    import json
+
     from isthmus import c_interface
     from isthmus.errors import UsageError
 
@@ -22,9 +29,12 @@ def config(
         "cmakedir": (cmake, c_interface.get_cmake_dir),
         "pkgconfigdir": (pkgconfig, c_interface.get_pkgconfig_dir),
     }
-    asked = [find for wanted, find in folders.values() if wanted]
+    if context.info_name == "config":
+        to_stderr("isthmus: config is called c-flags now, and its old name will go; write: isthmus c-flags")
+    some = any(wanted for wanted, _ in folders.values())
     try:
-        lines = [find() for find in asked] if asked else [f"{name}: {find()}" for name, (_, find) in folders.items()]
+        found = {name: find() for name, (wanted, find) in folders.items() if wanted or not some}
     except FileNotFoundError as error:
         raise UsageError(str(error)) from error
-    typer.echo("\n".join(lines))
+    named = [folder if some else f"{name}: {folder}" for name, folder in found.items()]
+    typer.echo(json.dumps(found, indent=2) if as_json else "\n".join(named))

@@ -1,0 +1,73 @@
+"""How every command reads its words: an option of one value takes it once, and help shows what belongs to it."""
+
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from isthmus.errors import UsageError
+from isthmus.registry import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from typer import Context
+
+
+class Command(TyperCommand):
+    """A command that refuses a second value of an option that takes one; options of several values collect them."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """A parser that keeps every value it is given, to refuse what would silently be dropped."""
+        parser: Any = super().make_parser(ctx)
+        single = [each for each in self.get_params(ctx) if takes_one(each)]
+        for each in single:
+            parser.add_option(obj=each, opts=[*each.opts], dest=each.name, action="append", nargs=each.nargs)
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> tuple[dict[str, Any], list[str], list[Any]]:
+            values, rest, order = parse(args)
+            for each in single:
+                given = values.get(each.name)
+                if given and len(given) > 1 and not ctx.resilient_parsing:
+                    name = max(each.opts, key=len)
+                    raise UsageError(
+                        f"{name} is given {len(given)} times, as {' and as '.join(map(repr, given))}, and takes one "
+                        "value; leave the others out"
+                    )
+                if given:
+                    values[each.name] = given[0]
+            return values, rest, order
+
+        parser.parse_args = parse_once
+        return parser
+
+
+class MeasureCommand(Command):
+    """`isthmus measure`: options of one experiment are shown and taken where that is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; raises UsageError for an option of an experiment that is not among those that are measured."""
+        words = {*args}
+        asked = [each for each in EXPERIMENTS if each.name in words or "all" in words]
+        shown = {name for each in asked for name in each.options}
+        of_one = {name for each in EXPERIMENTS for name in each.options}
+        for param in self.get_params(ctx):
+            param.hidden = param.hidden if not of_one & {*param.opts} else not shown & {*param.opts}  # type: ignore[attr-defined]
+        rest: list[str] = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            self._refuse_alien(ctx, of_one)
+        return rest
+
+    def _refuse_alien(self, ctx: "Context", of_one: set[str]) -> None:
+        named = ctx.params["experiments"] or [each.name for each in EXPERIMENTS if each.is_default]
+        for param in self.get_params(ctx):
+            name = max(param.opts, key=len)
+            takers = [each.name for each in EXPERIMENTS if name in each.options]
+            if name in of_one and ctx.params[param.name or ""] and not {*takers, "all"} & {*named}:
+                raise UsageError(
+                    f"{name} is an option of {' and '.join(takers)}, and what is measured is {', '.join(named)}; "
+                    f"leave it out, or: isthmus measure {takers[0]} {name} ..."
+                )
+
+
+def takes_one(param: Any) -> bool:
+    """Whether this is an option with one value, and neither a switch nor one that collects several."""
+    return param.param_type_name == "option" and not (param.multiple or param.is_flag or param.count)
