@@ -109,8 +109,9 @@ def kept(kind: str, key: str, make: Callable[[Path], None], environment: Mapping
     return whole
 
 
-def reason(error: OSError, variable: str = _CACHE) -> str:
+def reason(error: OSError, *, of_state: bool = False) -> str:
     """Why something cannot be kept, and what to do."""
+    variable = _STATE if of_state else _CACHE
     advice = "" if isinstance(error, CacheRefused) else f"; set {variable} to a folder that can be written"
     return f"{error.filename}: {error.strerror or error}{advice}"
 

@@ -58,9 +58,9 @@ def kept_place(kind: str, name: str) -> Path:
         folder = state_folder(kind)
         if os.access(folder, os.W_OK):
             return folder / name
-        why = reason(PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder)), "XDG_STATE_HOME")
+        why = reason(PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder)), of_state=True)
     except OSError as error:
-        why = reason(error, "XDG_STATE_HOME")
+        why = reason(error, of_state=True)
     try:
         folder = Path(tempfile.mkdtemp(prefix="isthmus-"))
     except OSError as error:

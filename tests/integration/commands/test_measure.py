@@ -72,13 +72,14 @@ def test_a_run_ends_with_a_table_a_verdict_and_the_path_of_its_page(
 ) -> None:
     if device.startswith("opencl") and not has_device("opencl"):
         pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
-    done = isthmus("measure", "--device", device, *QUICK)
+    done = isthmus("measure", "--device", device, *QUICK, XDG_STATE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    page, run_file = sorted(tmp_path.iterdir(), key=lambda path: path.suffix)
+    assert files(tmp_path) == {"isthmus"}
+    page, run_file = sorted((tmp_path / "isthmus" / "runs").iterdir(), key=lambda path: path.suffix)
     assert (page.suffix, run_file.suffix, page.stem) == (".html", ".json", run_file.stem)
 
     lines = done.stdout.splitlines()
-    assert lines[-2:] == [f"report {page.name}", f"run    {run_file.name}"]
+    assert lines[-2:] == [f"report {page}", f"run    {run_file}"]
     assert {"Host to device (H2D)", "Device to host (D2H)", "Both ways at once (rates are sums)"} <= set(lines)
     # The verdict is the paragraph before the paths.
     assert "so nothing can be said about its rate" in done.stdout.rpartition("\n\nreport")[0].rpartition("\n\n")[

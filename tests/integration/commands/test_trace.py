@@ -24,7 +24,7 @@ LEAVE = 'cp part "$ISTHMUS_TRACE_FOLDER/1-0.part"'
 
 def environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ALIEN}
-    return {**kept, "XDG_CACHE_HOME": str(folder / "cache"), **more}
+    return {**kept, "XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state"), **more}
 
 
 @pytest.fixture
@@ -51,9 +51,15 @@ def trace(tmp_path: Path) -> Trace:
     return run
 
 
+def kept(folder: Path) -> set[str]:
+    """What lies in the state folder, where traces go that no -o names."""
+    assert names(folder) == set()
+    return names(folder / "state" / "isthmus" / "traces")
+
+
 def names(folder: Path) -> set[str]:
     """What lies in a folder but for what tests put there."""
-    return {path.name for path in folder.iterdir()} - {"part", "cache"}
+    return {path.name for path in folder.iterdir()} - {"part", "cache", "state"}
 
 
 def test_streams_and_exit_code_are_the_programs(trace: Trace, tmp_path: Path) -> None:
@@ -75,9 +81,9 @@ def test_what_was_recorded_is_shown_and_kept(trace: Trace, tmp_path: Path) -> No
     assert (found.returncode, found.stdout) == (0, "out\n")
     assert "4.10 kB H2D in 1 copy" in found.stderr
     assert "copy H2D pageable" in found.stderr
-    assert "isthmus advise sh.itrace" in found.stderr
+    assert f"isthmus advise {tmp_path}/state/isthmus/traces/sh.itrace" in found.stderr
     trace("sh", "-c", LEAVE)
-    assert names(tmp_path) == {"sh.itrace", "sh.2.itrace"}
+    assert kept(tmp_path) == {"sh.itrace", "sh.2.itrace"}
 
 
 def test_a_trace_that_was_named_is_of_this_program_or_of_none(trace: Trace, tmp_path: Path) -> None:
@@ -130,7 +136,7 @@ def test_a_program_that_is_killed_leaves_its_trace_and_its_signal(
     found = trace("sh", "-c", f"{LEAVE}; kill -{number} $$")
     assert found.returncode == -number
     assert "copy H2D pageable" in found.stderr
-    assert names(tmp_path) == {"sh.itrace"}
+    assert kept(tmp_path) == {"sh.itrace"}
 
 
 # Without 32 and 33, which glibc keeps for itself; a launcher of the tests may have left them ignored, too.
@@ -171,7 +177,7 @@ def test_the_driver_is_told_what_to_load(trace: Trace, tmp_path: Path) -> None:
     assert own == given["LD_PRELOAD"]
     assert Path(recorder).is_absolute()
     assert Path(recorder).name == "libisthmus_opencl_tracer.so"
-    assert Path(found["ISTHMUS_TRACE_FOLDER"]).parent == tmp_path
+    assert Path(found["ISTHMUS_TRACE_FOLDER"]).parent == tmp_path / "state" / "isthmus" / "traces"
     assert found["ISTHMUS_TRACE_OPTIONS"] == "stacks,contents,no-python"
     assert "libcupti.so.13" in found["ISTHMUS_TRACE_CUPTI"].split(":")
 
@@ -186,7 +192,8 @@ def test_the_driver_is_told_what_to_load(trace: Trace, tmp_path: Path) -> None:
         (["-o", "x.foo", "true"], 2, "expected one of .itrace, .csv"),
         (["-o", "nowhere/x.html", "true"], 2, "nowhere cannot be written to"),
         (["-o", "x.itrace", "-o", "y.itrace", "true"], 2, "name .itrace once"),
-        (["--format", "json", "true"], 2, "--format goes with --open"),
+        (["--json", "true"], 2, "--format and --json go with --open"),
+        (["--format", "json", "true"], 2, "--format and --json go with --open"),
         (["--open", "part", "true"], 2, "leave one of them out"),
         (["--open", "part", "--contents"], 2, "are for recording"),
         (["--open", "missing.itrace"], 2, "missing.itrace: cannot be read"),
@@ -243,8 +250,9 @@ def test_a_damaged_part_costs_the_trace_and_not_the_program(trace: Trace, tmp_pa
     found = trace("sh", "-c", f"{damage}; echo done; exit 3")
     assert (found.returncode, found.stdout) == (3, "done\n")
     assert "what was recorded lies in" in found.stderr
-    (kept,) = names(tmp_path)
-    assert [path.name for path in (tmp_path / kept).iterdir()] == ["1-0.part"]
+    (parts,) = kept(tmp_path)
+    folder = tmp_path / "state" / "isthmus" / "traces" / parts
+    assert [path.name for path in folder.iterdir()] == ["1-0.part"]
     assert trace("sh", "-c", damage).returncode == 2
 
 
@@ -254,10 +262,22 @@ def test_ranks_write_their_own_files_and_the_first_speaks(trace: Trace, tmp_path
         assert ("copy H2D" in found.stderr) == (rank == "0")
         trace("sh", "-c", LEAVE, PMI_RANK=rank, PMI_SIZE="2")
     files = {f"{name}.rank{rank}.{suffix}" for rank in (0, 1) for name, suffix in (("x", "json"), ("x", "itrace"))}
-    assert names(tmp_path) == files | {"sh.rank0.itrace", "sh.rank1.itrace"}
+    assert names(tmp_path) == files
+    assert names(tmp_path / "state" / "isthmus" / "traces") == {"sh.rank0.itrace", "sh.rank1.itrace"}
+
+
+def test_a_state_folder_that_cannot_be_made_costs_no_trace(trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("")
+    (tmp_path / "other").mkdir()
+    found = trace("sh", "-c", LEAVE, TMPDIR=str(tmp_path / "other"))
+    assert found.returncode == 0
+    assert "nothing is kept in the state folder" in found.stderr
+    assert "set XDG_STATE_HOME to a folder that can be written" in found.stderr
+    assert len(list((tmp_path / "other").glob("isthmus-*/sh.itrace"))) == 1
 
 
 def test_saved_traces_are_shown_and_exported(trace: Trace, tmp_path: Path) -> None:
+    assert trace("--open", "part", "--json").stdout == trace("--open", "part", "--format", "json").stdout
     found = trace("--open", "part")
     assert "copy H2D pageable" in found.stdout
     assert found.stderr == ""

@@ -220,15 +220,37 @@ def test_a_measurement_replaces_runs_alone_and_leaves_a_page_that_is_no_page_of_
 def test_two_measurements_in_one_second_have_a_file_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("isthmus.commands.measure.stamped", lambda name: f"{name}-now.json")
     for _ in range(2):
         assert main(MEASURE) == 0
-    assert capsys.readouterr().out.endswith("report isthmus-now.2.html\nrun    isthmus-now.2.json\n")
+    kept = tmp_path / "isthmus" / "runs"
+    out = capsys.readouterr().out
+    assert f"{kept}/isthmus-now.2.html\n" in out
+    assert f"{kept}/isthmus-now.2.json" in out
     names = {"isthmus-now.json", "isthmus-now.html", "isthmus-now.2.json", "isthmus-now.2.html"}
-    assert {path.name for path in tmp_path.iterdir()} == names
+    assert {path.name for path in kept.iterdir()} == names
     assert main([*MEASURE[:-1], "wrong"]) == 2
-    assert len(list(tmp_path.iterdir())) == 4, "nothing stays of a run that was not begun"
+    assert len(list(kept.iterdir())) == 4, "nothing stays of a run that was not begun"
+    assert not list((tmp_path / "here").iterdir()), "nothing is dropped into the current folder"
+
+
+def test_a_run_is_measured_and_shown_where_the_state_folder_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "other").mkdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "other"))
+    assert main(MEASURE) == 0
+    shown = capsys.readouterr()
+    (run_file,) = (tmp_path / "other").glob("isthmus-*/*.json")
+    assert "nothing is kept in the state folder: " in shown.err
+    assert "name a file with -o" in shown.err
+    assert str(run_file) in shown.out
+    assert run_file.with_suffix(".html").exists()
 
 
 @pytest.mark.parametrize("name", ["mine.itrace", "mine.html"])

@@ -31,7 +31,8 @@ from isthmus.record import GIB, KIB, MIB
             {"--rows": 3, "--width": "8", "--pitch": "16", "--device-pitch": "32", "--direction": "d2h"},
             SectionNeed(3, 8, 16, "d2h", device_pitch_bytes=32),
         ),
-        ({"--bytes": "1GiB", "--touched": 0.3}, ManagedNeed(GIB, fraction=0.3)),
+        ({"--bytes": "1GiB", "--touched": "30%"}, ManagedNeed(GIB, fraction=0.3)),
+        ({"--bytes": "1GiB", "--touched": "0.3"}, ManagedNeed(GIB, fraction=0.3)),
         ({"--bytes": "1GiB", "--stride": "256KiB"}, ManagedNeed(GIB, stride_bytes=256 * KIB)),
         ({"--bytes": "64MiB", "--compute": "5ms"}, PipelineNeed(64 * MIB, 5e-3)),
         ({"--bytes": "64MiB", "--compute": "5ms", "--chunks": "auto"}, PipelineNeed(64 * MIB, 5e-3)),
@@ -56,8 +57,8 @@ def test_options_say_what_is_needed(options: dict[str, Any], need: Need) -> None
         ({"--compute": "5ms"}, "--compute needs --bytes too"),
         ({"--bytes": "1MiB", "--layout": "strided:strided"}, "--layout does not go with --bytes; with it go --bytes"),
         ({"--bytes": "1MiB", "--rows": 5, "--width": "8", "--pitch": "16"}, "--bytes does not go with --rows"),
-        ({"--bytes": "1MiB", "--touched": 0.5, "--uses": 3}, "--uses does not go with --touched"),
-        ({"--bytes": "1MiB", "--touched": 0.5, "--stride": "4KiB"}, "--touched and --stride exclude each other"),
+        ({"--bytes": "1MiB", "--touched": "0.5", "--uses": 3}, "--uses does not go with --touched"),
+        ({"--bytes": "1MiB", "--touched": "0.5", "--stride": "4KiB"}, "--touched and --stride exclude each other"),
         ({"--bytes": "1MiB", "--direction": "up"}, "not for --direction here: 'up'; expected one of h2d, d2h, both"),
         ({"--bytes": "1MiB", "--source": "disk"}, "expected one of pageable, pinned, new"),
         ({"--pieces": 5, "--piece-bytes": "1", "--direction": "both"}, "'both'; expected one of h2d, d2h"),
@@ -69,7 +70,7 @@ def test_options_say_what_is_needed(options: dict[str, Any], need: Need) -> None
             "leave one of them out",
         ),
         ({"--bytes": "0"}, "--bytes 0 leaves nothing to plan"),
-        ({"--bytes": "1MiB", "--touched": 0.0, "--uses": 3}, "--uses does not go with --touched"),
+        ({"--bytes": "1MiB", "--touched": "0", "--uses": 3}, "--uses does not go with --touched"),
         ({"--bytes": "many"}, "not a size"),
         ({"--bytes": "1MiB", "--compute": "5 parsecs"}, "not a time: '5 parsecs'"),
         ({"--bytes": "1MiB", "--compute": "0ms"}, "not a time"),
@@ -83,4 +84,4 @@ def test_what_makes_no_sense_is_told_with_what_does(options: dict[str, Any], mes
 
 
 def test_a_part_of_nothing_is_not_taken_for_a_part_left_out() -> None:
-    assert need_of({"--bytes": "1MiB", "--touched": 0.0}) == ManagedNeed(MIB, fraction=0.0)
+    assert need_of({"--bytes": "1MiB", "--touched": "0"}) == ManagedNeed(MIB, fraction=0.0)

@@ -18,6 +18,7 @@ from isthmus.record import (
     near_bytes,
     parse_bytes,
     parse_seconds,
+    parse_share,
     parse_sizes,
 )
 
@@ -176,16 +177,44 @@ def test_times_have_three_digits(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("5ms", 5e-3), ("1.5 s", 1.5), ("200us", 200e-6), ("80ns", 80e-9), ("2", 2.0), ("1e-3", 1e-3), (" 5ms ", 5e-3)],
+    [
+        ("5ms", 5e-3),
+        ("1.5 s", 1.5),
+        ("200us", 200e-6),
+        ("80ns", 80e-9),
+        ("1e-3 s", 1e-3),
+        (" 5ms ", 5e-3),
+        ("10m", 600.0),
+        ("2h", 7200.0),
+    ],
 )
 def test_times(text: str, seconds: float) -> None:
     assert parse_seconds(text) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "ms", "0s", "0", "-5ms", "5 parsecs", "5MS", "5m s", "inf", "1e400", "٥ms"])
+@pytest.mark.parametrize("text", ["", "ms", "0s", "-5ms", "5 parsecs", "5MS", "5m s", "inf", "1e400s", "٥ms"])
 def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="such as 5ms"):
         parse_seconds(text)
+
+
+@pytest.mark.parametrize("text", ["0", "2", "1e-3", " 0.5 "])
+def test_a_time_needs_a_unit(text: str) -> None:
+    with pytest.raises(UsageError, match=f"such as {text.strip()}s or {text.strip()}ms"):
+        parse_seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "bare", "share"), [("30%", 1, 0.3), ("0.3", 1, 0.3), (" 5 % ", 0.01, 0.05), ("5", 0.01, 0.05)]
+)
+def test_shares_are_taken_with_the_sign_and_without(text: str, bare: float, share: float) -> None:
+    assert parse_share(text, bare) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "%", "-5%", "half", "5 %%", "nan"])
+def test_what_is_no_share_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match=r"such as 30% or 0\.3"):
+        parse_share(text)
 
 
 @pytest.mark.parametrize(("size", "text"), [(64 * MIB, "64 MiB"), (150_754_820_096, "140 GiB"), (3, "3 B")])
