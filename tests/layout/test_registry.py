@@ -51,7 +51,7 @@ def test_help_and_docs_name_every_experiment() -> None:
     docs = (REPOSITORY / "docs" / "measuring.md").read_text("utf-8")
     for experiment in MEASURED:
         assert experiment.name in shown
-        assert f"\n| `{experiment.name}` | {experiment.help} |" in docs
+        assert f"\n| [{experiment.name}](measuring/{experiment.name}.md) | {experiment.help} |" in docs
 
 
 def test_an_experiment_without_its_folders_is_refused_by_name(

@@ -24,7 +24,7 @@ _SIGNIFICANT = 0.05
 # Largest useful standard error: two runs that differ by more than this anyway say nothing.
 _UNSTEADY = math.log(1.25)
 # Medians of one machine measured twice have heavier tails than a normal distribution; those of Student's with six
-# degrees of freedom fit the pairs of runs in results/ (docs/comparing.md). So many standard errors hold 95 % of it.
+# degrees of freedom fit the pairs of runs in results/ (docs/statistics.md). So many standard errors hold 95 % of it.
 DEGREES = 6
 _STUDENT_95 = 2.447
 _Key = TypeVar("_Key", bound=Hashable)

@@ -14,7 +14,7 @@ SizeClass = Literal["small", "middle", "large"]
 # Calls dominate below, the link above; in between both do. Measured on an H200: pinned transfers repeat within 0.4 %
 # from 4 MiB on and within 8 % below 64 KiB.
 _SMALL, _LARGE = 64 * KIB, 4 * MIB
-# What medians of one case differ by between two runs, as far as is known before looking (docs/comparing.md).
+# What medians of one case differ by between two runs, as far as is known before looking (docs/statistics.md).
 UNSEEN = 0.03
 # In values: how much what is known of a wider family counts for a narrower one.
 _WEIGHT = 6

@@ -2,7 +2,7 @@
 
 A difference may show on any of several levels first: all of an experiment by 5 %, where every single case swings by
 more; one kind, such as pinned copies to the device, in all sizes or in one class of them; or one case alone. What does
-not stand out from what it belongs to goes with it. docs/comparing.md says why, and on what runs constants were found.
+not stand out from what it belongs to goes with it. docs/statistics.md says why, and on what runs constants were found.
 """
 
 import math

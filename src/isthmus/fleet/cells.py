@@ -16,7 +16,7 @@ from isthmus.fleet.reading import Floats
 from isthmus.record import Case, Phase, Point, Series, memory_kind
 
 # What machines of one kind differ by, as far as is known before looking: what the link bounds little, what CPUs and
-# their neighbours bound much (docs/comparing.md).
+# their neighbours bound much (docs/statistics.md).
 _BY_LINK, _BY_OTHERS = 0.03, 0.10
 
 

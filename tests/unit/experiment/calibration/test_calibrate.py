@@ -204,9 +204,8 @@ def test_calibration_goes_through_rings_as_sessions_have_them(
     plans = [_native.ring_plan(direction) for direction in DIRECTIONS]
     assert made == [(plan["ring_bytes"], plan["pieces"]) for plan in plans]
     from_device, to_device = (f"{plan['ring_bytes'] / MIB:g} MiB" for plan in plans)
-    assert f"{to_device} to the device and {from_device} from it" in (repository / "docs" / "calibrating.md").read_text(
-        "utf-8"
-    )
+    page = (repository / "docs" / "transferring.md").read_text("utf-8")
+    assert f"{to_device} to the device and {from_device} from it" in page
 
 
 @pytest.mark.parametrize("direction", ["h2d", "d2h"])
