@@ -56,8 +56,8 @@ class Predictor:
         line between the two, which a change of protocol beside them does not touch, but whose error is that of two
         moments at which a machine was measured; and the line of least relative squares through two sizes on either
         side, which averages four such errors, but reaches across changes. Held-out sizes of every kept run are missed
-        by less with it than with the first alone (docs/statistics.md). Cubics that keep the monotony (Fritsch and Carlson
-        1980, doi 10.1137/0717021) miss them by more: they carry the noise of one size on to the next. Beyond the
+        by less with it than with the first alone (docs/statistics.md). Monotone cubics (Fritsch and Carlson 1980,
+        doi 10.1137/0717021) miss them by more: they carry the noise of one size on to the next. Beyond the
         measured sizes it follows the line through the five nearest, from the measured time on. Segments with
         breakpoints found in the data (Bai and Perron 2003) predicted held-out ends of kept runs no better.
 
