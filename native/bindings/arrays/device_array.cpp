@@ -286,17 +286,21 @@ void create_in(DeviceArray* self, const std::shared_ptr<Session>& session, std::
     new (self) DeviceArray{std::move(memory.value()), type, std::move(dtype), std::move(shape), std::move(strides), 0};
 }
 
-void create(DeviceArray* self, const SessionHandle& session, std::vector<std::int64_t> shape, nb::object dtype,
-            const std::string& name, std::vector<std::size_t> axes) {
+// Sequences are read here: what nanobind reads them by must not fail, and there may be no memory for them.
+std::vector<std::size_t> axes_of(nb::handle axes) {
+    const std::vector<std::int64_t> found = wholes(axes);
+    return {found.begin(), found.end()};
+}
+
+void create(DeviceArray* self, const SessionHandle& session, nb::handle shape, nb::object dtype, nb::handle name,
+            nb::handle axes) {
     if (session.closed) raise({Code::invalid_argument, "the session was closed; open another one"});
-    create_in(self, session.session, std::move(shape), std::move(dtype), name, std::move(axes));
+    create_in(self, session.session, wholes(shape), std::move(dtype), text_of(name), axes_of(axes));
 }
 
 // Beside another array, of the same type.
-void create_beside(DeviceArray* self, const DeviceArray& other, std::vector<std::int64_t> shape,
-                   std::vector<std::size_t> axes) {
-    create_in(self, other.memory->session, std::move(shape), other.dtype, std::string(other.type.name),
-              std::move(axes));
+void create_beside(DeviceArray* self, const DeviceArray& other, nb::handle shape, nb::handle axes) {
+    create_in(self, other.memory->session, wholes(shape), other.dtype, std::string(other.type.name), axes_of(axes));
 }
 
 // Whether all elements lie within the base's memory. Those of an empty array lie nowhere.
@@ -318,10 +322,12 @@ bool is_within(const DeviceArray& base, std::size_t item_bytes, std::int64_t off
 
 // A part of an array, or all of it as another type; `offset_bytes` from its first element. Who computes these is NumPy,
 // as a rule.
-void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes, std::vector<std::int64_t> shape,
-          std::vector<std::int64_t> strides, const nb::object& dtype, const std::string& name) {
+void view(DeviceArray* self, const DeviceArray& base, std::int64_t offset_bytes, nb::handle lengths,
+          nb::handle steps_bytes, const nb::object& dtype, nb::handle name) {
+    std::vector<std::int64_t> shape = wholes(lengths);
+    std::vector<std::int64_t> strides = wholes(steps_bytes);
     const bool same = dtype.is_none();
-    const ElementType type = same ? base.type : type_of_dtype(dtype, name);
+    const ElementType type = same ? base.type : type_of_dtype(dtype, text_of(name));
     if (shape.size() != strides.size() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
         raise({Code::invalid_argument, "a view has a length of 0 or more and a stride for each of its dimensions"});
     }
@@ -390,7 +396,7 @@ void bind_device_array(nb::module_& module) {
         "named_type_bytes", [](const std::string& name) { return bytes_of_name(name); }, nb::arg("name"));
     nb::class_<DeviceArray>(module, "DeviceArray", described::DeviceArray.text)
         .def("__init__", &create, nb::arg("session"), nb::arg("shape"), nb::arg("dtype"), nb::arg("name") = "",
-             nb::arg("axes") = std::vector<std::size_t>())
+             nb::arg("axes") = nb::tuple())
         .def("__init__", &create_beside, nb::arg("other"), nb::arg("shape"), nb::arg("axes"))
         .def("__init__", &view, nb::arg("base"), nb::arg("offset_bytes"), nb::arg("shape"), nb::arg("strides"),
              nb::arg("dtype") = nb::none(), nb::arg("name") = "")

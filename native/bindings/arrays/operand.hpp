@@ -120,6 +120,9 @@ class Operand {
 // What Python's str() gives; where that fails, what type the object is of.
 std::string text_of(nanobind::handle object);
 
+// Integers of a tuple or any other sequence; raises what Python raises where there are others.
+std::vector<std::int64_t> wholes(nanobind::handle values);
+
 // "torch.Tensor"
 std::string type_words(nanobind::handle object);
 

@@ -94,6 +94,8 @@ std::int64_t whole(nb::handle value) {
     return nb::cast<std::int64_t>(nb::int_(nb::borrow<nb::object>(value)));
 }
 
+}  // namespace
+
 std::vector<std::int64_t> wholes(nb::handle values) {
     std::vector<std::int64_t> result;
     if (PyTuple_CheckExact(values.ptr()) != 0) {
@@ -105,8 +107,6 @@ std::vector<std::int64_t> wholes(nb::handle values) {
     for (const nb::handle value : values) result.push_back(whole(value));
     return result;
 }
-
-}  // namespace
 
 nb::object attribute(nb::handle object, PyObject* name, Refusal* refusal) {
     PyObject* const found = or_sleep([&] { return PyObject_GetAttr(object.ptr(), name); });
