@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from isthmus.analysis.strip import link_name
 from isthmus.document.document import Fact
 from isthmus.language import say
 from isthmus.record import Device, Host, Link, Run, format_rate, format_seconds, near_bytes
@@ -15,15 +16,14 @@ def facts(run: Run) -> list[Fact]:
 
 
 def _device(device: Device) -> Iterator[Fact]:
-    yield Fact(say("facts.device"), say("common.device", name=device.name, spec=device.spec))
-    yield Fact(say("facts.vendor"), device.vendor)
-    yield Fact(say("facts.driver"), _listed(device.driver_version, device.api_version))
+    yield Fact(_named("device"), say("common.device", name=device.name, spec=device.spec))
+    yield Fact(_named("driver"), _listed(device.driver_version, device.api_version))
     yield Fact(say("facts.compute_capability"), device.compute_capability)
     yield Fact(say("facts.device_memory"), _size(device.memory_bytes))
     yield Fact(say("facts.shares_memory"), say("facts.yes") if device.shares_host_memory else "")
     yield Fact(say("facts.copy_engines"), _number(device.copy_engines))
     yield Fact(say("facts.pci_address"), device.pci_address)
-    yield Fact(say("facts.device_node"), _number(device.numa_node))
+    yield Fact(_named("device_node"), _number(device.numa_node))
     if device.link:
         yield from _link(device.link)
 
@@ -39,43 +39,39 @@ def _link(link: Link) -> Iterator[Fact]:
     yield Fact(say("facts.link_maximum"), _lanes(link.max_generation, link.max_width))
     rate = link.theoretical_bytes_per_second
     yield Fact(say("facts.link_rate"), say("facts.link_rate_value", rate=format_rate(rate)) if rate else "")
-    yield Fact(say("facts.link_source"), link.source)
 
 
 def _lanes(generation: int | None, width: int | None) -> str:
     if generation is None and width is None:
         return ""
-    return say("surroundings.link", generation=generation or "?", width=width or "?")
+    return link_name(generation, width)
 
 
 def _host(host: Host) -> Iterator[Fact]:
     yield Fact(say("facts.host"), _listed(host.name, host.distribution, f"Linux {host.kernel}" if host.kernel else ""))
     cpu = host.cpu
-    yield Fact(say("facts.processor"), _listed(cpu.model, cpu.architecture))
+    yield Fact(_named("cpu"), _listed(cpu.model, cpu.architecture))
     counts = [say("facts.logical", count=cpu.logical)] if cpu.logical else []
     counts += [say("facts.allowed", count=cpu.allowed)] if cpu.allowed else []
     counts += [say("facts.sockets", count=cpu.sockets)] if cpu.sockets else []
     yield Fact(say("facts.cpus"), _listed(*counts))
     yield Fact(say("facts.cache"), _size(cpu.last_level_cache_bytes or 0))
-    virtual = "" if cpu.hypervisor is None else say("facts.yes") if cpu.hypervisor else say("facts.no")
-    yield Fact(say("facts.virtual"), virtual)
+    yield Fact(say("facts.virtual"), say("facts.yes") if cpu.hypervisor else "")
     nodes = [
         say("facts.node", node=node.id, cpus=node.cpus) if node.cpus else say("facts.node_memory", node=node.id)
         for node in host.numa_nodes
     ]
-    yield Fact(say("facts.numa"), _listed(*nodes))
+    yield Fact("NUMA", _listed(*nodes))
     memory = host.memory
     yield Fact(say("facts.host_memory"), _size(memory.total_bytes))
-    yield Fact(say("facts.huge_pages"), _huge_pages(host))
-    yield Fact(say("facts.reserved_huge_pages"), _number(memory.reserved_huge_pages or None))
+    yield Fact(_named("huge_pages"), _huge_pages(host))
     limits = host.limits
-    yield Fact(say("facts.locked_memory"), _size(limits.locked_memory_bytes))
+    yield Fact(_named("locked_memory"), _size(limits.locked_memory_bytes))
     yield Fact(say("facts.container"), limits.container)
-    yield Fact(say("facts.container_memory"), _size(limits.container_memory_bytes))
-    cpus = say("facts.container_cpus_value", cpus=limits.container_cpus) if limits.container_cpus else ""
-    yield Fact(say("facts.container_cpus"), cpus)
-    yield Fact(say("facts.iommu"), host.iommu, foreign=True)
-    yield Fact(say("facts.confidential"), host.confidential, foreign=True)
+    yield Fact(_named("container_memory"), _size(limits.container_memory_bytes))
+    yield Fact(_named("container_cpus"), f"{limits.container_cpus:g}" if limits.container_cpus else "")
+    yield Fact(_named("iommu"), host.iommu, foreign=True)
+    yield Fact(_named("confidential"), host.confidential, foreign=True)
 
 
 def _huge_pages(host: Host) -> str:
@@ -96,12 +92,16 @@ def _run(run: Run) -> Iterator[Fact]:
         where = say("facts.not_bound") if node is None else say("facts.bound", node=node)
         cpus = say("facts.on_cpus", cpus=placement.cpus) if placement.cpus else ""
         yield Fact(say("facts.placement"), _listed(where, cpus))
-        yield Fact(say("facts.placement_note"), placement.note, foreign=True)
     yield Fact(say("facts.measured"), run.created)
     yield Fact(say("facts.duration"), format_seconds(run.end.seconds) if run.end else "")
     python = run.fingerprint.python_version
     versions = _listed(f"Isthmus {run.fingerprint.isthmus_version}", f"Python {python}" if python else "")
     yield Fact(say("facts.versions"), versions)
+
+
+def _named(topic: str) -> str:
+    """The name that comparisons have for it, too."""
+    return say(f"compare_causes.name_{topic}")
 
 
 def _listed(*words: str) -> str:

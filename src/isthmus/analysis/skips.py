@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from isthmus.analysis.labels import DIRECTIONS
-from isthmus.analysis.phrases import spanned
+from isthmus.analysis.phrases import spanned, way_name
 from isthmus.document.document import Item
 from isthmus.language import enumerated, say
 from isthmus.record import Case, Run, format_bytes, kind_rank
@@ -48,8 +48,7 @@ def skip_groups(run: Run) -> list[SkipGroup]:
 
 def skip_item(group: SkipGroup) -> Item:
     """The group as one item of a list, the reason quoted from the run file."""
-    what = say("page.skip_group", what=group.what, cases=group.cases)
-    text = f"{what} {say('skips.first')}" if group.varies else what
+    text = say("skips.group_varies" if group.varies else "skips.group", what=group.what, cases=group.cases)
     return Item(text, group.reason) if group.reason else Item(f"{text} {say('skips.no_reason')}")
 
 
@@ -92,7 +91,7 @@ def _parts(details: Iterable[str]) -> str:
 
 
 def _way(direction: str) -> str:
-    return direction.upper() if direction in ("h2d", "d2h") else say(f"skips.way_{direction}")
+    return say("skips.way_both") if direction == "both" else way_name(direction)
 
 
 def _places(cases: list[Case], others: list[Case]) -> list[str]:

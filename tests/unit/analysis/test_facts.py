@@ -13,7 +13,7 @@ def values(found: list[Fact]) -> dict[str, str]:
 
 def test_a_full_fingerprint(synthetic: ModuleType) -> None:
     known = values(facts(synthetic.h200()))
-    assert known["Link, under load"] == "PCIe generation 5 x16"
+    assert known["Link, under load"] == "PCIe 5.0 x16"
     assert known["Theoretical rate"].startswith("63.0 GB/s each way")
     assert known["Last-level cache"] == "105 MiB"
     assert known["Transparent huge pages"] == "madvise of 2 MiB, defrag madvise"
@@ -33,6 +33,6 @@ def test_a_link_of_unknown_width_claims_no_rate(synthetic: ModuleType) -> None:
         [], device=synthetic.gpu(link=Link(generation=4)), host=Host(memory=Memory(total_bytes=3 * GIB))
     )
     known = values(facts(run))
-    assert known["Link, idle"] == "PCIe generation 4 x?"
+    assert known["Link, idle"] == "PCIe 4.0 x?"
     assert "Theoretical rate" not in known
     assert known["Host memory"] == "3 GiB"

@@ -98,7 +98,7 @@ def test_every_skip_of_whole_runs_of_three_experiments_is_a_line_and_not_hundred
         ("allocation: open device", "1 case"),
     ]
     assert skip_item(groups[2]).words.endswith(
-        "(3 cases): first: failed: cuMemHostAlloc of 67108864 bytes gave 2 (out of memory)"
+        "(3 cases), first: failed: cuMemHostAlloc of 67108864 bytes gave 2 (out of memory)"
     )
 
 
