@@ -1,4 +1,4 @@
-// The trace file: blocks of records of one kind, written as they are made. docs/trace-file.md describes it.
+// The trace file: blocks of records of one kind, written as they are made. docs/tracing.md says how it grows.
 #pragma once
 
 #include <cstddef>

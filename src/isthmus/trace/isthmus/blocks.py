@@ -1,4 +1,4 @@
-"""The blocks of a trace file of `isthmus trace`, checked; docs/trace-file.md describes them."""
+"""The blocks of a trace file of `isthmus trace`, checked; docs/tracing.md says how it grows."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
