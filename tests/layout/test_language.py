@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +21,9 @@ SUBJECTS = sorted(path.stem for path in (CATALOGUES / "en").glob("*.json"))
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TRANSLATIONS = [language for language in LANGUAGES if language != "en"]
 
+# What translations write as figures; 1 and 2 stand for articles and for "both", too.
+NUMBERS = {"three": 3, "four": 4, "quarter": 4, "five": 5, "six": 6, "nine": 9, "ten": 10, "sixteenth": 16}
+
 
 def forms(text: Text) -> list[str]:
     return list(text.values()) if isinstance(text, dict) else [text]
@@ -29,6 +33,12 @@ def placeholders(text: Text) -> set[str]:
     """The names that a text needs; ``count`` where it chooses a form."""
     named = {name for form in forms(text) for _, name, _, _ in string.Formatter().parse(form) if name is not None}
     return named | ({"count"} if isinstance(text, dict) else set())
+
+
+def numbers(text: Text) -> set[str]:
+    """The figures that a text says whatever its values are: ``5`` of "within 5 %"."""
+    bare = re.sub(r"\{[^}]*\}", "", forms(text)[-1])
+    return set(re.findall(r"\d+(?:[.,]\d+)*", bare)) - {"0", "1", "2"}
 
 
 def keys_said(module: Path) -> Iterator[tuple[ast.expr, set[str] | None, int]]:
@@ -113,3 +123,14 @@ def test_translations_have_the_keys_and_placeholders_of_the_source(pair: tuple[L
         assert placeholders(text) - {"count"} == placeholders(source[name]) - {"count"}, f"{language} {subject}.{name}"
         # Sentences follow one another without anything between them in some languages.
         assert all(forms(text)) or f"{subject}.{name}" == "common.between_sentences", f"{language} {subject}.{name}"
+
+
+@every([(language, subject) for language in TRANSLATIONS for subject in SUBJECTS])
+def test_translations_say_the_same_numbers(pair: tuple[Language, str]) -> None:
+    language, subject = pair
+    translated = read(language, subject)
+    for name, text in read("en", subject).items():
+        said, words = numbers(text), forms(text)[-1].lower()
+        spelled = {str(number) for word, number in NUMBERS.items() if re.search(rf"\b{word}(s|th|ths)?\b", words)}
+        found = numbers(translated[name])
+        assert said <= found <= said | spelled, f"{language} {subject}.{name}: {text!r} and {translated[name]!r}"

@@ -206,14 +206,12 @@ def _method(every: Sequence[_Concluded], *, with_transfers: bool) -> Iterator[Bl
     yield from (Prose(say(key), where="page") for key in keys)
     for each in every:
         aim = each.run.settings
-        long = ""
-        if aim.long_seconds:
-            long = say("page.aim_long", count=aim.minimum_long_samples, milliseconds=1000 * aim.long_seconds)
         text = say(
-            "page.aim",
+            "page.aim_long" if aim.long_seconds else "page.aim",
             percent=100 * aim.target_relative_half_width,
             count=aim.minimum_samples,
-            long=long,
+            long_count=aim.minimum_long_samples,
+            milliseconds=1000 * aim.long_seconds,
             mode=aim.mode,
             seed=aim.seed,
         )

@@ -234,7 +234,7 @@ def test_details_of_cells_travel_with_the_charts(full_page: str) -> None:
     details = page.drawings()["details"]
     used = {int(each) for _, attributes in page.tags if (each := attributes.get("data-detail"))}
     assert used == set(range(len(details)))
-    assert any("20 samples, verified: yes" in detail for detail in details)
+    assert any("samples: 20, verified: yes" in detail for detail in details)
 
 
 def test_runs_of_mixed_devices_and_of_nothing_share_a_page(synthetic: ModuleType, page_of: Callable[..., str]) -> None:
