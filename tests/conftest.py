@@ -1,6 +1,7 @@
 """What all tests share: runs whose truth is known, and the C interface."""
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
@@ -8,6 +9,9 @@ from types import ModuleType
 import pytest
 
 from isthmus.machine.devices import probe
+
+# Workers that run tests beside one another inherit the width of the terminal that they report to.
+os.environ.pop("COLUMNS", None)
 
 
 def pytest_collection_finish() -> None:

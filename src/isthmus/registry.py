@@ -1,8 +1,9 @@
 """The experiments, each entered once: help texts, the default plan, conclusions and sections of reports derive from it.
 
 This is plain data: measuring and meaning do not import each other, so each side loads its own modules by their names.
-Experiment X has `isthmus.experiment.X.cases`, which plans what is measured, and `isthmus.analysis.X`, whose `findings`
-and `section` say what the figures mean; its title and question are texts of the subject ``X_report``.
+Experiment X has `isthmus.experiment.X.cases`, which plans what is measured, and `isthmus.analysis.X`: `findings` and
+`section` say what the figures mean, `glance` picks a few for the first screen; its title and question are texts of the
+subject ``X_report``.
 """
 
 import importlib
@@ -35,6 +36,11 @@ class Experiment(NamedTuple):
     def section(self) -> str:
         """The module that shows it in a report."""
         return f"isthmus.analysis.{self.name}.section"
+
+    @property
+    def glance(self) -> str:
+        """The module that picks its figures for the first screen."""
+        return f"isthmus.analysis.{self.name}.glance"
 
     @property
     def texts(self) -> tuple[str, ...]:

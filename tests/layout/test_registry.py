@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from isthmus import registry
 from isthmus.analysis.conclusions import conclude
-from isthmus.analysis.sections import sections
+from isthmus.analysis.sections import glances, sections
 from isthmus.analysis.summary import summarise
 from isthmus.commands.main import app
 from isthmus.errors import RegistryError
@@ -32,7 +32,8 @@ def folders_with(stage: str, module: str) -> set[str]:
 def test_what_can_be_measured_is_registered_and_has_both_its_folders() -> None:
     measured = {experiment.name for experiment in MEASURED}
     assert folders_with("experiment", "cases") == measured
-    assert folders_with("analysis", "section") == {experiment.name for experiment in EXPERIMENTS}
+    for module in ("section", "glance"):
+        assert folders_with("analysis", module) == {experiment.name for experiment in EXPERIMENTS}
     assert len({experiment.importance for experiment in EXPERIMENTS}) == len(EXPERIMENTS)
 
 
@@ -41,6 +42,7 @@ def test_an_experiment_is_whole_on_both_sides_of_the_run_file(experiment: Experi
     assert planner(experiment).efforts.keys() == {"quick", "default", "full"}
     load(experiment.findings, ("findings", "takeaway"))
     load(experiment.section, ("section",))
+    load(experiment.glance, ("glance",))
     for language in LANGUAGES:
         with speaking(language):
             assert [key for key in experiment.texts if not can_say(key)] == [], language
@@ -66,6 +68,8 @@ def test_an_experiment_without_its_folders_is_refused_by_name(
         conclude(synthetic.h200())
     with pytest.raises(RegistryError, match=r"no module isthmus\.analysis\.echo\.section"):
         sections([synthetic.h200()])
+    with pytest.raises(RegistryError, match=r"no module isthmus\.analysis\.echo\.glance"):
+        glances(synthetic.h200())
 
 
 def test_an_experiment_with_half_a_surface_is_refused_by_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from isthmus.analysis.phrases import describe_device
 from isthmus.analysis.quality import quality_findings
 from isthmus.analysis.surroundings import surroundings_findings
-from isthmus.document.finding import Finding, Takeaway
+from isthmus.document.finding import Finding, Severity, Takeaway
 from isthmus.language import say, sentences
 from isthmus.record import LEAST_SAMPLES, Run
 from isthmus.registry import EXPERIMENTS, Experiment, load
 
-_GRAVITY = ("error", "warning", "info")
+_GRAVITY = get_args(Severity)
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,13 @@ class Conclusions:
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings, errors, then warnings, then facts, each group in the order of a report."""
+        """All findings, FAULT, then ATTENTION, then notes, each group in the order of a report."""
         return _gravest_first([finding for each in (*self.experiments, self.whole) for finding in each.findings])
 
     @property
     def reliable(self) -> bool:
         """Whether nothing found speaks against every figure of the run."""
-        return all(finding.severity != "error" for finding in self.findings)
+        return all(finding.severity != "FAULT" for finding in self.findings)
 
     def of(self, experiment: str) -> Conclusion:
         """What the experiment shows; an empty conclusion where it shows nothing."""
@@ -69,7 +70,7 @@ def conclude(run: Run) -> Conclusions:
 
 
 def findings(run: Run) -> list[Finding]:
-    """Every conclusion that the run supports: errors, then warnings, then facts, each group in a fixed order."""
+    """Every conclusion that the run supports: FAULT, then ATTENTION, then notes, each group in a fixed order."""
     return conclude(run).findings
 
 
@@ -89,7 +90,7 @@ def _gravest_first(found: Sequence[Finding]) -> list[Finding]:
 
 def _verdict(found: Conclusions) -> str:
     key = "conclusions.subject" if found.complete else "conclusions.subject_incomplete"
-    errors = [finding.sentence for finding in found.findings if finding.severity == "error"]
+    errors = [finding.sentence for finding in found.findings if finding.severity == "FAULT"]
     if errors:
         text = sentences([say("conclusions.unreliable"), errors[0]])
     else:

@@ -34,7 +34,7 @@ def _not_verified(run: Run) -> Finding | None:
     if not failed:
         return None
     return Finding(
-        "error",
+        "FAULT",
         "verification",
         say("quality.not_verified", count=len(failed), first=f"{_where(failed[0])}{in_brackets(failed[0].note)}"),
         cause=say("quality.not_verified_cause"),
@@ -52,7 +52,7 @@ def _above_the_link(run: Run) -> Finding | None:
         return None
     name, direction, most, limit = max(above, key=lambda each: each[2].rate.median)
     return Finding(
-        "error",
+        "FAULT",
         "above_link",
         say(
             "quality.above_link",
@@ -95,7 +95,7 @@ def _calls_failed(run: Run) -> Finding | None:
         return None
     why = failed[0].note.removeprefix("failed:").strip()
     return Finding(
-        "warning",
+        "ATTENTION",
         "calls_failed",
         say("quality.calls_failed", count=len(failed), first=f"{_where(failed[0])}{in_brackets(why)}"),
         fix=say("quality.calls_failed_fix"),
@@ -111,14 +111,14 @@ def _ended_early(run: Run) -> Finding | None:
     else:
         key = "quality.interrupted" if run.end.status == "interrupted" else "quality.failed"
         sentence = say(key, message=in_brackets(run.end.message), kept=kept)
-    return Finding("warning", "ended_early", sentence, fix=say("quality.ended_early_fix"))
+    return Finding("ATTENTION", "ended_early", sentence, fix=say("quality.ended_early_fix"))
 
 
 def _nothing_measured(run: Run) -> Finding | None:
     if any(case.series for case in run.cases):
         return None
     text = say("quality.all_skipped", count=len(run.cases)) if run.cases else say("quality.empty")
-    return Finding("warning", "empty", text)
+    return Finding("ATTENTION", "empty", text)
 
 
 def _precision(run: Run) -> Finding | None:
@@ -128,12 +128,12 @@ def _precision(run: Run) -> Finding | None:
         return None
     wide = [case for case in large if median_interval(case.samples(case_metric(case))).relative_half_width > target]
     if not wide:
-        return Finding("info", "precision", say("quality.precise", count=len(large), percent=100 * target))
+        return Finding("note", "precision", say("quality.precise", count=len(large), percent=100 * target))
     most = Counter(case.host_memory for case in wide).most_common(3)
     kinds = [say("quality.imprecise_kind", count=count, kind=memory_label(kind)) for kind, count in most]
     transfers = all(case.experiment == "bandwidth" for case in wide)
     return Finding(
-        "warning" if 20 * len(wide) > len(large) else "info",
+        "note",
         "precision",
         say(
             "quality.imprecise",

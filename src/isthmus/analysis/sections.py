@@ -1,8 +1,8 @@
-"""The sections of a report: one for each experiment that the runs hold, in the order of the registry."""
+"""The sections of a report and the glances of a first screen: for each experiment that runs hold, in their order."""
 
 from collections.abc import Sequence
 
-from isthmus.document.section import Section
+from isthmus.document.section import Glance, Section
 from isthmus.record import Run
 from isthmus.registry import EXPERIMENTS, load
 
@@ -11,3 +11,9 @@ def sections(runs: Sequence[Run]) -> list[Section]:
     """What the runs hold, in reading order; an analysis gives None where no run holds its cases."""
     found = (load(experiment.section, ("section",)).section(runs) for experiment in EXPERIMENTS)
     return [section for section in found if section]
+
+
+def glances(run: Run) -> list[tuple[str, Glance]]:
+    """The few figures of each experiment that the run holds, with its name; in the order of reports."""
+    found = ((each.name, load(each.glance, ("glance",)).glance(run)) for each in EXPERIMENTS)
+    return [(name, glance) for name, glance in found if glance]

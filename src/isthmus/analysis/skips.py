@@ -46,6 +46,15 @@ def skip_groups(run: Run) -> list[SkipGroup]:
     ]
 
 
+def skip_counts(run: Run) -> list[tuple[str, int]]:
+    """Reasons in the run file's own words, the commonest first; only numbers or directions make no other reason."""
+    found: dict[str, list[str]] = {}
+    for case in run.cases:
+        if case.skipped:
+            found.setdefault(_OF_CASE.sub("#", case.note), []).append(case.note)
+    return sorted(((notes[0], len(notes)) for notes in found.values()), key=lambda each: -each[1])
+
+
 def skip_item(group: SkipGroup) -> Item:
     """The group as one item of a list, the reason quoted from the run file."""
     text = say("skips.group_varies" if group.varies else "skips.group", what=group.what, cases=group.cases)

@@ -1,4 +1,4 @@
-"""The half screen that a report begins with: what a machine does, what to do about it, and what is wrong with it."""
+"""The half screen that a report begins with: what a machine does, and what to do about it."""
 
 import re
 import unicodedata
@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isthmus.analysis.conclusions import Conclusions
-from isthmus.document.finding import Finding, Severity
 from isthmus.registry import EXPERIMENTS
 
 # How much text at the width of a page, which is half a screen in all; wide characters fill two of its columns.
 _LINES_DOES = 6
 _LINES_ADVICE = 5
 _COLUMNS = 130
-_MOST_TROUBLES = 3
 
 
 @dataclass(frozen=True)
@@ -22,44 +20,35 @@ class Entry:
 
     text: str
     experiment: str
-    topic: str = ""
-    severity: Severity = "info"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The summary of one run; `nothing` says why there is no answer, `more` are further errors and warnings."""
+    """The summary of one run; `nothing` says why there is no answer."""
 
     device: str
     complete: bool
     reliable: bool
     does: tuple[Entry, ...]
     advice: tuple[Entry, ...]
-    troubles: tuple[Entry, ...]
-    more: tuple[Entry, ...]
     nothing: str
 
 
 def summarise(found: Conclusions) -> Summary:
-    """The most important answers by their first sentences and what to do, as far as they fit, and all that is wrong.
+    """The most important answers by their first sentences and what to do, as far as they fit.
 
-    Errors and warnings too by their first sentence, the gravest first.
-
-    A run with an error gets no answers here: they may be wrong, and its sections still have them.
+    A run with wrong figures gets no answers here; its sections still have them.
     """
     importance = {each.name: each.importance for each in EXPERIMENTS}
     answers = [(each.experiment, each.takeaway) for each in found.experiments if each.takeaway]
     answers.sort(key=lambda each: importance[each[0]])
     reliable = answers if found.reliable else []
-    troubles = _troubles(found)
     return Summary(
         device=found.device,
         complete=found.complete,
         reliable=found.reliable,
         does=_fitting([Entry(first_sentence(each.does), name) for name, each in reliable], _LINES_DOES),
         advice=_fitting([Entry(each.advice, name) for name, each in reliable], _LINES_ADVICE),
-        troubles=troubles[:_MOST_TROUBLES],
-        more=troubles[_MOST_TROUBLES:],
         nothing=found.nothing,
     )
 
@@ -69,15 +58,13 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s+(?=[^\W_])|(?<=。)", text, maxsplit=1)[0]
 
 
-def _troubles(found: Conclusions) -> tuple[Entry, ...]:
-    every = [(each.experiment, finding) for each in (*found.experiments, found.whole) for finding in each.findings]
-    grave = [(name, finding) for name, finding in every if finding.severity != "info"]
-    grave.sort(key=lambda each: each[1].severity != "error")
-    return tuple(_entry(name, finding) for name, finding in grave)
-
-
-def _entry(experiment: str, finding: Finding) -> Entry:
-    return Entry(first_sentence(finding.sentence), experiment, finding.topic, finding.severity)
+def things_to_do(found: Conclusions, most: int) -> tuple[Entry, ...]:
+    """What to do, the most important first: one thing of each experiment, in a sentence, before a second of any."""
+    importance = {each.name: each.importance for each in EXPERIMENTS}
+    answers = sorted(found.experiments if found.reliable else (), key=lambda each: importance[each.experiment])
+    taken = [(each.experiment, each.takeaway) for each in answers if each.takeaway]
+    every = [(name, each.advice) for name, each in taken] + [(name, each.also) for name, each in taken]
+    return tuple(Entry(first_sentence(text), name) for name, text in every if text)[:most]
 
 
 def _fitting(entries: Iterable[Entry], left: int) -> tuple[Entry, ...]:

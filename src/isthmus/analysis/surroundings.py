@@ -23,10 +23,11 @@ def surroundings_findings(run: Run) -> list[Finding]:
 
 
 def _trained_down(run: Run) -> Finding | None:
+    """A link that was read idle alone; one that is below its maximum under load is for the verdict on its health."""
     link = run.fingerprint.device.link
     if link is None or run.fingerprint.device.shares_host_memory:
         return None
-    if not link.is_slower and not link.is_narrower:
+    if link.read_under_load or not (link.is_slower or link.is_narrower):
         return None
     best = Link(generation=link.max_generation, width=link.max_width)
     rate, possible = link_rate(run), best.theoretical_bytes_per_second
@@ -34,15 +35,7 @@ def _trained_down(run: Run) -> Finding | None:
     if rate and possible:
         cost = say("surroundings.trained_down_cost", now=format_rate(rate), best=format_rate(possible))
     told = {"now": _link_name(*link.in_use), "best": _link_name(*best.in_use), "cost": in_brackets(cost)}
-    if not link.read_under_load:
-        return Finding("info", "link_trained_down", say("surroundings.trained_down_idle", **told))
-    return Finding(
-        "warning",
-        "link_trained_down",
-        say("surroundings.trained_down", **told),
-        cause=say("surroundings.trained_down_cause"),
-        fix=say("surroundings.trained_down_fix"),
-    )
+    return Finding("note", "link_trained_down", say("surroundings.trained_down_idle", **told))
 
 
 def _no_link(run: Run) -> Finding | None:
@@ -50,7 +43,7 @@ def _no_link(run: Run) -> Finding | None:
     if link_rate(run) or not run.cases:
         return None
     shares = device.shares_host_memory
-    return Finding("info", "no_link", say("surroundings.shares_memory" if shares else "surroundings.link_unread"))
+    return Finding("note", "no_link", say("surroundings.shares_memory" if shares else "surroundings.link_unread"))
 
 
 def _numa(run: Run) -> Finding | None:
@@ -60,17 +53,12 @@ def _numa(run: Run) -> Finding | None:
     placement = run.end.placement if run.end else None
     near = run.fingerprint.device.numa_node
     if placement is None:
-        return Finding("info", "numa", say("surroundings.numa_unknown", count=len(nodes)))
+        return Finding("note", "numa", say("surroundings.numa_unknown", count=len(nodes)))
+    if placement.bound_node is not None:
+        return None  # Whether to the right one is for the verdict on the device's health.
     fix = say("surroundings.numa_fix", node="N" if near is None else near)
-    bound = placement.bound_node
-    if bound is None:
-        note = in_brackets(placement.note)
-        sentence = say("surroundings.numa_unbound", count=len(nodes), note=note)
-        return Finding("warning", "numa", sentence, cause=say("surroundings.numa_unbound_cause"), fix=fix)
-    if near is None or bound == near:
-        return None
-    sentence = say("surroundings.numa_wrong", bound=bound, near=near)
-    return Finding("warning", "numa", sentence, cause=say("surroundings.numa_wrong_cause"), fix=fix)
+    sentence = say("surroundings.numa_unbound", count=len(nodes), note=in_brackets(placement.note))
+    return Finding("ATTENTION", "numa", sentence, cause=say("surroundings.numa_unbound_cause"), fix=fix)
 
 
 def _stray_pages(run: Run) -> Finding | None:
@@ -87,7 +75,7 @@ def _stray_pages(run: Run) -> Finding | None:
         return None
     kinds = [say("surroundings.stray_kind", kind=kind, percent=100 * share) for kind, share in stray.items()]
     return Finding(
-        "warning",
+        "ATTENTION",
         "stray_pages",
         say("surroundings.stray_pages", node=node, kinds=say("common.comma").join(kinds)),
         cause=say("surroundings.stray_pages_cause"),
@@ -106,7 +94,7 @@ def _confidential(run: Run) -> Finding | None:
     if not modes:
         return None
     sentence = say("surroundings.confidential", modes=say("common.comma").join(modes))
-    return Finding("warning", "confidential", sentence, cause=say("surroundings.confidential_cause"))
+    return Finding("note", "confidential", sentence, cause=say("surroundings.confidential_cause"))
 
 
 def _locked_memory(run: Run) -> Finding | None:
@@ -120,7 +108,7 @@ def _locked_memory(run: Run) -> Finding | None:
         return None
     kinds = say("common.comma").join(sorted({case.host_memory for case in skipped}))
     return Finding(
-        "warning",
+        "ATTENTION",
         "locked_memory",
         say("surroundings.locked_memory", limit=format_bytes(limit), count=len(skipped), kinds=kinds),
         cause=say("surroundings.locked_memory_cause"),
@@ -133,7 +121,7 @@ def _huge_pages_off(run: Run) -> Finding | None:
     if not off or not any(case.skipped and memory_kind(case.host_memory).huge for case in run.cases):
         return None
     return Finding(
-        "warning",
+        "ATTENTION",
         "huge_pages_off",
         say("surroundings.huge_pages_off"),
         cause=say("surroundings.huge_pages_off_cause"),

@@ -1,7 +1,8 @@
-"""`isthmus measure`: run experiments on a device; ends with the table, a verdict and the path of the page."""
+"""`isthmus measure`: run experiments on a device; ends with the first screen and where the rest is."""
 
 import io
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -39,6 +40,7 @@ _BUILD = "openacc: build the programs into a new folder, for machines without a 
 _OUTPUT = "The run file (.json, .json.gz), with the page beside it; or a folder that many share: runs/."
 _LIMIT = "Under mpirun or srun: the time for one device in one phase, after which it is given up: 5min."
 _NO_MPI = "Under mpirun or srun: measure as if alone, each rank its own device and file."
+_NEXT = "isthmus plan --bytes 64MiB --uses 100"
 _EXPERIMENTS = ", ".join(each.name + " (the default)" * each.is_default for each in MEASURED) + ", or all."
 # Given several times they add up.
 _Several = list[str] | None
@@ -299,7 +301,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool) -> int:
-    """Table, verdict and page of a finished run; gives the exit code, 1 if a case failed."""
+    """First screen and page of a finished run; gives the exit code, 1 if a case failed."""
     from isthmus import report
 
     page, document = _page_of(path, replaces, force), report.runs_document([run])
@@ -310,14 +312,26 @@ def _show(run: "Run", path: Path, as_json: bool, *, replaces: bool, force: bool)
 
         print(msgspec.json.encode(run).decode())
     else:
-        report.write(document, "terminal", sys.stdout)
-        print(f"\nreport {page}\nrun    {path}" if trouble is None else f"\nrun    {path}")
+        report.write(report.screen_document(run), "terminal", sys.stdout)
+        print(f"\n{_where_more_is(path, page if trouble is None else None)}")
     if trouble is not None:
         raise RunFileError(
             f"{page}: the page cannot be written: {trouble}; the run is saved, make the page elsewhere with: "
             f"isthmus report {path} --format html -o PAGE"
         )
     return _exit_code(run)
+
+
+def _where_more_is(path: Path, page: Path | None) -> str:
+    """Lines to copy: the page, where it was written, and the commands for all tables and for a plan."""
+    from rich.cells import cell_len
+
+    from isthmus.language import say
+
+    lines = {say("screen.page"): str(page)} if page else {}
+    lines |= {say("screen.tables"): shlex.join(["isthmus", "report", as_text(str(path))]), say("screen.next"): _NEXT}
+    wide = max(map(cell_len, lines))
+    return "\n".join(f"{name}{' ' * (wide - cell_len(name))}  {line}" for name, line in lines.items())
 
 
 def _reserved(path: Path) -> Path:

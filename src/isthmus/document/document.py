@@ -32,12 +32,11 @@ class Block:
 class Item(NamedTuple):
     """One sentence of a list; `quoted` follows it in the words of a file, in English.
 
-    `severity` is that of a finding which stands at `target`, an anchor of the page; `link` names the place.
+    `target` is an anchor of the page that has more; `link` names the place.
     """
 
     text: str
     quoted: str = ""
-    severity: Severity | None = None
     target: str = ""
     link: str = ""
 
@@ -57,6 +56,13 @@ class Heading(Block):
 
 
 @dataclass(frozen=True)
+class Strip(Block):
+    """One line on one machine, of parts between dots; a terminal leaves out the last ones where there is no room."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Prose(Block):
     """A paragraph; `quoted` ends it in the words of a file."""
 
@@ -66,12 +72,20 @@ class Prose(Block):
 
 
 @dataclass(frozen=True)
+class Labelled(Block):
+    """Sentences behind a word that says what they are, one below the other; `severity` where that word is one."""
+
+    label: str
+    lines: tuple[str, ...]
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True)
 class Bullets(Block):
-    """Sentences beside one another; in an answer they have a title, and a page folds away what is beyond `most`."""
+    """Sentences beside one another; in an answer they have a title."""
 
     items: tuple[Item, ...]
     title: str = ""
-    most: int = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -94,10 +108,14 @@ class Findings(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """Grids one after the other; a page folds them away under the words of `folded`, if any."""
+    """Grids one after the other; a page folds them away under the words of `folded`, if any.
+
+    Of those that are `narrow` a terminal leaves out the last columns where they do not fit, in place of a second table.
+    """
 
     grids: tuple[Grid, ...]
     folded: str = ""
+    narrow: bool = False
 
 
 @dataclass(frozen=True)

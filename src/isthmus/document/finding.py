@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Severity = Literal["error", "warning", "info"]
+# The machine is not as it should be; it costs the user, who can change it; a property, or noise. The gravest first.
+Severity = Literal["FAULT", "ATTENTION", "note"]
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Finding:
 class Takeaway:
     """What an experiment says in two short texts: what the machine does, and what to do about it.
 
-    Both are whole sentences; `advice` is empty where nothing follows.
+    All are whole sentences; `advice` is empty where nothing follows, `also` is a lesser thing to do.
     """
 
     does: str
     advice: str = ""
+    also: str = ""

@@ -1,6 +1,6 @@
 """The tables of a report as plain data: every format draws the same."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -107,6 +107,40 @@ def decimals(value: float) -> int:
     if value >= 9.995:
         return 1
     return 2 if value >= 0.0995 else 4
+
+
+def brief(cell: Cell) -> Cell:
+    """The figure without its interval; behind it a mark where that is wide."""
+    unit = f" {cell.unit}" if cell.unit else ""
+    wide = cell.state == "wide" and bool(cell.half_width)
+    return replace(cell, text=f"{cell.text}{unit}{'~' if wide else ''}", half_width="", unit="")
+
+
+def excerpt(grid: Grid, most: int, *, columns: Sequence[int] | None = None, title: str | None = None) -> Grid:
+    """At most so many rows, evenly chosen, the first and the last among them, of these columns; without intervals.
+
+    Rows of several groups are told apart by the title of theirs.
+    """
+    several = len(grid.groups) > 1
+    rows = [
+        replace(row, heading=say("labels.told", name=group.title, value=row.heading)) if several else row
+        for group in grid.groups
+        for row in group.rows
+    ]
+    kept = range(len(grid.columns)) if columns is None else columns
+    shown = (
+        replace(rows[at], cells=tuple(brief(rows[at].cells[column]) for column in kept))
+        for at in spread(len(rows), most)
+    )
+    group = Group("" if several else grid.groups[0].title, tuple(shown))
+    return Grid(grid.title if title is None else title, tuple(grid.columns[at] for at in kept), (group,), grid.corner)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most so many places of so many, evenly chosen, the first and the last among them."""
+    if count <= most:
+        return list(range(count))
+    return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
 def missing(reason: str = "") -> Cell:

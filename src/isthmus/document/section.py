@@ -81,3 +81,10 @@ class Section:
     def has_grids(self) -> bool:
         """Whether a format without charts has anything to show of it."""
         return any(part.grids and not part.page_only for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The few figures of one run that answer the question of an experiment, for the first screen."""
+
+    grids: tuple[Grid, ...]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isthmus.report.fleet.words import odd_names
     from isthmus.report.plan import plan_document
     from isthmus.report.runs import runs_document
+    from isthmus.report.screen import screen_document
     from isthmus.report.trace.document import trace_document
     from isthmus.report.vega import prepare_page
 
@@ -44,6 +45,7 @@ __all__ = [
     "plan_document",
     "prepare_page",
     "runs_document",
+    "screen_document",
     "trace_document",
     "write",
 ]
@@ -61,6 +63,7 @@ _HOMES = {
     "plan_document": "plan",
     "prepare_page": "vega",
     "runs_document": "runs",
+    "screen_document": "screen",
     "trace_document": "trace.document",
 }
 

@@ -73,7 +73,7 @@ def _verdict(advice: Advice) -> Iterator[Block]:
 
 def _findings(advice: Advice, snippet: str | None) -> Iterator[Block]:
     for number, finding in enumerate(advice.findings, 1):
-        severity = say(f"page.severity_{'warning' if finding.severity == 'warning' else 'info'}")
+        severity = say(f"page.severity_{'ATTENTION' if finding.severity == 'warning' else 'note'}")
         yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
         if finding.gain_seconds is not None:
             time, share = _interval(finding.gain_seconds), _share(finding.gain_seconds, advice)

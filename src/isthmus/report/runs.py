@@ -34,6 +34,7 @@ from isthmus.document.document import (
 from isthmus.document.section import Part, Section
 from isthmus.language import say, sentences
 from isthmus.record import COLUMNS, TEXT_COLUMNS, Run, rows
+from isthmus.report.verdict import verdict_blocks
 
 
 class _Concluded(NamedTuple):
@@ -86,6 +87,10 @@ def _known(row: Mapping[str, str]) -> dict[str, Any]:
 def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[Block]:
     titles = {section.name: section.title for section in shown}
     several = len(every) > 1
+    for each in every:
+        if several:
+            yield Heading(each.title, 3, where="text")
+        yield from verdict_blocks(each.run, each.found)
     yield from (_answer(each, titles, each.title if several else "", "long") for each in every)
     for section in shown:
         yield from _section(section, every)
@@ -121,14 +126,9 @@ def _answer(each: _Concluded, titles: Mapping[str, str], title: str, where: Wher
     )
 
     def items(entries: Sequence[Entry]) -> tuple[Item, ...]:
-        return tuple(_entry(entry, titles, each.anchor) for entry in entries)
+        return tuple(_entry(entry, titles) for entry in entries)
 
-    troubles = items((*summary.troubles, *summary.more)) or (Item(say("page.nothing_wrong")),)
-    lists = (
-        Bullets(items(summary.does), say("page.does")),
-        Bullets(items(summary.advice), say("page.advice")),
-        Bullets(troubles, say("page.wrong"), most=len(summary.troubles) or 1),
-    )
+    lists = (Bullets(items(summary.does), say("page.does")), Bullets(items(summary.advice), say("page.advice")))
     return Answer(
         tuple(filter(None, texts)),
         title,
@@ -138,14 +138,10 @@ def _answer(each: _Concluded, titles: Mapping[str, str], title: str, where: Wher
     )
 
 
-def _entry(entry: Entry, titles: Mapping[str, str], anchor: str) -> Item:
-    """The text, with a link to its finding, else to the section of its experiment."""
-    if entry.topic:
-        link = titles.get(entry.experiment, say("page.machine"))
-        return Item(entry.text, "", entry.severity, f"{anchor}-{entry.topic}", link)
-    if entry.experiment in titles:
-        return Item(entry.text, "", None, entry.experiment, titles[entry.experiment])
-    return Item(entry.text)
+def _entry(entry: Entry, titles: Mapping[str, str]) -> Item:
+    """The text, with a link to the section of its experiment."""
+    title = titles.get(entry.experiment, "")
+    return Item(entry.text, "", entry.experiment if title else "", title)
 
 
 def _section(section: Section, every: Sequence[_Concluded]) -> Iterator[Block]:

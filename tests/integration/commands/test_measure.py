@@ -67,9 +67,7 @@ def files(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("device", ["host", "host:rate=20GB/s,latency=5us", "opencl:0"])
-def test_a_run_ends_with_a_table_a_verdict_and_the_path_of_its_page(
-    isthmus: Isthmus, tmp_path: Path, device: str
-) -> None:
+def test_a_run_ends_with_one_screen_and_where_the_rest_is(isthmus: Isthmus, tmp_path: Path, device: str) -> None:
     if device.startswith("opencl") and not has_device("opencl"):
         pytest.skip("no OpenCL device: pip install 'isthmus[cpu]' brings one")
     done = isthmus("measure", "--device", device, *QUICK, XDG_STATE_HOME=str(tmp_path))
@@ -79,12 +77,12 @@ def test_a_run_ends_with_a_table_a_verdict_and_the_path_of_its_page(
     assert (page.suffix, run_file.suffix, page.stem) == (".html", ".json", run_file.stem)
 
     lines = done.stdout.splitlines()
-    assert lines[-2:] == [f"report {page}", f"run    {run_file}"]
-    assert {"Host to device (H2D)", "Device to host (D2H)", "Both ways at once (rates are sums)"} <= set(lines)
-    # The verdict is the paragraph before the paths.
-    assert "so nothing can be said about its rate" in done.stdout.rpartition("\n\nreport")[0].rpartition("\n\n")[
-        2
-    ].replace("\n", " ")
+    assert lines[-3:-1] == [f"page        {page}", f"all tables  isthmus report {run_file}"]
+    assert lines[-1].startswith("next        isthmus plan")
+    assert " · uses host memory, no link · " in lines[0]
+    assert lines[2].startswith("--  Nothing to judge")
+    assert next(line for line in lines if line.startswith("GB/s")).split()[1:4] == ["H2D", "D2H", "both"]
+    assert len(lines) <= 40
     assert done.stderr.startswith(f"measuring {device.partition(':')[0]}")
     assert run_file.name in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -102,7 +100,10 @@ def test_a_run_ends_with_a_table_a_verdict_and_the_path_of_its_page(
 
     again = isthmus("report", run_file)
     assert (again.returncode, again.stderr) == (0, "")
-    assert again.stdout.strip() in done.stdout
+    assert again.stdout.splitlines()[:3] == lines[:3]
+    assert {"Host to device (H2D)", "Device to host (D2H)", "Both ways at once (rates are sums)"} <= set(
+        again.stdout.splitlines()
+    )
 
 
 def test_json_is_the_run_and_nothing_else(isthmus: Isthmus, tmp_path: Path) -> None:
@@ -313,7 +314,8 @@ def test_a_page_that_cannot_be_written_costs_neither_table_nor_run(isthmus: Isth
     (tmp_path / "a.html").mkdir()
     done = isthmus("measure", "--device", "host", *QUICK, "-o", "a.json")
     assert done.returncode == 2
-    assert "Host to device" in done.stdout
+    assert "GB/s" in done.stdout
+    assert "\npage  " not in done.stdout
     assert "a.html: the page cannot be written: Is a directory; the run is saved" in done.stderr
     assert read_run(tmp_path / "a.json").end
 

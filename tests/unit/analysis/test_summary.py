@@ -1,14 +1,12 @@
-"""The half screen that a report begins with: the most important answers that fit, and all that is wrong."""
+"""The half screen that a report begins with: the most important answers that fit, and what to do."""
 
 from types import ModuleType
 
-import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import Conclusion, Conclusions, conclude
-from isthmus.analysis.summary import first_sentence, summarise
+from isthmus.analysis.summary import first_sentence, summarise, things_to_do
 from isthmus.document.finding import Finding, Takeaway
-from isthmus.language import LANGUAGES, Language, speaking
 
 
 def concluded(*answers: tuple[str, Takeaway], findings: tuple[Finding, ...] = ()) -> Conclusions:
@@ -53,24 +51,21 @@ def test_wide_characters_take_two_columns() -> None:
     assert len(summarise(concluded(("bandwidth", Takeaway("x")), ("overlap", Takeaway(wide)))).does) == 1
 
 
-def test_errors_come_before_warnings_and_silence_the_answers() -> None:
-    warnings = tuple(Finding("warning", f"w{index}", f"Warning {index}. More.") for index in range(4))
-    error = Finding("error", "e", "Error. More.")
-    found = summarise(concluded(("bandwidth", Takeaway("Fast.")), findings=(*warnings, error)))
-    assert not found.reliable
-    assert found.does == ()
-    assert [entry.text for entry in found.troubles] == ["Error.", "Warning 0.", "Warning 1."]
-    assert [entry.topic for entry in found.more] == ["w2", "w3"]
+def test_a_fault_silences_the_answers_and_what_to_do() -> None:
+    faulty = concluded(("bandwidth", Takeaway("Fast.", "Pin.")), findings=(Finding("FAULT", "e", "Error. More."),))
+    assert not summarise(faulty).reliable
+    assert summarise(faulty).does == things_to_do(faulty, 4) == ()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_unverified_cases_are_excluded_and_said(synthetic: ModuleType, language: Language) -> None:
-    run = synthetic.h200()
-    broken = msgspec.structs.replace(run, cases=[msgspec.structs.replace(run.cases[0], verified="no"), *run.cases[1:]])
-    with speaking(language):
-        found = summarise(conclude(broken))
-    assert found.troubles[0].topic == "verification"
-    assert found.troubles[0].severity == "error"
+def test_every_experiment_says_one_thing_to_do_before_any_says_two() -> None:
+    found = concluded(
+        ("bandwidth", Takeaway("Fast.", "Pin.", "Batch.")),
+        ("stencil", Takeaway("Fast.", "Pack.")),
+        ("overlap", Takeaway("Fast.", "Overlap. That is so.")),
+        ("breakeven", Takeaway("Fast.")),
+    )
+    assert [each.text for each in things_to_do(found, 4)] == ["Pin.", "Overlap.", "Pack.", "Batch."]
+    assert [each.experiment for each in things_to_do(found, 2)] == ["bandwidth", "overlap"]
 
 
 def test_an_empty_run_says_why_there_is_nothing(synthetic: ModuleType) -> None:

@@ -17,7 +17,7 @@ def test_it_holds_verdict_findings_skips_and_machine(synthetic: ModuleType, rend
     text = rendered("markdown", synthetic.h200())
     assert text.startswith("# ")
     assert "### What it does\n\n- Pinned memory moves" in text
-    assert "- **warning**: Pageable memory" in text
+    assert "- **note**: Pageable memory" in text
     assert "one kernel moves one direction" in text
     assert "| Processor | Intel Xeon Platinum 8480C, x86\\_64 |" in text
 

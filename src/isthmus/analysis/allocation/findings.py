@@ -97,7 +97,7 @@ def _pageable(costs: AllocationCosts) -> Finding | None:
     size = _shown(whole.sizes)
     cost, part = (format_seconds(each.at(size).median) for each in (whole, touch))
     text = say("allocation.pageable", size=format_bytes(size), time=cost, touch=part)
-    return Finding("info", "allocation_pageable", text, cause=say("allocation.first_touch_cause"))
+    return Finding("note", "allocation_pageable", text, cause=say("allocation.first_touch_cause"))
 
 
 def _pinned(costs: AllocationCosts) -> Finding | None:
@@ -107,13 +107,13 @@ def _pinned(costs: AllocationCosts) -> Finding | None:
     size = _shown(whole.sizes)
     words = {"size": format_bytes(size), "time": format_seconds(whole.at(size).median)}
     if costs.pages_absent("pinned", size):
-        return Finding("info", "allocation_pinned", say("allocation.pinned_absent", **words))
+        return Finding("note", "allocation_pinned", say("allocation.pinned_absent", **words))
     if fresh and size in fresh.sizes:
         ratio = whole.over(fresh, size).median
         text = say("allocation.pinned_against", **words, times=times(ratio, ratio))
     else:
         text = say("allocation.pinned", **words)
-    return Finding("info", "allocation_pinned", text, cause=_pinned_cause(costs, size), fix=say("allocation.keep"))
+    return Finding("note", "allocation_pinned", text, cause=_pinned_cause(costs, size), fix=say("allocation.keep"))
 
 
 def _pinned_cause(costs: AllocationCosts, size: int) -> str:
@@ -149,7 +149,7 @@ def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
     # No copy engine needs pinned memory where the device shares the host's.
     shares = run.fingerprint.device.shares_host_memory
     fix = "" if shares else say("allocation.take_any" if tied else f"allocation.get_{best}")
-    return Finding("info", "allocation_cheapest_pinned", text, fix=fix)
+    return Finding("note", "allocation_cheapest_pinned", text, fix=fix)
 
 
 def _huge_pages(costs: AllocationCosts) -> Finding | None:
@@ -176,7 +176,7 @@ def _huge_pages(costs: AllocationCosts) -> Finding | None:
         else:
             gains.append(say("allocation.huge_same", doing=doing))
     text = say("allocation.huge_pages", size=format_bytes(size), gains=enumerated(gains))
-    return Finding("info", "allocation_huge_pages", text, fix=say("allocation.huge_fix") if helps else "")
+    return Finding("note", "allocation_huge_pages", text, fix=say("allocation.huge_fix") if helps else "")
 
 
 def _managed(costs: AllocationCosts) -> Finding | None:
@@ -187,9 +187,9 @@ def _managed(costs: AllocationCosts) -> Finding | None:
     words = {"size": format_bytes(size), "time": format_seconds(whole.at(size).median)}
     ratio = whole.over(fresh, size)
     if ratio.low <= 1 <= ratio.high:
-        return Finding("info", "allocation_managed", say("allocation.managed_same", **words))
+        return Finding("note", "allocation_managed", say("allocation.managed_same", **words))
     text = say("allocation.managed", **words, times=times(ratio.median, ratio.median))
-    return Finding("info", "allocation_managed", text)
+    return Finding("note", "allocation_managed", text)
 
 
 def _device(costs: AllocationCosts) -> Finding | None:
@@ -202,9 +202,9 @@ def _device(costs: AllocationCosts) -> Finding | None:
     words = {"size": format_bytes(size), "allocate": got, "free": gone}
     pool = [format_seconds(each.at(size).median) for each in pooled if each and size in each.sizes]
     if len(pool) < 2:
-        return Finding("info", "allocation_device", say("allocation.device", **words))
+        return Finding("note", "allocation_device", say("allocation.device", **words))
     text = say("allocation.device_pool", **words, pool=pool[0], pool_free=pool[1])
-    return Finding("info", "allocation_device", text, fix=say("allocation.pool_fix"))
+    return Finding("note", "allocation_device", text, fix=say("allocation.pool_fix"))
 
 
 def _beside(costs: AllocationCosts) -> Finding | None:
@@ -224,8 +224,8 @@ def _beside(costs: AllocationCosts) -> Finding | None:
     if gains:
         text = say("allocation.beside", kinds=enumerated(gains))
         cause, fix = say("allocation.carved_cause"), say("allocation.carved_fix")
-        return Finding("info", "allocation_beside", text, cause=cause, fix=fix)
-    return Finding("info", "allocation_beside", say("allocation.none_carved")) if measured else None
+        return Finding("note", "allocation_beside", text, cause=cause, fix=fix)
+    return Finding("note", "allocation_beside", say("allocation.none_carved")) if measured else None
 
 
 def _first_calls(costs: AllocationCosts) -> Finding | None:
@@ -248,4 +248,4 @@ def _first_calls(costs: AllocationCosts) -> Finding | None:
         parts.append(say("allocation.slow_start", **call, time=format_seconds(seconds), later=format_seconds(later)))
     if not parts:
         return None
-    return Finding("info", "allocation_first_call", sentences(parts), fix=say("allocation.first_call_fix"))
+    return Finding("note", "allocation_first_call", sentences(parts), fix=say("allocation.first_call_fix"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.analysis.phrases import settles
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, Severity
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
@@ -33,9 +33,10 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     if each:
         text = sentences([text, say("bandwidth.each_way", rates=enumerated(each))])
     if share is None or share >= 0.75:
-        return [Finding("info", "both_ways", text)]
+        return [Finding("note", "both_ways", text)]
     engines = run.fingerprint.device.copy_engines
     cause = ""
     if engines:
         cause = say("bandwidth.single_engine") if engines == 1 else say("bandwidth.several_engines", count=engines)
-    return [Finding("warning", "both_ways", text, cause=cause, fix=say("bandwidth.both_fix"))]
+    severity: Severity = "note" if engines == 1 or run.fingerprint.device.shares_host_memory else "ATTENTION"
+    return [Finding(severity, "both_ways", text, cause=cause, fix=say("bandwidth.both_fix"))]

@@ -6,10 +6,10 @@ from isthmus.analysis.bandwidth.both_ways import both_ways_findings
 from isthmus.analysis.bandwidth.interpolation import interpolation_finding
 from isthmus.analysis.bandwidth.memory_kinds import memory_findings
 from isthmus.analysis.bandwidth.pageable import pageable_findings
-from isthmus.analysis.phrases import link_rate, moved_memory_name, times
-from isthmus.analysis.statistics.contrast import contrast
+from isthmus.analysis.phrases import about_bytes, link_rate, moved_memory_name, times
+from isthmus.analysis.statistics.contrast import Contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, bandwidth_curves, find
-from isthmus.analysis.statistics.shape import LARGE_BYTES, plateau, steadiness
+from isthmus.analysis.statistics.shape import LARGE_BYTES, half_size, plateau
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Run, format_rate
@@ -38,10 +38,18 @@ def takeaway(run: Run) -> Takeaway | None:
     if limit := link_rate(run):
         shares = enumerated(list(dict.fromkeys(f"{100 * rate / limit:.0f} %" for rate in rates.values())))
         text = say("bandwidth.moves_of_link", name=name, ways=ways, shares=shares)
+    also = _small_advice(curves)
     advice = _pageable_advice(curves)
     if advice is None:
-        return Takeaway(sentences([capitalised(text), say("bandwidth.pinned_gains_nothing")]))
-    return Takeaway(capitalised(text), advice)
+        return Takeaway(sentences([capitalised(text), say("bandwidth.pinned_gains_nothing")]), also=also)
+    return Takeaway(capitalised(text), advice, also)
+
+
+def _small_advice(curves: Sequence[Curve]) -> str:
+    """What to do about copies that latency dominates; empty where pinned memory tells no size."""
+    pinned = [half for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (half := half_size(curve))]
+    sizes = [half.bytes for half in pinned if not half.at_most]
+    return say("bandwidth.pinned_fix", size=about_bytes(max(sizes))) if sizes else ""
 
 
 def _main_kind(curves: Sequence[Curve]) -> str | None:
@@ -64,16 +72,17 @@ def _large_rate(curve: Curve | None) -> float | None:
 
 def _pageable_advice(curves: Sequence[Curve]) -> str | None:
     """What to do about pageable memory; None where pinned memory gains nothing certain, empty where none tells."""
-    gaps, erratic = [], False
-    for way in ONE_WAY:
-        pinned, pageable = find(curves, way, "pinned"), find(curves, way, "pageable")
-        if pinned and pageable and (gap := contrast(pinned, pageable, minimum_bytes=LARGE_BYTES)):
-            gaps.append(gap)
-            steady = steadiness(pageable)
-            erratic = erratic or bool(steady and steady.erratic)
+    gaps = list(contrasts(curves, "pinned", "pageable", LARGE_BYTES).values())
     if not gaps:
         return ""
-    low, high = min(min(gap.ratios) for gap in gaps), max(max(gap.ratios) for gap in gaps)
+    pinned = _span(gaps)
     if not any(gap.matters and gap.ratio > 1 for gap in gaps):
         return None
-    return say("bandwidth.pin_erratic" if erratic else "bandwidth.pin", times=times(low, high))
+    ours = [gap for gap in contrasts(curves, "pageable_isthmus", "pageable", LARGE_BYTES).values() if gap.matters]
+    if ours and all(gap.ratio > 1 for gap in ours):
+        return say("bandwidth.isthmus_do", times=_span(ours), pinned=pinned)
+    return say("bandwidth.pin", times=pinned)
+
+
+def _span(gaps: Sequence[Contrast]) -> str:
+    return times(min(min(gap.ratios) for gap in gaps), max(max(gap.ratios) for gap in gaps))

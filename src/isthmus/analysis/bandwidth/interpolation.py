@@ -54,4 +54,4 @@ def interpolation_finding(run: Run) -> Finding | None:
     if len(errors) < _LEAST_ERRORS:
         return None
     median, high = 100 * np.quantile(errors, [0.5, 0.95])
-    return Finding("info", "prediction", say("bandwidth.interpolation_error", median=median, high=high))
+    return Finding("note", "prediction", say("bandwidth.interpolation_error", median=median, high=high))

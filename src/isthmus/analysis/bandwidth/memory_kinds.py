@@ -47,7 +47,7 @@ def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
     if halves:
         cause = say("bandwidth.pinned_cause")
         fix = say("bandwidth.pinned_fix", size=about_bytes(max(halves)))
-    return Finding("info", "pinned", sentences(said), cause, fix)
+    return Finding("note", "pinned", sentences(said), cause, fix)
 
 
 def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
@@ -60,7 +60,7 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
             size = format_bytes(gap.slower_to)
             text = sentences([text, say("bandwidth.kernel_faster", size=size, way=direction.upper())])
             fix = say("bandwidth.mapped_fix")
-    return Finding("info", "mapped", text, fix=fix) if text else None
+    return Finding("note", "mapped", text, fix=fix) if text else None
 
 
 def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | None:
@@ -68,7 +68,7 @@ def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | No
     text = _against_pinned(run, curves, kind)
     gaps = [gap for gap in contrasts(curves, kind, "pinned", LARGE_BYTES).values() if gap]
     if not text or not gaps:
-        return Finding("info", kind, text) if text else None
+        return Finding("note", kind, text) if text else None
     ratios = [gap.ratio for gap in gaps if gap.matters]
     fix = ""
     match kind:
@@ -79,8 +79,8 @@ def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | No
             fix = say("bandwidth.registered_fix")
         case "managed" if any(ratio < 0.8 for ratio in ratios):
             cause = say("bandwidth.managed_cause")
-            return Finding("warning", kind, text, cause=cause, fix=say("bandwidth.managed_fix"))
-    return Finding("info", kind, text, fix=fix)
+            return Finding("note", kind, text, cause=cause, fix=say("bandwidth.managed_fix"))
+    return Finding("note", kind, text, fix=fix)
 
 
 def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:

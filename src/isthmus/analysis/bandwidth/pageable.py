@@ -6,7 +6,7 @@ from isthmus.analysis.phrases import settles, times
 from isthmus.analysis.statistics.contrast import contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.analysis.statistics.shape import LARGE_BYTES, steadiness
-from isthmus.document.finding import Finding, Severity
+from isthmus.document.finding import Finding
 from isthmus.language import say, sentences
 from isthmus.record import MIB, Direction, Run, format_bytes
 
@@ -49,8 +49,7 @@ def _pageable(run: Run, curves: Sequence[Curve]) -> Finding | None:
         fix = say("bandwidth.pageable_fix")
     elif erratic:
         cause, fix = say("bandwidth.erratic_cause"), say("bandwidth.erratic_fix")
-    severity: Severity = "warning" if behind or erratic else "info"
-    return Finding(severity, "pageable", sentences(said), cause, fix)
+    return Finding("note", "pageable", sentences(said), cause, fix)
 
 
 def _restless(direction: Direction, curve: Curve, pinned: Curve | None) -> str:
@@ -78,7 +77,7 @@ def _isthmus(curves: Sequence[Curve]) -> Finding | None:
             said.append(say(f"bandwidth.isthmus_{kind}" if gap.matters else f"bandwidth.isthmus_{kind}_alike", **rates))
             helps = helps or (gap.matters and gap.ratio > 1)
     fix = say("bandwidth.isthmus_fix") if helps else ""
-    return Finding("info", "pageable_isthmus", sentences(said), fix=fix) if said else None
+    return Finding("note", "pageable_isthmus", sentences(said), fix=fix) if said else None
 
 
 def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:
@@ -96,7 +95,7 @@ def _huge_pages(run: Run, curves: Sequence[Curve]) -> Finding | None:
     helps = any(gap.matters and gap.ratio > 1 for gap in gaps.values())
     always = run.fingerprint.host.memory.transparent_huge_pages == "always"
     return Finding(
-        "info",
+        "note",
         "pageable_huge",
         sentences(said),
         cause=say("bandwidth.huge_pages_always") if always and not helps else "",

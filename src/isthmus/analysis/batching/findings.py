@@ -44,7 +44,7 @@ def _cliff(surfaces: Sequence[Surface]) -> Finding | None:
     _, cliff = max(jumps, key=lambda each: each[1].gain.median)
     alike = [surface for surface, each in jumps if (each.below, each.above) == (cliff.below, cliff.above)]
     return Finding(
-        "info",
+        "note",
         "batching_cliff",
         say(
             "pieces.cliff",

@@ -75,7 +75,7 @@ def _pinning(analysis: BreakevenAnalysis) -> Finding | None:
         if (threshold := analysis.measured.thresholds.get(Contest(case, 1, "pageable", "pinned")))
     }
     text = sentences([_pays(analysis, least), _by_case("breakeven.once_both", "breakeven.once_in", once)])
-    return Finding("info", "breakeven_pinning", text, cause=_price(analysis))
+    return Finding("note", "breakeven_pinning", text, cause=_price(analysis))
 
 
 def _price(analysis: BreakevenAnalysis) -> str:
@@ -117,7 +117,7 @@ def _choice(analysis: BreakevenAnalysis) -> Finding | None:
     ways = [say("breakeven.way", memory=memory_name(way), factor=factor_digits(speed)) for way, speed in ranked]
     text = say("breakeven.choice", size=format_bytes(analysis.reference_bytes), ways=enumerated(ways))
     keep = ranked[0][0] == "staging" and ranked[0][1] > 1
-    return Finding("info", "breakeven_choice", text, fix=say("breakeven.keep_staging") if keep else "")
+    return Finding("note", "breakeven_choice", text, fix=say("breakeven.keep_staging") if keep else "")
 
 
 def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
@@ -131,7 +131,7 @@ def _in_place(analysis: BreakevenAnalysis) -> Finding | None:
     if not gains:
         return None
     text = say("breakeven.in_place", size=format_bytes(size), times=times(min(gains), max(gains)))
-    return Finding("info", "breakeven_in_place", text)
+    return Finding("note", "breakeven_in_place", text)
 
 
 def _derived(analysis: BreakevenAnalysis) -> Finding | None:
@@ -141,7 +141,7 @@ def _derived(analysis: BreakevenAnalysis) -> Finding | None:
     share = share_of(analysis.comparisons)
     if not share.comparable:
         fix = say("breakeven.nothing_derived_fix")
-        return Finding("info", "breakeven_derived", say("breakeven.nothing_derived"), fix=fix)
+        return Finding("note", "breakeven_derived", say("breakeven.nothing_derived"), fix=fix)
     # Rounded down, because 100 % would say that there is no exception.
     agree, near = (100 * count // share.comparable for count in (share.agreeing, share.agreeing + share.near))
     text = say("breakeven.derived", percent=agree, pairs=share.comparable, factor=AGREEMENT, near=near)
@@ -152,7 +152,7 @@ def _derived(analysis: BreakevenAnalysis) -> Finding | None:
         for way, reason in missing.items()
     ]
     return Finding(
-        "info",
+        "note",
         "breakeven_derived",
         sentences([text, say("breakeven.not_derived", ways=enumerated(ways)) if ways else ""]),
     )

@@ -13,7 +13,7 @@ def findings(run: Run) -> list[Finding]:
     """At most one each about accesses, launches and copies; none for a run without them."""
     found = steps(run)
     texts = {"latency_access": _access(found), "latency_launch": _launch(found), "latency_copy": _copy(found)}
-    return [Finding("info", topic, text) for topic, text in texts.items() if text]
+    return [Finding("note", topic, text) for topic, text in texts.items() if text]
 
 
 def takeaway(run: Run) -> Takeaway | None:

@@ -57,10 +57,10 @@ def granularity_findings(run: Run) -> list[Finding]:
     faults = list(_faults(run))
     findings = []
     if text := sentences([*faults, _page_prefetch(found)]):
-        findings.append(Finding("info", "managed_granularity", text, fix=_granularity_fix(found)))
+        findings.append(Finding("note", "managed_granularity", text, fix=_granularity_fix(found)))
     findings += [
         Finding(
-            "info",
+            "note",
             "granularity_differs",
             say("granularity.differs", mechanism=each.name, counted=unit_words(counted), timed=unit_words(timed)),
         )
@@ -68,11 +68,11 @@ def granularity_findings(run: Run) -> list[Finding]:
         if each.agreement == "no" and (counted := each.counted) and (timed := each.timed)
     ]
     if reason := why_not_counted(run):
-        findings.append(Finding("info", "migrations_not_counted", say("granularity.not_counted"), reason))
+        findings.append(Finding("note", "migrations_not_counted", say("granularity.not_counted"), reason))
     lossy = [each.case.note for each in counted_passes(run) if each.case.note]
     if lossy:
         text = say("granularity.lost", count=len(lossy), note=lossy[0])
-        findings.append(Finding("warning", "migrations_lost", text))
+        findings.append(Finding("note", "migrations_lost", text))
     return findings
 
 
@@ -122,7 +122,7 @@ def _threshold(movement: Movement, run: Run) -> Finding | None:
     else:
         memory = memory_name(answers[0].incumbent.memory)
         text = say("managed.beats_one", size=size, memory=memory, answer=words[0])
-    return Finding("info", f"managed_{movement.pattern}", text, fix=_threshold_fix(movement, answers[0]))
+    return Finding("note", f"managed_{movement.pattern}", text, fix=_threshold_fix(movement, answers[0]))
 
 
 def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
@@ -149,7 +149,7 @@ def _prefetch(movement: Movement) -> Finding | None:
         managed=phases_words(managed.into, managed.out),
         gain=times_words(gain),
     )
-    return Finding("info", "managed_prefetch", text, fix=say("managed.prefetch_fix") if gain.low > MATTERS else "")
+    return Finding("note", "managed_prefetch", text, fix=say("managed.prefetch_fix") if gain.low > MATTERS else "")
 
 
 def _advice(movement: Movement) -> Finding | None:
@@ -177,7 +177,7 @@ def _advice(movement: Movement) -> Finding | None:
     best = min((way for way in costs if shared[way] == place), key=lambda way: costs[way].median)
     helps = 1 / costs[best].high > MATTERS
     fix = say("managed.advice_take", way=way_label(best)) if helps else say("managed.advice_none")
-    return Finding("info", "managed_advice", say("managed.advice", costs=enumerated(parts)), fix=fix)
+    return Finding("note", "managed_advice", say("managed.advice", costs=enumerated(parts)), fix=fix)
 
 
 def _best(movement: Movement, place: int) -> list[ManagedWay]:
@@ -209,8 +209,8 @@ def _fastest(main: Mapping[Pattern, Movement]) -> Finding | None:
                     parts.append(say("managed.fastest_tied", **words, time=time, others=others))
                 else:
                     parts.append(say("managed.fastest", **words, time=time))
-    return Finding("info", "managed_fastest", sentences(parts)) if parts else None
+    return Finding("note", "managed_fastest", sentences(parts)) if parts else None
 
 
 def _stays(why: str) -> Finding | None:
-    return Finding("info", "managed_stays", say("managed.stays", why=why)) if why else None
+    return Finding("note", "managed_stays", say("managed.stays", why=why)) if why else None

@@ -30,11 +30,12 @@ def takeaway(run: Run) -> Takeaway | None:
     faster = enumerated([part_words(work) for work in works if _differs(work) == "faster"])
     slower = enumerated([part_words(work) for work in works if _differs(work) == "slower"])
     if faster and slower:
-        return Takeaway(say("openacc.verdict_both", faster=faster, slower=slower), say("openacc.advice_both"))
+        both = {"faster": faster, "slower": slower}
+        return Takeaway(say("openacc.verdict_both", **both), say("openacc.advice_both", **both))
     if faster:
-        return Takeaway(say("openacc.verdict_faster", faster=faster), say("openacc.advice_faster"))
+        return Takeaway(say("openacc.verdict_faster", faster=faster), say("openacc.advice_faster", faster=faster))
     if slower:
-        return Takeaway(say("openacc.verdict_slower", slower=slower), say("openacc.advice_slower"))
+        return Takeaway(say("openacc.verdict_slower", slower=slower), say("openacc.advice_slower", slower=slower))
     return Takeaway(say("openacc.verdict_same"))
 
 
@@ -51,7 +52,7 @@ def _native(work: OpenaccWork) -> Finding:
     )
     if times.low > NATIVE_BAR:
         return Finding(
-            "warning",
+            "ATTENTION",
             "openacc_native",
             sentences([text, say("openacc.native_beyond")]),
             cause=_where_longer(work),
@@ -61,7 +62,7 @@ def _native(work: OpenaccWork) -> Finding:
         judged = say("openacc.native_within")
     else:
         judged = say("openacc.native_faster" if times.high < 1 else "openacc.native_unknown")
-    return Finding("info", "openacc_native", sentences([text, judged]))
+    return Finding("note", "openacc_native", sentences([text, judged]))
 
 
 def _where_longer(work: OpenaccWork) -> str:
@@ -88,7 +89,7 @@ def _managed(work: OpenaccWork) -> Finding:
     if beside:
         is_ignored = 1 / _SAME <= beside.median <= _SAME
         cause = say("openacc.ignored" if is_ignored else "openacc.heeded", ratio=beside.median)
-    return Finding("info", "openacc_managed", sentences(parts), cause=cause)
+    return Finding("note", "openacc_managed", sentences(parts), cause=cause)
 
 
 def _differs(work: OpenaccWork) -> str:

@@ -108,13 +108,13 @@ def _gain(
         if best.share and best.bound:
             bound = format_seconds(best.bound.median)
             text = say("overlap.gains_of_bound", **words, percent=100 * best.share.median, bound=bound)
-        return Finding("info", topic, text, cause=_why_not_nearer(run, each, best, exchanged))
+        return Finding("note", topic, text, cause=_why_not_nearer(run, each, best, exchanged))
     if each.gains == "no":
         cause, fix = _why_nothing(run, each, mains)
         text = say("overlap.loses" if each.loses else "overlap.gains_nothing", **words)
-        return Finding("warning" if cause else "info", topic, text, cause=cause, fix=fix)
+        return Finding("note", topic, text, cause=cause, fix=fix)
     text = say("overlap.unknown", **words, percent=100 * (MATTERS - 1))
-    return Finding("info", topic, text, fix=say("overlap.repeat"))
+    return Finding("note", topic, text, fix=say("overlap.repeat"))
 
 
 def _why_not_nearer(run: Run, each: Overlap, best: PipelinePoint, exchanged: Sequence[Exchange]) -> str:
@@ -165,12 +165,12 @@ def _both_ways(run: Run, both: Sequence[Exchange]) -> Finding | None:
         percent=100 * found.hidden.median,
     )
     if found.answer != "no":
-        return Finding("info", "overlap_both_ways", text)
+        return Finding("note", "overlap_both_ways", text)
     shared = run.fingerprint.device.shares_host_memory
     cause = say("overlap.copies_shared") if shared else ""
     if run.fingerprint.device.copy_engines == 1:
         cause = say("overlap.one_engine")
-    severity: Severity = "info" if shared else "warning"
+    severity: Severity = "note" if shared or run.fingerprint.device.copy_engines == 1 else "ATTENTION"
     return Finding(severity, "overlap_both_ways", text, cause=cause, fix=say("overlap.both_ways_fix"))
 
 
@@ -186,8 +186,8 @@ def _chunk_cost(mains: Sequence[Overlap]) -> Finding | None:
         workers, memory = _workers(each.host_memory, cost.streams), memory_name(each.host_memory)
         words = {"workers": workers, "memory": memory, "low": low, "median": median, "high": high}
         if not cost.chunks[0] <= cost.ideal.median <= cost.chunks[-1]:
-            return Finding("info", "overlap_chunk_cost", say("overlap.chunk_cost", **words))
+            return Finding("note", "overlap_chunk_cost", say("overlap.chunk_cost", **words))
         about, least, most = (f"{value:.0f}" for value in cost.ideal)
         text = say("overlap.chunk_cost_ideal", **words, about=about, least=least, most=most)
-        return Finding("info", "overlap_chunk_cost", text)
+        return Finding("note", "overlap_chunk_cost", text)
     return None

@@ -59,6 +59,22 @@ def _sources(runs: Sequence[Run]) -> list[_Source]:
 
 def _best_part(runs: Sequence[Run], everything: Sequence[_Source]) -> Part | None:
     """One table a size, a row for each memory, work and run; None where no pipeline of several chunks was measured."""
+    grids = _best_grids(runs, everything)
+    if not grids:
+        return None
+    bases = dict.fromkeys(memory_name(base) for source in everything if (base := source.overlap.work.base))
+    note = say(
+        "overlap_report.best_note_of" if bases else "overlap_report.best_note", memory=enumerated([*bases], "or")
+    )
+    return Part(say("overlap_report.best"), note, grids=tuple(grids))
+
+
+def main_best_grids(run: Run) -> list[Grid]:
+    """The best pipelines of a run with the work that conclusions rest on, a table for each size."""
+    return _best_grids([run], [source for source in _sources([run]) if source.is_main])
+
+
+def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> list[Grid]:
     found = [(source, best) for source in everything if (best := source.overlap.best)]
     grids = []
     for size in sorted({source.overlap.bytes for source, _ in found}):
@@ -70,13 +86,7 @@ def _best_part(runs: Sequence[Run], everything: Sequence[_Source]) -> Part | Non
         title, corner = say("overlap_report.best_grid", size=format_bytes(size)), say("overlap_report.corner_work")
         made = tuple(Group(kind, tuple(rows)) for kind, rows in groups.items())
         grids.append(Grid(title, _columns(_BEST), made, corner=corner))
-    if not grids:
-        return None
-    bases = dict.fromkeys(memory_name(base) for source in everything if (base := source.overlap.work.base))
-    note = say(
-        "overlap_report.best_note_of" if bases else "overlap_report.best_note", memory=enumerated([*bases], "or")
-    )
-    return Part(say("overlap_report.best"), note, grids=tuple(grids))
+    return grids
 
 
 def _best_row(runs: Sequence[Run], source: _Source, best: PipelinePoint) -> Row:

@@ -30,7 +30,7 @@ def gain_finding(run: Run, topic: str, cells: Sequence[Cell], more: Sequence[str
         return None
     gaining = [cell for cell in cells if cell.gains]
     return Finding(
-        "info",
+        "note",
         topic,
         _about(cells, [*map(_fastest, cells), *more]),
         cause=_cause(run, max(gaining, key=times_of)) if gaining else "",
@@ -68,7 +68,7 @@ def pays_finding(run: Run, surfaces: Sequence[Surface]) -> Finding | None:
     kind = first.kind.experiment
     pieces = say(f"pieces.each_{kind}", size=format_bytes(size))
     named = {"incumbent": say(f"pieces.incumbent_{kind}"), "layouts": surface_words(first), "pieces": pieces}
-    return Finding("info", f"{kind}_pays", say("pieces.pays", **named, ways=_joined(told)))
+    return Finding("note", f"{kind}_pays", say("pieces.pays", **named, ways=_joined(told)))
 
 
 def times_of(cell: Cell) -> float:

@@ -79,12 +79,13 @@ def _part(runs: Sequence[Run], title: str, note: str, sources: Sequence[Source])
         note=note,
         charts=tuple(_chart(runs, *source) for source in sources),
         legend=methods_legend(sources[0][1].kind, methods),
-        grids=tuple(_grid(runs, *source) for source in sources),
+        grids=tuple(fastest_grid(runs, *source) for source in sources),
         page_only=not note,
     )
 
 
-def _grid(runs: Sequence[Run], index: int, surface: Surface) -> Grid:
+def fastest_grid(runs: Sequence[Run], index: int, surface: Surface) -> Grid:
+    """The fastest method by size and number."""
     rows = tuple(
         Row(format_bytes(size), tuple(fastest_cell(surface.measured.get((size, count))) for count in surface.counts))
         for size in surface.sizes

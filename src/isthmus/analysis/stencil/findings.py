@@ -81,7 +81,7 @@ def _fastest(stencil: Stencil) -> Finding:
         topic += f"x{stencil.columns}"
     if stencil.down > 1:
         topic += f"_grid_{stencil.down}x{stencil.across}"
-    return Finding("info", topic, sentences([text, _tied(stencil)]))
+    return Finding("note", topic, sentences([text, _tied(stencil)]))
 
 
 def _tied(stencil: Stencil) -> str:
@@ -112,4 +112,4 @@ def _scales(curve: StencilCurve) -> Finding | None:
     )
     shared = curve.last.devices < curve.last.ranks
     cause = say("stencil.scaling_shared", ranks=curve.last.ranks, count=curve.last.devices) if shared else ""
-    return Finding("info", f"stencil_{curve.scaling}_{curve.kind}_{curve.side}_{curve.halo}", text, cause)
+    return Finding("note", f"stencil_{curve.scaling}_{curve.kind}_{curve.side}_{curve.halo}", text, cause)

@@ -18,25 +18,30 @@ _MANAGED = "managed"
 
 def times_part(found: Sequence[Found]) -> Part:
     """One table for each square, a row for each way and kind of memory."""
-    columns = [Column(say("stencil_report.total"), say("stencil_report.total"))]
-    columns += [Column(say(f"stencil_report.heading_{phase}"), phase_words(phase)) for phase in STENCIL_PHASES]
-    columns += [
-        Column("MPI", say("stencil_report.mpi")),
-        Column(say("stencil_report.managed_heading"), say("stencil_report.managed_name")),
-    ]
-    grids = [_grid(title, run, stencil, columns) for title, run, stencil in found]
+    grids = [_grid(title, run, stencil) for title, run, stencil in found]
     return Part(say("stencil_report.times_title"), say("stencil_report.times_note"), grids=tuple(grids))
 
 
-def _grid(title: str, run: Run, stencil: Stencil, columns: Sequence[Column]) -> Grid:
+def columns_of() -> tuple[Column, ...]:
+    """What the cells of a way are."""
+    return (
+        Column(say("stencil_report.total"), say("stencil_report.total")),
+        *(Column(say(f"stencil_report.heading_{phase}"), phase_words(phase)) for phase in STENCIL_PHASES),
+        Column("MPI", say("stencil_report.mpi")),
+        Column(say("stencil_report.managed_heading"), say("stencil_report.managed_name")),
+    )
+
+
+def _grid(title: str, run: Run, stencil: Stencil) -> Grid:
     rows: dict[str, list[Row]] = {}
     for way in stencil.ways:
-        rows.setdefault(way_label(way[0]), []).append(Row(kind_label(way[1]), _cells(run, stencil, way)))
+        rows.setdefault(way_label(way[0]), []).append(Row(kind_label(way[1]), cells_of(run, stencil, way)))
     groups = tuple(Group(name, tuple(of_group)) for name, of_group in rows.items())
-    return Grid(title, tuple(columns), groups, say("stencil_report.memory"))
+    return Grid(title, columns_of(), groups, say("stencil_report.memory"))
 
 
-def _cells(run: Run, stencil: Stencil, way: StencilWay) -> tuple[Cell, ...]:
+def cells_of(run: Run, stencil: Stencil, way: StencilWay) -> tuple[Cell, ...]:
+    """The total of a way, its phases, and managed over explicit memory; or why there are none."""
     others = (missing(),) * (len(STENCIL_PHASES) + 2)
     if way in stencil.failed:
         return (failed(say("stencil_report.wrong")), *others)

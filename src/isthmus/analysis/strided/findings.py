@@ -76,4 +76,4 @@ def _padding(cells: Sequence[Cell]) -> Finding | None:
     sizes = {"size": format_bytes(shape.width_bytes), "pitch": format_bytes(shape.device_pitch_bytes)}
     key = "pieces.padding" if different else "pieces.padding_none"
     sentence = say(key, **sizes, ways=say("common.between_statements").join(different))
-    return Finding("info", "strided_padding", sentence)
+    return Finding("note", "strided_padding", sentence)

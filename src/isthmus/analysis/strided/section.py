@@ -32,7 +32,8 @@ def _known(runs: Sequence[Run]) -> list[Part]:
     """The narrowest of each kind as programs exchange them; then, on the page alone, the others."""
     cells = [(index, cell) for index, run in enumerate(runs) for cell in piece_cells(run, STRIDED)]
     known = [source for source in cells if source[1].shape.is_known]
-    main = [source for source in known if _is_main(source[1], known)]
+    chosen = main_known([cell for _, cell in known])
+    main = [source for source in known if source[1] in chosen]
     others = [source for source in known if source not in main]
     parts = []
     if main:
@@ -44,10 +45,19 @@ def _known(runs: Sequence[Run]) -> list[Part]:
     return parts
 
 
-def _is_main(cell: Cell, known: Iterable[_Source]) -> bool:
-    kind = section_kind(cell.shape)
-    narrowest = min(each.shape.width_bytes for _, each in known if section_kind(each.shape) == kind)
-    return cell.shape.width_bytes == narrowest and (cell.layouts[0] == "contiguous" or kind == "column")
+def main_known(cells: Iterable[Cell]) -> list[Cell]:
+    """Known sections to look at first: the narrowest of each kind, as programs exchange them, in order."""
+    known = sorted((cell for cell in cells if cell.shape.is_known), key=lambda cell: _place((0, cell)))
+    narrowest: dict[str, int] = {}
+    for cell in known:
+        kind, width = section_kind(cell.shape), cell.shape.width_bytes
+        narrowest[kind] = min(width, narrowest.get(kind, width))
+    return [
+        cell
+        for cell in known
+        if cell.shape.width_bytes == narrowest[kind := section_kind(cell.shape)]
+        and (cell.layouts[0] == "contiguous" or kind == "column")
+    ]
 
 
 def _known_grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
@@ -56,7 +66,7 @@ def _known_grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
     groups: dict[str, list[Row]] = {}
     for index, cell in sorted(sources, key=_place):
         cells = (*(method_cell(cell, method) for method in methods), fastest_cell(cell))
-        groups.setdefault(_title(cell), []).append(Row(f"{_way(cell)} {run_label(runs, index)}".rstrip(), cells))
+        groups.setdefault(_title(cell), []).append(Row(f"{way_words(cell)} {run_label(runs, index)}".rstrip(), cells))
     best = say("pieces_report.best")
     return Grid(
         say("pieces_report.known_grid"),
@@ -83,7 +93,8 @@ def _title(cell: Cell) -> str:
     return say("pieces_report.known_group_moved", **named, asked=asked, moved=about_bytes(cell.moved[WHOLE]))
 
 
-def _way(cell: Cell) -> str:
+def way_words(cell: Cell) -> str:
+    """``H2D, pinned``."""
     return say("pieces_report.way", way=way_name(cell.direction), memory=kind_label(cell.host_memory))
 
 
@@ -105,7 +116,7 @@ def _padding(runs: Sequence[Run]) -> Part | None:
             else missing()
             for method in methods
         )
-        groups.setdefault(title, []).append(Row(_way(each.padded), cells))
+        groups.setdefault(title, []).append(Row(way_words(each.padded), cells))
     grid = Grid(
         say("pieces_report.padding_grid"),
         method_columns(methods),

@@ -7,7 +7,7 @@ from isthmus.analysis.phrases import memory_name, spanned
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.analysis.threads.labels import divided_threads, link_share
 from isthmus.analysis.threads.model import ThreadCurve, reference_bytes, worker_curves
-from isthmus.document.finding import Finding
+from isthmus.document.finding import Finding, Severity
 from isthmus.language import capitalised, enumerated, say, sentences
 from isthmus.record import Interval, Run, format_bytes, format_rate
 
@@ -88,7 +88,8 @@ def both_ways_finding(run: Run, measured: Sequence[BothWays]) -> Finding | None:
     elif hindered and "pinned" in plainest and plainest["pinned"].share.low >= _HINDERED:
         cause = say("threads.both_ways_host", memories=memories)
     fix = say("threads.both_ways_fix", memories=memories) if hindered else ""
-    return Finding("warning" if "pinned" in hindered else "info", "threads_both_ways", sentences(texts), cause, fix)
+    severity: Severity = "ATTENTION" if "pinned" in hindered and not cause else "note"
+    return Finding(severity, "threads_both_ways", sentences(texts), cause, fix)
 
 
 def _plainest(measured: Sequence[BothWays]) -> BothWays:

@@ -45,9 +45,9 @@ def _spawn_finding(cost: SpawnCost) -> Finding:
     }
     if not cost.is_resolved:
         text = say("threads.spawn_nothing", **about, most=format_seconds(max(cost.seconds.high, 0.0)))
-        return Finding("info", "threads_spawn", text)
+        return Finding("note", "threads_spawn", text)
     text = say("threads.spawn", **about, time=format_seconds(cost.seconds.median))
     if cost.has_share:
         percent = 100 * cost.share.median
         text = say("threads.spawn_share", **about, time=format_seconds(cost.seconds.median), percent=percent)
-    return Finding("info", "threads_spawn", text, cause=say("threads.spawn_cause"), fix=say("threads.spawn_fix"))
+    return Finding("note", "threads_spawn", text, cause=say("threads.spawn_cause"), fix=say("threads.spawn_fix"))

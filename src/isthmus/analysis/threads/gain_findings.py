@@ -59,7 +59,7 @@ def _finding(run: Run, gains: Sequence[Gain], kind: str) -> Finding:
         same = [gain for gain in chosen if gain.curve.bytes == other]
         texts += _sentences(run, [gain for gain in same if gain.answer != answers.get(gain.curve.direction)])
     cause, fix = _limit(run, gains, first), _advice(run, gains, first)
-    return Finding("info", f"threads_{kind}", sentences(texts), cause, fix)
+    return Finding("note", f"threads_{kind}", sentences(texts), cause, fix)
 
 
 def _sentences(run: Run, gains: Sequence[Gain]) -> Iterator[str]:

@@ -51,14 +51,14 @@ def _at_once(groups: _Groups, pinned: _Groups) -> Finding:
     if not slowed:
         compared = any(group.alone and group.together for group in groups.values())
         text = say("threads.devices_alike" if compared else "threads.sentence", what=text, text=text)
-        return Finding("info", f"threads_devices_{first.setting.host_memory}", text)
+        return Finding("note", f"threads_devices_{first.setting.host_memory}", text)
     each = [
         say("threads.device_slower", way=direction_word(way), times=times(min(factors), max(factors)))
         for way, factors in slowed.items()
     ]
     text = say("threads.devices_slower", what=text, each=enumerated(each))
     cause, fix = _shared(groups, pinned, list(slowed))
-    return Finding("warning", f"threads_devices_{first.setting.host_memory}", text, cause, fix)
+    return Finding("ATTENTION", f"threads_devices_{first.setting.host_memory}", text, cause, fix)
 
 
 def _shared(groups: _Groups, pinned: _Groups, slowed: Sequence[Direction]) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def _peers(run: Run, rates: Sequence[PeerRate]) -> Finding | None:
         text = sentences([text, say("threads.peers_slowest", **pair)])
     limit = link_rate(run)
     cause = say("threads.peers_cause", rate=format_rate(limit)) if limit and slow.point.rate.low > limit else ""
-    return Finding("info", "threads_peers", text, cause)
+    return Finding("note", "threads_peers", text, cause)
 
 
 def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
@@ -130,7 +130,7 @@ def _nodes(run: Run, rates: Sequence[NodeRates]) -> Finding | None:
         return None
     cause = say("threads.node_cause") if contradicted else ""
     fix = say("threads.node_fix") if bound else ""
-    return Finding("warning" if contradicted else "info", "threads_nodes", sentences(texts), cause, fix)
+    return Finding("ATTENTION" if contradicted else "note", "threads_nodes", sentences(texts), cause, fix)
 
 
 def _first_size(settings: Iterable[TransferSetting]) -> int | None:

@@ -13,9 +13,11 @@ from isthmus.document.document import (
     Findings,
     Heading,
     Item,
+    Labelled,
     Machine,
     Machines,
     Prose,
+    Strip,
     Table,
 )
 from isthmus.document.finding import Finding
@@ -40,6 +42,10 @@ def _lines(block: Block) -> Iterator[str]:
         case Prose(text, tone, quoted):
             mark = {"warning": "**", "question": "*"}.get(tone, "")
             yield from ("", f"{mark}{_escaped(f'{text} {quoted}')}{mark}")
+        case Strip(text):
+            yield from ("", _escaped(text))
+        case Labelled(label, lines):
+            yield from ("", f"**{_escaped(label)}** {' '.join(map(_escaped, lines))}")
         case Bullets(items):
             yield from ("", *map(_item, items))
         case Answer(sentences, title, lists):
@@ -51,18 +57,15 @@ def _lines(block: Block) -> Iterator[str]:
         case Findings(found):
             yield from ("", *map(_finding, found))
         case Table(grids):
-            for grid in grids:
-                yield from _table(grid)
+            yield from (line for grid in grids for line in _table(grid))
         case Code(title, text):
             yield from ("", _escaped(title), "", _fenced(text))
         case Machines(machines):
-            for machine in machines:
-                yield from _machine(machine)
+            yield from (line for machine in machines for line in _machine(machine))
 
 
 def _item(item: Item) -> str:
-    severity = f"**{say(f'page.severity_{item.severity}')}**: " if item.severity else ""
-    return f"- {severity}{_escaped(item.words)}"
+    return f"- {_escaped(item.words)}"
 
 
 def _finding(finding: Finding) -> str:

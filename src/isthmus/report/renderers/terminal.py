@@ -1,8 +1,10 @@
 """A document for a terminal or a pipe: tables no wider than the place they go to, and nothing cut off."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from textwrap import indent, wrap
 from typing import Literal, TextIO
 
@@ -20,18 +22,20 @@ from isthmus.document.document import (
     Document,
     Findings,
     Heading,
+    Labelled,
     Machine,
     Machines,
     Prose,
+    Strip,
     Table,
 )
 from isthmus.document.finding import Finding
-from isthmus.document.grid import Cell, Column, Grid
+from isthmus.document.grid import Cell, Grid
 from isthmus.language import say
 from isthmus.messages import plain, printable
 
 _STATES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim"}
-_SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+_SEVERITIES = {"FAULT": "bold red", "ATTENTION": "yellow", "note": "cyan"}
 _HEADINGS = {2: "bold underline", 3: "bold"}
 _TONES = {"plain": "", "question": "bold", "answer": "bold", "warning": "yellow", "small": "dim"}
 _PIPE_WIDTH = 10_000
@@ -44,16 +48,19 @@ _LABEL = 14
 def write(document: Document, out: TextIO, *, width: int | None = None) -> None:
     """Write the document to `out`, in `width` columns (the terminal's, when `out` is one).
 
-    Tables that do not fit are split by columns; a pipe gets whole tables and no colour.
+    Tables that do not fit are split by columns; a pipe gets no colour, and whole tables unless COLUMNS says how wide.
     """
-    columns = width or (shutil.get_terminal_size().columns if out.isatty() else _PIPE_WIDTH)
+    is_told = out.isatty() or (out is sys.stdout and os.environ.get("COLUMNS", "").isdecimal())
+    columns = width or (shutil.get_terminal_size().columns if is_told else _PIPE_WIDTH)
     # What FORCE_COLOR asks for is for who looks, and no part of a file.
     plain_file = None if out in (sys.stdout, sys.stderr) or out.isatty() else False
     console = Console(file=out, width=columns, force_terminal=plain_file, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
-        for line in document.title.splitlines():
+        blocks = list(document.shown_to("terminal"))
+        # The line that says what machine a run is of stands for its title.
+        for line in () if blocks and isinstance(blocks[0], Strip) else document.title.splitlines():
             console.print(_text(line, "bold"), width=min(columns, _PROSE_WIDTH))
-        for block in document.shown_to("terminal"):
+        for block in blocks:
             for part in _parts(block, columns):
                 if isinstance(part, Text) and part.no_wrap:
                     console.print(part, soft_wrap=True)  # To be pasted: neither wrapped nor cut off.
@@ -69,22 +76,24 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
             yield from (Text(""), _text(text, _HEADINGS[level]))
         case Prose(text, tone, quoted):
             yield _text(f"{text} {quoted}".rstrip(), _TONES[tone])
+        case Strip(text):
+            yield from (_text(_strip(text, width), "bold"), Text(""))
+        case Labelled(label, lines, severity):
+            yield _labelled(label, lines, _SEVERITIES[severity] if severity else "bold")
         case Bullets(items):
             yield from (_indented(_text(item.words)) for item in items)
         case Answer():
             yield from _answer(block)
         case Findings(found):
-            for finding in found:
-                yield from _finding(finding)
-        case Table(grids):
-            for grid in grids:
-                yield from _tables(grid, width)
+            yield from (part for finding in found for part in _finding(finding))
+        case Table(grids, _, narrow):
+            shown = (_fitting(grid, width) if narrow else grid for grid in grids)
+            yield from (part for grid in shown for part in _tables(grid, width))
         case Code(title, text, alone):
             yield from (Text(""), _text(title, "bold"), Text("")) if alone else (_text(title, "dim"),)
             yield Text(plain(text) if alone else indent(plain(text), "    "), style="cyan", no_wrap=True)
         case Machines(machines):
-            for machine in machines:
-                yield from _machine(machine, min(width, _PROSE_WIDTH))
+            yield from (part for machine in machines for part in _machine(machine, min(width, _PROSE_WIDTH)))
 
 
 def _answer(answer: Answer) -> Iterator[RenderableType]:
@@ -95,7 +104,22 @@ def _answer(answer: Answer) -> Iterator[RenderableType]:
     for each in answer.lists:
         yield _text(each.title, "bold")
         for item in each.items:
-            yield _indented(_text(f"- {item.words}", _SEVERITIES[item.severity] if item.severity else ""))
+            yield _indented(_text(f"- {item.words}"))
+
+
+def _strip(text: str, width: int) -> str:
+    while cell_len(text) > width and " · " in text:
+        text = text.rpartition(" · ")[0]
+    return text
+
+
+def _labelled(label: str, lines: Sequence[str], style: str) -> Padding:
+    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for number, line in enumerate(lines):
+        table.add_row(_text("" if number else label, style), _text(line))
+    return Padding(table, 0)
 
 
 def _finding(finding: Finding) -> Iterator[RenderableType]:
@@ -132,6 +156,19 @@ def _machine(machine: Machine, width: int) -> Iterator[RenderableType]:
         yield from _finding(finding)
 
 
+def _fitting(grid: Grid, width: int) -> Grid:
+    """The grid with as many of its first columns as fit, one at least."""
+    stub = max([cell_len(grid.corner), *(cell_len(row.heading) for group in grid.groups for row in group.rows)])
+    left, count = width - stub, 0
+    while count < len(grid.columns) and (left := left - 2 - _column_width(grid, count, compact=False)) >= 0:
+        count += 1
+    count = max(count, 1)
+    groups = tuple(
+        replace(group, rows=tuple(replace(row, cells=row.cells[:count]) for row in group.rows)) for group in grid.groups
+    )
+    return replace(grid, columns=grid.columns[:count], groups=groups)
+
+
 def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
     """The grid as one table, or as several whose columns fit, each under its title."""
     everything = range(len(grid.columns))
@@ -155,28 +192,50 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
         title = grid.title
         if (start, end) != (0, len(widths)):
             title = say("terminal.columns", title=title, first=start + 1, last=end, all=len(widths))
-        columns = [(first, bool(grid.corner)), *((chosen[at], grid.columns[at].prose) for at in range(start, end))]
+        marked = {at for at in range(start, end) if _is_marked(grid, at)}
+        words = [grid.columns[at].prose or at in marked for at in range(start, end)]
+        columns = [(first, bool(grid.corner)), *zip((chosen[at] for at in range(start, end)), words, strict=True)]
         yield Text("")
         if title:
             yield _text(title, "bold")
-        heads = [Text(_head(grid.columns[index])) for index in range(start, end)]
+        heads = [
+            Text("\n".join(_beside_marks(line, widths[at]) if at in marked else line for line in _lines_of(grid, at)))
+            for at in range(start, end)
+        ]
         if grid.corner or any(heads):
             yield _table([[_text(grid.corner), *heads]], columns, gap, vertical="bottom")
         for group in grid.groups:
             if group.title:
                 yield _text(group.title, "italic")
             rows = [
-                [_text(row.heading), *(_text(_figure(cell, compact=compact), _STATES[cell.state]) for cell in cells)]
+                [
+                    _text(row.heading),
+                    *(
+                        _text(_beside_marks(figure, widths[at]) if at in marked else figure, _STATES[cell.state])
+                        for at, cell in enumerate(row.cells[start:end], start)
+                        for figure in [_figure(cell, compact=compact)]
+                    ),
+                ]
                 for row in group.rows
-                if (cells := row.cells[start:end])
+                if row.cells[start:end]
             ]
             yield _table(rows, columns, gap)
         start = end
 
 
+def _is_marked(grid: Grid, index: int) -> bool:
+    """Whether some figures of a column have a mark behind them, beside which the others stand."""
+    return any(row.cells[index].text.endswith("~") for group in grid.groups for row in group.rows)
+
+
+def _beside_marks(text: str, width: int) -> str:
+    text = text if text.endswith("~") else f"{text} "
+    return " " * (width - cell_len(text)) + text
+
+
 def _column_width(grid: Grid, index: int, *, compact: bool) -> int:
     texts = [_figure(row.cells[index], compact=compact) for group in grid.groups for row in group.rows]
-    return max(map(cell_len, [*texts, *_head(grid.columns[index]).split("\n")]))
+    return max(map(cell_len, [*texts, *_lines_of(grid, index)])) + _is_marked(grid, index)
 
 
 def _least(grid: Grid, index: int, widths: Sequence[int]) -> int:
@@ -209,8 +268,9 @@ def _table(
     return table
 
 
-def _head(column: Column) -> str:
-    return "\n".join(printable(line) for line in f"{column.heading}\n{column.run}".strip().split("\n"))
+def _lines_of(grid: Grid, index: int) -> list[str]:
+    column = grid.columns[index]
+    return [printable(line) for line in f"{column.heading}\n{column.run}".strip().split("\n")]
 
 
 def _figure(cell: Cell, *, compact: bool) -> str:

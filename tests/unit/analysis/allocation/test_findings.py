@@ -30,7 +30,7 @@ def topics(full: Run) -> dict[str, Finding]:
 def test_a_full_run_says_one_thing_about_every_kind(topics: dict[str, Finding]) -> None:
     names = ["pageable", "pinned", "cheapest_pinned", "huge_pages", "managed", "device", "beside", "first_call"]
     assert [topic for topic in topics if topic.startswith("allocation_")] == [f"allocation_{name}" for name in names]
-    assert all(topics[f"allocation_{name}"].severity == "info" for name in names)
+    assert all(topics[f"allocation_{name}"].severity == "note" for name in names)
 
 
 def test_pinned_memory_is_set_against_fresh_pages_and_explained(topics: dict[str, Finding]) -> None:

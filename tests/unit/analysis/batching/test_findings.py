@@ -35,7 +35,7 @@ def test_every_topic_is_there_once(h200: Run) -> None:
         "batching_pays",
         "batching_cliff",
     ]
-    assert not [finding for finding in findings(h200) if finding.severity == "error"]
+    assert not [finding for finding in findings(h200) if finding.severity == "FAULT"]
 
 
 def test_the_gain_has_its_cause_and_what_to_do(h200: Run) -> None:
@@ -137,7 +137,7 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_batc
     cost = synthetic_batching.Cost
     run = synthetic.run(synthetic_batching.cases({"copies": cost(0, 1e-6, 55e9), "kernel": cost(0, 0, 90e9)}))
     (above,) = [finding for finding in findings(run) if finding.topic == "above_link"]
-    assert above.severity == "error"
+    assert above.severity == "FAULT"
     assert "pieces by a kernel that reaches host memory" in above.sentence
 
 

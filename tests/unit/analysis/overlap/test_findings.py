@@ -142,14 +142,17 @@ def test_copies_that_do_not_slow_each_other_down_are_no_cause(
     assert by_topic(synthetic.run(cases))["overlap_pinned"].cause == ""
 
 
-def test_directions_that_take_turns_are_a_warning(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
+@pytest.mark.parametrize(("engines", "severity"), [(1, "note"), (2, "ATTENTION")])
+def test_directions_that_take_turns_need_attention_where_engines_would_not_make_them(
+    synthetic: ModuleType, synthetic_overlap: ModuleType, engines: int, severity: str
+) -> None:
     truth = synthetic_overlap.Truth(share=0.6)
     cases = [*synthetic_overlap.cases("pinned", truth), synthetic_overlap.both_ways("pinned", 2.38e-3)]
-    run = synthetic.run(cases, device=synthetic.gpu(copy_engines=1))
+    run = synthetic.run(cases, device=synthetic.gpu(copy_engines=engines))
     finding = by_topic(run)["overlap_both_ways"]
-    assert finding.severity == "warning"
+    assert finding.severity == severity
     assert "do not overlap" in finding.sentence
-    assert finding.cause == "One copy engine serves both directions."
+    assert finding.cause == ("One copy engine serves both directions." if engines == 1 else "")
 
 
 def test_directions_that_slow_each_other_down_on_a_cpu_are_no_warning(
@@ -160,7 +163,7 @@ def test_directions_that_slow_each_other_down_on_a_cpu_are_no_warning(
         synthetic_overlap.both_ways("pinned", 4e-3),
     ]
     finding = by_topic(synthetic.run(cases, device=synthetic.cpu_device()))["overlap_both_ways"]
-    assert finding.severity == "info"
+    assert finding.severity == "note"
     assert "do not overlap" in finding.sentence
     assert "The CPU copies" in finding.cause
 
@@ -183,7 +186,7 @@ def test_without_one_chunk_or_several_nothing_is_compared(
 def test_copies_above_the_link_are_an_error(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
     # 64 MiB in 0.5 ms are 134 GB/s.
     run = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth(into=0.5e-3)))
-    assert "above_link" in {finding.topic for finding in findings(run) if finding.severity == "error"}
+    assert "above_link" in {finding.topic for finding in findings(run) if finding.severity == "FAULT"}
 
 
 def test_a_timeline_alone_says_nothing(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:

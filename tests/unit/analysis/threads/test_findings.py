@@ -96,19 +96,22 @@ def test_a_small_bound_is_the_answer(synthetic: ModuleType, synthetic_threads: M
 
 def test_both_ways_of_pageable_memory_share_the_host_where_pinned_memory_does_not(full: Run) -> None:
     finding = by_topic(full)["threads_both_ways"]
-    assert finding.severity == "info"
+    assert finding.severity == "note"
     assert re.search(r"Pinned memory of 64 MiB moves 9[89]\.\d GB/s both ways at once in sum", finding.sentence)
     assert "on the host's side" in finding.cause
     assert "pageable memory" in finding.fix
     assert "pinned" not in finding.fix
 
 
-def test_pinned_memory_that_takes_turns_is_a_warning(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
+@pytest.mark.parametrize(("engines", "severity"), [(1, "note"), (2, "ATTENTION")])
+def test_pinned_memory_that_takes_turns_needs_attention_where_engines_would_not_make_it(
+    synthetic: ModuleType, synthetic_threads: ModuleType, engines: int, severity: str
+) -> None:
     rates = {(way, "pinned"): lambda threads: 50.0 for way in ("h2d", "d2h", "both")}
     cases = synthetic_threads.cases(rates)
-    finding = by_topic(synthetic.run(cases, device=synthetic.gpu(copy_engines=1)))["threads_both_ways"]
-    assert finding.severity == "warning"
-    assert "single copy engine" in finding.cause
+    finding = by_topic(synthetic.run(cases, device=synthetic.gpu(copy_engines=engines)))["threads_both_ways"]
+    assert finding.severity == severity
+    assert ("single copy engine" in finding.cause) == (engines == 1)
 
 
 def test_spawning_has_a_cost_and_a_share(full: Run) -> None:
@@ -147,7 +150,7 @@ def devices(synthetic: ModuleType, synthetic_threads: ModuleType, together: floa
 
 def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     finding = devices(synthetic, synthetic_threads, 33.0)
-    assert finding.severity == "warning"
+    assert finding.severity == "ATTENTION"
     assert "2 devices at once, with pinned memory of 64 MiB each, move 6" in finding.sentence
     assert "GB/s H2D (60 % of what they move alone)" in finding.sentence
     assert re.search(r"each device is slower than alone: H2D 1\.7 times\.$", finding.sentence)
@@ -156,7 +159,7 @@ def test_devices_that_slow_each_other_are_a_warning(synthetic: ModuleType, synth
 
 def test_devices_that_do_not_are_none(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
     finding = devices(synthetic, synthetic_threads, 54.9)
-    assert (finding.severity, finding.cause, finding.fix) == ("info", "", "")
+    assert (finding.severity, finding.cause, finding.fix) == ("note", "", "")
     assert "no device is measurably slower" in finding.sentence
 
 
@@ -171,10 +174,10 @@ def test_devices_that_slow_pageable_copies_alone_share_the_host(
             cases.append(synthetic_threads.placed(together, devices=2, seed=index + 2, **place))
     found = by_topic(synthetic.run(cases))
     finding = found["threads_devices_pageable"]
-    assert finding.severity == "warning"
+    assert finding.severity == "ATTENTION"
     assert "pinned memory is not slowed:" in finding.cause
     assert "Pin or register" in finding.fix
-    assert found["threads_devices_pinned"].severity == "info"
+    assert found["threads_devices_pinned"].severity == "note"
 
 
 @pytest.mark.parametrize(("one_way", "limit"), [(50.0, "both directions together"), (25.0, "cannot tell which")])
@@ -215,9 +218,9 @@ def test_peers_name_the_slowest_pair_and_a_link_of_their_own(
 @pytest.mark.parametrize(
     ("named", "severity", "words"),
     [
-        (0, "info", "NUMA node 0, which the system names for it;"),
-        (1, "warning", "NUMA node 0, although the system names node 1 for it;"),
-        (None, "info", "NUMA node 0;"),
+        (0, "note", "NUMA node 0, which the system names for it;"),
+        (1, "ATTENTION", "NUMA node 0, although the system names node 1 for it;"),
+        (None, "note", "NUMA node 0;"),
     ],
 )
 def test_the_best_node_is_held_against_the_one_that_the_system_names(

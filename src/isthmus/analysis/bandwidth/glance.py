@@ -1,0 +1,110 @@
+"""Bandwidth at a glance: what each kind of memory reaches each way, a small copy, and where latency ends."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from isthmus.analysis.labels import DIRECTIONS, curve_name
+from isthmus.analysis.phrases import about_bytes
+from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
+from isthmus.analysis.statistics.shape import LARGE_BYTES, SMALL_BYTES, half_size, largest, plateau
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, brief, decimals, interval_cell, missing
+from isthmus.document.section import Glance
+from isthmus.language import say
+from isthmus.record import GIB, KIB, MIB, Run, format_bytes, format_seconds, kind_rank
+
+_MOST_KINDS = 7
+# Left out first: as a rule they move as another one does.
+_LIKE_OTHERS = ("pinned_portable", "registered_huge", "pageable_huge", "write_combined")
+_BY_SIZE = ("pinned", "pageable_isthmus", "pageable")
+_SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB, GIB)
+_BAR = 10
+
+_Ways = Mapping[str, Curve]
+
+
+def glance(run: Run) -> Glance | None:
+    """A row for each kind of memory, the fastest first, and some by size; None where no rate was measured."""
+    kinds: dict[str, dict[str, Curve]] = {}
+    for curve in bandwidth_curves(run):
+        if curve.metric == "host_seconds" and curve.points:
+            kinds.setdefault(curve.host_memory, {}).setdefault(curve.direction, curve)
+    ways = [way for way in DIRECTIONS if any(way in curves for curves in kinds.values())]
+    if not ways:
+        return None
+    main = ways[0]
+    shown = {kind: curves for kind, curves in kinds.items() if main in curves}
+    for kind in _LIKE_OTHERS:
+        if len(shown) > _MOST_KINDS:
+            shown.pop(kind, None)
+    ranked = sorted(shown.values(), key=lambda curves: _place(curves[main]))[:_MOST_KINDS]
+    by_size = [(kind, way) for kind in _BY_SIZE for way in ("h2d", "d2h") if way in kinds.get(kind, {})]
+    sizes = _sizes([kinds[kind][way] for kind, way in by_size])
+    grids = [_overview(ranked, ways, main)]
+    if len(sizes) > 1:
+        grids.append(_by_size([kinds[kind][way] for kind, way in by_size], sizes))
+    return Glance(tuple(grids))
+
+
+def _overview(ranked: Sequence[_Ways], ways: Sequence[str], main: str) -> Grid:
+    fastest = max(_rate(curves[main]) for curves in ranked)
+    small = min({point.bytes for curves in ranked for point in curves[main].points}, key=_from_small)
+    names = [*map(_way, ways), say("bandwidth_report.glance_latency", size=format_bytes(small), way=_way(main))]
+    names += [say("bandwidth_report.glance_half")]
+    rows = []
+    for curves in ranked:
+        point, half = curves[main].at(small), half_size(curves[main])
+        cells = [_rate_cell(curves[way]) if way in curves else missing() for way in ways]
+        cells.append(Cell(format_seconds(point.seconds.median)) if point else missing())
+        cells.append(Cell(f"{'<= ' if half.at_most else ''}{about_bytes(half.bytes)}") if half else missing())
+        cells.append(Cell("#" * max(round(_BAR * _rate(curves[main]) / fastest), 1)))
+        rows.append(Row(curve_name(curves[main]), tuple(cells)))
+    columns = (*(Column(name, name) for name in names), Column("", _way(main), prose=True))
+    return Grid("", columns, (Group("", tuple(rows)),), corner="GB/s")
+
+
+def _by_size(curves: Sequence[Curve], sizes: Sequence[int]) -> Grid:
+    rows = tuple(
+        Row(f"{curve_name(curve)} {_way(curve.direction)}", tuple(_point_cell(curve, size) for size in sizes))
+        for curve in curves
+    )
+    columns = tuple(Column(format_bytes(size), format_bytes(size)) for size in sizes)
+    return Grid("", columns, (Group("", rows),), corner=say("bandwidth_report.glance_by_size"))
+
+
+def _place(curve: Curve) -> tuple[object, ...]:
+    """The fastest first; what is as fast within some per cent in the order of all tables."""
+    return -round(25 * math.log(_rate(curve))), kind_rank(curve.host_memory)
+
+
+def _sizes(curves: Sequence[Curve]) -> list[int]:
+    """The sizes measured with all of them that come nearest to those that everybody knows."""
+    shared = set.intersection(*({point.bytes for point in curve.points} for curve in curves)) if curves else set()
+    large = [size for size in shared if size >= _SIZES[0]]
+    return sorted({min(large, key=lambda size: abs(size - wanted)) for wanted in _SIZES}) if large else []
+
+
+def _from_small(size: int) -> float:
+    return max(size / SMALL_BYTES, SMALL_BYTES / size)
+
+
+def _way(direction: str) -> str:
+    return say("bandwidth_report.glance_both") if direction == "both" else say(f"common.way_{direction}")
+
+
+def _rate(curve: Curve) -> float:
+    settled = plateau(curve)
+    return settled.rate.median if settled else curve.points[-1].rate.median
+
+
+def _rate_cell(curve: Curve) -> Cell:
+    """Where it levels off, else the largest size; marked where it does not, or not as precisely as was meant."""
+    end = largest(curve)
+    imprecise = sum(not point.converged for point in end) * 2 > len(end)
+    unsettled = plateau(curve) is None and curve.points[-1].bytes >= LARGE_BYTES
+    rate = _rate(curve) / 1e9
+    return brief(Cell(f"{rate:.{decimals(rate)}f}", "-", state="wide" if imprecise or unsettled else "ok"))
+
+
+def _point_cell(curve: Curve, size: int) -> Cell:
+    point = curve.at(size)
+    return brief(interval_cell(point.rate, scale=1e-9, wide=not point.converged)) if point else missing()

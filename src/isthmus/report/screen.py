@@ -1,0 +1,73 @@
+"""The first screen after a measurement: machine, verdict, the figures that answer, what to do, and what was skipped."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from isthmus.analysis.conclusions import Conclusions, conclude
+from isthmus.analysis.sections import glances
+from isthmus.analysis.skips import skip_counts
+from isthmus.analysis.summary import Entry, things_to_do
+from isthmus.document.document import Block, Document, Labelled, Prose, Table
+from isthmus.document.grid import Grid
+from isthmus.language import say
+from isthmus.record import Run
+from isthmus.report.verdict import verdict_blocks
+
+_MOST_TO_DO = 4
+
+
+def screen_document(run: Run) -> Document:
+    """Forty lines of a terminal for one experiment, and twelve for each further one."""
+    found = conclude(run)
+    return Document("runs", "", tuple(_blocks(run, found)), subject=[run])
+
+
+def _blocks(run: Run, found: Conclusions) -> Iterator[Block]:
+    yield from verdict_blocks(run, found)
+    shown = glances(run)
+    for name, glance in shown:
+        first, *others = map(_without_empty_columns, glance.grids)
+        if len(shown) > 1:
+            first = replace(first, title=" · ".join(filter(None, (say(f"{name}_report.title"), first.title))))
+            # The first experiment has the room of a screen, each further one twelve lines.
+            others = others if name == shown[0][0] else []
+        yield Table((first, *others), narrow=True)
+    if any(_has_wide(grid) for _, glance in shown for grid in glance.grids):
+        yield Prose(say("screen.wide", percent=100 * run.settings.target_relative_half_width), "small")
+    if to_do := things_to_do(found, _MOST_TO_DO):
+        yield Prose("")
+        yield Labelled(say("page.do"), tuple(_thing(each, several=len(shown) > 1) for each in to_do))
+    for text in ("" if shown else found.nothing, _skipped(run)):
+        if text:
+            yield from (Prose(""), Prose(text))
+
+
+def _without_empty_columns(grid: Grid) -> Grid:
+    rows = [row for group in grid.groups for row in group.rows]
+    kept = [at for at in range(len(grid.columns)) if any(row.cells[at].state != "missing" for row in rows)]
+    groups = (
+        replace(group, rows=tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in group.rows))
+        for group in grid.groups
+    )
+    return replace(grid, columns=tuple(grid.columns[at] for at in kept), groups=tuple(groups))
+
+
+def _thing(entry: Entry, *, several: bool) -> str:
+    title = say(f"{entry.experiment}_report.title")
+    return say("skips.told", subject=title, told=entry.text) if several else entry.text
+
+
+def _has_wide(grid: Grid) -> bool:
+    return any(cell.state == "wide" for group in grid.groups for row in group.rows for cell in row.cells)
+
+
+def _skipped(run: Run) -> str:
+    """What most cases were skipped for, and for how many reasons the others."""
+    counts = skip_counts(run)
+    if not counts:
+        return ""
+    (reason, most), *others = counts
+    told = {"count": most, "reason": reason or say("skips.no_reason")}
+    if not others:
+        return say("screen.skipped", **told)
+    return say("screen.skipped_more", **told, rest=sum(count for _, count in others), reasons=len(others))

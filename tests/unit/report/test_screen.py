@@ -1,0 +1,126 @@
+"""The first screen after a measurement: short on any terminal, the fault first, and quiet where nothing is wrong."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from isthmus.language import LANGUAGES, Language, speaking
+from isthmus.record import Link, Run, read_run
+from isthmus.report import runs_document, screen_document
+from isthmus.report.renderers import terminal
+
+RESULTS = Path(__file__).resolve().parents[3] / "results"
+KEPT = sorted(path.name.removesuffix(".json.gz") for path in RESULTS.glob("*.json.gz"))
+QUICK = ("h200-cuda", "pocl", "h100-latency", "h200-stencil")
+# Documents of other kinds that are kept beside runs.
+OTHERS = {"h100x2-fleet", "h200-plan-check", "h200-trace", "h200-transfer", "h200-transfer-2", "h200-batching-5"}
+RUNS = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in KEPT if name not in OTHERS
+]
+# Experiments that a fault of the machine itself does not concern.
+HEALTHY = [
+    "h200-cuda",
+    *(
+        pytest.param(f"h200-{name}", marks=pytest.mark.thorough)
+        for name in ("all", "managed", "strided", "overlap", "batching")
+    ),
+]
+
+
+@cache
+def kept(name: str) -> Run:
+    return read_run(RESULTS / f"{name}.json.gz")
+
+
+def lines(run: Run, width: int = 100) -> list[str]:
+    out = io.StringIO()
+    terminal.write(screen_document(run), out, width=width)
+    return out.getvalue().splitlines()
+
+
+def experiments(run: Run) -> int:
+    return len({case.experiment for case in run.cases if case.series})
+
+
+def half_width(run: Run) -> Run:
+    """The run as a link with half of its lanes would have given it."""
+    device = run.fingerprint.device
+    assert device.link
+    link = msgspec.structs.replace(device.link, width_under_load=8, width=8)
+    device = msgspec.structs.replace(device, link=link)
+    cases = [
+        msgspec.structs.replace(
+            case,
+            series=[
+                msgspec.structs.replace(each, samples=[2 * sample for sample in each.samples]) for each in case.series
+            ],
+        )
+        for case in run.cases
+    ]
+    fingerprint = msgspec.structs.replace(run.fingerprint, device=device)
+    return msgspec.structs.replace(run, fingerprint=fingerprint, cases=cases)
+
+
+@pytest.mark.parametrize("width", [100, 80])
+@pytest.mark.parametrize("name", RUNS)
+def test_it_is_forty_lines_and_twelve_for_each_further_experiment(name: str, width: int) -> None:
+    run = kept(name)
+    shown = lines(run, width)
+    # The page, the tables and what is next follow, in four lines.
+    assert len(shown) + 4 <= 40 + 12 * (max(experiments(run), 1) - 1)
+    assert max(map(len, shown)) <= width
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["pocl", pytest.param("h200-all", marks=pytest.mark.thorough)])
+def test_forty_columns_are_enough_to_say_it_in_any_language(name: str, language: Language) -> None:
+    with speaking(language):
+        shown = lines(kept(name), 40)
+    assert not [line for line in shown if len(line) > 40]
+    assert "(columns " not in "".join(shown)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_machine_is_quiet(name: str) -> None:
+    text = "\n".join(lines(kept(name)))
+    assert not {"FAULT", "ATTENTION", "warning"} & {*text.replace(":", " ").split()}
+
+
+@pytest.mark.parametrize("width", [100, 80])
+def test_a_fault_is_the_third_line_here_and_in_the_report(width: int) -> None:
+    run = half_width(kept("h200-cuda"))
+    out = io.StringIO()
+    terminal.write(runs_document([run]), out, width=width)
+    for shown in (lines(run, width), out.getvalue().splitlines()):
+        assert shown[0].startswith("NVIDIA H200 · cuda:0 · PCIe 5.0 x8")
+        assert shown[2].startswith("FAULT  The link runs at PCIe 5.0 x8 under load")
+
+
+def test_what_is_wrong_is_told_from_what_needs_attention_by_its_place(synthetic: ModuleType) -> None:
+    link = Link(max_generation=5, max_width=16, generation_under_load=5, width_under_load=16)
+    run = synthetic.run(synthetic.h200().cases, device=synthetic.gpu(link=link), end=None)
+    broken = [msgspec.structs.replace(run.cases[0], verified="no"), *run.cases[1:]]
+    shown = [line.split("  ")[0] for line in lines(msgspec.structs.replace(run, cases=broken))]
+    marks = [word for word in shown if word in ("FAULT", "ATTENTION", "OK", "--")]
+    assert marks[:2] == ["FAULT", "ATTENTION"]
+    assert "Do" not in shown
+
+
+def test_skips_are_a_line_with_the_commonest_reason_first() -> None:
+    shown = " ".join(lines(kept("pocl")))
+    assert "Skipped: 93 cases (OpenCL cannot ask for write-combined memory) and 98 for other reasons (2)" in shown
+
+
+def test_no_device_without_a_link_is_judged(synthetic: ModuleType) -> None:
+    shown = lines(synthetic.run(synthetic.h200().cases, device=synthetic.cpu_device()))
+    assert shown[2].startswith("--  Nothing to judge")
+
+
+def test_a_run_of_nothing_says_so(synthetic: ModuleType) -> None:
+    assert "nothing to conclude" in " ".join(lines(synthetic.run([], end=None)))
