@@ -4,7 +4,7 @@ from isthmus.fleet.causes import odd_facts
 from isthmus.fleet.cells import CellKey
 from isthmus.fleet.expected import BelowReference, chosen_reference
 from isthmus.fleet.gathering import found_files
-from isthmus.fleet.groups import LEAST_ALIKE
+from isthmus.fleet.groups import LEAST_ALIKE, through
 from isthmus.fleet.hosts import host_list, is_host_name, natural
 from isthmus.fleet.outliers import Outlier
 from isthmus.fleet.rows import FLEET_COLUMNS, fleet_rows
@@ -28,4 +28,5 @@ __all__ = [
     "natural",
     "odd_facts",
     "survey",
+    "through",
 ]

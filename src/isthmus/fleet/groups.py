@@ -11,11 +11,15 @@ LEAST_ALIKE = 3
 # A link or a processor that so many devices of a kind have, and so large a share of them, is another kind of machine;
 # rarer ones are what went wrong with some.
 _MANY, _SHARE = 16, 0.2
+_INTERFACES = {"cuda": "CUDA", "opencl": "OpenCL"}
 
 
 @dataclass(frozen=True)
 class Group:
-    """Devices of one kind, by their places in the fleet; what they have in common, as far as it is known."""
+    """Devices of one kind, by their places in the fleet; what they have in common, as far as it is known.
+
+    `device` says through which interface, too, where the same device was measured through several.
+    """
 
     device: str
     link: str
@@ -28,14 +32,20 @@ class Group:
         return ", ".join(filter(None, (self.device, self.link, self.cpu)))
 
 
+def through(backend: str, device: str) -> str:
+    """A device with the interface that it was measured through."""
+    return f"{device} ({_INTERFACES.get(backend, backend)})"
+
+
 def groups_of(devices: Sequence[DeviceRow]) -> list[Group]:
     """The groups, the largest first; every device is in exactly one."""
     kinds: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, device in enumerate(devices):
-        known = dict(device.facts)
-        kinds[known["backend"], known["device"]].append(place)
+        kinds[device.fact("backend"), device.fact("device")].append(place)
     found = []
-    for (_, name), members in kinds.items():
+    interfaces = Counter(name for _, name in kinds)
+    for (backend, known), members in kinds.items():
+        name = through(backend, known) if interfaces[known] > 1 else known
         machines = [(devices[place].fact("link"), devices[place].fact("cpu")) for place in members]
         counted = Counter(machines)
         usual = counted.most_common(1)[0][0]

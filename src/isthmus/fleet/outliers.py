@@ -19,6 +19,10 @@ MARGIN = 0.05
 Pattern = Literal["sharing", "neighbours", "link", "host", "everything", "some"]
 Severity = Literal["severe", "clear", "slight"]
 _SEVERE, _CLEAR = 0.25, 0.10
+# A single kind that loses so much is worth a second look.
+_MUCH = 0.2
+# Of devices that are named as perhaps slow about so many are so by chance.
+_PERHAPS_RATE = 0.1
 
 
 @dataclass(frozen=True)
@@ -92,16 +96,35 @@ def found_outliers(
     `residuals` has a row a cell and a column for each of `members`.
     """
     p = slow_p_values(residuals, [unseen_spread(cell.kind) for cell in cells])
-    named, slow = named_devices(p, rate)
+    _, slow = named_devices(p, rate)
     # Half of a group may be slower than the other half; the middle of what is measured is what counts.
-    matters = slow & (np.nan_to_num(residuals) >= math.log1p(margin))
+    return _outliers(residuals, slow & (np.nan_to_num(residuals) >= math.log1p(margin)), cells, members)
+
+
+def perhaps_slow(
+    residuals: npt.NDArray[np.float64], cells: Sequence[CellKey], members: Sequence[int], certain: Sequence[Outlier]
+) -> list[Outlier]:
+    """Devices that lose much without being certainly slow: among a dozen of them chance may do that."""
+    p = slow_p_values(residuals, [unseen_spread(cell.kind) for cell in cells])
+    _, slow = named_devices(p, _PERHAPS_RATE)
+    lost = -np.expm1(-np.nan_to_num(residuals))
+    # Much in a single kind counts as well, though other kinds that are right speak against it.
+    severe = (np.nan_to_num(p, nan=1.0) <= _PERHAPS_RATE / len(members)) & (lost >= _MUCH)
+    named = {each.device for each in certain}
+    found = _outliers(residuals, (slow & (lost >= _CLEAR)) | severe, cells, members)
+    return [each for each in found if each.device not in named]
+
+
+def _outliers(
+    residuals: npt.NDArray[np.float64], slow: npt.NDArray[np.bool_], cells: Sequence[CellKey], members: Sequence[int]
+) -> list[Outlier]:
     found = []
-    for column in np.flatnonzero(named & matters.any(axis=0)).tolist():
-        rows = np.flatnonzero(matters[:, column]).tolist()
+    for column in np.flatnonzero(slow.any(axis=0)).tolist():
+        rows = np.flatnonzero(slow[:, column]).tolist()
         kinds = [SlowKind(cells[row].phase, cells[row].kind, -math.expm1(-residuals[row, column])) for row in rows]
         kinds.sort(key=lambda each: -each.lost)
         everything = tuple(
-            (cells[row], float(residuals[row, column]), bool(matters[row, column]))
+            (cells[row], float(residuals[row, column]), bool(slow[row, column]))
             for row in np.flatnonzero(np.isfinite(residuals[:, column])).tolist()
         )
         found.append(Outlier(members[column], tuple(kinds), everything))

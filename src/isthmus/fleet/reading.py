@@ -67,6 +67,12 @@ class DeviceRow:
         """The host's name, with a number where another machine has the same."""
         return f"{self.host} #{self.twin + 1}" if self.twin else self.host
 
+    @property
+    def physical(self) -> tuple[str, str]:
+        """The same for one device that several interfaces, or several ranks, measured; parts of a card are devices."""
+        is_part = self.card.startswith("MIG") or "MIG" in self.fact("device")
+        return self.machine, self.card if is_part else self.pci_address or self.card
+
     def fact(self, topic: str) -> str:
         """The value of a topic of `facts`; empty where nobody knows."""
         return dict(self.facts).get(topic, "")

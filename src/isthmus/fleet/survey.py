@@ -1,7 +1,7 @@
 """A fleet's answer: who is slow, in what, why probably, and how far the fleet is all there."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from isthmus.fleet.contention import Contention, contentions, sharing, with_comp
 from isthmus.fleet.expected import BelowReference, held_against, held_one_by_one
 from isthmus.fleet.gathering import Gathered, gathered
 from isthmus.fleet.groups import LEAST_ALIKE, Group, groups_of
-from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers
+from isthmus.fleet.outliers import MARGIN, Outlier, found_outliers, perhaps_slow
 from isthmus.fleet.reading import Floats
 
 
@@ -23,7 +23,7 @@ from isthmus.fleet.reading import Floats
 class Judged:
     """A group with its typical seconds a point and, a row a cell and a column a member, how far each is from them.
 
-    `ratios` are logarithms; `judged` counts the members that have some kind of transfer which enough others have;
+    `ratios` are logarithms; `judged` has the places of members with some kind of transfer which enough others have;
     `checkup` holds the typical device against the reference, where one was given, and `below` has the devices that are
     slower than that expects, the slowest first. `contentions` are what its devices lose together with others.
     """
@@ -31,7 +31,7 @@ class Judged:
     group: Group
     typical: Floats
     ratios: Floats
-    judged: int
+    judged: tuple[int, ...]
     checkup: Checkup | None
     below: list[BelowReference]
     contentions: list[Contention]
@@ -46,6 +46,8 @@ class Survey:
     cells: dict[CellKey, list[int]]
     groups: list[Judged]
     outliers: list[Outlier]
+    # Devices that lose much in so few kinds, or among so few, that this may be chance.
+    perhaps: list[Outlier]
     reference: Reference | None
 
     @cached_property
@@ -86,7 +88,7 @@ class Survey:
     @cached_property
     def short_hosts(self) -> dict[str, int]:
         """Hosts with fewer devices than most, and how many they have."""
-        counts = {host: len(places) for host, places in self.hosts.items()}
+        counts = {host: len(self._physical(places)) for host, places in self.hosts.items()}
         usual = Counter(counts.values()).most_common(1)[0][0]
         return {host: count for host, count in counts.items() if count < usual}
 
@@ -114,7 +116,15 @@ class Survey:
     @property
     def unjudged(self) -> int:
         """How many devices have too few of their kind to be held against."""
-        return len(self.gathered.devices) - sum(each.judged for each in self.groups)
+        return self.count - len(self._physical(place for each in self.groups for place in each.judged))
+
+    @cached_property
+    def count(self) -> int:
+        """How many devices there are; one that several interfaces or ranks measured is one."""
+        return len(self._physical(range(len(self.gathered.devices))))
+
+    def _physical(self, places: Iterable[int]) -> set[tuple[str, str]]:
+        return {self.gathered.devices[place].physical for place in places}
 
     @property
     def below_reference(self) -> bool:
@@ -131,6 +141,7 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
     cells = cells_of(everything.points)
     judged = []
     outliers: list[Outlier] = []
+    perhaps: list[Outlier] = []
     shared = sharing(everything.devices)
     beside = with_company(everything, cells) - shared
     for group in groups_of(everything.devices):
@@ -142,12 +153,15 @@ def survey(places: Sequence[Path], *, margin: float = MARGIN, reference: Referen
             fingerprint = everything.devices[group.members[0]].fingerprint
             checkup = held_against(reference, fingerprint, everything.points, typical)
             below = held_one_by_one(checkup, list(cells), ratios, group.members, margin) if checkup else []
-        judged_members = int(np.isfinite(ratios[np.isfinite(ratios).sum(axis=1) >= LEAST_ALIKE]).any(axis=0).sum())
+        common = np.isfinite(ratios[np.isfinite(ratios).sum(axis=1) >= LEAST_ALIKE]).any(axis=0)
+        judged_members = tuple(group.members[column] for column in np.flatnonzero(common).tolist())
         if judged_members:
             found = found_outliers(ratios, list(cells), group.members, margin)
+            perhaps += perhaps_slow(ratios, list(cells), group.members, found)
             found = with_neighbours(found, everything.devices, shared)
             outliers += with_causes(found, group, everything.devices, shared)
         lost = contentions(everything, cells, [place for place in group.members if place in beside])
         judged.append(Judged(group, typical, ratios.astype(np.float32), judged_members, checkup, below, lost))
     outliers.sort(key=lambda outlier: -outlier.lost)
-    return Survey(everything, margin, cells, judged, outliers, reference)
+    perhaps.sort(key=lambda outlier: -outlier.lost)
+    return Survey(everything, margin, cells, judged, outliers, perhaps, reference)

@@ -224,7 +224,7 @@ def test_every_language(fleet: FleetCommand, slow: Path, language: str, format_n
     ("words", "says"),
     [
         (["--margin", "0"], "not a margin"),
-        (["--margin", "nan"], "not a margin"),
+        (["--margin", "nan"], "not a share: 'nan'; expected one such as 5%"),
         (["--fail-if", "slow"], "no such gate"),
         (["--format", "htlm"], "did you mean 'html'"),
         (["--reference", "reference:h100"], "no such reference"),

@@ -17,7 +17,7 @@ def fleet_data(survey: Survey) -> dict[str, Any]:
         "format": "isthmus.survey",
         "schema_version": 1,
         "hosts": len(survey.hosts),
-        "devices": len(everything.devices),
+        "devices": survey.count,
         "points": len(everything.points),
         "margin": survey.margin,
         "rate": RATE,
@@ -27,6 +27,7 @@ def fleet_data(survey: Survey) -> dict[str, Any]:
         "suspects": survey.suspects,
         "wrong": [_device(survey, place) | {"cases": everything.devices[place].wrong} for place in survey.wrong],
         "outliers": [_outlier(survey, outlier) for outlier in survey.outliers],
+        "perhaps": [_outlier(survey, outlier) for outlier in survey.perhaps],
         "below_reference": [
             _device(survey, each.device) | {"lost": round(each.lost, 4), **each.kind._asdict()} for each in survey.below
         ],
@@ -84,7 +85,7 @@ def _group(survey: Survey, judged: Judged) -> dict[str, Any]:
         "link": group.link,
         "cpu": group.cpu,
         "devices": len(group.members),
-        "judged": judged.judged,
+        "judged": len(judged.judged),
         "looks_right": checkup.right if checkup else None,
         "together": [each.kind._asdict() | {"lost": round(each.lost, 4)} for each in judged.contentions],
         "typical_seconds": [

@@ -79,7 +79,7 @@ def _blocks(survey: Survey) -> Iterator[Block]:
     yield from (Prose(text, "warning") for text in warnings(survey))
     yield from (Prose(text, "warning" if wrong else "plain") for text, wrong in beside_reference(survey))
     yield from _causes(survey)
-    if survey.unjudged < len(survey.gathered.devices):
+    if survey.unjudged < survey.count:
         yield Heading(say("fleet.map"), where="page")
         yield HeatMap(say("fleet.map_label", **_counts(survey)), partial(fleet_map, survey))
     yield from _slow(survey)
@@ -95,7 +95,7 @@ def _blocks(survey: Survey) -> Iterator[Block]:
 
 
 def _counts(survey: Survey) -> dict[str, str]:
-    return {"hosts": say("fleet.hosts", count=len(survey.hosts)), "devices": devices_text(len(survey.gathered.devices))}
+    return {"hosts": say("fleet.hosts", count=len(survey.hosts)), "devices": devices_text(survey.count)}
 
 
 def _causes(survey: Survey) -> Iterator[Block]:

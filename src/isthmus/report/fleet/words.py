@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from isthmus.compare import Difference
-from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name
+from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name, through
 from isthmus.language import can_say, enumerated, first_few, say, sentences
 from isthmus.report.comparison.words import group_name
 
@@ -49,7 +49,7 @@ def suspect_hosts(survey: Survey) -> str:
 
 def verdict(survey: Survey) -> str:
     """The answer in one sentence or two."""
-    judged = len(survey.gathered.devices) - survey.unjudged
+    judged = survey.count - survey.unjudged
     if not judged:
         by_reference = any(each.checkup for each in survey.groups)
         return say("fleet.verdict_by_reference" if by_reference else "fleet.verdict_unjudged", least=LEAST_ALIKE)
@@ -68,13 +68,16 @@ def verdict(survey: Survey) -> str:
 
 def warnings(survey: Survey) -> list[str]:
     """What else must be known before anything is read."""
-    found, total = [], len(survey.gathered.devices)
+    found, total = [], survey.count
     if survey.wrong:
         found.append(say("fleet.wrong", names=first_few(survey.wrong, partial(device_name, survey))))
     if unmeasured := len(survey.gathered.missing) + len(survey.lacking):
         found.append(say("fleet.not_measured", count=unmeasured))
     if 0 < survey.unjudged < total:
         found.append(say("fleet.some_unjudged", count=survey.unjudged, total=total, least=LEAST_ALIKE))
+    if survey.perhaps:
+        names = first_few(survey.perhaps, partial(_perhaps, survey))
+        found.append(say("fleet.perhaps", names=names))
     return found
 
 
@@ -84,10 +87,12 @@ def beside_reference(survey: Survey) -> list[tuple[str, bool]]:
         return []
     found = []
     for judged in survey.groups:
-        if (expected := survey.reference.run.fingerprint.device.name) != judged.group.device:
-            text = say(
-                "fleet.reference_other", name=survey.reference.name, expected=expected, device=judged.group.device
-            )
+        known = survey.gathered.devices[judged.group.members[0]]
+        of = survey.reference.run.fingerprint.device
+        if (of.name, of.backend) != (known.fact("device"), known.fact("backend")):
+            device = judged.group.device
+            expected = through(of.backend, of.name) if of.name == known.fact("device") else of.name
+            text = say("fleet.reference_other", name=survey.reference.name, expected=expected, device=device)
             found.append((text, True))
         found.append((_beside_reference(survey, judged), judged.checkup is None or not judged.checkup.right))
     if below := survey.below:
@@ -169,3 +174,8 @@ def _beside_reference(survey: Survey, judged: Judged) -> str:
 def _below(survey: Survey, each: BelowReference) -> str:
     name = device_name(survey, each.device)
     return say("fleet.below_one", device=name, lost=percent(each.lost), kind=group_name(each.kind))
+
+
+def _perhaps(survey: Survey, each: Outlier) -> str:
+    name = device_name(survey, each.device)
+    return say("fleet.below_one", device=name, lost=percent(each.lost), kind=group_name(each.slow[0].kind))
