@@ -14,7 +14,7 @@ from isthmus.cache import reason
 from isthmus.commands._progress import ProgressBar
 from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
-from isthmus.language import say, sentences
+from isthmus.language import enumerated, say, sentences
 from isthmus.messages import to_stderr_once
 from isthmus.record import Device, Host, Run, cached_run, keep_run, read_run
 
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 
 
 class Rates(NamedTuple):
-    """The run to price with; `reference` names the reference that stands in for a run of this machine, if one does."""
+    """The run to price with; `reference` names the reference that stands in for a run of this machine, if one does.
+
+    `unmeasured` are then the devices with memory of their own here, of which none has a run that is kept.
+    """
 
     run: Run
     reference: str = ""
+    unmeasured: tuple[str, ...] = ()
 
 
 def run_for(path: Path | None, device: str | None, wanted: Sequence[str]) -> Run:
@@ -69,7 +73,7 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
             f"no run of {device} on this machine is kept yet; measure what changes are priced with: "
             f"isthmus measure all --device {device}"
         )
-    return _reference_like(traced)
+    return _reference_like(traced, backend)
 
 
 def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
@@ -79,7 +83,13 @@ def advice_on(traces: "Sequence[Trace]", rates: Rates) -> "Advice":
     advice = advise(traces, rates.run)
     if not rates.reference:
         return advice
-    note = say("advice_report.reference", name=rates.reference, command="isthmus measure all")
+    devices = rates.unmeasured
+    note = say(
+        "advice_report.reference" if devices else "advice_report.reference_no_device",
+        name=rates.reference,
+        devices=enumerated(devices),
+        command=f"isthmus measure all --device {devices[0] if devices else ''}",
+    )
     return replace(advice, priced_elsewhere=sentences([note, advice.priced_elsewhere]))
 
 
@@ -93,13 +103,21 @@ def kept_run(device: str | None, backend: str) -> Run | None:
 
     if device is not None:
         return _kept_of(read_host(), choose_device(device))
+    return next((kept for each in _with_a_link(backend) if (kept := _kept_of(read_host(), each)) is not None), None)
+
+
+def _with_a_link(backend: str) -> list[Device]:
+    """The backend's first device, and the best of all; not those that share the host's memory.
+
+    They have no link whose rates would say anything of a program that uses one.
+    """
+    from isthmus.machine.devices import choose_device
+
+    found: list[Device] = []
     for each in (backend, None):
         with suppress(DeviceAbsent):
-            chosen = choose_device(each)
-            # What shares the host's memory has no link whose rates would say anything of a program that uses one.
-            if not chosen.shares_host_memory and (kept := _kept_of(read_host(), chosen)) is not None:
-                return kept
-    return None
+            found.append(choose_device(each))
+    return [each for place, each in enumerate(found) if not each.shares_host_memory and each not in found[:place]]
 
 
 def _kept_of(host: Host, device: Device) -> Run | None:
@@ -114,17 +132,23 @@ def rates_of_like(traced: Collection[str], backend: str) -> Rates | None:
     """The run kept of this machine, else a reference of the same device; None where there is neither."""
     if (kept := kept_run(None, backend)) is not None:
         return Rates(kept)
-    return next((Rates(each.run, each.name) for each in _references() if _is_like(each, traced)), None)
+    like = next((each for each in _references() if _is_like(each, traced)), None)
+    return None if like is None else _instead(like, backend)
 
 
-def _reference_like(traced: Collection[str]) -> Rates:
+def _reference_like(traced: Collection[str], backend: str) -> Rates:
     references = _references()
     if not references:
         raise UsageError(
-            "no run of this machine is kept yet, and there is no reference; measure first: isthmus measure all"
+            "no run of a device with memory of its own is kept here yet, and there is no reference; measure first: "
+            "isthmus measure all"
         )
     chosen = next((each for each in references if _is_like(each, traced)), references[0])
-    return Rates(chosen.run, chosen.name)
+    return _instead(chosen, backend)
+
+
+def _instead(reference: Reference, backend: str) -> Rates:
+    return Rates(reference.run, reference.name, tuple(each.spec for each in _with_a_link(backend)))
 
 
 def _references() -> list[Reference]:

@@ -63,6 +63,7 @@ from isthmus.record.units import (
     parse_seconds,
     parse_share,
     parse_sizes,
+    three_figures,
 )
 
 __all__ = [
@@ -132,5 +133,6 @@ __all__ = [
     "read_run",
     "rows",
     "summaries",
+    "three_figures",
     "write_fleet",
 ]

@@ -8,7 +8,7 @@ from types import TracebackType
 
 import msgspec
 
-from isthmus.errors import RunFileError
+from isthmus.errors import RunFileError, as_text
 from isthmus.files import begin_whole, read_bounded, write_whole
 from isthmus.record.fleet import FLEET_FORMAT
 from isthmus.record.run import FORMAT, LEAST_SECONDS, RATED, SCHEMA_VERSION, Case, End, Run, case_key
@@ -46,9 +46,7 @@ def read_run(path: Path) -> Run:
     except msgspec.ValidationError as error:
         raise RunFileError(f"{path}: not an Isthmus run: {error}; expected an object with format {FORMAT!r}") from error
     except msgspec.DecodeError as error:
-        raise RunFileError(
-            f"{path}: not readable as JSON after {len(data)} bytes: {error}; the file is truncated or damaged"
-        ) from error
+        raise RunFileError(f"{path}: {_what_it_is(data, error)}") from error
     if header.format == FLEET_FORMAT:
         raise RunFileError(
             f"{path}: a fleet file, with summaries of many devices, and no run; see them with: isthmus fleet {path}"
@@ -69,6 +67,16 @@ def read_run(path: Path) -> Run:
                 "file was edited or put together by hand: leave one of them out"
             )
     return msgspec.structs.replace(run, cases=cases)
+
+
+def _what_it_is(data: bytes, error: Exception) -> str:
+    begin = data[:40].strip()
+    if not begin:
+        return "an empty file; a run file has one JSON object, and this was never written or is cut off"
+    if begin[:1] != b"{":
+        first = as_text(begin.splitlines()[0][:20].decode(errors="surrogateescape"))
+        return f"no run file, which is one JSON object: it begins with {first!r}"
+    return f"not readable as JSON after {len(data)} bytes: {error}; the file is truncated or damaged"
 
 
 def _timed(case: Case) -> Case:

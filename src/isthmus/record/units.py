@@ -25,6 +25,11 @@ _UNITS = {
     "GB": 1000**3,
     "TB": 1000**4,
 }
+# Of units that give numbers of one length the first is shown.
+_SHOWN = (
+    *((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")),
+    *((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (1, "B"), (1000, "kB")),
+)
 _SECONDS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # More than anyone measures; keeps a step that was forgotten or mistyped from asking for all memory.
 _MOST_SIZES = 10_000
@@ -109,11 +114,10 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def format_bytes(count: int) -> str:
-    """Whole numbers of the largest unit that gives one: ``4 KiB``, ``1280 MiB``, ``1 GiB``, ``1025 B``."""
-    for factor, unit in ((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
-        if count >= factor and count % factor == 0:
-            return f"{count // factor} {unit}"
-    return f"{count} B"
+    """Whole numbers of the unit that gives the shortest: ``4 KiB``, ``1280 MiB``, ``64 MB``, ``1025 B``."""
+    fitting = [(len(str(count // factor)), place) for place, (factor, _) in enumerate(_SHOWN) if count % factor == 0]
+    factor, unit = _SHOWN[min(fitting)[1]] if count else (1, "B")
+    return f"{count // factor} {unit}"
 
 
 def near_bytes(count: int) -> str:
@@ -148,6 +152,11 @@ def format_seconds(seconds: float) -> str:
         if seconds >= factor * 0.9995:
             return f"{_three_digits(seconds / factor)} {unit}"
     return f"{_three_digits(seconds * 1e9)} ns"
+
+
+def three_figures(value: float) -> str:
+    """A number with three significant digits, zeros among them, so that those of an interval look alike: ``0.500``."""
+    return f"{value:#.3g}".rstrip(".") if abs(value) < 999.5 else f"{value:.0f}"
 
 
 def _three_digits(value: float) -> str:

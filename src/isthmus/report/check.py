@@ -11,7 +11,7 @@ from rich.text import Text
 from isthmus.analysis.strip import machine_strip
 from isthmus.compare import Health, Rate, links_of
 from isthmus.language import say
-from isthmus.record import Direction, Run, format_bytes
+from isthmus.record import Direction, Run, format_bytes, three_figures
 
 _MOST_LINES = 15
 _DIRECTIONS: tuple[Direction, ...] = ("h2d", "d2h")
@@ -46,7 +46,7 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
 
 def check_line(run: Run, health: Health) -> str:
     """All of it in one line, for a device among many."""
-    rates = "/".join(f"{rate.rate / 1e9:.3g}" for rate in health.rates if rate.memory == "pinned")
+    rates = "/".join(three_figures(rate.rate / 1e9) for rate in health.rates if rate.memory == "pinned")
     found = [point.text for point in health.points if point.level not in ("OK", "none")]
     mark = "--" if health.level == "none" else health.level
     parts = [run.fingerprint.host.name, mark, machine_strip(run), f"{rates} GB/s" if rates else "", *found[:1]]
@@ -128,7 +128,7 @@ def _range(rate: Rate | None) -> str:
 
 
 def _digits(rate: float) -> str:
-    return f"{rate / 1e9:#.3g}".rstrip(".")
+    return three_figures(rate / 1e9)
 
 
 def _link(run: Run) -> str:

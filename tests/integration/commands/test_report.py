@@ -101,9 +101,10 @@ FINGERPRINT = b'{"isthmus_version":"0.1.0","device":{"backend":"cuda","index":0,
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "truncated or damaged"),
+        (b"", "an empty file"),
         (b'{"format": "isthmus.run", "schema_ver', "truncated or damaged"),
-        (b"\x00\x01\x02 not json", "truncated or damaged"),
+        (b"\x00\x01\x02 not json", "no run file, which is one JSON object: it begins with"),
+        (b"Dear colleagues,\nhere", "it begins with 'Dear colleagues,'"),
         (b"[1, 2]", "expected an object with format 'isthmus.run'"),
         (b'{"nvbandwidth": {}}', "found no format field, expected format 'isthmus.run'"),
         (b'{"format": "other", "schema_version": 1}', "found format 'other', expected format 'isthmus.run'"),

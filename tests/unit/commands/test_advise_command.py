@@ -72,8 +72,23 @@ def gpu(bare: None, monkeypatch: pytest.MonkeyPatch, synthetic: ModuleType) -> D
 def test_without_a_run_a_reference_prices_and_is_named(advise: Advise, bare: None, priced: list[str]) -> None:
     code, out, err = advise()
     assert (code, err) == (0, "")
-    assert "at the rates of the reference h200-pcie5; isthmus measure all measures" in " ".join(out.split())
+    said = " ".join(out.split())
+    assert "No device here has memory of its own; the gains are at the rates of the reference h200-pcie5." in said
     assert priced[0].endswith("NVIDIA H200")
+
+
+def test_the_device_whose_runs_are_missing_is_named_though_others_are_kept(
+    advise: Advise, gpu: Device, synthetic: ModuleType
+) -> None:
+    cases = synthetic.cases({("copy", "h2d", "pinned"): synthetic.Truth(8e-6, 50e9)})
+    cpu = Device(backend="opencl", index=0, name="pthread", shares_host_memory=True)
+    for name in "abc":
+        run = synthetic.run(cases, name=name)
+        fingerprint = msgspec.structs.replace(run.fingerprint, host=Host(name="node17"), device=cpu)
+        keep_run(msgspec.structs.replace(run, fingerprint=fingerprint))
+    said = " ".join(advise()[1].split())
+    assert "No run of cuda:0 is kept on this machine" in said
+    assert "isthmus measure all --device cuda:0 measures its own" in said
 
 
 def test_the_kept_run_of_this_machine_prices(

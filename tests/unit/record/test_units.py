@@ -20,6 +20,7 @@ from isthmus.record import (
     parse_seconds,
     parse_share,
     parse_sizes,
+    three_figures,
 )
 
 
@@ -196,6 +197,20 @@ def test_times(text: str, seconds: float) -> None:
 def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="such as 5ms"):
         parse_seconds(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["64 MB", "1 GB", "100 kB", "1500 MB", "64 MiB", "1280 MiB", "240 KiB", "1025 B", "8 kB", "4 KiB", "0 B"]
+)
+def test_a_size_is_said_as_it_was_asked_for(text: str) -> None:
+    assert format_bytes(parse_bytes(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.5, "0.500"), (0.822, "0.822"), (1, "1.00"), (12.34, "12.3"), (100, "100"), (1234.5, "1234")]
+)
+def test_ends_of_an_interval_have_their_zeros(value: float, text: str) -> None:
+    assert three_figures(value) == text
 
 
 @pytest.mark.parametrize("text", ["0", "2", "1e-3", " 0.5 "])

@@ -19,7 +19,7 @@ from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
 from isthmus.language import say, sentences
-from isthmus.record import Run, format_bytes, format_seconds, kind_rank
+from isthmus.record import Run, format_bytes, format_seconds, kind_rank, three_figures
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -149,7 +149,7 @@ def _row(name: str, point: CostPoint, quantity: _Quantity) -> Row:
         size=format_bytes(point.bytes),
         time=format_seconds(seconds.median),
         interval=say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high)),
-        per_byte=f"{1e9 * seconds.median / point.bytes:.3g} ns",
+        per_byte=f"{three_figures(1e9 * seconds.median / point.bytes)} ns",
         samples=str(len(point.samples)),
     )
 

@@ -10,7 +10,7 @@ from isthmus.document.chart import Axis, Drawn, Row, curves_chart, row
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import capitalised, say
-from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
+from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank, three_figures
 
 # An analysis with the title of its run, empty for a single one.
 Source = tuple[str, BreakevenAnalysis]
@@ -125,6 +125,6 @@ def _time_row(name: str, size: int, seconds: Interval) -> Row:
 
 
 def _speed_row(name: str, size: int, ratio: Interval) -> Row:
-    interval = say("common.range", low=f"{ratio.low:.3g}", high=f"{ratio.high:.3g}")
-    speed = say("common.times", factor=f"{ratio.median:.3g}")
+    interval = say("common.range", low=three_figures(ratio.low), high=three_figures(ratio.high))
+    speed = say("common.times", factor=three_figures(ratio.median))
     return row(name, size, *ratio, size=format_bytes(size), speed=speed, interval=interval)

@@ -2,7 +2,7 @@
 
 from isthmus.analysis.openacc.model import OpenaccWork
 from isthmus.language import say
-from isthmus.record import Interval, format_bytes
+from isthmus.record import Interval, format_bytes, three_figures
 
 # A ratio of two medians, each known within 2 %.
 _NARROW = 0.05
@@ -10,10 +10,10 @@ _NARROW = 0.05
 
 def factor_words(times: Interval) -> str:
     """``1.87``, three digits because it stands beside published figures; with its interval where that is wide."""
-    text = f"{times.median:.3g}"
+    text = three_figures(times.median)
     if times.relative_half_width <= _NARROW:
         return say("openacc.factor", factor=text)
-    return say("openacc.within", factor=text, low=f"{times.low:.3g}", high=f"{times.high:.3g}")
+    return say("openacc.within", factor=text, low=three_figures(times.low), high=three_figures(times.high))
 
 
 def part_words(work: OpenaccWork) -> str:

@@ -12,7 +12,7 @@ from isthmus.document.grid import Cell as Shown
 from isthmus.document.grid import Column, Grid, Group, Row, decimals, missing
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import enumerated, say
-from isthmus.record import Run, format_bytes
+from isthmus.record import Run, format_bytes, three_figures
 
 # A surface with the place of its run.
 Source = tuple[int, Surface]
@@ -103,7 +103,7 @@ def _chart(runs: Sequence[Run], index: int, surface: Surface) -> Chart:
         name, figure = method_label(cell.fastest), figure_words(surface.kind, cell.best)
         told = {say("labels.told_method"): name, say(f"labels.told_{surface.kind.shows}"): figure}
         if cell.lead:
-            told[say("pieces_report.told_lead")] = f"{cell.lead.median:.3g}"
+            told[say("pieces_report.told_lead")] = three_figures(cell.lead.median)
         if cell.as_fast:
             told[say("pieces_report.told_as_fast")] = enumerated([method_label(each) for each in cell.as_fast])
         rate = cell.best.rate.median / 1e9

@@ -3,7 +3,7 @@
 from isthmus.analysis.phrases import memory_name, spanned
 from isthmus.analysis.stencil.model import MANAGED, Stencil, StencilWay
 from isthmus.language import can_say, say
-from isthmus.record import Interval, Metric
+from isthmus.record import Interval, Metric, three_figures
 
 
 def way_label(method: str) -> str:
@@ -54,4 +54,4 @@ def cut_words(stencil: Stencil) -> str:
 
 def ratio_words(value: Interval) -> str:
     """``1.85 to 1.93``, or one figure where both ends read the same."""
-    return spanned(f"{value.low:.3g}", f"{value.high:.3g}")
+    return spanned(three_figures(value.low), three_figures(value.high))

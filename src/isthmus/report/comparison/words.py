@@ -8,7 +8,7 @@ from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import describe_device
 from isthmus.compare import CaseResult, Cause, Comparison, GroupKey, Verdict
 from isthmus.language import can_say, first_few, say, sentences
-from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes
+from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes, three_figures
 
 _MOST_NAMES = 3
 _CHANGED: tuple[Verdict, ...] = ("slower", "faster")
@@ -51,7 +51,7 @@ def verdict_name(verdict: Verdict) -> str:
 
 def ratio_text(value: float) -> str:
     """Three digits after the point near 1, where they matter, fewer farther away."""
-    return f"{value:.3f}" if 0.5 <= value < 2 else f"{value:.3g}"
+    return f"{value:.3f}" if 0.5 <= value < 2 else three_figures(value)
 
 
 def interval_text(interval: Interval) -> str:
