@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Sequence
 
 from isthmus.errors import UsageError
 
@@ -25,11 +26,8 @@ _UNITS = {
     "GB": 1000**3,
     "TB": 1000**4,
 }
-# Of units that give numbers of one length the first is shown.
-_SHOWN = (
-    *((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")),
-    *((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (1, "B"), (1000, "kB")),
-)
+_BINARY = ((1 << 40, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
+_DECIMAL = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (1000, "kB"))
 _SECONDS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 # More than anyone measures; keeps a step that was forgotten or mistyped from asking for all memory.
 _MOST_SIZES = 10_000
@@ -115,18 +113,23 @@ def parse_sizes(text: str) -> list[int]:
 
 def format_bytes(count: int) -> str:
     """Whole numbers of the unit that gives the shortest: ``4 KiB``, ``1280 MiB``, ``64 MB``, ``1025 B``."""
-    fitting = [(len(str(count // factor)), place) for place, (factor, _) in enumerate(_SHOWN) if count % factor == 0]
-    factor, unit = _SHOWN[min(fitting)[1]] if count else (1, "B")
-    return f"{count // factor} {unit}"
+    return _shortest(count, (*_BINARY, *_DECIMAL))
 
 
 def near_bytes(count: int) -> str:
     """Binary units with three digits where the size is not round, as sizes of memory seldom are: ``140 GiB``."""
-    exact = format_bytes(count)
+    exact = _shortest(count, _BINARY)
     if len(exact) <= len("1023 KiB"):
         return exact
     power = min((count.bit_length() - 1) // 10, 4)
     return f"{count / (1 << 10 * power):.3g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
+def _shortest(count: int, units: Sequence[tuple[int, str]]) -> str:
+    """In the first unit of those that give the shortest whole number."""
+    fitting = [(len(str(count // factor)), place) for place, (factor, _) in enumerate(units) if count % factor == 0]
+    factor, unit = units[min(fitting)[1]] if count else (1, "B")
+    return f"{count // factor} {unit}"
 
 
 def decimal_bytes(count: int) -> str:

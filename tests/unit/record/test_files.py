@@ -130,7 +130,7 @@ def test_one_file_that_is_refused_costs_a_survey_that_file(
     # A shell's *.json names them: the survey is shown, and the command fails.
     assert main(["fleet", *(str(tmp_path / name) for name in ("a.json", *bad, "b.json"))]) == 2
     out, said = capsys.readouterr()
-    assert out.startswith("Fleet of 2 devices")
+    assert out.startswith("Fleet: 2 devices")
     assert said.startswith(f"isthmus: {tmp_path / 'bomb.json.gz'}: more than ")
     assert said.endswith("; and 2 more files that were named cannot be used; the survey is of all others\n")
     assert main(["fleet", str(tmp_path / "sparse.json")]) == 2

@@ -120,7 +120,7 @@ def test_every_line_has_its_file_and_serves_what_it_says(line: Format, documents
 
 
 def test_a_format_that_does_not_fit_lists_those_that_do(documents: dict[str, Document]) -> None:
-    said = "no such format: 'chrome'; that is for trace; expected one of terminal, markdown, html, csv"
+    said = "no such format: 'chrome'; that is for trace; expected one of terminal, markdown, html, json, csv"
     with pytest.raises(UsageError, match=said):
         write(documents["runs"], "chrome", io.StringIO())
 

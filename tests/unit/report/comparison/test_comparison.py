@@ -104,7 +104,7 @@ def test_all_that_is_to_be_said_is_said(comparison: Comparison) -> None:
         "Within noise: 60 of 122 cases; undecided: 0. Smallest detectable change: 3.0 % typical, 3.0 % worst.",
         "Driver: 580.159 → 590 <&>. Can explain 62 of 62 differences.",
         "Skipped in the new run only: bandwidth copy D2H pinned 1 B. Reason given: <b>no room</b>",
-        "In the new run only: bandwidth copy H2D pageable 3000 B.",
+        "In the new run only: bandwidth copy H2D pageable 3 kB.",
         "slower:5% fails in 62 of 122 cases: ",
         " and 59 more.",
         "faster:5% holds. Too noisy to be guarded: 60 of 122 cases alone, 0 also with their group.",
