@@ -58,6 +58,8 @@ class MeasureCommand(Command):
 
     def _refuse_alien(self, ctx: "Context", of_one: set[str]) -> None:
         named = ctx.params["experiments"] or [each.name for each in EXPERIMENTS if each.is_default]
+        if not {*named} <= {"all", *(each.name for each in EXPERIMENTS)}:
+            return  # Which they may have been meant to be is said elsewhere.
         for param in self.get_params(ctx):
             name = max(param.opts, key=len)
             takers = [each.name for each in EXPERIMENTS if name in each.options]

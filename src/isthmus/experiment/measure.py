@@ -61,7 +61,6 @@ def choose_experiments(names: Sequence[str], options: Options, ranks: int = 1) -
     planners = [planner(experiment) for experiment in MEASURED if experiment.name in measured]
     _check("memory kind", options.memory, [each.memory_kinds for each in planners])
     _check("direction", options.directions, [each.directions for each in planners])
-    _check_owners(options, measured)
     if options.binaries:
         check_folder(Path(options.binaries))
     check_names("cut", options.cuts, CUTS)
@@ -78,18 +77,6 @@ def quick_seconds(names: Sequence[str]) -> float:
     """About how long these experiments take with ``--quick``, with all that is not measuring, in whole seconds."""
     budgets = [planner(each).efforts["quick"].budget_seconds for each in MEASURED if each.name in names]
     return math.ceil(sum(_OVERHEAD * seconds for seconds in budgets) + _START_SECONDS)
-
-
-def _check_owners(options: Options, measured: set[str]) -> None:
-    """Raises UsageError for an option of experiments of which none is measured."""
-    if options.alignment_bytes is not None and "bandwidth" not in measured:
-        raise UsageError("--alignment concerns bandwidth alone; leave it out, or measure bandwidth")
-    if options.binaries and "openacc" not in measured:
-        raise UsageError("--binaries concerns openacc alone; leave it out, or measure openacc")
-    if (options.sides or options.halos) and not measured & {"stencil", "openacc"}:
-        raise UsageError("--side and --halo concern stencil and openacc alone; leave them out, or measure one of them")
-    if (options.cuts or options.scalings) and "stencil" not in measured:
-        raise UsageError("--cut and --scaling concern stencil alone; leave them out, or measure stencil")
 
 
 def _check(what: str, given: Sequence[str], known: Sequence[Sequence[str]]) -> None:

@@ -104,8 +104,11 @@ def test_rows_that_come_from_the_wrong_neighbour_are_wrong_data(run: Ended, mpir
     ("words", "message"),
     [
         (("measure", "stencil", "--scaling", "weak"), "--scaling needs several ranks, and this process is alone"),
-        (("measure", "bandwidth", "--cut", "grid"), "--cut and --scaling concern stencil alone"),
-        (("measure", "openacc", "--scaling", "strong"), "--cut and --scaling concern stencil alone"),
+        (("measure", "bandwidth", "--cut", "grid"), "--cut is an option of stencil, and what is measured is bandwidth"),
+        (
+            ("measure", "openacc", "--scaling", "strong"),
+            "--scaling is an option of stencil, and what is measured is openacc",
+        ),
     ],
 )
 def test_one_process_alone_makes_no_curve(run: Ended, words: tuple[str, ...], message: str) -> None:

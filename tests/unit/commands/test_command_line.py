@@ -20,6 +20,7 @@ from isthmus.commands.main import app, main
 from isthmus.errors import UsageError
 from isthmus.registry import EXPERIMENTS, MEASURED
 
+RESULTS = Path(__file__).resolve().parents[3] / "results"
 COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 SHOWN = [name for name, command in COMMANDS.items() if not command.hidden]
 
@@ -105,6 +106,44 @@ def test_an_option_of_another_experiment_is_refused_with_the_experiments_that_ta
 ) -> None:
     assert main(["measure", "latency", "--device", "host", "--halo", "1"]) == 2
     assert "--halo is an option of stencil and openacc, and what is measured is latency" in capsys.readouterr().err
+
+
+def test_a_name_that_is_no_experiment_is_said_before_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measure", "stencils", "--device", "host", "--side", "64"]) == 2
+    assert "did you mean stencil?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "colours"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colours_go_where_they_are_wanted_and_never_into_a_file(
+    variables: dict[str, str],
+    colours: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    fleet = str(RESULTS / "h100x2-fleet.json.gz")
+    assert main(["fleet", fleet]) == 0
+    out = capsys.readouterr().out
+    assert ("\x1b" in out) == ("FORCE_COLOR" in variables)
+    # Bold is no colour.
+    assert colours or not re.search(r"\x1b\[[0-9;]*3[0-7]m", out)
+    assert main(["fleet", fleet, "-o", str(tmp_path / "fleet.txt")]) == 0
+    assert "\x1b" not in (tmp_path / "fleet.txt").read_text("utf-8")
+
+
+def test_columns_are_heeded_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for columns in (60, 90):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert main(["fleet", str(RESULTS / "h100x2-fleet.json.gz")]) == 0
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= columns
 
 
 def test_the_list_of_experiments_says_what_each_measures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,6 @@ def test_bandwidth_is_what_runs_by_default_and_all_means_every_experiment() -> N
         (["bandwidth"], Options(memory=["pined"]), "no memory kind 'pined'; did you mean pinned?"),
         (["bandwidth"], Options(directions=["h2h"]), "no direction 'h2h'; did you mean h2d?"),
         (["allocation"], Options(directions=["h2d"]), "no experiment that was chosen has a direction to choose"),
-        (["allocation", "threads"], Options(alignment_bytes=4), "--alignment concerns bandwidth alone"),
     ],
 )
 def test_a_name_that_does_not_exist(names: list[str], options: Options, message: str) -> None:
