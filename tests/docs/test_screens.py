@@ -1,0 +1,55 @@
+"""Screens in pages are what the program prints from the run that they are of."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from isthmus import report
+from isthmus.commands.main import app
+from isthmus.record import read_run
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RUN = "results/h200-cuda.json.gz"
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+# A screen: the command behind a prompt, and what it printed.
+SCREENS = {
+    f"{page.relative_to(REPOSITORY)}: {command}": (command, screen)
+    for page in PAGES
+    for command, screen in re.findall(r"^```\n\$ isthmus (.*)\n((?:.*\n)+?)```$", page.read_text("utf-8"), re.MULTILINE)
+}
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def printed(command: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setenv("COLUMNS", "100")
+    if command == "measure":
+        out = io.StringIO()
+        report.write(report.screen_document(read_run(Path(RUN))), "terminal", out)
+        return out.getvalue()
+    shown = CliRunner().invoke(app, shlex.split(f"{command} --run {RUN}" if command == "check" else command))
+    assert shown.exit_code == 0, shown.output
+    return shown.output
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_every_line_is_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command, screen = SCREENS[name]
+    told = words(printed(command, monkeypatch))
+    # What only a check of the machine itself tells: the link under load, and the host of today.
+    lines = [line for line in screen.splitlines() if not re.match(r"\s*(link|host) ", line)]
+    assert len(lines) >= 3
+    assert [line for line in lines if words(line) not in told] == []
+
+
+def test_there_are_screens() -> None:
+    assert {command.partition(" ")[0] for command, _ in SCREENS.values()} >= {"check", "measure", "plan"}
