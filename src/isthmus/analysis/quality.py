@@ -36,8 +36,12 @@ def _not_verified(run: Run) -> Finding | None:
     return Finding(
         "FAULT",
         "verification",
-        say("quality.not_verified", count=len(failed), first=f"{_where(failed[0])}{in_brackets(failed[0].note)}"),
-        cause=say("quality.not_verified_cause"),
+        say(
+            "quality.not_verified",
+            count=len(failed),
+            all=len(run.cases),
+            first=f"{_where(failed[0])}{in_brackets(failed[0].note)}",
+        ),
         fix=say("quality.not_verified_fix"),
     )
 
@@ -76,7 +80,7 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
         memory = memory_name(threads.host_memory)
         for count, point in threads.points.items():
             many = threads_of(threads.direction, count)
-            yield say("quality.with_threads", memory=memory, threads=many), threads.direction, point
+            yield f"{memory}{in_brackets(many)}", threads.direction, point
     for cell in piece_cells(run, BATCHING):
         memory = memory_name(cell.host_memory)
         for method, point in cell.points.items():
@@ -97,7 +101,12 @@ def _calls_failed(run: Run) -> Finding | None:
     return Finding(
         "ATTENTION",
         "calls_failed",
-        say("quality.calls_failed", count=len(failed), first=f"{_where(failed[0])}{in_brackets(why)}"),
+        say(
+            "quality.calls_failed",
+            count=len(failed),
+            all=len(run.cases),
+            first=f"{_where(failed[0])}{in_brackets(why)}",
+        ),
         fix=say("quality.calls_failed_fix"),
     )
 
@@ -105,20 +114,16 @@ def _calls_failed(run: Run) -> Finding | None:
 def _ended_early(run: Run) -> Finding | None:
     if run.end and run.end.status == "complete":
         return None
-    kept = say("quality.kept", count=len(run.cases)) if run.cases else say("quality.kept_nothing")
-    if run.end is None:
-        sentence = say("quality.cut_off", kept=kept)
-    else:
-        key = "quality.interrupted" if run.end.status == "interrupted" else "quality.failed"
-        sentence = say(key, message=in_brackets(run.end.message), kept=kept)
+    status = say(f"quality.status_{run.end.status if run.end else 'cut_off'}")
+    message = in_brackets(run.end.message if run.end else "")
+    sentence = say("quality.ended_early", status=status, message=message, count=len(run.cases))
     return Finding("ATTENTION", "ended_early", sentence, fix=say("quality.ended_early_fix"))
 
 
 def _nothing_measured(run: Run) -> Finding | None:
     if any(case.series for case in run.cases):
         return None
-    text = say("quality.all_skipped", count=len(run.cases)) if run.cases else say("quality.empty")
-    return Finding("ATTENTION", "empty", text)
+    return Finding("ATTENTION", "empty", say("quality.empty", count=len(run.cases)))
 
 
 def _precision(run: Run) -> Finding | None:
@@ -130,8 +135,7 @@ def _precision(run: Run) -> Finding | None:
     if not wide:
         return Finding("note", "precision", say("quality.precise", count=len(large), percent=100 * target))
     most = Counter(case.host_memory for case in wide).most_common(3)
-    kinds = [say("quality.imprecise_kind", count=count, kind=memory_label(kind)) for kind, count in most]
-    transfers = all(case.experiment == "bandwidth" for case in wide)
+    kinds = [f"{memory_label(kind)} {count}" for kind, count in most]
     return Finding(
         "note",
         "precision",
@@ -140,9 +144,8 @@ def _precision(run: Run) -> Finding | None:
             wide=len(wide),
             all=len(large),
             percent=100 * target,
-            kinds=say("common.between_clauses").join(kinds),
+            kinds=say("common.comma").join(kinds),
         ),
-        cause=say("quality.imprecise_transfers" if transfers else "quality.imprecise_calls"),
         fix=say("quality.imprecise_fix"),
     )
 
@@ -161,7 +164,7 @@ def _decided(run: Run) -> list[Case]:
 
 def _where(case: Case) -> str:
     """What tells the case from others, as a list of names."""
-    ends = say("quality.from_to", source=case.target, target=case.peer) if case.peer else case.target
+    ends = f"{case.target} → {case.peer}" if case.peer else case.target
     named = [
         case.method.replace("_", " "),
         (case.direction or "").replace("h2d", "H2D").replace("d2h", "D2H"),
@@ -170,6 +173,6 @@ def _where(case: Case) -> str:
         threads_of(case.direction or "", case.threads) if case.threads else "",
         say("quality.devices_at_once", count=case.devices) if case.devices and case.devices > 1 else "",
         ends,
-        "" if case.node is None else say("quality.node", node=case.node),
+        "" if case.node is None else say("strip.node", node=case.node),
     ]
     return say("common.comma").join(filter(None, named))

@@ -86,7 +86,7 @@ def _what(run: Run, cases: list[Case]) -> str:
         _threads(_partial(cases, others, lambda case: case.threads)),
         comma.join(say("skips.devices", count=count) for count in devices if count > 1),
         comma.join(name for name in _partial(cases, others, lambda case: case.target) if name != own),
-        comma.join(say("quality.node", node=node) for node in _partial(cases, others, lambda case: case.node)),
+        comma.join(say("strip.node", node=node) for node in _partial(cases, others, lambda case: case.node)),
     ]
     return _colon(comma.join([experiment, *kinds]), _parts(details))
 

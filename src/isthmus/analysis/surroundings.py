@@ -1,9 +1,10 @@
 """What the machine around the device does to the figures: link, limits, page sizes, NUMA, confidential mode."""
 
 from isthmus.analysis.phrases import link_rate
+from isthmus.analysis.strip import link_name
 from isthmus.document.finding import Finding
 from isthmus.language import in_brackets, say
-from isthmus.record import Link, Run, format_bytes, format_rate, memory_kind
+from isthmus.record import Link, Run, format_bytes, memory_kind
 
 _OFF = {"", "0", "disabled", "false", "inactive", "n/a", "no", "none", "not supported", "off"}
 
@@ -30,11 +31,7 @@ def _trained_down(run: Run) -> Finding | None:
     if link.read_under_load or not (link.is_slower or link.is_narrower):
         return None
     best = Link(generation=link.max_generation, width=link.max_width)
-    rate, possible = link_rate(run), best.theoretical_bytes_per_second
-    cost = ""
-    if rate and possible:
-        cost = say("surroundings.trained_down_cost", now=format_rate(rate), best=format_rate(possible))
-    told = {"now": _link_name(*link.in_use), "best": _link_name(*best.in_use), "cost": in_brackets(cost)}
+    told = {"now": link_name(*link.in_use), "best": link_name(*best.in_use)}
     return Finding("note", "link_trained_down", say("surroundings.trained_down_idle", **told))
 
 
@@ -58,7 +55,7 @@ def _numa(run: Run) -> Finding | None:
         return None  # Whether to the right one is for the verdict on the device's health.
     fix = say("surroundings.numa_fix", node="N" if near is None else near)
     sentence = say("surroundings.numa_unbound", count=len(nodes), note=in_brackets(placement.note))
-    return Finding("ATTENTION", "numa", sentence, cause=say("surroundings.numa_unbound_cause"), fix=fix)
+    return Finding("ATTENTION", "numa", sentence, fix=fix)
 
 
 def _stray_pages(run: Run) -> Finding | None:
@@ -73,12 +70,11 @@ def _stray_pages(run: Run) -> Finding | None:
     }
     if not stray:
         return None
-    kinds = [say("surroundings.stray_kind", kind=kind, percent=100 * share) for kind, share in stray.items()]
+    kinds = [f"{kind} {100 * share:.0f} %" for kind, share in stray.items()]
     return Finding(
         "ATTENTION",
         "stray_pages",
         say("surroundings.stray_pages", node=node, kinds=say("common.comma").join(kinds)),
-        cause=say("surroundings.stray_pages_cause"),
         fix=say("surroundings.stray_pages_fix"),
     )
 
@@ -94,7 +90,7 @@ def _confidential(run: Run) -> Finding | None:
     if not modes:
         return None
     sentence = say("surroundings.confidential", modes=say("common.comma").join(modes))
-    return Finding("note", "confidential", sentence, cause=say("surroundings.confidential_cause"))
+    return Finding("note", "confidential", sentence, cause=say("compare_causes.why_confidential"))
 
 
 def _locked_memory(run: Run) -> Finding | None:
@@ -111,8 +107,7 @@ def _locked_memory(run: Run) -> Finding | None:
         "ATTENTION",
         "locked_memory",
         say("surroundings.locked_memory", limit=format_bytes(limit), count=len(skipped), kinds=kinds),
-        cause=say("surroundings.locked_memory_cause"),
-        fix=say("surroundings.locked_memory_fix"),
+        fix=say("compare_causes.why_locked_memory"),
     )
 
 
@@ -121,13 +116,5 @@ def _huge_pages_off(run: Run) -> Finding | None:
     if not off or not any(case.skipped and memory_kind(case.host_memory).huge for case in run.cases):
         return None
     return Finding(
-        "ATTENTION",
-        "huge_pages_off",
-        say("surroundings.huge_pages_off"),
-        cause=say("surroundings.huge_pages_off_cause"),
-        fix=say("surroundings.huge_pages_off_fix"),
+        "ATTENTION", "huge_pages_off", say("surroundings.huge_pages_off"), fix=say("compare_causes.why_huge_pages")
     )
-
-
-def _link_name(generation: int | None, width: int | None) -> str:
-    return say("surroundings.link", generation=generation or "?", width=width or "?")
