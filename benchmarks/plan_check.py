@@ -1,80 +1,66 @@
-"""Plans against what they plan: needs drawn at random, and every way to meet each measured from beginning to end.
+"""Plans against what they plan: needs drawn at random, and every way to meet each measured for longer.
 
 python benchmarks/plan_check.py [--run FILE] [--device cuda:0] [--needs 48] [--seed 0] [-o checked.json]
 
-Without --run, `isthmus measure` measures what plans need first. Ways of one need alternate; the median of each counts.
-Two bars: the first choice takes at most 1.1 times as long as the fastest way in 95 % of the needs, and the time that
-was predicted for it is within 20 % of the measured one in 90 %.
+Three bars. The first choice of `isthmus plan`, measured on the spot, takes at most 1.05 times as long as the fastest
+way in 95 % of the needs. With --run, the first choice predicted from that run takes at most 1.1 times as long in 95 %,
+and the time that was predicted for it is within 20 % of the measured one in 90 %.
 """
 
 import argparse
 import gzip
 import json
-import random
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 from plan_check_needs import draw_needs
-from plan_check_ways import Measured, ways_of
 
 from isthmus.errors import IsthmusError
+from isthmus.experiment.contenders.measure import measure_ways
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, Plan, SectionNeed, Way, answer
+from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, Plan, SectionNeed, answer, measured_plan
 from isthmus.record import GIB, MIB, Run, format_bytes, format_seconds, parse_bytes, read_run
 
-EXPERIMENTS = ("allocation", "bandwidth", "batching", "breakeven", "managed", "overlap", "strided")
+SPOT_FACTOR, SPOT_SHARE = 1.05, 0.95
 CHOICE_FACTOR, CHOICE_SHARE = 1.10, 0.95
 TIME_FACTOR, TIME_SHARE = 1.20, 0.90
-# For all ways of one need together, after so many rounds.
-NEED_SECONDS, LEAST_ROUNDS, MOST_ROUNDS = 2.0, 3, 8
-# What takes less is run several times in a round: plans are about what a program does again and again, and so are the
-# runs that they rest on (docs/measuring.md).
-SEVERAL_SECONDS, RUNS_A_ROUND = 0.005, 5
-# A way that should take so many times as long as the first choice is measured seldom, or not at all.
-SLOW_FACTOR, SLOW_ROUNDS, HOPELESS_FACTOR = 2.5, 1, 25.0
+# For all ways of one need, none of them ruled out.
+NEED_SECONDS = 12.0
 
 
 class Checked(NamedTuple):
-    """A need whose ways were measured: seconds of every run of each, and why others were not."""
+    """A need with its answers: measured on the spot, measured for longer with every way, and predicted from a run."""
 
     need: Need
-    plan: Plan
-    samples: dict[str, list[float]]
-    left_out: dict[str, str]
+    spot: Plan
+    truth: Plan
+    predicted: Plan | None
 
     @property
-    def first(self) -> Way:
-        """What the plan would have chosen of what could be measured."""
-        return next(way for way in self.plan.ways if way.name in self.samples)
+    def seconds(self) -> dict[str, float]:
+        """What each way takes."""
+        return {way.name: way.seconds.median for way in self.truth.ways}
+
+    def slowdown(self, plan: Plan) -> float | None:
+        """Time of a plan's first choice over that of the fastest way; None where it was not measured."""
+        known = [way.name for way in plan.ways if way.name in self.seconds]
+        return self.seconds[known[0]] / min(self.seconds.values()) if known else None
 
     @property
-    def fastest(self) -> str:
-        """The way with the smallest median."""
-        return min(self.samples, key=lambda name: median(self.samples[name]))
-
-    @property
-    def slowdown(self) -> float:
-        """Time of the first choice over that of the fastest way."""
-        return median(self.samples[self.first.name]) / median(self.samples[self.fastest])
-
-    @property
-    def error(self) -> float:
-        """Predicted over measured time of the first choice."""
-        return self.first.seconds.median / median(self.samples[self.first.name])
+    def error(self) -> float | None:
+        """Predicted over measured time of the predicted first choice."""
+        ways = [way for way in (self.predicted.ways if self.predicted else ()) if way.name in self.seconds]
+        return ways[0].seconds.median / self.seconds[ways[0].name] if ways else None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Check, print the table and the figures, and write all samples where they are wanted."""
+    """Check, print the table and the figures, and write all times where they are wanted."""
     given = _parse(arguments)
     device = open_device(given.device, bind=True)
-    run = read_run(given.run) if given.run else _measured(device.description.spec, quick=given.quick)
+    run = read_run(given.run) if given.run else None
     shared = device.description.shares_host_memory
     largest = given.largest or (16 * MIB if shared else GIB)
     needs = draw_needs(given.needs, given.seed, largest, rate=2e9 if shared else 40e9)
@@ -90,89 +76,51 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = _figures(checked, len(needs))
     print(*lines, f"{time.monotonic() - begin:.0f} s for {len(needs)} needs", sep="\n")
     if given.output:
-        data = json.dumps(_as_json(run, checked, lines), indent=1).encode()
+        data = json.dumps(_as_json(run, device, checked, lines), indent=1).encode()
         given.output.write_bytes(gzip.compress(data, mtime=0) if given.output.suffix == ".gz" else data)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--run", type=Path, help="what isthmus measure found on this machine")
-    parser.add_argument("--quick", action="store_true", help="without --run: measure with --quick")
+    parser.add_argument("--run", type=Path, help="what isthmus measure found on this machine, to predict from as well")
     parser.add_argument("--device", help="cuda:0, opencl:0, host; the best one present by default")
     parser.add_argument("--needs", type=int, default=48)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--largest", type=parse_bytes, help="bytes of the largest buffer and array")
-    parser.add_argument("--time", type=float, default=NEED_SECONDS, help="seconds for the ways of one need")
-    parser.add_argument("-o", "--output", type=Path, help="all samples as JSON, compressed for a name that ends in .gz")
+    parser.add_argument("--time", type=float, default=NEED_SECONDS, help="seconds for all ways of one need")
+    parser.add_argument("-o", "--output", type=Path, help="all times as JSON, compressed for a name that ends in .gz")
     return parser.parse_args(arguments)
 
 
-def _measured(device: str, *, quick: bool) -> Run:
-    """What `isthmus measure` finds now."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "run.json.gz")
-        command = [sys.executable, "-m", "isthmus", "measure", *EXPERIMENTS, "--device", device, "-o", str(path)]
-        subprocess.run([*command, "--quick"] if quick else command, check=True, stdout=subprocess.DEVNULL)
-        return read_run(path)
-
-
-def _check(run: Run, device: OpenDevice, need: Need, seed: int, seconds: float) -> Checked | str:
-    """The need with its ways measured in rounds; or why there is nothing to measure."""
+def _check(run: Run | None, device: OpenDevice, need: Need, seed: int, seconds: float) -> Checked | str:
+    """The need with its ways measured twice, on the spot and for longer; or why there is nothing to measure."""
     try:
-        plan = answer(run, need)
-    except IsthmusError as error:
-        return f"no plan: {error}"
-    if not plan.ways:
-        return "no plan: " + "; ".join(dict.fromkeys([*plan.unknown.values(), *plan.missing_experiments]))
-    most = HOPELESS_FACTOR * plan.ways[0].seconds.median
-    left_out = {way.name: "many times slower" for way in plan.ways if way.seconds.median > most}
-    try:
-        ready = ways_of(device, need, [way for way in plan.ways if way.name not in left_out], seed)
+        predicted = answer(run, need) if run else None
+        spot = measured_plan(need, measure_ways(device, need, seed=seed), device.description)
+        truth = measured_plan(need, measure_ways(device, need, seconds, seed + 1, every=True), device.description)
     except IsthmusError as error:
         return f"not measured: {error}"
-    runs: dict[str, int] = {}
-    for name, measure in list(ready.items()):
-        try:
-            (seconds_a_run,) = measure(1)  # Not kept: it makes ready what later ones find.
-            runs[name] = RUNS_A_ROUND if seconds_a_run < SEVERAL_SECONDS else 1
-        except IsthmusError as error:
-            left_out[name] = str(error)
-            del ready[name]
-    if not ready:
-        return "not measured: " + "; ".join(dict.fromkeys(left_out.values()))
-    return Checked(need, plan, _samples(plan, ready, runs, random.Random(seed), seconds), left_out)
-
-
-def _samples(
-    plan: Plan, ready: Mapping[str, Measured], runs: Mapping[str, int], order: random.Random, seconds: float
-) -> dict[str, list[float]]:
-    """Seconds of every run of every way, so many a round, in an order drawn anew for each round."""
-    first = next(way.seconds.median for way in plan.ways if way.name in ready)
-    slow = {way.name for way in plan.ways if way.seconds.median > SLOW_FACTOR * first}
-    samples: dict[str, list[float]] = {name: [] for name in ready}
-    begin = time.monotonic()
-    for place in range(MOST_ROUNDS):
-        if place >= LEAST_ROUNDS and time.monotonic() - begin > seconds:
-            break
-        names = [name for name in ready if name not in slow or place < SLOW_ROUNDS]
-        order.shuffle(names)
-        for name in names:
-            samples[name] += ready[name](runs[name])
-    return samples
+    if not truth.ways or not spot.ways:
+        return "not measured: " + "; ".join(dict.fromkeys([*truth.unknown.values(), *truth.unpriced.values()]))
+    return Checked(need, spot, truth, predicted)
 
 
 def _row(checked: Checked) -> str:
-    first = checked.first
-    measured = median(checked.samples[first.name])
-    fastest = f"{checked.fastest} {format_seconds(median(checked.samples[checked.fastest]))}"
-    return (
-        f"{_words(checked.need):62} {first.name + _options(first):28} {format_seconds(first.seconds.median):>8} "
-        f"{format_seconds(measured):>8} {checked.error:5.2f}  {fastest:32} {checked.slowdown:5.2f} {first.beyond}"
+    first, fastest = checked.spot.ways[0], min(checked.seconds, key=checked.seconds.__getitem__)
+    spent = checked.spot.timed.seconds if checked.spot.timed else 0.0
+    row = (
+        f"{_words(checked.need):62} {first.name:28} {format_seconds(first.seconds.median):>8} "
+        f"{fastest:28} {format_seconds(checked.seconds[fastest]):>8} "
+        f"{_number(checked.slowdown(checked.spot))} {spent:4.1f} s"
     )
+    if checked.predicted is None:
+        return row
+    chosen = checked.predicted.ways[0].name if checked.predicted.ways else "no time"
+    return f"{row}  {chosen:28} {_number(checked.slowdown(checked.predicted))} {_number(checked.error)}"
 
 
-def _options(way: Way) -> str:
-    return "".join(f" {name}={value}" for name, value in way.options.items())
+def _number(value: float | None) -> str:
+    return "    -" if value is None else f"{value:5.2f}"
 
 
 def _words(need: Need) -> str:
@@ -192,38 +140,47 @@ def _words(need: Need) -> str:
 
 
 def _figures(checked: Sequence[Checked], asked: int) -> list[str]:
-    """The two figures beside their bars, of all needs and of those within what the run measured."""
-    within = [each for each in checked if not each.first.beyond]
-    lines = [f"{len(checked)} of {asked} needs planned and measured"]
-    for name, chosen in (("all", checked), ("within the measured range", within)):
-        if not chosen:
-            continue
-        choices = sum(each.slowdown <= CHOICE_FACTOR for each in chosen) / len(chosen)
-        times = sum(1 / TIME_FACTOR <= each.error <= TIME_FACTOR for each in chosen) / len(chosen)
-        lines.append(
-            f"{name} ({len(chosen)}): first choice within 10 % of the fastest in {choices:.1%} "
-            f"(bar {CHOICE_SHARE:.0%}); predicted within 20 % in {times:.1%} (bar {TIME_SHARE:.0%})"
-        )
+    """The figures beside their bars."""
+    lines = [f"{len(checked)} of {asked} needs measured"]
+    spots = [each.slowdown(each.spot) for each in checked]
+    predicted = [each.slowdown(each.predicted) for each in checked if each.predicted]
+    for name, found, factor, bar in (
+        ("measured on the spot", spots, SPOT_FACTOR, SPOT_SHARE),
+        ("predicted", predicted, CHOICE_FACTOR, CHOICE_SHARE),
+    ):
+        known = [each for each in found if each is not None]
+        if known:
+            share = sum(each <= factor for each in known) / len(known)
+            within = f"first choice within {100 * (factor - 1):.0f} % of the fastest in {share:.1%} (bar {bar:.0%})"
+            lines.append(f"{name} ({len(known)}): {within}")
+    errors = [each.error for each in checked if each.error is not None]
+    if errors:
+        share = sum(1 / TIME_FACTOR <= each <= TIME_FACTOR for each in errors) / len(errors)
+        lines.append(f"predicted times ({len(errors)}): within 20 % in {share:.1%} (bar {TIME_SHARE:.0%})")
+    longest = max((each.spot.timed.seconds for each in checked if each.spot.timed), default=0.0)
+    lines.append(f"longest answer on the spot {longest:.1f} s (bar 5 s)")
     return lines
 
 
-def _as_json(run: Run, checked: Sequence[Checked], lines: Sequence[str]) -> dict[str, Any]:
+def _as_json(run: Run | None, device: OpenDevice, checked: Sequence[Checked], lines: Sequence[str]) -> dict[str, Any]:
+    def times(plan: Plan) -> dict[str, Any]:
+        return {way.name: {"seconds": way.seconds, "samples": way.samples} for way in plan.ways}
+
     needs = [
         {
             "need": {"kind": type(each.need).__name__, **asdict(each.need)},
-            "ways": [
-                {"name": way.name, "seconds": way.seconds, "beyond": way.beyond, "options": way.options}
-                for way in each.plan.ways
-            ],
-            "unknown": each.plan.unknown,
-            "left_out": each.left_out,
-            "samples": each.samples,
-            "slowdown": each.slowdown,
+            "spot": times(each.spot),
+            "ruled_out": each.spot.timed.ruled_out if each.spot.timed else {},
+            "truth": times(each.truth),
+            "left_out": dict(each.truth.unknown) | dict(each.truth.unpriced),
+            "predicted": times(each.predicted) if each.predicted else None,
+            "slowdown": each.slowdown(each.spot),
+            "predicted_slowdown": each.slowdown(each.predicted) if each.predicted else None,
             "predicted_over_measured": each.error,
         }
         for each in checked
     ]
-    return {"run": run.run, "device": run.fingerprint.device.name, "figures": list(lines), "needs": needs}
+    return {"run": run.run if run else None, "device": device.description.name, "figures": list(lines), "needs": needs}
 
 
 if __name__ == "__main__":

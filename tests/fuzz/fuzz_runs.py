@@ -189,7 +189,7 @@ def consume(path: Path, base: Path) -> None:
 
 
 def _plan(run: Run, need: Need) -> Callable[[], Document]:
-    return lambda: plan_document(run, answer(run, need), explain=True)
+    return lambda: plan_document(answer(run, need), explain=True)
 
 
 def _written(make: Callable[[], Document], formats: tuple[str, ...]) -> None:

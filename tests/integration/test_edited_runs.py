@@ -59,7 +59,7 @@ def documents(path: Path, base: Path) -> Iterator[tuple[Callable[[], Document], 
     yield lambda: comparison_document(compare(run, run)), ("terminal",)
     yield lambda: fleet_document(survey([path, base])), ("terminal", "json", "csv")
     for need in (BufferNeed(1 << 20, "both", uses=3, source="new"), PiecesNeed(1000, 256), ManagedNeed(1 << 26)):
-        yield lambda need=need: plan_document(run, answer(run, need), explain=True), ("terminal", "json")  # type: ignore[misc]
+        yield lambda need=need: plan_document(answer(run, need), explain=True), ("terminal", "json")  # type: ignore[misc]
 
 
 @pytest.mark.thorough

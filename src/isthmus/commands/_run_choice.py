@@ -1,17 +1,12 @@
 """The run that a plan or advice rests on: a file, what the cache holds of this machine, a quick one, or a reference."""
 
-import sys
-import tempfile
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
 from isthmus.cache import reason
-from isthmus.commands._progress import ProgressBar
 from isthmus.compare import PREFIX, Reference, known_references, read_reference
 from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.language import enumerated, say, sentences
@@ -35,21 +30,11 @@ class Rates(NamedTuple):
     unmeasured: tuple[str, ...] = ()
 
 
-def run_for(path: Path | None, device: str | None, wanted: Sequence[str]) -> Run:
-    """The run in a file, or that of a device of this machine.
-
-    `wanted` are the experiments that the plan needs. Where nothing of the device was measured yet, a user at a terminal
-    is asked whether to measure now, quickly. Raises UsageError where nobody can be asked, or who is asked says no.
-    """
-    if path is not None:
-        if device is not None:
-            raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
-        return read_run(path)
-    from isthmus.machine.devices import choose_device
-    from isthmus.machine.host import read_host
-
-    chosen = choose_device(device)
-    return _kept_of(read_host(), chosen) or _measured_now(chosen, wanted)
+def read_named(named: str | Path) -> Run:
+    """The run in a file, or that of ``reference:NAME``."""
+    if str(named).startswith(PREFIX):
+        return read_reference(str(named).removeprefix(PREFIX)).run
+    return read_run(Path(named))
 
 
 def rates_for(named: str | None, device: str | None, traced: Collection[str], backend: str) -> Rates:
@@ -62,10 +47,8 @@ def rates_for(named: str | None, device: str | None, traced: Collection[str], ba
     if named is not None and device is not None:
         raise UsageError("--run says what was measured and --device where to look for it; leave one of them out")
     if named is not None:
-        if named.startswith(PREFIX):
-            # Whoever names a reference knows that it is no run of this machine.
-            return Rates(read_reference(named.removeprefix(PREFIX)).run)
-        return Rates(read_run(Path(named)))
+        # Whoever names a reference knows that it is no run of this machine.
+        return Rates(read_named(named))
     if (kept := kept_run(device, backend)) is not None:
         return Rates(kept)
     if device is not None:
@@ -159,33 +142,6 @@ def _is_like(reference: Reference, traced: Collection[str]) -> bool:
     from isthmus.advice import are_alike
 
     return any(are_alike(name, reference.run.fingerprint.device.name) for name in traced)
-
-
-def _measured_now(device: Device, wanted: Sequence[str]) -> Run:
-    """What a user at a terminal has measured now, which is kept for the next time."""
-    from isthmus.experiment.engine.options import Options
-    from isthmus.experiment.measure import choose_experiments, measure, quick_seconds
-    from isthmus.machine.devices import open_chosen
-
-    words = ["isthmus", "measure", *wanted, "--quick", "--device", device.spec]
-    command, seconds = " ".join(words), quick_seconds(wanted)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(
-            f"no run of {device.spec} on this machine is kept yet; measure one first (about {seconds:.0f} s, or "
-            f"without --quick a minute and more, and better): {command}"
-        )
-    if not typer.confirm(say("plan.offer", command=command, seconds=f"{seconds:.0f}"), default=True, err=True):
-        raise UsageError(f"nothing to plan with; measure first, or name a run file with --run: {command}")
-    options = Options(mode="quick")
-    experiments = choose_experiments(wanted, options)
-    opened = open_chosen(device, bind=True)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "quick.json"
-        with ProgressBar() as progress:
-            measure(opened, options, experiments, path, words, progress.update, lambda: None)
-        run = read_run(path)
-    keep(run, opened)
-    return run
 
 
 def keep(run: Run, device: "OpenDevice") -> None:

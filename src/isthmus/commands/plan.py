@@ -1,6 +1,5 @@
-"""`isthmus plan`: the fastest way to move what a program has to move, as measured on this machine."""
+"""`isthmus plan`: the fastest way to move what a program has to move, measured on the spot."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -60,10 +59,13 @@ def plan(
     chunks: Annotated[
         str | None, option("--chunks", "N", "Chunks that overlap: a number, or auto (the default).")
     ] = None,
-    run_file: Annotated[
-        Path | None,
+    run: Annotated[
+        str | None,
         option(
-            "--run", "FILE", "Plan with this run instead of this machine's newest.", autocompletion=_completions.runs
+            "--run",
+            "FILE",
+            "Predict from this run, or reference:NAME, instead of measuring on this machine.",
+            autocompletion=_completions.runs,
         ),
     ] = None,
     device: DeviceOption = None,
@@ -83,11 +85,13 @@ def plan(
     force: ForceOption = False,
     lang: LanguageOption = "en",
 ) -> None:
-    """Name the fastest way to move what you describe, with the time to expect, the next best, and why."""
+    """Measure the ways to move what you describe, within 5 s, and name the fastest with its calls."""
     from isthmus.commands._plan_needs import need_of
-    from isthmus.commands._run_choice import run_for
+    from isthmus.commands._run_choice import read_named
+    from isthmus.experiment.contenders.measure import measure_ways
     from isthmus.language import speaking
-    from isthmus.plan import SNIPPET_LANGUAGES, answer, wanted_experiments
+    from isthmus.machine.devices import open_device
+    from isthmus.plan import SNIPPET_LANGUAGES, answer, measured_plan, wanted_experiments
     from isthmus.report import plan_document
 
     options = {
@@ -113,9 +117,17 @@ def plan(
     if snippet is not None and snippet not in SNIPPET_LANGUAGES:
         raise UsageError(f"no snippets in {snippet!r}; expected one of {', '.join(SNIPPET_LANGUAGES)}")
     with speaking(language):
-        run = run_for(run_file, device, wanted_experiments(need))
-        found = answer(run, need)
-        write_report(plan_document(run, found, explain=explain, snippet=snippet), chosen, output)
-    if not found.ways:
-        lacking = found.extend or f"isthmus measure {' '.join(wanted_experiments(need))}"
-        raise UsageError(f"run {run.run} cannot price any way to do that; measure what it lacks: {lacking}")
+        if run is not None:
+            if device is not None:
+                raise UsageError("--run says where times are from and --device where to measure; leave one of them out")
+            found = answer(read_named(run), need)
+        else:
+            opened = open_device(device, bind=True)
+            found = measured_plan(need, measure_ways(opened, need), opened.description)
+        write_report(plan_document(found, explain=explain, snippet=snippet), chosen, output)
+    if found.ways:
+        return
+    if run is not None:
+        lacking = f"isthmus measure {' '.join(wanted_experiments(need))}"
+        raise UsageError(f"{run} cannot price any way to do that; measure what it lacks: {lacking}")
+    raise UsageError("none of the ways to do that could be measured on this device; the reasons stand above")

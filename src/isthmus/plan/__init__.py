@@ -1,7 +1,22 @@
 """From a described need to the way that meets it fastest on a measured machine, with the time that it takes."""
 
 from isthmus.plan.answer import Plan, Step, Way
-from isthmus.plan.need import (
+from isthmus.plan.measured import measured_plan
+from isthmus.plan.planner import answer, wanted_experiments
+from isthmus.plan.prices import PriceList, Unpriced
+from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
+from isthmus.plan.ways import step_name
+from isthmus.plan.words import (
+    answer_words,
+    basis_words,
+    moved_bytes,
+    need_words,
+    ruled_out_words,
+    time_words,
+    warning_words,
+    way_words,
+)
+from isthmus.record import (
     BufferNeed,
     BufferSource,
     ManagedNeed,
@@ -11,19 +26,6 @@ from isthmus.plan.need import (
     PiecesSource,
     PipelineNeed,
     SectionNeed,
-)
-from isthmus.plan.planner import answer, wanted_experiments
-from isthmus.plan.prices import PriceList, Unpriced
-from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
-from isthmus.plan.words import (
-    answer_words,
-    beyond_words,
-    moved_bytes,
-    need_words,
-    step_words,
-    time_words,
-    warning_words,
-    way_words,
 )
 
 __all__ = [
@@ -44,12 +46,14 @@ __all__ = [
     "Way",
     "answer",
     "answer_words",
-    "beyond_words",
+    "basis_words",
+    "measured_plan",
     "moved_bytes",
     "need_words",
+    "ruled_out_words",
     "snippet",
     "snippet_languages",
-    "step_words",
+    "step_name",
     "time_words",
     "wanted_experiments",
     "warning_words",

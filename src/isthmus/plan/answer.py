@@ -1,14 +1,10 @@
 """What a plan answers: every way that would do, with its time and the arithmetic behind it, the fastest first."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from isthmus.analysis.statistics.resample import Draws
-from isthmus.plan.need import Need
-from isthmus.record import Interval
-
-# On which side of the measured sizes, or numbers of pieces, a prediction lies; empty within them.
-Beyond = Literal["", "below", "above"]
+from isthmus.record import Device, Interval, Need, Timed
 
 
 @dataclass(frozen=True)
@@ -26,33 +22,42 @@ class Way:
 
     `name` is a stable name for scripts, made of the words of run files: a kind of memory (``registered``), a method
     (``pack_threads``), a managed way. `seconds` is the whole need's time with its 95 % interval; `steps` add up to its
-    median where the way is a sum, and are empty where it was interpolated as a whole. `options` holds what else the
-    way needs to know, such as chunks or threads. `draws` are the time and its bootstrap draws, where there are such:
-    what two ways share cancels out of their ratio.
+    median where the way is a sum of predictions. `options` holds what else the way needs to know, such as chunks or
+    threads. `draws` are the time and its bootstrap draws, where there are such: what two ways share cancels out of
+    their ratio. `samples` counts those of a time that was measured.
     """
 
     name: str
     seconds: Interval
     steps: tuple[Step, ...] = ()
-    beyond: Beyond = ""
-    options: dict[str, int] = field(default_factory=dict)
+    options: Mapping[str, int] = field(default_factory=dict)
     draws: Draws | None = field(default=None, repr=False, compare=False)
+    samples: int = 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The answer to a need: ways by ascending median, and ways that cannot be priced with the reason for each.
+    """The answer to a need: ways by ascending median, with times from `timed`, or predicted from the run of this name.
 
-    `missing_experiments` are those that the run lacks and that would make the answer better or possible. `extend` is
-    the command that measures where the plan had to go beyond what the run has; empty where it did not, or where none
-    can. `unmeasured_unit` is what the need's pieces are aligned to where the run does not say what that costs, else 0;
-    `exceeded_bytes` is the device's memory where the need is larger than that, else 0.
+    `unknown` has ways that cannot be had on the device, and `unpriced` those that can and have no time, with reasons;
+    while there are such, none is the fastest. `scale` is what the times of less data were multiplied by.
+    `exceeded_bytes` is the device's memory where the need is larger than that, else 0; `wrong` counts cases whose data
+    did not arrive, and `is_quick` tells of a run of few sizes.
     """
 
     need: Need
     ways: tuple[Way, ...]
-    unknown: dict[str, str] = field(default_factory=dict)
-    missing_experiments: tuple[str, ...] = ()
-    extend: str = ""
-    unmeasured_unit: int = 0
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    unpriced: Mapping[str, str] = field(default_factory=dict)
+    device: Device = field(default_factory=lambda: Device(backend="host", index=0, name=""))
+    run: str = ""
+    timed: Timed | None = None
+    scale: float = 1.0
     exceeded_bytes: int = 0
+    wrong: int = 0
+    is_quick: bool = False
+
+    @property
+    def fastest(self) -> Way | None:
+        """The first of the ways, where no rival is without a time."""
+        return self.ways[0] if self.ways and not self.unpriced else None

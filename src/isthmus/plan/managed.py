@@ -7,12 +7,13 @@ from typing import NamedTuple
 from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.plan.answer import Beyond, Plan, Step, Way
-from isthmus.plan.need import ManagedNeed
-from isthmus.plan.ways import by_time, contenders, size_option
-from isthmus.record import Interval, Run
+from isthmus.plan.answer import Plan, Step, Way
+from isthmus.plan.ways import by_time
+from isthmus.record import Interval, ManagedNeed, Run, format_bytes
 
-_EXPERIMENT = "managed"
+_NONE = Interval(0.0, 0.0, 0.0)
+# An array so many times as large or as small as any that was measured still takes its share of time: all is by page.
+_MOST_TIMES = 32
 # Move all of the array, so that it says nothing how much of it is touched, and in which pattern.
 _WHOLE = ("explicit_whole", "prefetch_whole")
 # Share of the host's reading below which nothing else can be measured beside it.
@@ -40,31 +41,31 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
     pattern: Pattern = "percent" if need.fraction is not None else "stride"
     found = [each for each in movements(run) if each.curves]
     alike = [each for each in found if each.pattern == pattern]
-    if not alike:
-        return Plan(need, (), missing_experiments=(_EXPERIMENT,), extend=f"isthmus measure {_EXPERIMENT}")
+    sizes = [each.bytes for each in alike]
+    if not alike or not min(sizes) / _MOST_TIMES <= need.bytes <= _MOST_TIMES * max(sizes):
+        # A launch and a fault weigh more on less, and more may not fit.
+        held = say("common.range", low=format_bytes(min(sizes)), high=format_bytes(max(sizes))) if alike else ""
+        why = say("plan.beyond", step=say("plan.step_in"), held=held) if alike else say("plan.no_time")
+        return Plan(need, (), unpriced=dict.fromkeys(map(managed_name, MANAGED_WAYS), why))
     nearest = min(alike, key=lambda each: abs(math.log(each.bytes / need.bytes)))
     twin = next((each for each in found if each.bytes == nearest.bytes and each is not nearest), None)
     curves = {way: _points(way, nearest, twin) for way in MANAGED_WAYS}
-    sizes = [each.bytes for each in alike]
-    of_size: Beyond = "below" if need.bytes < min(sizes) else "above" if need.bytes > max(sizes) else ""
     every = [point for points in curves.values() for point in points.values()]
     least = _Least(min(point.into.median for point in every), min(point.out.median for point in every))
     factor = need.bytes / nearest.bytes
-    ways = []
+    ways, unpriced = [], {}
     for way, points in curves.items():
         if not points:
+            continue
+        shares = _shares(points, pattern)
+        if way.method not in _WHOLE and not min(shares) <= share <= max(shares):
+            unpriced[managed_name(way)] = say("plan_pieces.too_far")
             continue
         into, out = (_of_whole if way.method in _WHOLE else _of_part)(points, share, pattern, least)
         into, out = _scaled(into, factor, least.launch if factor < 1 else 0.0), _scaled(out, factor)
         seconds = Interval(*(one + other for one, other in zip(into, out, strict=True)))
-        steps = (Step("in", 1, into), Step("out", 1, out))
-        side = "" if way.method in _WHOLE else _side(_shares(points, pattern), share)
-        ways.append(Way(managed_name(way), seconds, steps, of_size or side))
-    ways = list(by_time(ways))
-    further = f"isthmus measure {_EXPERIMENT} --sizes {size_option(need.bytes)}"
-    if not of_size:
-        further = f"{further} --full" if any(way.beyond for way in contenders(ways)) else ""
-    return Plan(need, tuple(ways), _unknown(nearest, ways), extend=further)
+        ways.append(Way(managed_name(way), seconds, (Step("in", 1, into), Step("out", 1, out))))
+    return Plan(need, by_time(ways), _unknown(nearest, [*ways, *(Way(name, _NONE) for name in unpriced)]), unpriced)
 
 
 def managed_name(way: ManagedWay) -> str:
@@ -124,10 +125,6 @@ def _shares(points: _Points, pattern: Pattern) -> list[float]:
     return [place / 100 if pattern == "percent" else 1 / place for place in points]
 
 
-def _side(measured: list[float], share: float) -> Beyond:
-    return "below" if share < min(measured) else "above" if share > max(measured) else ""
-
-
 def _unknown(movement: Movement, ways: list[Way]) -> dict[str, str]:
     known = {way.name for way in ways}
     found = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
@@ -136,19 +133,16 @@ def _unknown(movement: Movement, ways: list[Way]) -> dict[str, str]:
 
 
 def at_share(measured: Mapping[float, Interval], share: float, *, levels: bool) -> Interval:
-    """Seconds where a share is touched, from seconds by share.
+    """Seconds where a share is touched, from seconds by share, within those.
 
     Between two shares the time is a line: so much in any case, and so much for each byte. With `levels`, it is known
     to stop growing where touches come so close that everything moves: the growth before is then followed until it
-    meets the time at the next share, and is a power of the share. A larger share never takes less, and at most in
-    proportion to it, which bounds what lies beyond all that was measured. The interval between two shares holds what
+    meets the time at the next share, and is a power of the share. The interval between two shares holds what
     each measured share would have been predicted with, had it not been measured.
     """
     if share in measured:
         return measured[share]
     shares = sorted(measured)
-    if not shares[0] < share < shares[-1]:
-        return _beyond(measured, shares, share)
     found = _between(measured, shares, share, levels)
     off = _held_out(measured, shares, levels)
     return Interval(found.median, found.low / (1 + off), found.high * (1 + off))
@@ -169,22 +163,6 @@ def _between(measured: Mapping[float, Interval], shares: Sequence[float], share:
         )
     part = math.log(share / low) / math.log(high / low)
     return Interval(*(a ** (1 - part) * b**part for a, b in zip(measured[low], measured[high], strict=True)))
-
-
-def _beyond(measured: Mapping[float, Interval], shares: Sequence[float], share: float) -> Interval:
-    """Along the last slope, between not growing at all and growing in proportion to the share.
-
-    From a single share nobody knows the slope: it is taken to be the worse of the two, so that a way is not chosen for
-    what is hoped of it.
-    """
-    end, neighbour = (shares[0], shares[1:2]) if share < shares[0] else (shares[-1], shares[-2:-1])
-    factor = share / end
-    slope = _slope(measured, *sorted((end, neighbour[0]))) if neighbour else float(factor > 1)
-    return Interval(
-        measured[end].median * factor**slope,
-        measured[end].low * min(factor, 1.0),
-        measured[end].high * max(factor, 1.0),
-    )
 
 
 def _slope(measured: Mapping[float, Interval], low: float, high: float) -> float:

@@ -8,10 +8,9 @@ import numpy as np
 from isthmus.analysis.pieces.alignment import AlignmentPair, alignment_pairs, alignment_unit, natural_unit
 from isthmus.analysis.statistics.resample import DRAWS, Draws
 from isthmus.analysis.statistics.surface import Spot
-from isthmus.plan.need import PiecesNeed, SectionNeed
-from isthmus.record import LayoutName, Run
+from isthmus.record import LayoutName, PiecesNeed, Run, SectionNeed
 
-# Whose threads move one unit each, so that halving it doubles their accesses: at most twice the time.
+# Whose threads move one unit each, so that halving it doubles their accesses.
 _BY_UNITS = ("kernel", "mapped_kernel", "pack_kernel", "device_pack")
 
 
@@ -47,10 +46,9 @@ class Misalignment:
         found: Draws = spot.pieces * _line([best[size] for size in sizes], sizes, spot.each_bytes)
         return found
 
-    def most_times(self, method: str) -> float:
-        """How many times as long the method might take: 1 where the run says, or where units do not matter to it."""
-        known = self.is_measured and (self.unit >= self.natural or any(pair.method == method for pair in self.pairs))
-        return 1.0 if known or method not in _BY_UNITS else self.natural / self.unit
+    def is_known_for(self, method: str) -> bool:
+        """Whether the run says what it costs the method, or units do not matter to it."""
+        return self.is_measured or method not in _BY_UNITS
 
 
 def misalignment(run: Run, need: PiecesNeed | SectionNeed) -> Misalignment:

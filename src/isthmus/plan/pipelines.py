@@ -22,24 +22,16 @@ from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
 from isthmus.plan.answer import Plan, Way
-from isthmus.plan.buffers import around, extension, holding, locking, missing_experiments, transfer_kind
-from isthmus.plan.need import BufferSource, PipelineNeed
+from isthmus.plan.buffers import around, holding
 from isthmus.plan.prices import Price, PriceList, Unpriced
 from isthmus.plan.ways import Part, by_time, way_of
-from isthmus.record import KIB, Run
+from isthmus.record import KIB, BufferSource, PipelineNeed, Run, buffer_ways_of, format_bytes
 
 PIPELINE_EXPERIMENTS: Mapping[BufferSource, tuple[str, ...]] = {
     "pageable": ("allocation", "bandwidth", "overlap"),
     "pinned": ("bandwidth", "overlap"),
     "new": ("allocation", "bandwidth", "overlap"),
 }
-_KINDS: Mapping[BufferSource, tuple[str, ...]] = {
-    "pageable": ("pageable", "registered"),
-    "pinned": ("pinned",),
-    "new": ("pageable", "pinned", "registered", "touched_registered", "touched_registered_huge"),
-}
-# What the overlap experiment found enough: one for each stage, and one in reserve.
-_STREAMS = 4
 _COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # Smaller chunks are all latency.
 _LEAST_CHUNK_BYTES = 64 * KIB
@@ -55,22 +47,22 @@ def pipeline_ways(run: Run, need: PipelineNeed) -> Plan:
     prices = PriceList(run)
     ways: list[Way] = []
     unknown: dict[str, str] = {}
-    for kind in _KINDS[need.source]:
-        model = _model(run, transfer_kind(kind))
+    unpriced: dict[str, str] = {}
+    for way in buffer_ways_of(need.source, "both"):
+        if way.name not in need.kinds[need.source]:
+            continue
+        model = _model(run, way.memory)
         if model is None:
-            unknown[f"{kind}_serial"] = say(
-                "plan.unpriced", experiment="bandwidth", memory=memory_name(transfer_kind(kind))
-            )
+            memory = memory_name(way.memory)
+            unpriced[f"{way.name}_serial"] = say("plan.unpriced", experiment="bandwidth", memory=memory)
             continue
         try:
-            held = _held(prices, need, kind)
-        except Unpriced as unpriced:
-            unknown[f"{kind}_serial"] = str(unpriced)
-            continue
-        counts = [1] if model.occupied else [1, _chunks(model, need)]
-        ways += [_way(kind, model, need, count, held) for count in dict.fromkeys(counts)]
-    missing = missing_experiments(run, PIPELINE_EXPERIMENTS[need.source])
-    return Plan(need, by_time(ways), unknown, missing, extension(need, ways, missing))
+            held = holding(prices, way.held_for(need.bytes), need.bytes)
+            counts = [1] if model.occupied else [1, _chunks(model, need)]
+            ways += [_way(way.name, model, need, count, held) for count in dict.fromkeys(counts)]
+        except Unpriced as reason:
+            (unpriced if reason.can_be else unknown)[f"{way.name}_serial"] = str(reason)
+    return Plan(need, by_time(ways), unknown, unpriced)
 
 
 def _model(run: Run, kind: str) -> PipelineModel | None:
@@ -80,12 +72,6 @@ def _model(run: Run, kind: str) -> PipelineModel | None:
         measured = checked_pipeline_model(run, "pinned")
         return replace(model, error=measured.error) if measured else model
     return model
-
-
-def _held(prices: PriceList, need: PipelineNeed, kind: str) -> list[Part]:
-    if need.source == "new":
-        return holding(prices, kind, need.bytes)
-    return locking(prices, need.bytes) if kind == "registered" else []
 
 
 def _chunks(model: PipelineModel, need: PipelineNeed) -> int:
@@ -100,7 +86,12 @@ def _chunks(model: PipelineModel, need: PipelineNeed) -> int:
 
 
 def _streams(chunks: int) -> int:
-    return min(chunks, _STREAMS)
+    return min(chunks, PipelineNeed.most_streams)
+
+
+def _held_sizes(model: PipelineModel) -> str:
+    sizes = model.into.sizes
+    return say("common.range", low=format_bytes(sizes[0]), high=format_bytes(sizes[-1]))
 
 
 def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held: list[Part]) -> Way:
@@ -114,9 +105,10 @@ def _way(kind: str, model: PipelineModel, need: PipelineNeed, chunks: int, held:
     ]
     first = np.sum([part.price.draws for part in stages], axis=0)
     if chunks == 1:
-        parts = [part._replace(price=part.price._replace(beyond=whole.beyond)) for part in stages]
+        sizes, beyond = _held_sizes(model), bool(whole.beyond)
+        parts = [part._replace(price=part.price._replace(beyond=beyond, held=sizes)) for part in stages]
         return way_of(f"{kind}_serial", around(held, parts), {"chunks": 1, "streams": 1})
     # What the model says of the whole beyond its first chunk, so that the sum is the model's with all its uncertainty.
-    further = Price((whole.draws - first) / (chunks - 1), whole.beyond)
+    further = Price((whole.draws - first) / (chunks - 1), bool(whole.beyond), _held_sizes(model))
     parts = [*stages, Part("chunk_turn", chunks - 1, further)]
     return way_of(f"{kind}_pipeline", around(held, parts), {"chunks": chunks, "streams": streams})

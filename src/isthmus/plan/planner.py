@@ -7,11 +7,10 @@ from typing import Any
 from isthmus.plan.answer import Plan
 from isthmus.plan.buffers import BUFFER_EXPERIMENTS, buffer_ways
 from isthmus.plan.managed import managed_ways
-from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 from isthmus.plan.pieces import pieces_ways
 from isthmus.plan.pipelines import PIPELINE_EXPERIMENTS, pipeline_ways
 from isthmus.plan.sections import section_ways
-from isthmus.record import Run
+from isthmus.record import BufferNeed, Device, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed
 
 # Each takes the kind of need that it stands for, which a type cannot say of a table.
 _PLANNERS: dict[type, Callable[[Run, Any], Plan]] = {
@@ -28,23 +27,17 @@ def answer(run: Run, need: Need) -> Plan:
 
     Data that did not arrive as it was sent counts for nothing. Raises UsageError for a need that contradicts itself.
     """
+    device = run.fingerprint.device
+    wrong = sum(case.verified == "no" for case in run.cases)
+    quick = run.settings.mode == "quick"
     plan = _PLANNERS[type(need)](run, need)
-    memory = run.fingerprint.device.memory_bytes
-    exceeded = memory if 0 < memory < _device_bytes(need) else 0
-    return replace(plan, extend=_extension(run, plan, exceeded), exceeded_bytes=exceeded)
+    return on_device(replace(plan, run=run.run, wrong=wrong, is_quick=quick), device)
 
 
-def _extension(run: Run, plan: Plan, exceeded: int) -> str:
-    """The command that measures what the plan lacks, on the device that the run is of; empty where none can."""
-    command = plan.extend
-    if not plan.ways:
-        # What the run lacks of an experiment that it holds, no command names but that of the whole experiment.
-        command = f"isthmus measure {' '.join(wanted_experiments(plan.need))}"
-    elif exceeded and not plan.missing_experiments:
-        return ""
-    spec = run.fingerprint.device.spec
-    # Where there is a CUDA device, its first is measured by default.
-    return f"{command} --device {spec}" if command and spec != "cuda:0" else command
+def on_device(plan: Plan, device: Device) -> Plan:
+    """The plan with its device, and whether that holds what is needed."""
+    exceeded = device.memory_bytes if 0 < device.memory_bytes < _device_bytes(plan.need) else 0
+    return replace(plan, device=device, exceeded_bytes=exceeded)
 
 
 def _device_bytes(need: Need) -> int:

@@ -10,8 +10,7 @@ from isthmus.analysis.breakeven.measured import measured_totals
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import Draws
 from isthmus.language import say
-from isthmus.plan.answer import Beyond
-from isthmus.record import KIB, Direction, Run
+from isthmus.record import KIB, Direction, Run, format_bytes
 
 _PINNED = Term("bandwidth", "copy", "pinned", "h2d")
 # So small a memcpy takes nothing beside the calls around it.
@@ -22,14 +21,22 @@ _METHODS = {"mapped": "kernel", "managed": "prefetch"}
 
 
 class Unpriced(Exception):
-    """A run does not say what a step costs; the message says why, in the language spoken."""
+    """A run does not say what a step costs; the message says why, in the language spoken.
+
+    `can_be` is False for what the device does not have or does wrong: such ways are nobody's rivals.
+    """
+
+    def __init__(self, message: str, *, can_be: bool = True) -> None:
+        super().__init__(message)
+        self.can_be = can_be
 
 
 class Price(NamedTuple):
-    """Seconds of one step as an estimate with its draws, and whether the size lies beyond the measured ones."""
+    """Seconds of one step as an estimate with its draws, whether the size lies beyond the measured ones, and those."""
 
     draws: Draws
-    beyond: Beyond = ""
+    beyond: bool = False
+    held: str = ""
 
 
 class PriceList:
@@ -53,9 +60,9 @@ class PriceList:
         """Getting memory (``allocate``), touching it first (``touch``) or giving it back (``free``)."""
         return self._price(Term("allocation", phase, kind), size)
 
-    def move(self, kind: str, direction: Direction, size: int) -> Price:
+    def move(self, kind: str, direction: Direction, size: int, method: str = "") -> Price:
         """One transfer until it is complete: a copy, or for memory that moves otherwise, its kernel or prefetch."""
-        return self._price(Term("bandwidth", _METHODS.get(kind, "copy"), kind, direction), size)
+        return self._price(Term("bandwidth", method or _METHODS.get(kind, "copy"), kind, direction), size)
 
     def memcpy(self, size: int) -> Price:
         """One thread's memcpy between pageable and pinned memory."""
@@ -72,22 +79,24 @@ class PriceList:
             rows = {each: self._costs.seconds(term, each) for each in self._costs.sizes(term)}
             known = _predictor({each: row for each, row in rows.items() if row is not None})
             if known is None:
-                raise Unpriced(self._why_not(term))
+                raise self._why_not(term)
             self._known[term] = known
         return _price_of(self._known[term], size)
 
-    def _why_not(self, term: Term) -> str:
+    def _why_not(self, term: Term) -> Unpriced:
         """The reason that the run itself gives, or that it did not measure such a thing."""
         for case in self._run.cases:
             about = (case.experiment, case.host_memory) == (term.experiment, term.host_memory)
+            about = about and (case.method == "isthmus") == (term.method == "isthmus")
             if about and case.skipped and term.direction in {case.direction, None}:
-                return case.note
+                return Unpriced(case.note, can_be=False)
         wrong = any(
             case.verified == "no" and case.host_memory == term.host_memory and case.experiment == term.experiment
             for case in self._run.cases
         )
         key = "plan.unpriced_wrong" if wrong else "plan.unpriced"
-        return say(key, experiment=term.experiment, memory=memory_name(term.host_memory))
+        memory = memory_name(f"{term.host_memory}_isthmus" if term.method == "isthmus" else term.host_memory)
+        return Unpriced(say(key, experiment=term.experiment, memory=memory), can_be=not wrong)
 
 
 def _predictor(rows: dict[int, Draws]) -> Predictor | None:
@@ -97,7 +106,8 @@ def _predictor(rows: dict[int, Draws]) -> Predictor | None:
 
 def _price_of(known: Predictor, size: int) -> Price:
     found = known.at(size)
-    return Price(found.draws, found.beyond)
+    held = say("common.range", low=format_bytes(known.sizes[0]), high=format_bytes(known.sizes[-1]))
+    return Price(found.draws, bool(found.beyond), held)
 
 
 def memcpy_seconds(run: Run, costs: CostTable) -> dict[int, Draws]:

@@ -1,6 +1,5 @@
 """Ways to move rows out of an array, from the strided experiment."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
@@ -8,14 +7,10 @@ from isthmus.analysis.pieces.model import piece_cells
 from isthmus.analysis.statistics.surface import Spot
 from isthmus.errors import UsageError
 from isthmus.language import say
-from isthmus.plan.answer import Plan, Way
+from isthmus.plan.answer import Plan
 from isthmus.plan.misalignment import misalignment
-from isthmus.plan.need import SectionNeed
 from isthmus.plan.surfaces import reasons, ways_at
-from isthmus.plan.ways import contenders, size_option
-from isthmus.record import LayoutName, Run
-
-_EXPERIMENT = "strided"
+from isthmus.record import LayoutName, Run, SectionNeed, format_bytes
 
 
 class _Layouts(NamedTuple):
@@ -33,40 +28,27 @@ def section_ways(run: Run, need: SectionNeed) -> Plan:
     device_pitch = need.device_pitch_bytes or need.width_bytes
     layouts = _Layouts(_layout("host", need, need.pitch_bytes), _layout("device", need, device_pitch))
     if layouts == ("contiguous", "contiguous"):
-        total = size_option(need.rows * need.width_bytes)
+        total = format_bytes(need.rows * need.width_bytes).replace(" ", "")
         raise UsageError(
             f"{need.rows} rows of {need.width_bytes} bytes that lie side by side on both sides are one buffer: "
             f"isthmus plan --bytes {total} --direction {need.direction} --source {need.source}"
         )
-    command = f"isthmus measure {_EXPERIMENT}"
     alike = [
         cell
         for cell in piece_cells(run, STRIDED)
         if (cell.direction, cell.host_memory) == (need.direction, need.source) and cell.shape.slices == 1
     ]
-    if not alike:
-        return Plan(need, (), missing_experiments=(_EXPERIMENT,), extend=command)
-    cells = {_spot(cell): cell for cell in alike if cell.layouts == layouts}
-    spot = Spot(need.width_bytes, need.rows, max(need.pitch_bytes, device_pitch))
-    misaligned = misalignment(run, need)
-    ways = ways_at(run, cells, spot, misaligned)
-    further = f"{command} --full --sizes {size_option(need.width_bytes)} --memory {need.source}"
-    beyond = not ways or any(way.beyond for way in contenders(ways))
-    extend = further if beyond else "" if misaligned.is_measured else command
-    unit = 0 if misaligned.is_measured else misaligned.unit
-    return Plan(need, tuple(ways), _unknown(alike, layouts, ways), extend=extend, unmeasured_unit=unit)
-
-
-def _unknown(alike: Sequence[Cell], layouts: _Layouts, ways: Sequence[Way]) -> dict[str, str]:
-    """Reasons for the methods that cannot be priced: what the run says, or that it measured them elsewhere only."""
     here = [cell for cell in alike if cell.layouts == layouts]
-    elsewhere = {method for cell in alike for method in cell.points}
-    unmeasured = say("plan_pieces.rows_unmeasured")
-    found = {method: unmeasured for method in STRIDED.methods if method in elsewhere}
-    found |= reasons(here, ways)
+    spot = Spot(need.width_bytes, need.rows, max(need.pitch_bytes, device_pitch))
+    ways = ways_at(run, {_spot(cell): cell for cell in here}, spot, misalignment(run, need))
+    unknown, unpriced = reasons(here, ways)
+    known = {*unknown, *unpriced, *(way.name for way in ways)}
+    elsewhere = {method for cell in alike for method in cell.points if method not in known}
+    unpriced |= {method: say("plan_pieces.rows_unmeasured") for method in STRIDED.methods if method in elsewhere}
     if any(WHOLE in cell.points for cell in here):
-        found[WHOLE] = say("plan_pieces.overwrites")
-    return {method: reason for method, reason in found.items() if method not in {way.name for way in ways}}
+        unpriced.pop(WHOLE, None)
+        unknown[WHOLE] = say("plan_pieces.overwrites")
+    return Plan(need, tuple(ways), unknown, unpriced)
 
 
 def _layout(side: str, need: SectionNeed, pitch: int) -> LayoutName:

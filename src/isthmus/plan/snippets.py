@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from isthmus.errors import UsageError
 from isthmus.plan.answer import Way
-from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
+from isthmus.record import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 
 SnippetLanguage = Literal["cuda", "torch", "cupy", "isthmus", "opencl"]
 SNIPPET_LANGUAGES: tuple[SnippetLanguage, ...] = get_args(SnippetLanguage)

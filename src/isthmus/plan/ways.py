@@ -1,4 +1,4 @@
-"""Puts a way together from its steps, orders ways, and says which of them may be the fastest."""
+"""Puts a way together from its steps, and orders ways."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -7,9 +7,9 @@ import numpy as np
 
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of
-from isthmus.plan.answer import Beyond, Step, Way
-from isthmus.plan.prices import Price
-from isthmus.record import format_bytes
+from isthmus.language import can_say, say
+from isthmus.plan.answer import Step, Way
+from isthmus.plan.prices import Price, Unpriced
 
 
 class Part(NamedTuple):
@@ -27,21 +27,27 @@ def total(parts: Iterable[Part]) -> Draws:
 
 
 def way_of(name: str, parts: Sequence[Part], options: dict[str, int] | None = None) -> Way:
-    """The way that takes these steps, one after the other."""
-    beyond: tuple[Beyond, ...] = ("above", "below")
-    outside = {part.price.beyond for part in parts}
+    """The way that takes these steps, one after the other. Raises Unpriced beyond what the run holds of one of them."""
+    for part in parts:
+        if part.price.beyond:
+            raise Unpriced(say("plan.beyond", step=step_name(part.name), held=part.price.held))
     seconds = total(parts)
     return Way(
         name=name,
         seconds=interval_of(seconds),
         steps=tuple(Step(part.name, part.times, interval_of(part.price.draws)) for part in parts),
-        beyond=next((side for side in beyond if side in outside), ""),
         options=options or {},
         draws=seconds,
     )
 
 
-def by_time(ways: Iterable[Way]) -> tuple[Way, ...]:
+def step_name(name: str) -> str:
+    """What a step does; one that this version has no words for keeps its name."""
+    key = f"plan.step_{name}"
+    return say(key) if can_say(key) else name
+
+
+def by_time(ways: Iterable[Way], matters: float = MATTERS) -> tuple[Way, ...]:
     """The fastest first, of ways that come the plainest first.
 
     Those that are no slower than by what matters are level with the fastest. Of them the one leads that is known not to
@@ -49,17 +55,7 @@ def by_time(ways: Iterable[Way]) -> tuple[Way, ...]:
     """
     given = tuple(ways)
     fastest = min((way.seconds.median for way in given), default=0.0)
-    level = [way for way in given if way.seconds.median <= MATTERS * fastest]
+    level = [way for way in given if way.seconds.median <= matters * fastest]
     surest = min((way.seconds.high for way in level), default=0.0)
-    first = next((way for way in level if way.seconds.high <= MATTERS * surest), None)
+    first = next((way for way in level if way.seconds.high <= matters * surest), None)
     return tuple(sorted(given, key=lambda way: (way is not first, way.seconds.median)))
-
-
-def contenders(ways: Sequence[Way]) -> list[Way]:
-    """The ways, which come the fastest first, whose intervals reach down to that of the first."""
-    return [way for way in ways if way.seconds.low <= ways[0].seconds.high]
-
-
-def size_option(count: int) -> str:
-    """``4KiB``, as options of the command line take sizes."""
-    return format_bytes(count).replace(" ", "")

@@ -1,22 +1,27 @@
-"""What a plan says, in sentences: the need, the fastest way, the next best and why, and what to beware of."""
+"""What a plan says, in sentences: the need, the fastest way, what it gains, and what to beware of."""
 
-import math
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.pieces.words import layout_words
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.language import can_say, enumerated, say, sentences
-from isthmus.plan.answer import Plan, Step, Way
-from isthmus.plan.need import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
-from isthmus.record import Interval, format_bytes, format_rate, format_seconds, near_bytes
+from isthmus.plan.answer import Plan, Way
+from isthmus.record import (
+    BufferNeed,
+    Interval,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    SectionNeed,
+    format_bytes,
+    format_seconds,
+    near_bytes,
+)
 
-# Steps that are paid once, however often the data is used.
-_ONCE = {"allocate", "touch", "register", "unregister", "free"}
-# Two times nearer than this are the same to whoever waits for them.
-_ALIKE = 1.02
-# What is paid once is no reason where it is less than this share of what all uses differ by.
-_TRIFLE = 1e-3
+# What programs do that know of nothing else.
+_OBVIOUS = {"pageable", "copies", "section", "explicit_whole_pageable", "pageable_serial", "pinned_serial"}
 
 
 def need_words(need: Need) -> str:
@@ -53,21 +58,15 @@ def need_words(need: Need) -> str:
     return say("plan.need_pipeline", size=format_bytes(need.bytes), compute=compute, source=_source(need))
 
 
-def way_words(need: Need, way: str, options: dict[str, int] | None = None) -> str:
+def way_words(need: Need, way: str, options: Mapping[str, int] | None = None) -> str:
     """A way as its instruction to the programmer; one that this version has no words for keeps its name."""
     kind = _KINDS[type(need)]
     source = getattr(need, "source", "")
-    values = {"threads": say("plan.several"), **(options or {})}
+    values = dict.fromkeys(("threads", "chunks", "streams"), say("plan.several")) | dict(options or {})
     for key in (f"plan.do_{kind}_{source}_{way}", f"plan.do_{kind}_{way}"):
         if can_say(key):
             return say(key, **values)
     return say("plan.do_buffer_new", memory=memory_name(way)) if (kind, source) == ("buffer", "new") else way
-
-
-def step_words(step: Step) -> str:
-    """What a step does; one that this version has no words for keeps its name."""
-    key = f"plan.step_{step.name}"
-    return say(key) if can_say(key) else step.name
 
 
 def time_words(seconds: Interval) -> str:
@@ -89,42 +88,67 @@ def moved_bytes(need: Need) -> int | None:
 
 
 def answer_words(plan: Plan) -> str:
-    """The fastest way with its time, the next best and why; what is lacking where there is no way at all."""
+    """The fastest way with its time and what it gains over the plainest, or why none can be named."""
     if not plan.ways:
         return say("plan.no_way")
-    best, *others = plan.ways
-    need, seconds = plan.need, best.seconds
-    said = [say("plan.fastest", way=way_words(need, best.name, best.options), time=time_words(seconds))]
-    moved = moved_bytes(need)
-    if moved:
-        said.append(say("plan.rate", rate=format_rate(moved / seconds.median)))
-    uses = _uses(need)
+    best = plan.ways[0]
+    uses = _uses(plan.need)
+    way, took = way_words(plan.need, best.name, best.options), time_words(best.seconds)
     if uses > 1:
-        said.append(say("plan.per_use", time=format_seconds(seconds.median / uses)))
-    if others:
-        said += [_next(need, best, others[0]), _why(need, best, others[0])]
+        each = time_words(Interval(*(end / uses for end in best.seconds)))
+        took = say("plan.uses", each=each, time=format_seconds(best.seconds.median))
+    if plan.fastest is None:
+        return say("plan.unnamed", count=len(plan.unpriced), way=way, time=took)
+    said = [say("plan.fastest", way=way, time=took)]
+    others = plan.ways[1:]
+    level = [other for other in others if _level(best, other)]
+    obvious = next((way for way in others if way.name in _OBVIOUS), None)
+    if obvious is not None and obvious not in level:
+        other = way_words(plan.need, obvious.name, obvious.options)
+        said.append(say("plan.gain", factor=_times(obvious, best), way=other))
+    elif others and others[0] not in level:
+        other = way_words(plan.need, others[0].name, others[0].options)
+        said.append(say("plan.next", factor=_times(others[0], best), way=other))
+    if level:
+        names = enumerated([way_words(plan.need, other.name, other.options) for other in level])
+        said.append(say("plan.level", ways=names))
+    return sentences(said)
+
+
+def basis_words(plan: Plan) -> str:
+    """Where the times are from: measured now, on data of which size, or predicted from a run."""
+    device = say("common.device", name=plan.device.name or say("common.unnamed_device"), spec=plan.device.spec)
+    if plan.timed is None:
+        return say("plan.predicted", device=device, run=plan.run)
+    text = say("plan.measured", device=device, count=len(plan.ways), seconds=format_seconds(plan.timed.seconds))
+    if plan.timed.need == plan.need:
+        return text
+    said = [text, say("plan.instead", need=need_words(plan.timed.need))]
+    if plan.scale != 1:
+        said.append(say("plan.scaled", factor=_factor(plan.scale)))
     return sentences(said)
 
 
 def warning_words(plan: Plan) -> list[str]:
-    """What to beware of, a sentence or two each."""
+    """What to beware of, a sentence each."""
     said = []
-    if plan.ways and plan.ways[0].beyond:
-        said.append(say(f"plan.beyond_{plan.ways[0].beyond}"))
-    elif any(way.beyond for way in plan.ways):
-        said.append(say("plan.beyond_some"))
     if plan.exceeded_bytes:
         said.append(say("plan.exceeds_memory", memory=near_bytes(plan.exceeded_bytes)))
-    if plan.unmeasured_unit:
-        said.append(say("plan.unmeasured_unit", count=plan.unmeasured_unit))
-    if plan.missing_experiments:
-        said.append(say("plan.missing", names=enumerated(plan.missing_experiments)))
+    if plan.wrong:
+        said.append(say("plan.excluded", count=plan.wrong))
+    if plan.is_quick:
+        said.append(say("plan.quick_run"))
     return said
 
 
-def beyond_words(way: Way) -> str:
-    """Which side of the measured range a way's time lies on, in a word for tables; empty within the range."""
-    return say(f"plan.side_{way.beyond}") if way.beyond else ""
+def ruled_out_words(plan: Plan) -> str:
+    """The ways that were only tried, and how much slower each was; empty where all were measured."""
+    ruled_out = plan.timed.ruled_out if plan.timed else {}
+    if not ruled_out:
+        return ""
+    slower = sorted(ruled_out.items(), key=lambda pair: pair[1])
+    told = [say("plan.slower", way=way_words(plan.need, name), factor=_factor(times)) for name, times in slower]
+    return say("plan.ruled_out", ways=say("common.comma").join(told))
 
 
 _KINDS: dict[type, str] = {
@@ -144,48 +168,16 @@ def _uses(need: Need) -> int:
     return need.uses if isinstance(need, BufferNeed) else 1
 
 
-def _next(need: Need, best: Way, other: Way) -> str:
-    key = "plan.next_level" if _level(best, other) else "plan.next"
-    factor = other.seconds.median / best.seconds.median
-    times = f"{factor:.2f}" if factor < 1.5 else f"{factor:.1f}" if factor < 9.95 else f"{factor:.0f}"
-    way = way_words(need, other.name, other.options)
-    return say(key, way=way, time=format_seconds(other.seconds.median), factor=times)
-
-
 def _level(best: Way, other: Way) -> bool:
-    """Whether the run cannot tell which of two ways is the faster: by what they differ in, where that is known."""
+    """Whether noise may have put the two ways into this order: by what they differ in, where that is known."""
     if best.draws is None or other.draws is None:
         return other.seconds.low <= best.seconds.high
     return interval_of(other.draws / best.draws).low <= 1
 
 
-class _Split(NamedTuple):
-    """What a way costs once, and with each use, in seconds."""
-
-    once: float
-    each: float
+def _times(slow: Way, fast: Way) -> str:
+    return _factor(slow.seconds.median / fast.seconds.median)
 
 
-def _split(way: Way, uses: int) -> _Split:
-    once = sum(step.count * step.seconds.median for step in way.steps if step.name in _ONCE)
-    return _Split(once, (way.seconds.median - once) / uses)
-
-
-def _why(need: Need, best: Way, other: Way) -> str:
-    """What makes the difference between two sums of steps; empty where they are none, or it is none that matters."""
-    if other.seconds.median < best.seconds.median:
-        return ""
-    if not isinstance(need, BufferNeed) or not best.steps or not other.steps:
-        return ""
-    one, two = _split(best, need.uses), _split(other, need.uses)
-    each = {"each": format_seconds(one.each), "other_each": format_seconds(two.each)}
-    more = format_seconds(abs(one.once - two.once))
-    if max(one.each, two.each) <= _ALIKE * min(one.each, two.each):
-        return say("plan.why_once", less=more) if one.once < two.once else ""
-    if one.each < two.each and abs(one.once - two.once) <= _TRIFLE * need.uses * (two.each - one.each):
-        return say("plan.why_each", **each)
-    if (one.once > two.once) != (one.each > two.each):
-        # The first number of uses at which the one that costs more once is the faster.
-        pays = math.floor((one.once - two.once) / (two.each - one.each)) + 1
-        return say("plan.why_pays" if one.once > two.once else "plan.why_not_yet", count=pays, more=more, **each)
-    return say("plan.why_both", less=more, **each)
+def _factor(times: float) -> str:
+    return f"{times:.2f}" if times < 1.5 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"

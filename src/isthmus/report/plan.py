@@ -1,68 +1,100 @@
-"""The document of a plan: the answer, what to beware of, all ways in a table, and on request their arithmetic."""
+"""The document of a plan: the answer, where it is from, the ways in a table, and the calls of the fastest."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isthmus.analysis.phrases import describe_device
 from isthmus.document.document import Answer, Block, Bullets, Code, Data, Document, Heading, Item, Prose, Table
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import say
 from isthmus.plan import (
     BufferNeed,
+    Need,
     Plan,
     Way,
     answer_words,
-    beyond_words,
+    basis_words,
     moved_bytes,
     need_words,
+    ruled_out_words,
     snippet_languages,
-    step_words,
+    step_name,
     time_words,
     warning_words,
     way_words,
 )
 from isthmus.plan import snippet as snippet_of
-from isthmus.record import Run, format_rate, format_seconds
+from isthmus.record import format_rate, format_seconds
+
+# More lines of code than this are a page of their own: --snippet shows them.
+_MOST_LINES = 12
+_LANGUAGES = {"opencl": ("opencl",), "cuda": ("torch", "cupy", "cuda")}
 
 
-def plan_document(run: Run, plan: Plan, *, explain: bool = False, snippet: str | None = None) -> Document:
-    """The answer and all ways; with `explain` also the arithmetic of each.
+def plan_document(plan: Plan, *, explain: bool = False, snippet: str | None = None) -> Document:
+    """The answer, the ways and the calls of the fastest; with `explain` also what was left out and why.
 
-    `snippet` names the language in which the calls of the fastest way follow that its library has.
+    `snippet` names the language of the calls, of the fastest way that its library has.
     """
     return Document(
         "plan",
         need_words(plan.need),
-        tuple(_blocks(run, plan, explain=explain, snippet=snippet)),
-        data=Data(lambda: _data(run, plan, snippet)),
+        tuple(_blocks(plan, explain=explain, snippet=snippet)),
+        data=Data(lambda: _data(plan, snippet)),
     )
 
 
-def _blocks(run: Run, plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block]:
-    yield Prose(say("plan.planned_on", device=describe_device(run), run=run.run), "small")
+def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block]:
     yield Answer((answer_words(plan),))
-    wrong = sum(case.verified == "no" for case in run.cases)
-    warnings = [say("plan.excluded", count=wrong)] if wrong else []
-    warnings += [say("plan.quick_run")] if run.settings.mode == "quick" else []
-    yield from (Prose(f"! {warning}", "warning") for warning in [*warnings, *warning_words(plan)])
-    if plan.extend:
-        yield Code(say("plan.extend"), plan.extend)
+    yield Prose(basis_words(plan), "small")
+    yield from (Prose(f"! {warning}", "warning") for warning in warning_words(plan))
     if plan.ways:
         yield Table((_ways(plan),))
-    if explain:
+    if text := ruled_out_words(plan):
+        yield Prose(text, "small")
+    if plan.unpriced:
+        yield Heading(say("plan.heading_unpriced"), 3)
+        yield _reasons(plan, plan.unpriced)
+    if explain and any(way.steps for way in plan.ways):
         yield Heading(say("plan.heading_arithmetic"), 3)
         yield Table(tuple(_arithmetic(plan, way) for way in plan.ways))
-    if plan.unknown:
+    if plan.unknown and (explain or not plan.ways):
         yield Heading(say("plan.heading_unknown"), 3)
-        yield Bullets(tuple(Item(f"{way_words(plan.need, name)}: {why}") for name, why in plan.unknown.items()))
-    if snippet and plan.ways:
-        way = _with_calls(plan, snippet)
-        if way is None:
-            yield Prose(say("plan.no_calls", language=snippet))
-        else:
-            title = say("plan.calls", language=snippet, way=way_words(plan.need, way.name, way.options))
-            yield Code(title, snippet_of(plan.need, way, snippet).rstrip(), alone=True)
+        yield _reasons(plan, plan.unknown)
+    yield from _calls(plan, snippet)
+
+
+def _reasons(plan: Plan, found: Mapping[str, str]) -> Bullets:
+    """One line a reason, with all the ways that it holds for."""
+    ways: dict[str, list[str]] = {}
+    for name, why in found.items():
+        ways.setdefault(why, []).append(way_words(plan.need, name))
+    comma = say("common.comma")
+    return Bullets(tuple(Item(f"{comma.join(dict.fromkeys(names))}: {why}") for why, names in ways.items()))
+
+
+def _calls(plan: Plan, snippet: str | None) -> Iterator[Block]:
+    """The calls in the language that was asked for, else those of the fastest way where they are few."""
+    way = _with_calls(plan, snippet) if snippet else plan.fastest
+    if snippet and plan.ways and way is None:
+        yield Prose(say("plan.no_calls", language=snippet))
+    if way is None:
+        return
+    known = snippet_languages(plan.need, way.name)
+    for language in _languages(plan, way, snippet):
+        if language in known:
+            code = snippet_of(plan.need, way, language).rstrip()
+            if snippet or len(code.splitlines()) <= _MOST_LINES:
+                title = say("plan.calls", language=language, way=way_words(plan.need, way.name, way.options))
+                yield Code(title, code, alone=True)
+                return
+    if known:
+        yield Prose(say("plan.more_calls", languages=", ".join(known)), "small")
+
+
+def _languages(plan: Plan, way: Way, snippet: str | None) -> Sequence[str]:
+    """The one that was asked for, the library's own for its own ways, else those of the device's programs."""
+    return (snippet,) if snippet else (way.name,) if way.name == "isthmus" else _LANGUAGES.get(plan.device.backend, ())
 
 
 def _with_calls(plan: Plan, language: str) -> Way | None:
@@ -73,56 +105,58 @@ def _ways(plan: Plan) -> Grid:
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
     moved = moved_bytes(plan.need)
     names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
-    is_beyond = any(way.beyond for way in plan.ways)
-    names += ["note"] if is_beyond else []
     rows = []
     for way in plan.ways:
         median, low, high = way.seconds
         cells = [format_seconds(median), say("common.range", low=format_seconds(low), high=format_seconds(high))]
         cells += [format_seconds(median / uses)] if uses > 1 else []
         cells += [format_rate(moved / median)] if moved else []
-        cells += [f"{median / plan.ways[0].seconds.median:.2f}", *([beyond_words(way)] if is_beyond else [])]
+        cells += [f"{median / plan.ways[0].seconds.median:.2f}"]
         rows.append((way_words(plan.need, way.name, way.options), cells))
-    return text_grid(
-        "", say("plan.heading_way"), (say(f"plan.heading_{each}") for each in names), rows, words=is_beyond
-    )
+    return text_grid("", say("plan.heading_way"), (say(f"plan.heading_{each}") for each in names), rows)
 
 
 def _arithmetic(plan: Plan, way: Way) -> Grid:
     """How often each step is taken, what it takes, and the sum."""
-    rows = [(f"{step.count:g} x", (format_seconds(step.seconds.median), step_words(step))) for step in way.steps]
+    rows = [(f"{step.count:g} x", (format_seconds(step.seconds.median), step_name(step.name))) for step in way.steps]
     median = format_seconds(way.seconds.median)
     rows.append(("=", (median, say("plan.sum")) if rows else (time_words(way.seconds), say("plan.whole"))))
     return text_grid(way_words(plan.need, way.name, way.options), "", ("", ""), rows, words=1)
 
 
-def _data(run: Run, plan: Plan, snippet: str | None) -> Mapping[str, Any]:
+def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:
     """Names and figures in seconds and bytes, no texts but reasons."""
     way = _with_calls(plan, snippet) if snippet else None
+    timed = plan.timed
     return {
-        "run": run.run,
-        "device": run.fingerprint.device.spec,
-        "device_name": run.fingerprint.device.name,
-        "need": {"kind": type(plan.need).__name__.removesuffix("Need").lower()} | asdict(plan.need),
-        "fastest": plan.ways[0].name if plan.ways else None,
+        "run": plan.run,
+        "device": plan.device.spec,
+        "device_name": plan.device.name,
+        "need": _need(plan.need),
+        "measured": timed is not None,
+        "measured_need": _need(timed.need) if timed else None,
+        "fastest": plan.fastest.name if plan.fastest else None,
         "ways": [
             {
                 "name": way.name,
                 "options": way.options,
                 "seconds": way.seconds._asdict(),
-                "beyond": way.beyond,
+                "samples": way.samples,
                 "steps": [
                     {"name": step.name, "count": step.count, "seconds": step.seconds._asdict()} for step in way.steps
                 ],
             }
             for way in plan.ways
         ],
+        "ruled_out": timed.ruled_out if timed else {},
+        "unpriced": plan.unpriced,
         "unknown": plan.unknown,
-        "missing_experiments": plan.missing_experiments,
-        "extend": plan.extend,
-        "unmeasured_unit": plan.unmeasured_unit,
         "exceeded_bytes": plan.exceeded_bytes,
         "snippet": {"language": snippet, "way": way.name, "code": snippet_of(plan.need, way, snippet)}
         if way and snippet
         else None,
     }
+
+
+def _need(need: Need) -> Mapping[str, Any]:
+    return {"kind": type(need).__name__.removesuffix("Need").lower()} | asdict(need)

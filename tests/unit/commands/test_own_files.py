@@ -88,7 +88,7 @@ COMMANDS = [
     ("report RUN", "out.md"),
     ("compare RUN RUN", "out.txt"),
     ("fleet RUN", "out.csv"),
-    ("plan --bytes 64MiB --run RUN", "out.json"),
+    ("plan --bytes 4MiB --source pinned --run RUN", "out.json"),
     ("devices --idle", "out.json"),
 ]
 

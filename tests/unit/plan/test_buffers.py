@@ -93,50 +93,41 @@ def test_intervals_hold_the_truth(run: Run, synthetic_breakeven: ModuleType) -> 
         assert way.seconds.low > 0
 
 
-def test_beyond_the_measured_sizes_is_marked_and_names_the_command(run: Run) -> None:
+def test_beyond_the_measured_sizes_nothing_is_stretched(run: Run) -> None:
     plan = answer(run, BufferNeed(8 * GIB, source="pinned"))
-    assert {way.beyond for way in plan.ways} == {"above"}
-    assert plan.extend == "isthmus measure bandwidth --sizes 8GiB"
-    assert answer(run, BufferNeed(MIB, source="pinned")).extend == ""
-
-
-def test_what_the_device_cannot_hold_is_said_and_not_to_be_measured(run: Run) -> None:
-    memory = run.fingerprint.device.memory_bytes
-    plan = answer(run, BufferNeed(memory + 1, source="pinned"))
-    assert (plan.exceeded_bytes, plan.extend) == (memory, "")
-    assert answer(run, BufferNeed(memory, source="pinned")).exceeded_bytes == 0
-
-
-def test_what_is_to_be_measured_is_to_be_measured_on_the_device_of_the_run(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
-    other = synthetic.run(synthetic_breakeven.bandwidth(), device=synthetic.cpu_device())
-    assert answer(other, BufferNeed(MIB)).extend == "isthmus measure allocation breakeven --device opencl:0"
-
-
-def test_a_run_of_other_memory_lacks_the_whole_experiment(
-    synthetic: ModuleType, synthetic_breakeven: ModuleType
-) -> None:
-    cases = [case for case in synthetic_breakeven.everything() if case.host_memory == "mapped"]
-    plan = answer(synthetic.run(cases), BufferNeed(MIB))
     assert not plan.ways
-    assert plan.extend == "isthmus measure allocation bandwidth breakeven"
+    assert all("lies beyond what the run measured" in why for why in plan.unpriced.values())
+
+
+def test_a_rival_without_a_time_leaves_no_fastest(run: Run, synthetic: ModuleType) -> None:
+    plan = answer(run, BufferNeed(MIB))
+    assert plan.unpriced.keys() == {"isthmus"}
+    assert plan.fastest is None
+    truths = {("isthmus", "h2d", "pageable"): synthetic.Truth(1e-5, 500e9)}
+    known = msgspec.structs.replace(run, cases=[*run.cases, *synthetic.cases(truths)])
+    first = answer(known, BufferNeed(MIB)).fastest
+    assert first is not None
+    assert first.name == "isthmus"
+
+
+def test_what_the_device_cannot_hold_is_said(run: Run) -> None:
+    memory = run.fingerprint.device.memory_bytes
+    assert answer(run, BufferNeed(memory + 1, source="pinned")).exceeded_bytes == memory
+    assert answer(run, BufferNeed(memory, source="pinned")).exceeded_bytes == 0
 
 
 def test_without_the_experiments_the_plan_says_which(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
     plan = answer(synthetic.run(synthetic_breakeven.bandwidth()), BufferNeed(MIB))
     assert [way.name for way in plan.ways] == ["pageable"]
-    assert plan.unknown.keys() == {"registered", "staging", "pinned"}
-    assert plan.missing_experiments == ("allocation", "breakeven")
-    assert plan.extend == "isthmus measure allocation breakeven"
+    assert plan.unpriced.keys() == {"isthmus", "registered", "staging", "pinned"}
 
 
 @pytest.mark.parametrize("source", ["pageable", "pinned", "new"])
 def test_an_empty_run_gives_reasons_and_no_way(synthetic: ModuleType, source: str) -> None:
     plan = answer(synthetic.run([]), BufferNeed(MIB, source=source))  # type: ignore[arg-type]
     assert not plan.ways
-    assert plan.unknown
-    assert all(plan.unknown.values())
+    assert plan.unpriced
+    assert all(plan.unpriced.values())
 
 
 def test_the_reason_of_a_skipped_case_is_that_of_the_way(

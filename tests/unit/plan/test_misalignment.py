@@ -5,7 +5,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from isthmus.plan import PiecesNeed, SectionNeed, answer, warning_words
+from isthmus.plan import PiecesNeed, SectionNeed, answer
 from isthmus.record import KIB, Case, Run
 
 # Seconds that a kernel takes more for each byte of pieces aligned to so many.
@@ -44,7 +44,7 @@ def seconds(run: Run, wanted: PiecesNeed, method: str) -> float:
     return next(way.seconds.median for way in answer(run, wanted).ways if way.name == method)
 
 
-@pytest.mark.parametrize("size", [100, 1000, 12_000, 100_000])
+@pytest.mark.parametrize("size", [100, 1000, 12_000])
 @pytest.mark.parametrize("unit", [1, 4])
 def test_what_the_run_says_of_the_unit_comes_on_top(
     measured: Run, synthetic_batching: ModuleType, size: int, unit: int
@@ -70,21 +70,11 @@ def test_the_next_smaller_unit_stands_for_one_that_was_not_measured(measured: Ru
     assert seconds(measured, need(5002), "kernel") == pytest.approx(seconds(measured, need(5001), "kernel"), rel=0.02)
 
 
-def test_without_a_pair_the_interval_is_wide_and_the_plan_says_so(synthetic: ModuleType, grid: list[Case]) -> None:
+def test_without_a_pair_kernels_have_no_time_and_copies_have(synthetic: ModuleType, grid: list[Case]) -> None:
     plan = answer(synthetic.run(grid), need(5002))
-    assert plan.unmeasured_unit == 2
-    assert plan.extend == "isthmus measure batching"
-    assert any("aligned to 2 bytes" in text for text in warning_words(plan))
-    kernel = next(way for way in plan.ways if way.name == "kernel")
-    assert kernel.seconds.high >= 8 * kernel.seconds.median
-    copies = next(way for way in plan.ways if way.name == "copies")
-    assert copies.seconds.high < 2 * copies.seconds.median
-
-
-def test_with_pairs_there_is_no_warning(measured: Run) -> None:
-    plan = answer(measured, need(5001))
-    assert plan.unmeasured_unit == 0
-    assert not warning_words(plan)
+    assert "kernel" in plan.unpriced
+    assert "copies" in {way.name for way in plan.ways}
+    assert plan.fastest is None
 
 
 def test_a_pitch_counts_like_a_width(synthetic: ModuleType, synthetic_strided: ModuleType) -> None:
@@ -108,7 +98,7 @@ def test_what_may_be_chance_costs_nothing(
     random = np.random.default_rng(3)
     slower = synthetic_batching.H200["kernel"](256, 256) * 1.01
     noisy = [synthetic_batching.case("kernel", 257, 256, slower, random, noise=0.05)]
-    aligned = next(each for each in answer(synthetic.run(grid), need(160, 50_000)).ways if each.name == "kernel")
-    assert seconds(synthetic.run([*grid, *noisy]), need(161, 50_000), "kernel") == pytest.approx(
+    aligned = next(each for each in answer(synthetic.run(grid), need(160, 4000)).ways if each.name == "kernel")
+    assert seconds(synthetic.run([*grid, *noisy]), need(161, 4000), "kernel") == pytest.approx(
         aligned.seconds.median, rel=0.03
     )

@@ -71,5 +71,4 @@ def test_locking_in_place_is_offered_for_pageable_memory(run: Run) -> None:
 def test_without_copies_there_is_a_reason(synthetic: ModuleType) -> None:
     plan = answer(synthetic.run([]), PipelineNeed(MIB, 1e-3))
     assert not plan.ways
-    assert plan.unknown.keys() == {"pinned_serial"}
-    assert plan.extend == "isthmus measure bandwidth overlap"
+    assert plan.unpriced.keys() == {"pinned_serial"}

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from isthmus.errors import IsthmusError
 from isthmus.experiment.engine.in_step import ALONE, Pace
-from isthmus.experiment.engine.sampling import Collected, Rules, reason_of
+from isthmus.experiment.engine.sampling import TIME_UP, Collected, Rules, reason_of
 from isthmus.record import LEAST_SAMPLES, MIB, Case, case_key
 
 # The hard limit, as a multiple of the time that an experiment should take, and the least in seconds: what is reached
@@ -114,7 +114,7 @@ def run_rounds(
         raise
     for collected in open_cases.values():
         if not collected.count:
-            collected.failed = "the time for this experiment was up before its turn; --time allows more"
+            collected.failed = f"{TIME_UP}; --time allows more"
         finish(collected.cases(rules))
 
 

@@ -11,6 +11,8 @@ from isthmus.errors import CallFailed, IsthmusError, OutOfMemory
 from isthmus.experiment.engine.in_step import ALONE
 from isthmus.record import LEAST_SAMPLES, Case, Interval, Metric, Series, median_interval
 
+TIME_UP = "the time for this experiment was up before its turn"
+
 
 def reason_of(error: IsthmusError, where: str = "") -> str:
     """The note of an error, led by where it happened; one that a device should not have made begins with ``failed:``.

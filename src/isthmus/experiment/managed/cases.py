@@ -41,7 +41,7 @@ def plan(device: OpenDevice, options: Options, memory_bytes: int) -> Planned:
         refused = {
             point: why
             for point in points
-            if (why := _why_not(device, point) or _why_not_of_size(device, point, chosen, free_bytes, memory_bytes))
+            if (why := why_not(device, point) or _why_not_of_size(device, point, chosen, free_bytes, memory_bytes))
         }
         skipped += [skipped_case(template(point), why) for point, why in refused.items()]
         measured = [point for point in points if point not in refused]
@@ -65,7 +65,7 @@ def _sizes(device: OpenDevice, options: Options) -> Sequence[int]:
     return options.effort(EFFORTS).sizes
 
 
-def _why_not(device: OpenDevice, point: ArrayPoint) -> str | None:
+def why_not(device: OpenDevice, point: ArrayPoint) -> str | None:
     """Why this device cannot move any array in this way."""
     native = device.native
     if why := native.why_no_doubles() or native.why_not(point.memory):

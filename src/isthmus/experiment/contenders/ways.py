@@ -1,0 +1,194 @@
+"""Every way to meet a need, to be timed: pieces, sections, parts of arrays and pipelines as their experiments do."""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from isthmus import _native
+from isthmus.errors import Unsupported
+from isthmus.experiment.batching.cases import METHODS as PIECE_METHODS
+from isthmus.experiment.batching.cases import PieceBuffers
+from isthmus.experiment.batching.grid import Cell, Setting
+from isthmus.experiment.contenders.buffers import Held, buffers
+from isthmus.experiment.engine.arena import PAGE_BYTES
+from isthmus.experiment.engine.pieces import Extent, Place, packing_threads, staging_threads
+from isthmus.experiment.engine.rounds import Quota, Subject
+from isthmus.experiment.engine.sampling import Collected
+from isthmus.experiment.managed import cases as managed_cases
+from isthmus.experiment.managed import points as managed_points
+from isthmus.experiment.managed import subjects as managed_subjects
+from isthmus.experiment.overlap import points as overlap_points
+from isthmus.experiment.overlap import subjects as overlap_subjects
+from isthmus.experiment.strided import sections as strided_sections
+from isthmus.experiment.strided.cases import SectionBuffers
+from isthmus.machine.devices import OpenDevice
+from isthmus.record import (
+    KIB,
+    BufferNeed,
+    Case,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    SectionNeed,
+    buffer_ways_of,
+)
+
+_MAPPED = "mapped_"
+_CHUNKS = (2, 4, 8, 16, 32, 64)
+_LEAST_CHUNK_BYTES = 64 * KIB
+_SECTION_METHODS = ("section", *(each for each in PIECE_METHODS if each not in ("graph", "waited_copies")))
+Makers = Mapping[str, Callable[[], Subject]]
+
+
+def ways_of(device: OpenDevice, need: Need, seed: int) -> Makers:
+    """By a name of its own, each way that there is, made when it is called."""
+    return _MAKERS[type(need)](device, need, seed)
+
+
+class _Named:
+    """What an experiment prepares for its own points, under the name of the way."""
+
+    def __init__(self, subject: Subject, name: str, before: Held | None = None, **options: int | None) -> None:
+        self.template = msgspec.structs.replace(subject.template, experiment="plan", method=name, **options)
+        self._subject, self._before = subject, before
+
+    def visit(self, quota: Quota, collected: Collected) -> None:
+        """The subject's samples, each with what getting and giving back its memory takes."""
+        known = collected.count
+        self._subject.visit(quota, collected)
+        if self._before is not None and not collected.wrong:
+            samples = collected.samples["host_seconds"]
+            samples[known:] = [each + self._before.seconds() for each in samples[known:]]
+
+
+def _pieces(device: OpenDevice, need: PiecesNeed, seed: int) -> Makers:
+    cell = Cell(need.piece_bytes, need.pieces)
+
+    @cache
+    def held(kind: str) -> tuple[PieceBuffers, _native.Staging]:
+        staging = _native.create_staging(device.native, cell.bytes, staging_threads(), cell.pieces)
+        return PieceBuffers(device.native, [kind], cell.bytes, seed), staging
+
+    def make(name: str) -> Subject:
+        kind, method = _memory(name, need.source), name.removeprefix(_MAPPED)
+        buffers, staging = held(kind)
+        setting = Setting(need.direction, kind, need.host_layout, need.device_layout)
+        template = Case(experiment="plan", method=method, host_memory=kind, bytes=cell.bytes)
+        return _Named(buffers.subject(template, setting, cell, staging), name, threads=packing_threads(method))
+
+    return {name: partial(make, name) for name in _with_mapped((*PIECE_METHODS, "isthmus"), need.source)}
+
+
+def _sections(device: OpenDevice, need: SectionNeed, seed: int) -> Makers:
+    section = strided_sections.Section(
+        Extent(need.width_bytes, need.rows),
+        Place(PAGE_BYTES, need.pitch_bytes),
+        Place(PAGE_BYTES, need.device_pitch_bytes or need.width_bytes),
+    )
+
+    @cache
+    def held(kind: str) -> SectionBuffers:
+        point = strided_sections.SectionPoint(kind, need.direction, "section", section)
+        return SectionBuffers([point], device.native, staging_threads(), seed)
+
+    def make(name: str) -> Subject:
+        kind, method = _memory(name, need.source), name.removeprefix(_MAPPED)
+        point = strided_sections.SectionPoint(kind, need.direction, method, section)
+        template = Case(experiment="plan", method=method, host_memory=kind, bytes=section.bytes)
+        return _Named(held(kind).subject(template, point), name, threads=packing_threads(method))
+
+    return {name: partial(make, name) for name in _with_mapped((*_SECTION_METHODS, "isthmus"), need.source)}
+
+
+def _memory(name: str, source: str) -> str:
+    return "mapped" if name.startswith(_MAPPED) else source
+
+
+def _with_mapped(methods: tuple[str, ...], source: str) -> tuple[str, ...]:
+    return (*methods, f"{_MAPPED}kernel") if source == "pinned" else methods
+
+
+def _managed(device: OpenDevice, need: ManagedNeed, _seed: int) -> Makers:
+    percent = None if need.fraction is None else max(round(100 * need.fraction), 1)
+    size = max(need.bytes // managed_points.DOUBLE_BYTES, 1) * managed_points.DOUBLE_BYTES
+
+    @cache
+    def held(kind: str) -> managed_subjects.Buffers:
+        made = managed_subjects.allocate(device, size, [kind])
+        if reason := made.refused.get(kind):
+            raise Unsupported(reason)
+        return made
+
+    def make(name: str, method: str, memory: str) -> Subject:
+        point = managed_points.ArrayPoint(method, memory, size, percent, need.stride_bytes)
+        if reason := managed_cases.why_not(device, point):
+            raise Unsupported(reason)
+        return _Named(managed_subjects.ArraySubject(point, held(memory)), name)
+
+    return {
+        name: partial(make, name, method, memory)
+        for method, memories in managed_points.WAYS.items()
+        for memory in memories
+        for name in [f"{method}_{memory}" if len(memories) > 1 else method]
+    }
+
+
+def _pipelines(device: OpenDevice, need: PipelineNeed, seed: int) -> Makers:
+    """The work is so many rounds of arithmetic as take the need's time on the data in one piece."""
+    held_by = {way.name: way.held_for(need.bytes) for way in buffer_ways_of(need.source, "both")}
+    memory_of = {way.name: way.memory for way in buffer_ways_of(need.source, "both")}
+
+    @cache
+    def held(kind: str) -> overlap_subjects.Buffers:
+        made = overlap_subjects.allocate(device, need.bytes, [kind], staging_threads(), seed)
+        if reason := made.refused.get(kind):
+            raise Unsupported(reason)
+        return made
+
+    @cache
+    def rounds() -> int:
+        alone = overlap_points.OverlapPoint("work_alone", "pinned", need.bytes, None, 1, 1)
+
+        def seconds_of(count: int) -> float:
+            return float(np.median(overlap_subjects.pipeline(alone, held("pinned"), count).run(1, 3, 3, 0.0)))
+
+        (work,) = overlap_subjects.calibrate(seconds_of, need.compute_seconds, [1.0])
+        if work.why_not:
+            raise Unsupported(work.why_not)
+        return work.rounds
+
+    def make(kind: str, chunks: int) -> Subject:
+        memory, streams = memory_of[kind], min(chunks, need.most_streams)
+        point = overlap_points.OverlapPoint("pipeline", memory, need.bytes, 1.0, chunks, streams)
+        subject = overlap_subjects.PipelineSubject(point, held(memory), rounds(), {})
+        name = f"{kind}_{'serial' if chunks == 1 else 'pipeline'}"
+        return _Named(subject, name, Held(device.native, held_by[kind], need.bytes), pieces=chunks, streams=streams)
+
+    def blocks(kind: str) -> bool:
+        return device.native.why_not(memory_of[kind]) is None and device.native.copy_blocks(memory_of[kind])
+
+    return {
+        f"{kind}_{'serial' if chunks == 1 else 'pipeline'} {chunks}": partial(make, kind, chunks)
+        for kind in need.kinds[need.source]
+        for chunks in ((1,) if blocks(kind) else _chunks(need))
+    }
+
+
+def _chunks(need: PipelineNeed) -> tuple[int, ...]:
+    """One, and the number wanted or a few, none of them all latency."""
+    if need.chunks is not None:
+        return tuple(dict.fromkeys((1, need.chunks)))
+    return (1, *(count for count in _CHUNKS if count * _LEAST_CHUNK_BYTES <= need.bytes))
+
+
+_MAKERS: Mapping[type, Callable[[OpenDevice, Any, int], Makers]] = {
+    BufferNeed: buffers,
+    ManagedNeed: _managed,
+    PiecesNeed: _pieces,
+    PipelineNeed: _pipelines,
+    SectionNeed: _sections,
+}

@@ -1,0 +1,73 @@
+"""The plan of ways that were timed at once: nothing is predicted, but for data that was too large to be measured."""
+
+from collections.abc import Mapping
+from statistics import median
+
+from isthmus.analysis.statistics.resample import resampled_medians
+from isthmus.language import say
+from isthmus.plan.answer import Plan, Way
+from isthmus.plan.planner import on_device
+from isthmus.plan.ways import by_time
+from isthmus.record import (
+    BufferNeed,
+    Case,
+    Device,
+    Interval,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    SectionNeed,
+    Timed,
+    median_interval,
+)
+
+# Ways whose medians are as near as this are level: the plainest leads.
+_LEVEL = 1.02
+
+
+def measured_plan(need: Need, timed: Timed, device: Device) -> Plan:
+    """The ways that were timed, the fastest first; those that cannot be had, and those that nobody came to."""
+    scale = _amount(need) / _amount(timed.need)
+    fastest: dict[str, Case] = {}
+    unknown: dict[str, str] = {}
+    unpriced: dict[str, str] = {}
+    for case in timed.cases:
+        samples, name = case.samples("host_seconds"), case.method
+        if case.verified == "no":
+            unknown[name] = say("plan_pieces.wrong_data")
+        elif case.skipped:
+            unknown.setdefault(name, case.note)
+        elif not samples:
+            unpriced[name] = say("plan.no_time")
+        elif name not in fastest or median(samples) < median(fastest[name].samples("host_seconds")):
+            # Numbers of chunks are one way, whose best counts.
+            fastest[name] = case
+    ways = by_time((_way(case, scale) for case in fastest.values()), _LEVEL)
+    unknown = {name: reason for name, reason in unknown.items() if name not in fastest}
+    wrong = sum(case.verified == "no" for case in timed.cases)
+    return on_device(Plan(need, ways, unknown, unpriced, timed=timed, scale=scale, wrong=wrong), device)
+
+
+def _way(case: Case, scale: float) -> Way:
+    samples = case.samples("host_seconds")
+    draws = resampled_medians([samples])[0] * scale
+    seconds = Interval(*(end * scale for end in median_interval(samples)))
+    return Way(case.method, seconds, options=_options(case), draws=draws, samples=len(samples))
+
+
+def _options(case: Case) -> Mapping[str, int]:
+    if case.streams:
+        return {"chunks": case.pieces or 1, "streams": case.streams}
+    return {"threads": case.threads} if case.threads and case.threads > 1 else {}
+
+
+def _amount(need: Need) -> int:
+    """What times are in proportion to where it is large."""
+    match need:
+        case PiecesNeed():
+            return need.pieces
+        case SectionNeed():
+            return need.rows
+        case BufferNeed() | ManagedNeed() | PipelineNeed():
+            return need.bytes
