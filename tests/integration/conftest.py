@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import io
 import os
 import shutil
 import signal
@@ -13,6 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from isthmus.record import Run
+from isthmus.report import runs_document, write
 
 _HERE = Path(__file__).parent
 _REPOSITORY = _HERE.parent.parent
@@ -136,3 +140,15 @@ def children() -> Callable[[int], Iterator[int]]:
                 yield from children(child)
 
     return children
+
+
+@pytest.fixture(scope="session")
+def told() -> Callable[[Run], str]:
+    """All that a report says of a run, on long lines."""
+
+    def told(run: Run) -> str:
+        out = io.StringIO()
+        write(runs_document([run]), "terminal", out)
+        return out.getvalue()
+
+    return told

@@ -43,7 +43,7 @@ def isthmus(tmp_path: Path) -> Isthmus:
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
 def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(
-    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+    isthmus: Isthmus, device: str, skip_without: Callable[[str], None], told: Callable[[Run], str]
 ) -> None:
     skip_without(device)
     done, run = isthmus("--device", device, "--sizes", "2MiB")
@@ -59,12 +59,16 @@ def test_a_run_measures_both_patterns_and_shows_them_beside_the_papers(
     skipped = [case for case in run.cases if case.skipped]
     assert {"prefetch_whole", "read_mostly", "migration"} <= {case.method for case in skipped}
     assert all(case.note for case in skipped)
-    assert "Thresholds, 2 MiB" in done.stdout
-    assert "Managed pages do not migrate on demand here" in done.stdout.replace("\n", " ")
+    assert "Thresholds, 2 MiB" in told(run)
+    assert "Managed pages do not migrate on demand here" in told(run).replace("\n", " ")
 
 
 def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
-    isthmus: Isthmus, tmp_path: Path, compiled: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    isthmus: Isthmus,
+    tmp_path: Path,
+    compiled: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    told: Callable[[Run], str],
 ) -> None:
     shutil.copy(compiled("fake_cuda.cpp"), tmp_path / "libcuda.so.1")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
@@ -75,7 +79,7 @@ def test_prefetching_and_advice_are_measured_where_the_driver_has_them(
     assert {found[method].verified for method in CUDA_WAYS} == {"yes"}
     [refused] = {case.note for case in run.cases if case.method == "system"}
     assert "pageableMemoryAccess is 0" in refused
-    assert "without advice: read-mostly" in done.stdout.replace("\n", " ")
+    assert "without advice: read-mostly" in told(run).replace("\n", " ")
 
 
 @pytest.mark.parametrize(

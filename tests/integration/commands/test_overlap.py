@@ -39,7 +39,7 @@ def isthmus(tmp_path: Path) -> Isthmus:
 
 @pytest.mark.parametrize("device", ["host", "opencl:0"])
 def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
-    isthmus: Isthmus, device: str, skip_without: Callable[[str], None]
+    isthmus: Isthmus, device: str, skip_without: Callable[[str], None], told: Callable[[Run], str]
 ) -> None:
     skip_without(device)
     done, run = isthmus("--device", device)
@@ -53,8 +53,8 @@ def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
     assert {case.verified for case in measured if case.method == "pipeline"} == {"yes"}
     assert {case.host_memory for case in measured} == {"pinned", "pageable", "staged", "device"}
     assert all(case.spans for case in measured if case.method == "traced")
-    assert "Share of the bound, 256 KiB" in done.stdout
-    assert "Timeline: pinned, 256 KiB" in done.stdout
+    assert "Share of the bound, 256 KiB" in told(run)
+    assert "Timeline: pinned, 256 KiB" in told(run)
     # What is out of reach of this processor is not left out in silence.
     assert all(case.note for case in run.cases if case.skipped)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,11 +51,10 @@ def test_ranks_measure_together_and_one_of_them_tells(
     assert {case.halo for case in cases} == {1, 2}
     assert {case.verified for case in cases if not case.skipped} == {"yes"}
     assert sum(not case.skipped for case in cases) >= 18
-    assert done.stdout.count("report a.html") == 1
+    assert done.stdout.count("page        a.html") == 1
     assert done.stderr.count("measuring") == 1
     setting = "one rank alone" if ranks == 1 else f"{ranks} ranks on one device"
-    assert f"Square of 48 points with halos of 1 column, {setting}" in done.stdout
-    assert "IPSJ SIG Technical Report 2020-HPC-177 No. 13" in done.stdout
+    assert re.search(rf"A square of 48 points with halos of \d columns?, {setting}", done.stdout)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
 
 

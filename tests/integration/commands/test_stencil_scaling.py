@@ -51,7 +51,13 @@ def fields(cases: list[Case]) -> set[tuple[int | None, str, int, int]]:
     [(2, (1, 2), {2: (2, 1)}), (3, (1, 2, 3), {2: (2, 1), 3: (3, 1)}), (4, (1, 2, 4), {2: (2, 1), 4: (2, 2)})],
 )
 def test_one_launch_measures_the_curves_of_all_cuts(
-    run: Ended, mpirun: str, tmp_path: Path, ranks: int, counts: tuple[int, ...], grids: dict[int, tuple[int, int]]
+    run: Ended,
+    mpirun: str,
+    tmp_path: Path,
+    ranks: int,
+    counts: tuple[int, ...],
+    grids: dict[int, tuple[int, int]],
+    told: Callable[[Run], str],
 ) -> None:
     """No count above 1 divides the side, so that parts are uneven; each case is compared with what one computes."""
     both = ("--cut", "strips,grid", "--scaling", "strong,weak", "--memory", "pageable,managed", "--side", "25")
@@ -72,19 +78,22 @@ def test_one_launch_measures_the_curves_of_all_cuts(
         rest = zip(case.samples("host_seconds"), case.samples("mpi_seconds"), strict=True)
         for elapsed, (total, mpi) in zip(case.samples("elapsed_seconds"), rest, strict=True):
             assert max(total, mpi) <= elapsed <= (total + mpi) * (1 + 1e-9)
+    text = told(measured(tmp_path / "a.json"))
     for title in ("Strong scaling of a square of 25 points", "Weak scaling with a square of 25 points for each rank"):
         for cut in ("in strips", "in a grid"):
-            assert f"{title} with halos of 1 column, {cut}" in done.stdout or f"{title} and halos" in done.stdout
+            assert f"{title} with halos of 1 column, {cut}" in text or f"{title} and halos" in text
 
 
-def test_all_ranks_alone_are_measured_in_a_grid_without_a_curve(run: Ended, mpirun: str, tmp_path: Path) -> None:
+def test_all_ranks_alone_are_measured_in_a_grid_without_a_curve(
+    run: Ended, mpirun: str, tmp_path: Path, told: Callable[[Run], str]
+) -> None:
     done = run(mpirun, "-n", "4", *ISTHMUS, *QUICK, "--side", "25", "--cut", "grid", "--halo", "1,3")
     assert done.returncode == 0, done.stderr
     cases = measured(tmp_path / "a.json").cases
     assert fields(cases) == {(4, "2x2", 25, 25)}
     assert {case.halo for case in cases} == {1, 3}
     assert {case.verified for case in cases if not case.skipped} == {"yes"}
-    assert "Scaling with the number of ranks" not in done.stdout
+    assert "Scaling with the number of ranks" not in told(measured(tmp_path / "a.json"))
 
 
 def test_rows_that_come_from_the_wrong_neighbour_are_wrong_data(run: Ended, mpirun: str, tmp_path: Path) -> None:
