@@ -52,4 +52,4 @@ def test_every_line_is_printed(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_there_are_screens() -> None:
-    assert {command.partition(" ")[0] for command, _ in SCREENS.values()} >= {"check", "measure"}
+    assert {command.partition(" ")[0] for command, _ in SCREENS.values()} >= {"check", "measure", "plan"}
