@@ -19,12 +19,30 @@ from isthmus.record import Fleet, Phase, read_run
 
 HANGS_SECONDS = 120
 ISTHMUS = (sys.executable, "-m", "isthmus")
-ONE_CASE = ("measure", "--device", "host", "--sizes", "4KiB", "--memory", "pageable", "--direction", "h2d")
+ONE_CASE = ("measure", "--device", "host", "--sizes", "4KiB", "--memory", "pinned", "--direction", "h2d")
 TINY = (*ONE_CASE, "--quick", "--time", "0.1s", "-o", "a.json")
 
 Started = Callable[..., subprocess.Popen[str]]
 Ended = Callable[..., subprocess.CompletedProcess[str]]
 Children = Callable[[int], Iterator[int]]
+
+
+@pytest.fixture
+def start(start: Started) -> Started:
+    """As elsewhere, but that an option which is given again takes the place of the one in TINY."""
+
+    def started(*words: str, **more: str) -> subprocess.Popen[str]:
+        left: list[str] = []
+        for place, word in enumerate(words):
+            option = word if word.startswith("-") or not place else words[place - 1]
+            if option in TINY and option.startswith("-") and option != "--quick":
+                last = len(words) - 1 - words[::-1].index(option)
+                if place not in (last, last + 1):
+                    continue
+            left.append(word)
+        return start(*left, **more)
+
+    return started
 
 
 def fleet_in(path: Path) -> Fleet:

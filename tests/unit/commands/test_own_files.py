@@ -208,13 +208,13 @@ def test_a_measurement_replaces_runs_alone_and_leaves_a_page_that_is_no_page_of_
     path.unlink()
     for _ in range(2):
         assert main([*MEASURE, "-o", str(path)]) == 0
-        assert f"report {tmp_path / 'run.2.html'}\n" in capsys.readouterr().out
+        assert f"{tmp_path / 'run.2.html'}\n" in capsys.readouterr().out
         (tmp_path / "run.2.html").unlink()
     assert page.read_text() == "my own page"
     page.unlink()
     for _ in range(2):
         assert main([*MEASURE, "-o", str(path)]) == 0
-        assert f"report {page}\n" in capsys.readouterr().out
+        assert f"{page}\n" in capsys.readouterr().out
 
 
 def test_two_measurements_in_one_second_have_a_file_each(
