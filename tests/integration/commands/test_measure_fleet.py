@@ -288,9 +288,10 @@ def test_versions_and_clocks_that_differ(run: Ended, mpirun: str, tmp_path: Path
         "    isthmus.__version__ = '99.1'\n"
     )
     words = TINY[: TINY.index("-o")]  # Each clock would give the file another name.
-    done = run(mpirun, "-n", "2", *ISTHMUS, *words, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path]))
+    more = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), "XDG_STATE_HOME": str(tmp_path)}
+    done = run(mpirun, "-n", "2", *ISTHMUS, *words, **more)
     assert done.returncode == 0, done.stderr
-    (path,) = tmp_path.glob("fleet-*.json")
+    (path,) = (tmp_path / "isthmus" / "runs").glob("fleet-*.json")
     fleet = fleet_in(path)
     versions = [member.fingerprint.isthmus_version for member in fleet.members]
     assert versions[1] == "99.1" != versions[0]

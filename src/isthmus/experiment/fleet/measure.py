@@ -67,7 +67,7 @@ def _clear(folder: Path, ranks: Ranks) -> None:
 
     Every rank removes its share, as not all of them may see the same folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     for path in folder.iterdir():
         match = _RANK_FILE.fullmatch(path.name)
         if match and int(match[1]) % ranks.count == ranks.rank:
