@@ -129,11 +129,15 @@ class Code(Block):
 
 @dataclass(frozen=True)
 class Charts(Block):
-    """Charts side by side, larger where they are `pairs`, with what their curves are."""
+    """Charts side by side, larger where they are `pairs`, with what their curves are.
+
+    Those that are `still` are there before any script draws them, in prints and photographs of a page, too.
+    """
 
     charts: tuple[Chart, ...]
     legend: tuple[LegendEntry, ...] = ()
     pairs: bool = True
+    still: bool = False
     where: Where = field(default="page", kw_only=True)
 
 

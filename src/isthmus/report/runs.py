@@ -11,7 +11,7 @@ import msgspec
 from isthmus.analysis.conclusions import Conclusions, conclude
 from isthmus.analysis.facts import facts
 from isthmus.analysis.labels import run_label, run_title
-from isthmus.analysis.sections import sections
+from isthmus.analysis.sections import glances, sections
 from isthmus.analysis.skips import skip_groups, skip_item
 from isthmus.analysis.summary import Entry, summarise
 from isthmus.document.document import (
@@ -91,6 +91,8 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
         if several:
             yield Heading(each.title, 3, where="text")
         yield from verdict_blocks(each.run, each.found)
+    if not several and shown:
+        yield from _glance(every[0].run, shown[0])
     yield from (_answer(each, titles, each.title if several else "", "long") for each in every)
     for section in shown:
         yield from _section(section, every)
@@ -111,6 +113,15 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
     yield from _method(every, with_transfers="bandwidth" in titles)
     # What to take away, last, where a terminal ends.
     yield from (_answer(each, titles, each.title, "terminal") for each in every)
+
+
+def _glance(run: Run, first: Section) -> Iterator[Block]:
+    """The figures that answer most, and the chart that shows them: all that a page shows unfolded."""
+    grids = dict(glances(run)).get(first.name)
+    if grids:
+        yield Table(grids.grids, narrow=True, where="page")
+    if charted := next((part for part in first.parts if part.charts and not part.text_only), None):
+        yield Charts(charted.charts[:1], charted.legend, still=True)
 
 
 def _of(each: _Concluded, title: str, several: bool) -> str:

@@ -94,6 +94,13 @@ def test_the_drawing_script_is_there_once_and_the_page_is_small(full_page: str) 
     assert len(full_page.encode()) < 700_000
 
 
+def test_the_first_chart_is_there_before_any_script_draws_it(full_page: str) -> None:
+    (still,) = re.findall(r'<div class="chart" [^>]*><svg.*?</svg></div>', full_page, re.DOTALL)
+    assert full_page.index(still) < full_page.index('<details class="part">')
+    assert "link 63.0 GB/s" in still
+    assert "var(--kind-pinned)" in still
+
+
 def test_charts_hold_every_point_and_the_link(synthetic: ModuleType, full_page: str) -> None:
     specs = Page(full_page).specs()
     sets = [{name: data["rows"] for name, data in spec["datasets"].items()} for spec in specs]
@@ -155,7 +162,8 @@ def test_the_verdict_stands_before_curves_and_headings_descend_in_order(full_pag
 def test_charts_and_tables_have_names_for_those_who_cannot_see_them(full_page: str) -> None:
     page = Page(full_page)
     charts = [attributes for _, attributes in page.tags if attributes.get("class") == "chart"]
-    assert len(charts) == 7
+    # The first one twice: open, and among those of its section.
+    assert len(charts) == 8
     assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in charts)
     assert all(attributes.get("scope") for tag, attributes in page.tags if tag == "th")
     assert ("html", {"lang": "en"}) in page.tags
@@ -213,7 +221,11 @@ def test_the_command_to_repeat_it_names_no_folder(synthetic: ModuleType, page_of
 def test_the_page_can_be_walked_without_a_mouse(full_page: str) -> None:
     page = Page(full_page)
     landmarks = [tag for tag, _ in page.tags if tag in ("header", "main", "nav")]
-    assert landmarks == ["header", "main", "nav"]
+    assert landmarks == ["header", "main"]
+    # Everything but the answer is folded, and what is folded says what is in it.
+    folded = re.findall(r'<details class="part"><summary><h2 id="([\w-]+)-title">', full_page)
+    assert folded[0] == "bandwidth"
+    assert {"machine", "method"} <= set(folded)
     first_link = next(attributes for tag, attributes in page.tags if tag == "a")
     assert (first_link["class"], first_link["href"]) == ("skip", "#verdict")
     scrolled = [attributes for _, attributes in page.tags if attributes.get("class") == "scroll"]
@@ -222,7 +234,7 @@ def test_the_page_can_be_walked_without_a_mouse(full_page: str) -> None:
 
 
 def test_machine_and_verdict_stand_at_the_top_before_anything_else(full_page: str) -> None:
-    top = full_page[full_page.index('id="verdict"') : full_page.index("<nav")]
+    top = full_page[full_page.index('id="verdict"') : full_page.index('<details class="part">')]
     strip, verdict = top.index('<p class="strip">NVIDIA H200'), top.index('<strong class="severity">')
     assert strip < verdict < top.index("<dl>")
     assert {*re.findall(r'<li id="finding-0-\w+" class="([\w-]+)"', full_page)} == {"level-note"}
@@ -230,9 +242,10 @@ def test_machine_and_verdict_stand_at_the_top_before_anything_else(full_page: st
 
 def test_details_of_cells_travel_with_the_charts(full_page: str) -> None:
     page = Page(full_page)
-    details = page.drawings()["details"]
-    used = {int(each) for _, attributes in page.tags if (each := attributes.get("data-detail"))}
-    assert used == set(range(len(details)))
+    details, cells = page.drawings()["details"], page.drawings()["cells"]
+    assert {0, *cells} == set(range(len(details)))
+    assert len(cells) == sum(tag == "td" for tag, _ in page.tags)
+    assert details[0] == ""
     assert any("samples: 20, verified: yes" in detail for detail in details)
 
 

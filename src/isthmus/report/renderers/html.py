@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import re
 from typing import Any, TextIO
 
 import msgspec
@@ -15,7 +16,10 @@ from isthmus.document.pictures import Lanes
 from isthmus.language import say, sentences, spoken
 from isthmus.messages import plain
 from isthmus.report import vega
-from isthmus.report.drawing import VegaLite, packed
+from isthmus.report.drawing import VegaLite, draw, packed
+
+# About what a chart has on a wide page; it scales with what there is.
+_STILL_WIDTH = 1040
 
 
 def write(document: Document, out: TextIO) -> None:
@@ -32,6 +36,8 @@ def write(document: Document, out: TextIO) -> None:
         page.generate(
             titles=document.title.splitlines(),
             sections=sections,
+            # Of a run a page has dozens of screens, of which one answers.
+            folds=document.kind == "runs",
             embedded=_Embedded(),
             has_charts=Charts in kinds,
             has_lanes=Picture in kinds,
@@ -60,20 +66,40 @@ class _Embedded:
 
     def __init__(self) -> None:
         self._charts: list[VegaLite] = []
-        self._details: dict[str, int] = {}
+        self._numbers: dict[int, int] = {}  # of charts by their specs, which the document keeps
+        # The first is what a cell shows that has no more to say.
+        self._details: dict[str, int] = {"": 0}
+        self._cells: list[int] = []
         self._lanes: list[dict[str, Any]] = []
 
     def __len__(self) -> int:
-        return len(self._charts) + len(self._details)
+        return len(self._charts) + len(self._cells)
 
     def add(self, spec: Spec | Stacks | Timeline | Tiles) -> int:
-        """Keep a chart; gives the number by which the page's script finds it."""
-        self._charts.append(packed(spec))
-        return len(self._charts) - 1
+        """Keep a chart, once; gives the number by which the page's script finds it."""
+        if id(spec) not in self._numbers:
+            self._numbers[id(spec)] = len(self._charts)
+            self._charts.append(packed(spec))
+        return self._numbers[id(spec)]
 
-    def tell(self, detail: str) -> int:
-        """Keep what pointing at a cell shows; gives the number by which the page's script finds it."""
-        return self._details.setdefault(detail, len(self._details))
+    def still(self, spec: Spec | Stacks | Timeline | Tiles) -> Markup:
+        """The chart as a picture, in the colours of the page."""
+        import vl_convert
+
+        drawn: VegaLite = _plain(draw(spec))
+        # The place that it stands in says what it is; a label on every mark would be four fifths of it.
+        config = drawn["config"] | {"aria": False}
+        svg: str = vl_convert.vegalite_to_svg(drawn | {"width": _STILL_WIDTH, "config": config})
+        # Sixteen digits of a place in a picture are a half of it.
+        svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg).replace(' opacity="1"', "")
+        # What an SVG file needs and one within a page does not.
+        svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", svg)
+        return Markup(svg)  # Its texts are escaped, and plain.
+
+    def tell(self, detail: str) -> str:
+        """Keep what pointing at the next cell shows, if anything; the page's script counts cells as this does."""
+        self._cells.append(self._details.setdefault(detail, len(self._details)))
+        return ""
 
     def add_lanes(self, lanes: Lanes) -> int:
         """Keep lanes over time; gives the number by which the page's script finds them."""
@@ -86,7 +112,7 @@ class _Embedded:
         Three quarters of a page's size would be these otherwise; every browser since 2023 unpacks them itself.
         """
         library = vega.script() if self._charts else ""
-        return _packed({"charts": self._charts, "details": list(self._details)}, library=library)
+        return _packed({"charts": self._charts, "details": list(self._details), "cells": self._cells}, library=library)
 
     def lanes(self) -> str:
         """All lanes."""

@@ -38,9 +38,12 @@
   }
 
   // Details of cells are many, and few are ever looked at.
+  let numbers = null;
   addEventListener("mouseover", ({target}) => {
-    const cell = target.closest?.("td[data-detail]");
-    if (cell && content) cell.title = content.details[cell.dataset.detail];
+    const cell = target.closest?.(".figures td");
+    if (!cell || !content) return;
+    numbers ??= new Map([...document.querySelectorAll(".figures td")].map((each, number) => [each, number]));
+    cell.title = content.details[content.cells[numbers.get(cell)]];
   });
 
   // Charts are drawn when they come near the window, so that the page is there at once however many it has.
@@ -51,18 +54,22 @@
     }
   }, {rootMargin: "600px"});
 
-  addEventListener("beforeprint", () => {
-    // Tables that nobody opened would fill a hundred sheets.
-    for (const each of document.querySelectorAll(".verdict details")) each.open = true;
-    places.forEach(draw);
-  });
+  // What is printed or photographed is what is open: all of that is drawn as soon as it opens.
+  for (const part of document.querySelectorAll("details.part")) {
+    part.addEventListener("toggle", () => part.open && part.querySelectorAll("[data-chart]").forEach(draw));
+  }
   // Links to what lies in closed details open them.
-  addEventListener("hashchange", () => {
-    const closed = document.getElementById(location.hash.slice(1))?.closest("details");
-    if (closed) closed.open = true;
-  });
+  function unfold() {
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let each = place?.querySelector("details.part") ?? place; each; each = each.parentElement) {
+      if (each.tagName === "DETAILS") each.open = true;
+    }
+    place?.scrollIntoView();
+  }
+  addEventListener("hashchange", unfold);
+  if (location.hash) unfold();
 
-  unpack().then(() => places.forEach(place => near.observe(place)), error => {
+  unpack().then(() => places.forEach(place => place.closest("details:not([open])") || near.observe(place)), error => {
     for (const place of places) place.textContent = error.message;
   });
 })();
