@@ -172,7 +172,7 @@ Status Buffer::evict(Region region) {
     return end_host_access();
 }
 
-Status Buffer::forget_pages(Region region) {
+Status Buffer::forget_pages(Region region) const {
     if (!is_pageable(kind())) return {Code::invalid_argument, "only ordinary memory can be as if it was never touched"};
     const auto address = reinterpret_cast<std::uintptr_t>(region.host());
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));

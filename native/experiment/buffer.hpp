@@ -102,7 +102,7 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
     // Empties the CPU's caches of a region that the host can address.
     Status evict(Region region);
     // Gives the system back the whole pages of a region of ordinary memory: it is as if it had never been touched.
-    Status forget_pages(Region region);
+    Status forget_pages(Region region) const;
 
     Status read(Region region, std::byte* to);
     Status write(Region region, const std::byte* from);
