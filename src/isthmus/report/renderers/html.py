@@ -73,7 +73,7 @@ class _Embedded:
         self._lanes: list[dict[str, Any]] = []
 
     def __len__(self) -> int:
-        return len(self._charts) + len(self._cells)
+        return len(self._charts) + len(self._details) - 1
 
     def add(self, spec: Spec | Stacks | Timeline | Tiles) -> int:
         """Keep a chart, once; gives the number by which the page's script finds it."""
