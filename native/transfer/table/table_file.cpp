@@ -23,23 +23,24 @@ constexpr std::size_t most_file_bytes = std::size_t{4} << 20;
 // File systems take 255 bytes for a name.
 constexpr std::size_t most_name_bytes = 200;
 
-bool is_absolute(const char* path) {
-    return path != nullptr && path[0] == '/';
+// The path that is there and absolute; empty otherwise, since a relative one counts for nothing.
+std::string absolute(const char* path) {
+    return path != nullptr && path[0] == '/' ? std::string(path) : std::string();
 }
 
-// Empty where there is none. A relative one counts for nothing.
+// Empty where there is none.
 std::string home() {
-    if (const char* named = std::getenv("HOME"); is_absolute(named)) return named;
+    if (std::string named = absolute(std::getenv("HOME")); !named.empty()) return named;
     std::vector<char> text(16384);
     passwd entry{};
     passwd* found = nullptr;
     if (getpwuid_r(getuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) return {};
-    return is_absolute(entry.pw_dir) ? entry.pw_dir : std::string();
+    return absolute(entry.pw_dir);
 }
 
 // The package's cache (src/isthmus/cache.py), found by the same rules.
 std::string cache_folder() {
-    if (const char* named = std::getenv("XDG_CACHE_HOME"); is_absolute(named)) return std::string(named) + "/isthmus";
+    if (const std::string named = absolute(std::getenv("XDG_CACHE_HOME")); !named.empty()) return named + "/isthmus";
     const std::string folder = home();
     return folder.empty() ? std::string() : folder + "/.cache/isthmus";
 }
