@@ -86,9 +86,10 @@ def links_of(run: Run) -> tuple[Link, ...]:
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
     values = measured(run, reference.run.cases if reference else ())
     ranges = {each.key: each for each in reference.figures if each.quantity == "rate"} if reference else {}
-    for memory in ("pinned", "pageable"):
+    # By the driver, and at last by the library, as curves name it.
+    for memory, method in (("pinned", "copy"), ("pageable", "copy"), ("pageable_isthmus", "isthmus")):
         for direction in DIRECTIONS:
-            key = GroupKey("bandwidth", "copy", direction, memory, "large")
+            key = GroupKey("bandwidth", method, direction, memory, "large")
             if ("rate", key) in values:
                 yield Rate(memory, direction, values["rate", key], ranges.get(key))
 
@@ -212,7 +213,7 @@ def _causes(run: Run, memory: str) -> tuple[str, ...]:
     """What to look at, in the order of likelihood for what this run's fingerprint shows."""
     host, conditions = run.fingerprint.host, run.fingerprint.device.conditions
     found = []
-    if memory == "pageable":
+    if memory != "pinned":
         found.append(say("health.slow_pageable_do"))
     else:
         if conditions.get("throttling", "none") not in ("none", ""):
