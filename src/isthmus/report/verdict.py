@@ -36,4 +36,4 @@ def verdict_blocks(run: Run, found: Conclusions) -> Iterator[Block]:
 
 
 def _is_noise(finding: Finding) -> bool:
-    return finding.topic == "precision" and bool(finding.cause)
+    return finding.topic == "precision" and bool(finding.fix)

@@ -3,6 +3,7 @@
 import base64
 import gzip
 import re
+import resource
 from typing import Any, TextIO
 
 import msgspec
@@ -83,7 +84,12 @@ class _Embedded:
         return self._numbers[id(spec)]
 
     def still(self, spec: Spec | Stacks | Timeline | Tiles) -> Markup:
-        """The chart as a picture, in the colours of the page."""
+        """The chart as a picture, in the colours of the page; nothing where the address space has a limit.
+
+        What draws it reserves a terabyte of addresses, and ends the process where it may not.
+        """
+        if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+            return Markup()
         import vl_convert
 
         drawn: VegaLite = _plain(draw(spec))

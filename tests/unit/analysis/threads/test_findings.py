@@ -283,7 +283,9 @@ def test_a_rate_above_the_link_is_an_error(synthetic: ModuleType, synthetic_thre
     assert "above_link" not in by_topic(synthetic.run(cases))
     elided = synthetic_threads.cases({("h2d", "pinned"): lambda threads: 55.0 + 25 * (threads == 32)}, noise=1e-3)
     finding = by_topic(synthetic.run(elided))["above_link"]
-    assert finding.sentence.startswith("1 case moved data faster than the link can: pinned memory with 32 threads, H2D")
+    assert finding.sentence.startswith(
+        "Rates above the link's 63.0 GB/s: 1; highest: 80.0 GB/s (pinned memory (32 threads), H2D"
+    )
 
 
 def test_a_kind_that_gains_one_way_only_says_both_in_the_verdict(
