@@ -16,8 +16,9 @@ inline void order_before_device_reads() {
 inline void order_after_device_writes() {
 #if defined(__aarch64__)
     __asm__ volatile("dmb oshld" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");  // The processor reads in order; the compiler must, too.
 #endif
-    std::atomic_thread_fence(std::memory_order_acquire);
 }
 
 }  // namespace isthmus

@@ -23,7 +23,15 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         program = tmp_path_factory.mktemp("linked") / Path(source).stem
         library = isthmus.get_library_dir()
         options = ["-std=c++20", "-O1", "-pthread", f"-I{_HERE.parents[2] / 'include'}"]
-        links = [f"-L{library}", "-listhmus", f"-Wl,-rpath,{library}"]
+        links = [
+            f"-L{library}",
+            "-listhmus",
+            "-Wl,--allow-shlib-undefined",
+            "-Xlinker",
+            "-rpath",
+            "-Xlinker",
+            str(library),
+        ]
         subprocess.run([compiler, *options, _HERE / source, "-o", program, *links], check=True)
         return program
 
