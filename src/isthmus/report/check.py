@@ -23,25 +23,34 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
     mark = "--" if health.level == "none" else health.level
     indent = " " * (len(mark) + 2)
     lines = _wrapped(f"{mark}  ", indent, machine_strip(run), width)
-    shown = [point for point in health.points if point.level not in ("OK", "none")] or list(health.points)
-    body: list[str] = []
-    done: tuple[str, ...] = ()
-    for point in shown:
-        lead = "" if point.level == health.level else f"{point.level}  "
-        body += _wrapped(f"{indent}{lead}", indent, point.text, width)
-        for do in point.do if point.do != done else ():
-            body += _wrapped(f"{indent}-> ", f"{indent}   ", do, width)
-        done = point.do
     facts = [line for text in (_link(run), _host(run)) if text for line in _wrapped(indent, f"{indent}  ", text, width)]
     table = [f"{indent}{line}" for line in _table(health.rates, width - len(indent))]
     room = _MOST_LINES - len(lines) - len(table) - len(facts)
-    parts = [lines + body[: max(room, 2)], table, facts]
+    body = _body(health, indent, width, advised=len(health.points))
+    if len(body) > room:
+        # What was found counts more than what to do about the least of it.
+        body = _body(health, indent, width, advised=1)[: max(room, 2)]
+    parts = [lines + body, table, facts]
     spare = _MOST_LINES - sum(map(len, parts))
     found: list[str] = []
     for part in filter(None, parts):
         # Apart where there is room.
         found += ["", *part] if found and spare >= 2 else part
     return found
+
+
+def _body(health: Health, indent: str, width: int, *, advised: int) -> list[str]:
+    """What was found, from bad to good, and for the first of it what to do."""
+    shown = [point for point in health.points if point.level not in ("OK", "none")] or list(health.points)
+    lines: list[str] = []
+    done: tuple[str, ...] = ()
+    for number, point in enumerate(shown):
+        lead = "" if point.level == health.level else f"{point.level}  "
+        lines += _wrapped(f"{indent}{lead}", indent, point.text, width)
+        for do in point.do if point.do != done and number < advised else ():
+            lines += _wrapped(f"{indent}-> ", f"{indent}   ", do, width)
+        done = point.do
+    return lines
 
 
 def check_line(run: Run, health: Health) -> str:

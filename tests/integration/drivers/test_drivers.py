@@ -121,7 +121,9 @@ def _measure_memory(isthmus: Run, *words: str, **environment: str) -> tuple[int,
         **environment,
     )
     assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)["cases"]
+    # Touching this driver's memory may take less than the clock tells apart.
+    cases = [case for case in json.loads(done.stdout)["cases"] if "samples of 0 s" not in case.get("note", "")]
+    return done.returncode, cases
 
 
 @pytest.mark.thorough
@@ -160,9 +162,7 @@ def test_a_driver_too_old_for_pools_loses_them_and_nothing_else(build: Build, is
     build("libcuda.so.1", "fake_cuda.cpp", "cuMemAllocFromPoolAsync")
     code, cases = _measure_memory(isthmus)
     assert code == 0
-    # Touching this driver's memory may take less than the clock tells apart.
-    lost = [case for case in cases if case.get("skipped") and "samples of 0 s" not in case["note"]]
-    skipped = {case["host_memory"]: case["note"] for case in lost}
+    skipped = {case["host_memory"]: case["note"] for case in cases if case.get("skipped")}
     reason = "cuMemAllocFromPoolAsync is absent: the driver is too old; it needs CUDA 11.2"
     assert skipped == {"device_pool": reason, "device_pool_cold": reason}
 
