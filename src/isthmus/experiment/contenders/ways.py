@@ -139,8 +139,7 @@ def _managed(device: OpenDevice, need: ManagedNeed, _seed: int) -> Makers:
 
 def _pipelines(device: OpenDevice, need: PipelineNeed, seed: int) -> Makers:
     """The work is so many rounds of arithmetic as take the need's time on the data in one piece."""
-    held_by = {way.name: way.held_for(need.bytes) for way in buffer_ways_of(need.source, "both")}
-    memory_of = {way.name: way.memory for way in buffer_ways_of(need.source, "both")}
+    ways = {way.name: way for way in buffer_ways_of(need.source, "both")}
 
     @cache
     def held(kind: str) -> overlap_subjects.Buffers:
@@ -162,17 +161,21 @@ def _pipelines(device: OpenDevice, need: PipelineNeed, seed: int) -> Makers:
         return work.rounds
 
     def make(kind: str, chunks: int) -> Subject:
-        memory, streams = memory_of[kind], min(chunks, need.most_streams)
+        memory, streams = ways[kind].memory, min(chunks, need.most_streams)
         point = overlap_points.OverlapPoint("pipeline", memory, need.bytes, 1.0, chunks, streams)
         subject = overlap_subjects.PipelineSubject(point, held(memory), rounds(), {})
-        name = f"{kind}_{'serial' if chunks == 1 else 'pipeline'}"
-        return _Named(subject, name, Held(device.native, held_by[kind], need.bytes), pieces=chunks, streams=streams)
+        held_with = Held(device.native, ways[kind].held_for(need.bytes), need.bytes)
+        return _Named(subject, name_of(kind, chunks), held_with, pieces=chunks, streams=streams)
 
     def blocks(kind: str) -> bool:
-        return device.native.why_not(memory_of[kind]) is None and device.native.copy_blocks(memory_of[kind])
+        memory = ways[kind].memory
+        return device.native.why_not(memory) is None and device.native.copy_blocks(memory)
+
+    def name_of(kind: str, chunks: int) -> str:
+        return f"{kind}_{'serial' if chunks == 1 else 'pipeline'}"
 
     return {
-        f"{kind}_{'serial' if chunks == 1 else 'pipeline'} {chunks}": partial(make, kind, chunks)
+        f"{name_of(kind, chunks)} {chunks}": partial(make, kind, chunks)
         for kind in need.kinds[need.source]
         for chunks in ((1,) if blocks(kind) else _chunks(need))
     }
