@@ -10,7 +10,7 @@ def machine_strip(run: Run) -> str:
     device = run.fingerprint.device
     parts = [device.name] if device.spec == device.name else [device.name, device.spec]
     parts.append(_link(run))
-    if device.shares_host_memory or device.backend == "host":
+    if not device.crosses_link:
         parts.append(say("strip.cpus", count=run.fingerprint.host.cpu.allowed))
     else:
         parts.append(say("strip.driver", version=device.driver_version) if device.driver_version else "")
@@ -20,7 +20,7 @@ def machine_strip(run: Run) -> str:
 
 def _link(run: Run) -> str:
     device = run.fingerprint.device
-    if device.shares_host_memory or device.backend == "host":
+    if not device.crosses_link:
         return say("strip.no_link")
     if device.link is None or device.link.in_use == (None, None):
         return say("strip.link_unknown")

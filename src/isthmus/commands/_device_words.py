@@ -22,7 +22,7 @@ def device_block(device: Device, backend: Backend, host: Host, allowed_cpus: Col
         block.facts += _link_rows(device.link)
     elif device.pci_address:
         block.add("link", "not shown by driver or kernel (a virtual machine or container may hide it)")
-    if not device.shares_host_memory and device.backend != "host":
+    if device.crosses_link:
         block.facts += _node_rows(device, host, allowed_cpus)
     if device.copy_engines is not None:
         block.add("copy engines", f"{device.copy_engines}{_ENGINES.get(device.copy_engines, '')}")

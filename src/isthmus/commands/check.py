@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,11 +75,9 @@ def _specs(device: str | None) -> list[str]:
     backend = None if device in (None, "all") else device
     if told.ranks > 1:
         return [choose_device(name_in_turn(backend, told.local_rank)).spec]
-    return (
-        names_in_turn(None)
-        if device == "all"
-        else [choose_device(device).spec if ":" not in (device or "") else str(device)]
-    )
+    if device == "all":
+        return names_in_turn(None)
+    return [device if device and ":" in device else choose_device(device).spec]
 
 
 def _reference(name: str) -> "Reference | None":
@@ -99,16 +97,11 @@ def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":
     with _alone(), ProgressBar() as progress:
         to_stderr(f"checking {spec}" + (f" for {seconds:g} s" if seconds else ""))
         opened = open_device(spec, bind=True)
-        with suppress(KeyboardInterrupt) if seconds else _nothing():
+        with suppress(KeyboardInterrupt) if seconds else nullcontext():
             while not runs or time.monotonic() < until:
                 left = max(until - time.monotonic(), 0.5) if seconds else SECONDS
                 runs.append(measure_link(opened, sys.argv, progress.update, output, min(SECONDS, left)))
     return runs
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def describe(backends: list[Backend], host: Host, allowed_cpus: Collection[int])
     every = [(device, backend) for backend in backends for device in backend.devices]
     machines = [device_block(device, backend, host, allowed_cpus) for device, backend in every]
     machines += [absent_block(backend) for backend in backends if not backend.devices]
-    has_own_memory = any(not device.shares_host_memory and device.backend != "host" for device, _ in every)
+    has_own_memory = any(device.crosses_link for device, _ in every)
     machines.append(host_block(host, has_own_memory=has_own_memory))
     inventory = Inventory(backends=backends, host=host, default_device=chosen.spec if chosen else "")
     return Document("devices", title, (Machines(tuple(machines)),), data=Data(lambda: msgspec.to_builtins(inventory)))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from typing import Literal
 
+from isthmus.analysis.strip import link_name
 from isthmus.record import Link, Run, format_bytes
 
 # Whether the new value can only slow things down, only speed them up, or either.
@@ -101,8 +102,7 @@ def _link_name(link: Link | None) -> str:
     """Under load where that was read: idle links train down."""
     if link is None:
         return ""
-    generation, width = link.in_use
-    return f"PCIe {generation or '?'}.0 x{width or '?'}" if generation or width else ""
+    return link_name(*link.in_use) if any(link.in_use) else ""
 
 
 def _bytes(count: int | None) -> str:

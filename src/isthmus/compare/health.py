@@ -52,6 +52,16 @@ class Health:
     points: tuple[Point, ...]
     rates: tuple[Rate, ...]
 
+    @property
+    def mark(self) -> str:
+        """The first word of a verdict."""
+        return "--" if self.level == "none" else self.level
+
+    @property
+    def troubles(self) -> tuple[Point, ...]:
+        """The points that are not about what is right, or cannot be judged."""
+        return tuple(point for point in self.points if point.level not in ("OK", "none"))
+
 
 def judge(run: Run, reference: Reference | None = None) -> Health:
     """Judge the device of a run by its link, its rates and, where there is one, a reference for such devices."""
@@ -83,6 +93,12 @@ def links_of(run: Run) -> tuple[Link, ...]:
     return tuple(link for link in (run.fingerprint.device.link, run.end.link if run.end else None) if link is not None)
 
 
+def replays_of(run: Run) -> int | None:
+    """Packets that were sent again while the run was measured; None where they were not counted before and after."""
+    counted = [link.replays for link in links_of(run) if link.replays is not None]
+    return counted[1] - counted[0] if len(counted) == 2 else None
+
+
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
     values = measured(run, reference.run.cases if reference else ())
     ranges = {each.key: each for each in reference.figures if each.quantity == "rate"} if reference else {}
@@ -103,7 +119,7 @@ def _points(run: Run, reference: Reference | None, rates: tuple[Rate, ...]) -> I
             (say("health.wrong_data_do"),),
         )
     device, pinned = run.fingerprint.device, [rate for rate in rates if rate.memory == "pinned"]
-    if device.shares_host_memory or device.backend == "host":
+    if not device.crosses_link:
         yield Point("none", say("health.no_link"))
         return
     if reference and (other := reference.run.fingerprint.device.name) != device.name:
@@ -152,9 +168,8 @@ def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
 
 
 def _replays(run: Run) -> Iterator[Point]:
-    counted = [link.replays for link in links_of(run) if link.replays is not None]
-    if len(counted) == 2 and counted[1] > counted[0]:
-        yield Point("ATTENTION", say("health.replays", count=counted[1] - counted[0]), (say("health.replays_do"),))
+    if (count := replays_of(run) or 0) > 0:
+        yield Point("ATTENTION", say("health.replays", count=count), (say("health.replays_do"),))
 
 
 def _surroundings(run: Run) -> Iterator[Point]:
@@ -164,7 +179,7 @@ def _surroundings(run: Run) -> Iterator[Point]:
         yield Point(
             "ATTENTION", say("health.far_node", bound=placement.bound_node, near=near), (say("health.far_node_do"),)
         )
-    if _confidential(run):
+    if run.fingerprint.device.is_confidential:
         yield Point("ATTENTION", say("health.confidential"))
 
 
@@ -252,7 +267,3 @@ def _is_large_pinned(case: Case) -> bool:
 
 def _width(case: Case) -> float:
     return median_interval(case.samples("host_seconds")).relative_half_width
-
-
-def _confidential(run: Run) -> bool:
-    return run.fingerprint.device.conditions.get("confidential_computing") == "on"

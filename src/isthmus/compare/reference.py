@@ -4,6 +4,7 @@ import gzip
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from statistics import median
@@ -95,12 +96,16 @@ def read_reference(name: str) -> Reference:
 
 def reference_for(device: Device) -> Reference | None:
     """The reference in the package that is of such a device at such a link; None where there is none."""
-    wanted = _kind(device)
-    if device.conditions.get("confidential_computing") == "on":
+    if device.is_confidential:
         return None  # Its copies are encrypted, those of references are not.
-    return next(
-        (each for each in map(read_reference, known_references()) if _kind(each.run.fingerprint.device) == wanted), None
-    )
+    wanted = _kind(device)
+    return next((each for each in _packaged() if _kind(each.run.fingerprint.device) == wanted), None)
+
+
+@cache
+def _packaged() -> tuple[Reference, ...]:
+    """Read once: a screen and a page after it ask for the same one."""
+    return tuple(map(read_reference, known_references()))
 
 
 def _kind(device: Device) -> tuple[object, ...]:

@@ -82,6 +82,16 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The name that `--device` takes."""
         return self.backend if self.backend == "host" else f"{self.backend}:{self.index}"
 
+    @property
+    def crosses_link(self) -> bool:
+        """Whether copies leave the host's memory, so that there is a link to speak of."""
+        return not self.shares_host_memory and self.backend != "host"
+
+    @property
+    def is_confidential(self) -> bool:
+        """Whether its driver encrypts every copy."""
+        return self.conditions.get("confidential_computing") == "on"
+
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One backend of this process: its devices, or why it has none and what would give it one."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from isthmus.analysis.strip import machine_strip
-from isthmus.compare import Health, Rate, links_of
+from isthmus.compare import Health, Rate, links_of, replays_of
 from isthmus.language import say
 from isthmus.record import Direction, Run, format_bytes, three_figures
 
@@ -20,9 +20,8 @@ _LEAST_COLUMNS = 40
 
 def check_lines(run: Run, health: Health, width: int) -> list[str]:
     """The verdict, what to do, the rates beside what is normal, the link and the host."""
-    mark = "--" if health.level == "none" else health.level
-    indent = " " * (len(mark) + 2)
-    lines = _wrapped(f"{mark}  ", indent, machine_strip(run), width)
+    indent = " " * (len(health.mark) + 2)
+    lines = _wrapped(f"{health.mark}  ", indent, machine_strip(run), width)
     facts = [line for text in (_link(run), _host(run)) if text for line in _wrapped(indent, f"{indent}  ", text, width)]
     table = [f"{indent}{line}" for line in _table(health.rates, width - len(indent))]
     room = _MOST_LINES - len(lines) - len(table) - len(facts)
@@ -41,10 +40,9 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
 
 def _body(health: Health, indent: str, width: int, *, advised: int) -> list[str]:
     """What was found, from bad to good, and for the first of it what to do."""
-    shown = [point for point in health.points if point.level not in ("OK", "none")] or list(health.points)
     lines: list[str] = []
     done: tuple[str, ...] = ()
-    for number, point in enumerate(shown):
+    for number, point in enumerate(health.troubles or health.points):
         lead = "" if point.level == health.level else f"{point.level}  "
         lines += _wrapped(f"{indent}{lead}", indent, point.text, width)
         for do in point.do if point.do != done and number < advised else ():
@@ -56,9 +54,8 @@ def _body(health: Health, indent: str, width: int, *, advised: int) -> list[str]
 def check_line(run: Run, health: Health) -> str:
     """All of it in one line, for a device among many."""
     rates = "/".join(three_figures(rate.rate / 1e9) for rate in health.rates if rate.memory == "pinned")
-    found = [point.text for point in health.points if point.level not in ("OK", "none")]
-    mark = "--" if health.level == "none" else health.level
-    parts = [run.fingerprint.host.name, mark, machine_strip(run), f"{rates} GB/s" if rates else "", *found[:1]]
+    found = [point.text for point in health.troubles[:1]]
+    parts = [run.fingerprint.host.name, health.mark, machine_strip(run), f"{rates} GB/s" if rates else "", *found]
     return "  ".join(filter(None, parts))
 
 
@@ -80,7 +77,6 @@ class CheckedDevice(msgspec.Struct, frozen=True, kw_only=True):
 def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
     """The verdict and what it rests on, as plain data."""
     device, links = run.fingerprint.device, links_of(run)
-    counted = [link.replays for link in links if link.replays is not None]
     return CheckedDevice(
         device=device.spec,
         name=device.name,
@@ -90,7 +86,7 @@ def check_data(run: Run, health: Health, reference: str) -> CheckedDevice:
         reference=reference,
         points=[{"level": point.level, "text": point.text, "do": list(point.do)} for point in health.points],
         link=msgspec.to_builtins(links[-1]) if links else None,
-        replays=counted[-1] - counted[0] if len(counted) > 1 else None,
+        replays=replays_of(run),
         rates=[
             {
                 "memory": rate.memory,
@@ -153,7 +149,7 @@ def _link(run: Run) -> str:
         told = {"generation": last.generation_under_load or "?", "width": last.width_under_load or "?"}
         parts.append(say("health.link_loaded", **told))
     if last.replays is not None:
-        parts.append(say("health.replays_counted", all=last.replays, more=last.replays - (links[0].replays or 0)))
+        parts.append(say("health.replays_counted", all=last.replays, more=replays_of(run) or 0))
     return say("health.link_fact", facts=say("common.comma").join(parts))
 
 
