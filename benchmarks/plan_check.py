@@ -1,10 +1,10 @@
 """Plans against what they plan: needs drawn at random, and every way to meet each measured for longer.
 
-python benchmarks/plan_check.py [--run FILE] [--device cuda:0] [--needs 48] [--seed 0] [-o checked.json]
+python benchmarks/plan_check.py [--run FILE...] [--device cuda:0] [--needs 48] [--seed 0] [-o checked.json]
 
-Three bars. The first choice of `isthmus plan`, measured on the spot, takes at most 1.05 times as long as the fastest
-way in 95 % of the needs. With --run, the first choice predicted from that run takes at most 1.1 times as long in 95 %,
-and the time that was predicted for it is within 20 % of the measured one in 90 %.
+The first choice of `isthmus plan`, measured on the spot, takes at most 1.05 times as long as the fastest way in 95 % of
+the needs. For each --run, the first choice predicted from it takes at most 1.1 times as long in 95 %, the time that was
+predicted for it is within 20 % of the measured one in 90 %, and the measured time within its interval in 95 %.
 """
 
 import argparse
@@ -27,17 +27,18 @@ from isthmus.record import GIB, MIB, Run, format_bytes, format_seconds, parse_by
 SPOT_FACTOR, SPOT_SHARE = 1.05, 0.95
 CHOICE_FACTOR, CHOICE_SHARE = 1.10, 0.95
 TIME_FACTOR, TIME_SHARE = 1.20, 0.90
+INTERVAL_SHARE = 0.95
 # For all ways of one need, none of them ruled out.
 NEED_SECONDS = 12.0
 
 
 class Checked(NamedTuple):
-    """A need with its answers: measured on the spot, measured for longer with every way, and predicted from a run."""
+    """A need with its answers: measured on the spot, for longer with every way, and predicted from each run."""
 
     need: Need
     spot: Plan
     truth: Plan
-    predicted: Plan | None
+    predicted: Sequence[Plan]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -49,40 +50,46 @@ class Checked(NamedTuple):
         known = [way.name for way in plan.ways if way.name in self.seconds]
         return self.seconds[known[0]] / min(self.seconds.values()) if known else None
 
-    @property
-    def error(self) -> float | None:
+    def error(self, predicted: Plan) -> float | None:
         """Predicted over measured time of the predicted first choice."""
-        ways = [way for way in (self.predicted.ways if self.predicted else ()) if way.name in self.seconds]
+        ways = [way for way in predicted.ways if way.name in self.seconds]
         return ways[0].seconds.median / self.seconds[ways[0].name] if ways else None
+
+    def held(self, predicted: Plan) -> list[bool]:
+        """Of each way with a predicted time, whether its measured time lies within the interval."""
+        ways = [way for way in predicted.ways if way.name in self.seconds]
+        return [way.seconds.low <= self.seconds[way.name] <= way.seconds.high for way in ways]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Check, print the table and the figures, and write all times where they are wanted."""
     given = _parse(arguments)
     device = open_device(given.device, bind=True)
-    run = read_run(given.run) if given.run else None
+    runs = [read_run(path) for path in given.run]
     shared = device.description.shares_host_memory
     largest = given.largest or (16 * MIB if shared else GIB)
     needs = draw_needs(given.needs, given.seed, largest, rate=2e9 if shared else 40e9)
     begin = time.monotonic()
     checked = []
     for place, need in enumerate(needs):
-        found = _check(run, device, need, given.seed + place, given.time)
+        found = _check(runs, device, need, given.seed + place, given.time)
         if isinstance(found, str):
             print(f"{_words(need):62} {found}")
         else:
             checked.append(found)
             print(_row(found), flush=True)
-    lines = _figures(checked, len(needs))
+    lines = _figures(checked, [path.name for path in given.run], len(needs))
     print(*lines, f"{time.monotonic() - begin:.0f} s for {len(needs)} needs", sep="\n")
     if given.output:
-        data = json.dumps(_as_json(run, device, checked, lines), indent=1).encode()
+        data = json.dumps(_as_json(runs, device, checked, lines), indent=1).encode()
         given.output.write_bytes(gzip.compress(data, mtime=0) if given.output.suffix == ".gz" else data)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--run", type=Path, help="what isthmus measure found on this machine, to predict from as well")
+    parser.add_argument(
+        "--run", type=Path, nargs="+", default=[], help="what isthmus measure found here, to predict from as well"
+    )
     parser.add_argument("--device", help="cuda:0, opencl:0, host; the best one present by default")
     parser.add_argument("--needs", type=int, default=48)
     parser.add_argument("--seed", type=int, default=0)
@@ -92,10 +99,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _check(run: Run | None, device: OpenDevice, need: Need, seed: int, seconds: float) -> Checked | str:
+def _check(runs: Sequence[Run], device: OpenDevice, need: Need, seed: int, seconds: float) -> Checked | str:
     """The need with its ways measured twice, on the spot and for longer; or why there is nothing to measure."""
     try:
-        predicted = answer(run, need) if run else None
+        predicted = [answer(run, need) for run in runs]
         spot = measured_plan(need, measure_ways(device, need, seed=seed), device.description)
         truth = measured_plan(need, measure_ways(device, need, seconds, seed + 1, every=True), device.description)
     except IsthmusError as error:
@@ -113,10 +120,10 @@ def _row(checked: Checked) -> str:
         f"{fastest:28} {format_seconds(checked.seconds[fastest]):>8} "
         f"{_number(checked.slowdown(checked.spot))} {spent:4.1f} s"
     )
-    if checked.predicted is None:
-        return row
-    chosen = checked.predicted.ways[0].name if checked.predicted.ways else "no time"
-    return f"{row}  {chosen:28} {_number(checked.slowdown(checked.predicted))} {_number(checked.error)}"
+    for plan in checked.predicted:
+        chosen = plan.ways[0].name if plan.ways else "no time"
+        row += f"  {chosen:28} {_number(checked.slowdown(plan))} {_number(checked.error(plan))}"
+    return row
 
 
 def _number(value: float | None) -> str:
@@ -139,30 +146,38 @@ def _words(need: Need) -> str:
     return f"{format_bytes(need.bytes)} {need.source}, {format_seconds(need.compute_seconds)} of work"
 
 
-def _figures(checked: Sequence[Checked], asked: int) -> list[str]:
+def _share(met: Sequence[bool], bar: float) -> str:
+    return f"in {sum(met) / len(met):.1%} of {len(met)} (bar {bar:.0%})" if met else "in none: no time is known"
+
+
+def _choices(name: str, slowdowns: Sequence[float | None], factor: float, bar: float) -> str:
+    met = [each <= factor for each in slowdowns if each is not None]
+    return f"{name}: first choice within {100 * (factor - 1):.0f} % of the fastest {_share(met, bar)}"
+
+
+def _figures(checked: Sequence[Checked], runs: Sequence[str], asked: int) -> list[str]:
     """The figures beside their bars."""
     lines = [f"{len(checked)} of {asked} needs measured"]
+    if not checked:
+        return lines
     spots = [each.slowdown(each.spot) for each in checked]
-    predicted = [each.slowdown(each.predicted) for each in checked if each.predicted]
-    for name, found, factor, bar in (
-        ("measured on the spot", spots, SPOT_FACTOR, SPOT_SHARE),
-        ("predicted", predicted, CHOICE_FACTOR, CHOICE_SHARE),
-    ):
-        known = [each for each in found if each is not None]
-        if known:
-            share = sum(each <= factor for each in known) / len(known)
-            within = f"first choice within {100 * (factor - 1):.0f} % of the fastest in {share:.1%} (bar {bar:.0%})"
-            lines.append(f"{name} ({len(known)}): {within}")
-    errors = [each.error for each in checked if each.error is not None]
-    if errors:
-        share = sum(1 / TIME_FACTOR <= each <= TIME_FACTOR for each in errors) / len(errors)
-        lines.append(f"predicted times ({len(errors)}): within 20 % in {share:.1%} (bar {TIME_SHARE:.0%})")
+    lines += [_choices("measured on the spot", spots, SPOT_FACTOR, SPOT_SHARE)]
+    for name, plans in zip(runs, zip(*(each.predicted for each in checked), strict=True), strict=True):
+        pairs = list(zip(checked, plans, strict=True))
+        lines += [_choices(name, [each.slowdown(plan) for each, plan in pairs], CHOICE_FACTOR, CHOICE_SHARE)]
+        errors = [error for each, plan in pairs if (error := each.error(plan)) is not None]
+        close = [1 / TIME_FACTOR <= error <= TIME_FACTOR for error in errors]
+        lines += [f"{name}: times within 20 % {_share(close, TIME_SHARE)}"]
+        held = [inside for each, plan in pairs for inside in each.held(plan)]
+        lines += [f"{name}: times within their interval {_share(held, INTERVAL_SHARE)}"]
     longest = max((each.spot.timed.seconds for each in checked if each.spot.timed), default=0.0)
     lines.append(f"longest answer on the spot {longest:.1f} s (bar 5 s)")
     return lines
 
 
-def _as_json(run: Run | None, device: OpenDevice, checked: Sequence[Checked], lines: Sequence[str]) -> dict[str, Any]:
+def _as_json(
+    runs: Sequence[Run], device: OpenDevice, checked: Sequence[Checked], lines: Sequence[str]
+) -> dict[str, Any]:
     def times(plan: Plan) -> dict[str, Any]:
         return {way.name: {"seconds": way.seconds, "samples": way.samples} for way in plan.ways}
 
@@ -173,14 +188,19 @@ def _as_json(run: Run | None, device: OpenDevice, checked: Sequence[Checked], li
             "ruled_out": each.spot.timed.ruled_out if each.spot.timed else {},
             "truth": times(each.truth),
             "left_out": dict(each.truth.unknown) | dict(each.truth.unpriced),
-            "predicted": times(each.predicted) if each.predicted else None,
+            "predicted": [times(plan) for plan in each.predicted],
             "slowdown": each.slowdown(each.spot),
-            "predicted_slowdown": each.slowdown(each.predicted) if each.predicted else None,
-            "predicted_over_measured": each.error,
+            "predicted_slowdown": [each.slowdown(plan) for plan in each.predicted],
+            "predicted_over_measured": [each.error(plan) for plan in each.predicted],
         }
         for each in checked
     ]
-    return {"run": run.run if run else None, "device": device.description.name, "figures": list(lines), "needs": needs}
+    return {
+        "runs": [run.run for run in runs],
+        "device": device.description.name,
+        "figures": list(lines),
+        "needs": needs,
+    }
 
 
 if __name__ == "__main__":

@@ -86,19 +86,14 @@ Status PrimaryContext::make_current() const {
 }
 
 // Setting replaces the top of the thread's stack of contexts, and puts one on an empty stack, as setting none takes it
-// off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs a
-// question only.
+// off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs two
+// questions only. A thread in no context is asked for no id: tools that watch the driver report that as an error.
 Result<Before> PrimaryContext::enter() const {
     ISTHMUS_TRY(api().usable());
     if (is_lost_) return lost();
-    // One question for both: which context is current, and whether it is the one that it was.
-    if (unsigned long long id = 0; id_ && api().cuCtxGetId(nullptr, &id) == success && id == id_) {
-        return Before{context_, exchange_capture_mode(stream_capture_mode_relaxed)};
-    }
     Context previous = nullptr;
     ISTHMUS_TRY(api().call(api().cuCtxGetCurrent, &previous));
-    // Without ids there is less to ask where it is current already.
-    if (Status status = previous == context_ && !id_ ? check_alive() : make_current(); !status.ok()) {
+    if (Status status = previous == context_ ? check_alive() : make_current(); !status.ok()) {
         if (previous != context_) (void)api().call(api().cuCtxSetCurrent, previous);
         return status;
     }

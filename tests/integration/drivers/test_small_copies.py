@@ -29,6 +29,7 @@ driver.cuCtxSetCurrent(context)
 stream = ctypes.c_void_p()
 driver.cuStreamCreate(ctypes.byref(stream), 1)
 
+NO_CONTEXT = "in no context"
 BYTES, ROWS, PITCH = 1 << 20, 30720, 64
 def pinned(size):
     address = ctypes.c_void_p()
@@ -84,17 +85,23 @@ copies |= {
 }
 
 found = {}
-for name, copy in copies.items():
+def record(name, copy):
     copy()
     driver.fake_record_calls()
     copy()
     found[name] = driver.fake_recorded_calls().decode().split()
+
+for name, copy in copies.items():
+    record(name, copy)
+driver.cuCtxSetCurrent(None)
+record(NO_CONTEXT, copies["C told pageable d2h"])
 c.must("close", c_session)
 print(json.dumps(found))
 """
 
 # Which context is current, and whether it is still the one that it was, is one question.
-BEGIN, END = ["cuCtxGetId", "cuThreadExchangeStreamCaptureMode"], ["cuThreadExchangeStreamCaptureMode"]
+BEGIN = ["cuCtxGetCurrent", "cuCtxGetId", "cuThreadExchangeStreamCaptureMode"]
+END = ["cuThreadExchangeStreamCaptureMode"]
 ASKED = ["cuPointerGetAttributes"] * 2
 # Whether anything may be put on the default stream at this moment.
 USABLE = "cuStreamIsCapturing"
@@ -114,9 +121,10 @@ def calls(compiled: Callable[..., Path]) -> Any:
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
+    outside = {"in no context": found.pop("in no context")}
     for name, made in found.items():
-        assert made[:2] + made[-1:] == BEGIN + END, (name, made)
-    return {name: made[2:-1] for name, made in found.items()}
+        assert made[: len(BEGIN)] + made[-1:] == BEGIN + END, (name, made)
+    return {name: made[len(BEGIN) : -1] for name, made in found.items()} | outside
 
 
 @pytest.mark.parametrize("kind", ["pageable", "pinned"])
@@ -131,6 +139,12 @@ def test_a_small_copy_of_known_sides_is_the_driver_s_own_and_nothing_else(calls:
 def test_of_a_side_that_is_known_the_driver_is_not_asked(calls: Any, name: str, kind: str) -> None:
     assert calls[f"{name} {kind} d2h"] == [*ASKED[:1], *DOWN]
     assert calls[f"{name} {kind} h2d"] == [*ASKED[:1], *UP]
+
+
+def test_a_thread_in_no_context_makes_no_call_that_fails(calls: Any) -> None:
+    # Tools that watch the driver report each call that fails: an id is asked for where there is a context.
+    begin = ["cuCtxGetCurrent", "cuCtxSetCurrent", *BEGIN[1:]]
+    assert calls["in no context"] == [*begin, *DOWN, *END, "cuCtxSetCurrent"]
 
 
 def test_of_what_nobody_says_the_driver_is_asked_once_a_side(calls: Any) -> None:
