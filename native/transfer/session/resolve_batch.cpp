@@ -28,9 +28,19 @@ struct BatchPlacement {
     std::size_t pitch_bytes = 0;  // 0 where distances differ
 };
 
+// Whether the driver takes all of it as one: its 2-D copies refuse device memory of several allocations, also of two
+// that follow one another, however regularly pieces lie there. Two pieces always do.
+bool is_one_allocation(Device& device, std::uintptr_t begin, std::size_t bytes) {
+    auto known = device.identify(begin);
+    if (!known.ok()) return false;
+    const KnownMemory& memory = known.value();
+    return memory.begin <= begin && begin < memory.end && bytes <= memory.end - begin;
+}
+
 // For at least one piece, all of one width; writes offsets where distances differ, and none where they do not.
-BatchPlacement placement_of(const BatchSide& side, std::size_t width, bool addresses,
+BatchPlacement placement_of(Device& device, MemoryKind kind, const BatchSide& side, std::size_t width,
                             std::vector<std::uint64_t>& offsets) {
+    const bool addresses = has_addresses(device) || kind != MemoryKind::device;
     const std::size_t pieces = side.addresses.size();
     const auto place = [&](std::size_t i) { return side.offset_bytes(i) + (addresses ? side.address(i) : 0); };
     const std::size_t first = place(0);
@@ -40,9 +50,11 @@ BatchPlacement placement_of(const BatchSide& side, std::size_t width, bool addre
     if (pitch >= width && pitch <= SIZE_MAX / 2 / pieces) {
         while (regular < pieces && place(regular) == first + regular * pitch) ++regular;
     }
-    if (regular == pieces) {
+    const std::size_t span = (pieces - 1) * pitch + width;
+    const bool may_be_several = addresses && kind == MemoryKind::device && pieces > 1;
+    if (regular == pieces && (!may_be_several || is_one_allocation(device, first, span))) {
         offsets.clear();
-        return {addresses ? first : side.address(0), addresses ? 0 : first, (pieces - 1) * pitch + width, pitch};
+        return {addresses ? first : side.address(0), addresses ? 0 : first, span, pitch};
     }
     offsets.resize(pieces);
     Reach reach;
@@ -81,10 +93,9 @@ Result<std::shared_ptr<CopyJob>> job_of(Device& device, const Ends& ends, const 
     job->destination_offsets = spare->take();
     job->source_offsets = spare->take();
     const std::size_t width = job->extent.width_bytes;
-    const BatchPlacement to = placement_of(
-        batch.destinations, width, addresses || ends.destination != MemoryKind::device, job->destination_offsets);
-    const BatchPlacement from =
-        placement_of(batch.sources, width, addresses || ends.source != MemoryKind::device, job->source_offsets);
+    const BatchPlacement to =
+        placement_of(device, ends.destination, batch.destinations, width, job->destination_offsets);
+    const BatchPlacement from = placement_of(device, ends.source, batch.sources, width, job->source_offsets);
     ISTHMUS_TRY_ASSIGN(destination, device.borrow(ends.destination, to.address, to.lowest + to.span_bytes));
     ISTHMUS_TRY_ASSIGN(source, device.borrow(ends.source, from.address, from.lowest + from.span_bytes));
     job->destination_memory = std::move(destination);

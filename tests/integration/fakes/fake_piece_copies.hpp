@@ -19,12 +19,13 @@ static int copy_batch(const char* function, Address* to, Address* from, std::siz
 
 int cuMemcpy2DAsync_v2(const fake::Copy2d* copy, void* stream) {
     ENTER_CONTEXT();
-    if (!fake::has_pitches(*copy)) return invalid_value;
+    if (!fake::has_pitches(*copy) || !fake::is_within_blocks(fake::memory, *copy, copy->height)) return invalid_value;
     return enqueue_work(stream, [copy = *copy] { fake::copy_rows(copy, 1, 0, 0); });
 }
 int cuMemcpy3DAsync_v2(const fake::Copy3d* copy, void* stream) {
     ENTER_CONTEXT();
     if (!fake::has_pitches(*copy)) return invalid_value;
+    if (!fake::is_within_blocks(fake::memory, *copy, copy->height * copy->depth)) return invalid_value;
     return enqueue_work(
         stream, [copy = *copy] { fake::copy_rows(copy, copy.depth, copy.source_height, copy.height_of_slices); });
 }

@@ -44,6 +44,17 @@ bool has_pitches(const Copy& copy) {
     return std::min(copy.source_pitch, copy.pitch) >= copy.width &&
            std::max(copy.source_pitch, copy.pitch) <= most_pitch();
 }
+// What a side begins in has to hold all of its rows, where the driver knows it (seen on an H100, driver 580).
+template <typename Copy>
+bool is_within_blocks(const Memory& memory, const Copy& copy, std::size_t rows) {
+    const auto holds = [&](Address begin, std::size_t pitch) {
+        const auto* block = memory.find(begin);
+        return block == nullptr || (rows - 1) * pitch + copy.width <= block->first + block->second.bytes - begin;
+    };
+    const auto host = [](const std::byte* address) { return reinterpret_cast<Address>(address); };
+    return holds(copy.source_type == 1 ? host(copy.source_host) : copy.source_device, copy.source_pitch) &&
+           holds(copy.type == 1 ? host(copy.host) : copy.device, copy.pitch);
+}
 template <typename Copy>
 void copy_rows(const Copy& copy, std::size_t depth, std::size_t source_height, std::size_t height) {
     const auto* from = copy.source_type == 1 ? copy.source_host : reinterpret_cast<std::byte*>(copy.source_device);
