@@ -28,6 +28,7 @@ struct DeviceInfo {
     std::string pci_address;
     std::uint64_t memory_bytes = 0;
     bool shares_host_memory = false;
+    bool has_addresses = true;  // its memory does; OpenCL has handles, within which places are counted
     std::optional<int> copy_engines;
     LinkReading link;
     std::map<std::string, std::string> conditions;

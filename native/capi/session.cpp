@@ -15,7 +15,7 @@ Result<std::unique_ptr<isthmus_session>> open_session(const char* device_name, c
     ISTHMUS_TRY_ASSIGN(session, Session::open(device, std::move(chosen)));
     auto handle = std::make_unique<isthmus_session>();
     handle->session = std::move(session);
-    if (device->info().backend != "opencl") handle->default_stream = 0;
+    if (device->info().has_addresses) handle->default_stream = 0;
     return handle;
 }
 

@@ -200,7 +200,7 @@ def test_the_link_is_read_under_load(device: _native.Device, allocate: Allocate)
     size = 1024 * 1024
     reading = _native.read_link_under_load(allocate("pinned", size), allocate("device", size))
     assert set(reading) == {"generation", "width", "max_generation", "max_width", "replays"}
-    assert all(value is None or value > 0 for name, value in reading.items() if name != "replays")
-    assert reading["replays"] is None or reading["replays"] >= 0
+    for name, value in reading.items():
+        assert value is None or (isinstance(value, int) and value >= (0 if name == "replays" else 1))
     if device.info["shares_host_memory"]:
         assert set(reading.values()) == {None}

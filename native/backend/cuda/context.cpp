@@ -86,15 +86,21 @@ Status PrimaryContext::make_current() const {
 }
 
 // Setting replaces the top of the thread's stack of contexts, and puts one on an empty stack, as setting none takes it
-// off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs two
-// questions only. A thread in no context is asked for no id: tools that watch the driver report that as an error.
+// off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs a
+// question only: which context is current, and whether it is the one that it was. Where a thread was in no context
+// before, it is asked first whether it is now: tools that watch the driver report each call that fails.
 Result<Before> PrimaryContext::enter() const {
+    thread_local bool was_inside = false;
     ISTHMUS_TRY(api().usable());
     if (is_lost_) return lost();
+    if (unsigned long long id = 0; id_ && was_inside && api().cuCtxGetId(nullptr, &id) == success && id == id_) {
+        return Before{context_, exchange_capture_mode(stream_capture_mode_relaxed)};
+    }
     Context previous = nullptr;
     ISTHMUS_TRY(api().call(api().cuCtxGetCurrent, &previous));
-    if (Status status = previous == context_ ? check_alive() : make_current(); !status.ok()) {
-        if (previous != context_) (void)api().call(api().cuCtxSetCurrent, previous);
+    was_inside = previous == context_;
+    if (Status status = was_inside ? check_alive() : make_current(); !status.ok()) {
+        if (!was_inside) (void)api().call(api().cuCtxSetCurrent, previous);
         return status;
     }
     return Before{previous, exchange_capture_mode(stream_capture_mode_relaxed)};

@@ -41,6 +41,7 @@ Entry describe(Platform platform, Device device, const Api& api, const std::stri
     entry.is_cpu = (type & device_type_cpu) != 0;
     DeviceInfo& info = entry.info;
     info.backend = "opencl";
+    info.has_addresses = false;
     info.name = text_of(api, api.clGetDeviceInfo, device, device_name);
     info.vendor = text_of(api, api.clGetDeviceInfo, device, device_vendor);
     info.driver_version = text_of(api, api.clGetDeviceInfo, device, device_driver_version);

@@ -117,7 +117,7 @@ void settle(const DeviceArray& array, std::optional<std::uintptr_t> stream) {
 
 ArrayView view_of(const DeviceArray& array) {
     ArrayView view;
-    const bool has_addresses = array.memory->session->device().info().backend != "opencl";
+    const bool has_addresses = array.memory->session->device().info().has_addresses;
     view.address = array.memory->allocation->handle() + (has_addresses ? array.offset_bytes : 0);
     view.offset_bytes = has_addresses ? 0 : array.offset_bytes;
     view.element_bytes = array.type.bytes;

@@ -108,10 +108,8 @@ bool Operand::take_device_array() {
     backend_ = info.backend;
     device_ = info.index;
     side_ = Side::device;
-    // Only OpenCL's memory has no addresses.
-    const bool has_addresses = backend_ != "opencl";
-    address_ = memory_->allocation->handle() + (has_addresses ? array->offset_bytes : 0);
-    offset_bytes_ = has_addresses ? 0 : array->offset_bytes;
+    address_ = memory_->allocation->handle() + (info.has_addresses ? array->offset_bytes : 0);
+    offset_bytes_ = info.has_addresses ? 0 : array->offset_bytes;
     return true;
 }
 

@@ -96,7 +96,7 @@ bool is_readable(const End& end) {
 }  // namespace
 
 bool has_addresses(const Device& device) {
-    return device.info().backend != "opencl";
+    return device.info().has_addresses;
 }
 
 std::string name_of(const Device& device) {

@@ -100,8 +100,7 @@ print(json.dumps(found))
 """
 
 # Which context is current, and whether it is still the one that it was, is one question.
-BEGIN = ["cuCtxGetCurrent", "cuCtxGetId", "cuThreadExchangeStreamCaptureMode"]
-END = ["cuThreadExchangeStreamCaptureMode"]
+BEGIN, END = ["cuCtxGetId", "cuThreadExchangeStreamCaptureMode"], ["cuThreadExchangeStreamCaptureMode"]
 ASKED = ["cuPointerGetAttributes"] * 2
 # Whether anything may be put on the default stream at this moment.
 USABLE = "cuStreamIsCapturing"
@@ -143,7 +142,7 @@ def test_of_a_side_that_is_known_the_driver_is_not_asked(calls: Any, name: str, 
 
 def test_a_thread_in_no_context_makes_no_call_that_fails(calls: Any) -> None:
     # Tools that watch the driver report each call that fails: an id is asked for where there is a context.
-    begin = ["cuCtxGetCurrent", "cuCtxSetCurrent", *BEGIN[1:]]
+    begin = ["cuCtxGetCurrent", "cuCtxSetCurrent", *BEGIN]
     assert calls["in no context"] == [*begin, *DOWN, *END, "cuCtxSetCurrent"]
 
 
