@@ -151,30 +151,6 @@ class TestAgainstNumpy:
         for found, wanted in expected:
             assert same(found.to_host() if to_device else found, wanted)
 
-    @pytest.mark.parametrize("pieces", [2, 3, 16, 33])
-    @pytest.mark.parametrize("size", [1, 8, 256, 512, 4096, 65536])
-    @pytest.mark.parametrize("kind", ["pageable", "pinned"])
-    def test_a_batch_between_allocations_of_their_own(
-        self, device: _native.Device, session: isthmus.Session, pieces: int, size: int, kind: str
-    ) -> None:
-        """Two pieces always lie at a regular distance, and so do many that an allocator puts side by side."""
-        data = [filled((size,), "u1", i) for i in range(pieces)]
-        there = [session.empty(size, np.uint8) for _ in range(pieces)]
-        orders = [there]
-        if device.info["backend"] == "cuda":
-            orders.append(sorted(there, key=lambda array: array.__cuda_array_interface__["data"][0]))
-        if device.info["backend"] == "opencl" and kind == "pinned":
-            pytest.skip("page-locked memory of OpenCL is a buffer")
-        hosts = [device.allocate(kind, size).host_array() for _ in data]
-        for order in orders:
-            for host, piece in zip(hosts, data, strict=True):
-                host[...] = piece
-            session.copy_batch(order, hosts)
-            for host in hosts:
-                host[...] = GUARD
-            session.copy_batch(hosts, order)
-            assert all(same(host, piece) for host, piece in zip(hosts, data, strict=True))
-
     @pytest.mark.parametrize("size", [0, 1, 4095, 65536, 1 << 20, (5 << 20) + 3])
     def test_sizes_that_take_each_way(self, session: isthmus.Session, size: int) -> None:
         """A budget of 2 MiB makes the largest one go around the ring more than once."""

@@ -68,7 +68,7 @@ def check(reference: Reference, run: Run) -> Checkup:
             values[expected.quantity, expected.key],
             _position(expected, values[expected.quantity, expected.key]),
         )
-        for expected in reference.figures
+        for expected in reference.expected(run)
         if (expected.quantity, expected.key) in values
     )
     if not figures:

@@ -101,7 +101,7 @@ def replays_of(run: Run) -> int | None:
 
 def _rates(run: Run, reference: Reference | None) -> Iterator[Rate]:
     values = measured(run, reference.run.cases if reference else ())
-    ranges = {each.key: each for each in reference.figures if each.quantity == "rate"} if reference else {}
+    ranges = {each.key: each for each in reference.expected(run) if each.quantity == "rate"} if reference else {}
     # By the driver, and at last by the library, as curves name it.
     for memory, method in (("pinned", "copy"), ("pageable", "copy"), ("pageable_isthmus", "isthmus")):
         for direction in DIRECTIONS:

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import bandwidth_curves
 from isthmus.analysis.statistics.shape import largest, latency, plateau
 from isthmus.compare.pairing import timed_metric
@@ -54,6 +55,11 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
         """The group that the figure stands for."""
         return GroupKey(self.experiment, self.method, self.direction, self.host_memory, self.size)
 
+    def scaled(self, ratio: float) -> "Expected":
+        """The same, so many times as large."""
+        ends = {name: _short(ratio * getattr(self, name)) for name in ("low", "typical", "high")}
+        return self if ratio == 1.0 else msgspec.structs.replace(self, **ends)
+
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """A reference file: a run with one typical time a case in place of samples, and the expected figures.
@@ -67,6 +73,16 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     runs: int
     run: Run
     figures: list[Expected]
+
+    def expected(self, run: Run) -> list[Expected]:
+        """The figures, with rates as such devices have them at the sizes of this run, which may be fewer."""
+        asked = {(*_series(case), case.bytes) for case in run.cases}
+        shared = [case for case in self.run.cases if (*_series(case), case.bytes) in asked]
+        whole, part = (
+            measured(msgspec.structs.replace(self.run, cases=cases), ()) for cases in (self.run.cases, shared)
+        )
+        ratios = {key: part[key] / whole[key] for key in whole if key[0] == "rate" and key in part}
+        return [each.scaled(ratios.get((each.quantity, each.key), 1.0)) for each in self.figures]
 
     def encoded(self) -> bytes:
         """The file's bytes; the same runs give the same file."""
@@ -157,8 +173,15 @@ def made_reference(name: str, runs: Sequence[Run]) -> Reference:
         name=name,
         runs=len(runs),
         run=_anonymous(runs[0], cases),
-        figures=[_expected(quantity, key, found) for (quantity, key), found in sorted(values.items())],
+        figures=[
+            _expected(quantity, key, found, link_rate(runs[0], both=key.direction == "both"))
+            for (quantity, key), found in sorted(values.items())
+        ],
     )
+
+
+def _series(case: Case) -> tuple[str, ...]:
+    return case.experiment, case.method, case.direction or "", case.host_memory
 
 
 def _typical_cases(runs: Sequence[Run]) -> list[Case]:
@@ -197,8 +220,12 @@ def _anonymous(run: Run, cases: list[Case]) -> Run:
     )
 
 
-def _expected(quantity: Quantity, key: GroupKey, values: Sequence[float]) -> Expected:
-    """The range that holds all values, and three standard deviations around the middle one."""
+def _expected(quantity: Quantity, key: GroupKey, values: Sequence[float], carried: float | None) -> Expected:
+    """The range that holds all values, and three standard deviations around the middle one.
+
+    No rate is expected beyond what the link carries, where that is known.
+    """
+    most = carried if carried and quantity == "rate" else math.inf
     logs = np.log(values)
     middle = float(np.median(logs))
     link = quantity == "rate" and memory_kind(key.host_memory).link_bound
@@ -210,7 +237,7 @@ def _expected(quantity: Quantity, key: GroupKey, values: Sequence[float]) -> Exp
         **key._asdict(),
         low=_short(min(math.exp(middle - reach), *values)),
         typical=_short(math.exp(middle)),
-        high=_short(max(math.exp(middle + reach), *values)),
+        high=_short(max(min(math.exp(middle + reach), most), *values)),
         runs=len(values),
     )
 

@@ -118,7 +118,7 @@ def test_a_gate_of_a_reference(compare: Compare, base: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("reference:nothing", "BASE"), "no such reference: 'nothing'; there are h200-pcie5"),
+        (("reference:nothing", "BASE"), "no such reference: 'nothing'; there are h100-pcie5, h200-pcie5"),
         (("reference:h200-pcie5", "BASE", "--fail-if", "slower:5%"), "its only gate is --fail-if outside"),
         (("BASE", "BASE", "--fail-if", "outside"), "needs ranges: name reference:NAME as BASE"),
         (("BASE", "BASE", "--fail-if", "slow"), "not a gate: 'slow'; expected slower:N%"),

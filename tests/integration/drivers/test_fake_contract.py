@@ -16,7 +16,15 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
 
 @pytest.mark.parametrize(
     ("suite", "environment"),
-    [("borrowed", {}), ("copy", {}), ("gate", {}), ("lifetime", {}), ("streams", {}), ("threads", STRICT)],
+    [
+        ("batch_allocations", {}),
+        ("borrowed", {}),
+        ("copy", {}),
+        ("gate", {}),
+        ("lifetime", {}),
+        ("streams", {}),
+        ("threads", STRICT),
+    ],
 )
 def test_the_cuda_backend_keeps_the_contract_on_the_fake_driver(
     compiled: Callable[..., Path], suite: str, environment: dict[str, str]

@@ -41,6 +41,27 @@ def test_the_runs_that_made_it_look_right(visits: list[Run]) -> None:
         assert found.counts == {"right": len(reference.figures)}
 
 
+@pytest.mark.parametrize("most", [64 * 1024, 1 << 20, 16 << 20])
+def test_a_run_of_fewer_sizes_is_held_against_rates_of_those(visits: list[Run], most: int) -> None:
+    """Rates rise with the size: those of a quick run are not those that the largest copies reach."""
+    reference = made_reference("five", visits)
+    for run in visits:
+        cut = msgspec.structs.replace(run, cases=[case for case in run.cases if case.bytes <= most])
+        found = [figure for figure in check(reference, cut).figures if figure.expected.quantity == "rate"]
+        assert found
+        assert {figure.position for figure in found} == {"right"}
+    whole = {each.key: each for each in reference.figures if each.quantity == "rate"}
+    assert all(figure.expected.typical < whole[figure.expected.key].typical for figure in found)
+
+
+def test_nothing_is_expected_beyond_the_link(visits: list[Run], remade: Remade) -> None:
+    wide = [remade(run, lambda _, seed=seed: 1 + 2.0 * seed, seed=seed) for seed, run in enumerate(visits)]
+    most = {"both": 2 * 63.02e9}
+    for each in made_reference("wide", wide).figures:
+        if each.quantity == "rate":
+            assert each.high <= 1.001 * most.get(each.direction, 63.02e9)
+
+
 def test_a_range_is_as_wide_as_machines_differ(visits: list[Run]) -> None:
     rates = {each.key: each for each in made_reference("five", visits).figures if each.quantity == "rate"}
     pinned = next(each for key, each in rates.items() if (key.host_memory, key.direction) == ("pinned", "h2d"))
@@ -139,7 +160,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_an_unknown_name_lists_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="no such reference: 'h200'; there are h200-pcie5"):
+    with pytest.raises(UsageError, match="no such reference: 'h200'; there are h100-pcie5, h200-pcie5"):
         read_reference("h200")
 
 

@@ -17,7 +17,7 @@ from isthmus.experiment.engine.options import Effort, ModeName, Options, powers_
 from isthmus.experiment.engine.rounds import Quota, Subject
 from isthmus.experiment.engine.sampling import Collected, least_seconds, skipped_case
 from isthmus.machine.devices import OpenDevice
-from isthmus.record import KIB, MIB, Case, CommandMetric, format_bytes
+from isthmus.record import GIB, KIB, MIB, Case, CommandMetric, format_bytes
 from isthmus.record import MEMORY_KINDS as KINDS
 
 NAME = "bandwidth"
@@ -28,7 +28,8 @@ MEMORY_KINDS = tuple(
 DIRECTIONS = ("h2d", "d2h", "both")
 EFFORTS: Mapping[ModeName, Effort] = {
     "quick": Effort([1, 4 * KIB, 64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB], 2.5, 0.2),
-    "default": Effort(powers_of_two(0, 30), 23.0, 2.0),
+    # Between the last of them rates change little, and take most of a run's time to see.
+    "default": Effort([*powers_of_two(0, 26), 256 * MIB, GIB], 17.0, 2.0),
     "full": Effort(powers_of_two(0, 32), 300.0, 5.0),
 }
 _METRICS: tuple[CommandMetric, ...] = ("host_seconds", "device_seconds", "enqueue_seconds")
