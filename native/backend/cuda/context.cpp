@@ -14,6 +14,9 @@ Result<Driver> open_driver() {
     return Driver{api, nvml.ok() ? std::optional(nvml.value()) : std::nullopt};
 }
 
+// Whether this thread was in a primary context when it was last seen to enter or leave one.
+thread_local bool was_inside = false;
+
 }  // namespace
 
 Result<const Driver*> Driver::get() {
@@ -87,10 +90,9 @@ Status PrimaryContext::make_current() const {
 
 // Setting replaces the top of the thread's stack of contexts, and puts one on an empty stack, as setting none takes it
 // off: either way the stack is what it was. Most callers' threads are in the primary context already, which costs a
-// question only: which context is current, and whether it is the one that it was. Where a thread was in no context
-// before, it is asked first whether it is now: tools that watch the driver report each call that fails.
+// question only: which context is current, and whether it is the one that it was. Where a thread was in another or none
+// before, it is asked first where it is now: tools that watch the driver report each call that fails.
 Result<Before> PrimaryContext::enter() const {
-    thread_local bool was_inside = false;
     ISTHMUS_TRY(api().usable());
     if (is_lost_) return lost();
     if (unsigned long long id = 0; id_ && was_inside && api().cuCtxGetId(nullptr, &id) == success && id == id_) {
@@ -108,7 +110,8 @@ Result<Before> PrimaryContext::enter() const {
 
 void PrimaryContext::leave(Before before) const noexcept {
     (void)exchange_capture_mode(before.capture_mode);
-    if (before.context != context_) (void)api().call(api().cuCtxSetCurrent, static_cast<Context>(before.context));
+    was_inside = before.context == context_;
+    if (!was_inside) (void)api().call(api().cuCtxSetCurrent, static_cast<Context>(before.context));
 }
 
 // While a program records a graph, on whichever thread, the driver refuses others' calls that might have been meant for
