@@ -162,7 +162,7 @@ def _timed(ways: Mapping[str, Callable[[], Subject]], size: int, end: float, see
     """All of the ways, in rounds, until then."""
     made = {name: _Lazy(name, make, size) for name, make in ways.items()}
     left = max(end - time.monotonic(), 0.1)
-    rules = Rules(0.01, LEAST_SAMPLES, visit_samples=2, least_visits=6, short_seconds=0.05, case_seconds=left)
+    rules = Rules(0.01, LEAST_SAMPLES, visit_samples=2, least_visits=60, short_seconds=0.05, case_seconds=left)
     clock = Clock(time.monotonic() + _SOFT_SHARE * left, time.monotonic() + left)
     run_rounds(
         list(made.values()), rules, clock, lambda cases: made[cases[0].method].finish(cases[0]), random.Random(seed)
