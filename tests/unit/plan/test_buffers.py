@@ -41,6 +41,13 @@ def test_every_way_takes_what_it_truly_takes(run: Run, synthetic_breakeven: Modu
     )
 
 
+def test_an_interval_holds_what_the_model_leaves_out(run: Run) -> None:
+    """Samples alone said less than a tenth: of 217 times that were measured after they were predicted, 60 lay outside."""
+    for way in answer(run, BufferNeed(3 * MIB, "h2d", 7)).ways:
+        assert way.seconds.low < way.seconds.median / 1.4
+        assert way.seconds.high > way.seconds.median * 1.4
+
+
 def test_new_memory_costs_what_holding_it_costs_and_its_moves(run: Run, synthetic_breakeven: ModuleType) -> None:
     machine, size, uses = synthetic_breakeven.H200, 48 * MIB, 5
     found = seconds(answer(run, BufferNeed(size, "d2h", uses, "new")))
