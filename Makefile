@@ -56,7 +56,8 @@ docs: $(VENV)/docs.stamp  ## The documentation as a site, in build/site.
 	@echo build/site/index.html
 
 wheel: $(VENV)/cpu,test.stamp $(VENV)/native.stamp  ## A wheel for this Python, in dist.
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+	  -C build-dir=$(BUILD) -w dist .
 
 clean:  ## Remove what was built and installed here.
 	@rm -rf $(VENV) build dist
