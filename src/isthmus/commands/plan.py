@@ -69,7 +69,9 @@ def plan(
         ),
     ] = None,
     device: DeviceOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show the arithmetic of every way.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what is not possible, and the steps of predictions.")
+    ] = False,
     snippet: Annotated[
         str | None,
         option(

@@ -12,7 +12,6 @@ from isthmus.plan.words import (
     moved_bytes,
     need_words,
     ruled_out_words,
-    time_words,
     warning_words,
     way_words,
 )
@@ -54,7 +53,6 @@ __all__ = [
     "snippet",
     "snippet_languages",
     "step_name",
-    "time_words",
     "wanted_experiments",
     "warning_words",
     "way_words",

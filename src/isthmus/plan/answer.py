@@ -42,7 +42,7 @@ class Plan:
     `unknown` has ways that cannot be had on the device, and `unpriced` those that can and have no time, with reasons;
     while there are such, none is the fastest. `scale` is what the times of less data were multiplied by.
     `exceeded_bytes` is the device's memory where the need is larger than that, else 0; `wrong` counts cases whose data
-    did not arrive, and `is_quick` tells of a run of few sizes.
+    did not arrive.
     """
 
     need: Need
@@ -55,7 +55,6 @@ class Plan:
     scale: float = 1.0
     exceeded_bytes: int = 0
     wrong: int = 0
-    is_quick: bool = False
 
     @property
     def fastest(self) -> Way | None:

@@ -1,8 +1,7 @@
 """Ways to give a device an array that it touches in part, from the managed experiment and between its shares."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from isthmus.analysis.managed.model import MANAGED_WAYS, ManagedPoint, ManagedWay, Movement, Pattern, movements
 from isthmus.errors import UsageError
@@ -11,21 +10,11 @@ from isthmus.plan.answer import Plan, Step, Way
 from isthmus.plan.ways import by_time
 from isthmus.record import Interval, ManagedNeed, Run, format_bytes
 
-_NONE = Interval(0.0, 0.0, 0.0)
 # An array so many times as large or as small as any that was measured still takes its share of time: all is by page.
 _MOST_TIMES = 32
 # Move all of the array, so that it says nothing how much of it is touched, and in which pattern.
 _WHOLE = ("explicit_whole", "prefetch_whole")
-# Share of the host's reading below which nothing else can be measured beside it.
-_TRIFLE = 1e-3
 _Points = Mapping[int, ManagedPoint]
-
-
-class _Least(NamedTuple):
-    """The least that any way took: to start the device, and for the host to read all of the array, in seconds."""
-
-    launch: float
-    reading: float
 
 
 def managed_ways(run: Run, need: ManagedNeed) -> Plan:
@@ -50,8 +39,7 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
     nearest = min(alike, key=lambda each: abs(math.log(each.bytes / need.bytes)))
     twin = next((each for each in found if each.bytes == nearest.bytes and each is not nearest), None)
     curves = {way: _points(way, nearest, twin) for way in MANAGED_WAYS}
-    every = [point for points in curves.values() for point in points.values()]
-    least = _Least(min(point.into.median for point in every), min(point.out.median for point in every))
+    launch = min(point.into.median for points in curves.values() for point in points.values())
     factor = need.bytes / nearest.bytes
     ways, unpriced = [], {}
     for way, points in curves.items():
@@ -59,13 +47,13 @@ def managed_ways(run: Run, need: ManagedNeed) -> Plan:
             continue
         shares = _shares(points, pattern)
         if way.method not in _WHOLE and not min(shares) <= share <= max(shares):
-            unpriced[managed_name(way)] = say("plan_pieces.too_far")
+            unpriced[managed_name(way)] = say("plan.too_far")
             continue
-        into, out = (_of_whole if way.method in _WHOLE else _of_part)(points, share, pattern, least)
-        into, out = _scaled(into, factor, least.launch if factor < 1 else 0.0), _scaled(out, factor)
+        into, out = _at(points, way, share, pattern)
+        into, out = _scaled(into, factor, launch if factor < 1 else 0.0), _scaled(out, factor)
         seconds = Interval(*(one + other for one, other in zip(into, out, strict=True)))
         ways.append(Way(managed_name(way), seconds, (Step("in", 1, into), Step("out", 1, out))))
-    return Plan(need, by_time(ways), _unknown(nearest, [*ways, *(Way(name, _NONE) for name in unpriced)]), unpriced)
+    return Plan(need, by_time(ways), _unknown(nearest, {way.name for way in ways} | unpriced.keys()), unpriced)
 
 
 def managed_name(way: ManagedWay) -> str:
@@ -98,23 +86,13 @@ def _points(way: ManagedWay, movement: Movement, twin: Movement | None) -> _Poin
     return twin.curves.get(way, {})
 
 
-def _of_whole(points: _Points, _share: float, pattern: Pattern, _least: _Least) -> tuple[Interval, Interval]:
-    """The point where most is touched: all of them should be alike."""
-    point = points[max(points) if pattern == "percent" else min(points)]
-    return point.into, point.out
-
-
-def _of_part(points: _Points, share: float, pattern: Pattern, least: _Least) -> tuple[Interval, Interval]:
-    """What the host's reading takes does not depend on the share, so that only what exceeds it is interpolated."""
+def _at(points: _Points, way: ManagedWay, share: float, pattern: Pattern) -> tuple[Interval, Interval]:
+    """In and out where a share is touched; of what moves all of the array, where most is: all should be alike."""
     by_share = dict(zip(_shares(points, pattern), points.values(), strict=True))
-    levels = pattern == "stride"
-    into = at_share({each: point.into for each, point in by_share.items()}, share, levels=levels)
-    trifle = least.reading * _TRIFLE
-    extra = {
-        each: Interval(*(max(end - least.reading, trifle) for end in point.out)) for each, point in by_share.items()
-    }
-    out = at_share(extra, share, levels=levels)
-    return into, Interval(*(least.reading + end for end in out))
+    if way.method in _WHOLE:
+        return by_share[max(by_share)].into, by_share[max(by_share)].out
+    into = at_share({each: point.into for each, point in by_share.items()}, share)
+    return into, at_share({each: point.out for each, point in by_share.items()}, share)
 
 
 def _scaled(seconds: Interval, factor: float, extra: float = 0.0) -> Interval:
@@ -125,57 +103,18 @@ def _shares(points: _Points, pattern: Pattern) -> list[float]:
     return [place / 100 if pattern == "percent" else 1 / place for place in points]
 
 
-def _unknown(movement: Movement, ways: list[Way]) -> dict[str, str]:
-    known = {way.name for way in ways}
+def _unknown(movement: Movement, known: set[str]) -> dict[str, str]:
     found = {managed_name(way): next(iter(reasons.values())) for way, reasons in movement.skipped.items()}
-    found |= {managed_name(way): say("plan_pieces.wrong_data") for way in movement.failed}
+    found |= {managed_name(way): say("plan.wrong_data") for way in movement.failed}
     return {name: reason for name, reason in found.items() if name not in known}
 
 
-def at_share(measured: Mapping[float, Interval], share: float, *, levels: bool) -> Interval:
-    """Seconds where a share is touched, from seconds by share, within those.
-
-    Between two shares the time is a line: so much in any case, and so much for each byte. With `levels`, it is known
-    to stop growing where touches come so close that everything moves: the growth before is then followed until it
-    meets the time at the next share, and is a power of the share. The interval between two shares holds what
-    each measured share would have been predicted with, had it not been measured.
-    """
+def at_share(measured: Mapping[float, Interval], share: float) -> Interval:
+    """Seconds where a share is touched, from seconds by share, within those: as near as can be told, between both."""
     if share in measured:
         return measured[share]
-    shares = sorted(measured)
-    found = _between(measured, shares, share, levels)
-    off = _held_out(measured, shares, levels)
-    return Interval(found.median, found.low / (1 + off), found.high * (1 + off))
-
-
-def _between(measured: Mapping[float, Interval], shares: Sequence[float], share: float, levels: bool) -> Interval:
-    above = next(place for place, each in enumerate(shares) if each >= share)
-    low, high = shares[above - 1], shares[above]
-    if not levels:
-        part = (share - low) / (high - low)
-        return Interval(*((1 - part) * a + part * b for a, b in zip(measured[low], measured[high], strict=True)))
-    before = _slope(measured, shares[above - 2], low) if above > 1 else None
-    growth = _slope(measured, low, high)
-    if before is not None and before > growth:
-        # The growth before, followed on, exceeds the next time: somewhere between it has become level.
-        return Interval(
-            *(min(a * (share / low) ** before, max(a, b)) for a, b in zip(measured[low], measured[high], strict=True))
-        )
-    part = math.log(share / low) / math.log(high / low)
-    return Interval(*(a ** (1 - part) * b**part for a, b in zip(measured[low], measured[high], strict=True)))
-
-
-def _slope(measured: Mapping[float, Interval], low: float, high: float) -> float:
-    """Slope of the logarithm of time over that of the share, between 0 and 1."""
-    slope = math.log(measured[high].median / measured[low].median) / math.log(high / low)
-    return min(max(slope, 0.0), 1.0)
-
-
-def _held_out(measured: Mapping[float, Interval], shares: Sequence[float], levels: bool) -> float:
-    """Median relative error of the shares with neighbours on both sides, each predicted without itself; else 0."""
-    errors = []
-    for left_out in shares[1:-1]:
-        others = [each for each in shares if each != left_out]
-        predicted = _between(measured, others, left_out, levels).median
-        errors.append(abs(math.log(predicted / measured[left_out].median)))
-    return math.expm1(sorted(errors)[len(errors) // 2]) if errors else 0.0
+    low, high = max(each for each in measured if each < share), min(each for each in measured if each > share)
+    part = (share - low) / (high - low)
+    one, other = measured[low], measured[high]
+    median = (1 - part) * one.median + part * other.median
+    return Interval(median, min(one.low, other.low), max(one.high, other.high))

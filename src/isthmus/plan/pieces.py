@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import Surface, piece_surfaces
-from isthmus.analysis.pieces.words import layout_words
 from isthmus.analysis.statistics.surface import Spot
 from isthmus.language import say
 from isthmus.plan.answer import Plan
-from isthmus.plan.misalignment import misalignment
-from isthmus.plan.surfaces import reasons, ways_at
+from isthmus.plan.surfaces import is_aligned, reasons, ways_at
 from isthmus.record import LayoutName, PiecesNeed, Run
 
 
@@ -26,10 +24,12 @@ def pieces_ways(run: Run, need: PiecesNeed) -> Plan:
     ]
     surface = _surface(surfaces, need.host_layout, need.device_layout)
     if surface is None:
-        return Plan(need, (), unpriced=_unmeasured(surfaces, need))
+        methods = (method for each in surfaces for method in each.methods)
+        return Plan(need, (), unpriced=dict.fromkeys(methods, say("plan.layout_unmeasured")))
     cells = {Spot(*key): cell for key, cell in surface.cells.items()}
-    ways = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), misalignment(run, need))
-    unknown, unpriced = reasons(cells.values(), ways)
+    aligned = is_aligned(need.piece_bytes)
+    ways = ways_at(run, cells, Spot(need.piece_bytes, need.pieces), aligned=aligned)
+    unknown, unpriced = reasons(cells.values(), ways, aligned=aligned)
     return Plan(need, tuple(ways), unknown | dict(surface.refused), unpriced)
 
 
@@ -40,8 +40,3 @@ def _surface(surfaces: Sequence[Surface], host: LayoutName, device: LayoutName) 
 
 def _any_place(layout: LayoutName) -> LayoutName:
     return "scattered" if layout == "strided" else layout
-
-
-def _unmeasured(surfaces: Sequence[Surface], need: PiecesNeed) -> dict[str, str]:
-    reason = say("plan_pieces.layout_unmeasured", layouts=layout_words(need.host_layout, need.device_layout))
-    return dict.fromkeys((method for surface in surfaces for method in surface.methods), reason)

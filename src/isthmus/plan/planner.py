@@ -34,10 +34,9 @@ def answer(run: Run, need: Need) -> Plan:
     """
     device = run.fingerprint.device
     wrong = sum(case.verified == "no" for case in run.cases)
-    quick = run.settings.mode == "quick"
     plan = _PLANNERS[type(need)](run, need)
     ways = tuple(replace(way, seconds=_predicted(way.seconds)) for way in plan.ways)
-    return on_device(replace(plan, ways=ways, run=run.run, wrong=wrong, is_quick=quick), device)
+    return on_device(replace(plan, ways=ways, run=run.run, wrong=wrong), device)
 
 
 def _predicted(seconds: Interval) -> Interval:

@@ -67,7 +67,7 @@ class PriceList:
     def memcpy(self, size: int) -> Price:
         """One thread's memcpy between pageable and pinned memory."""
         if self._memcpy is None:
-            raise Unpriced(say("plan.unpriced_memcpy"))
+            raise Unpriced(say("plan.unpriced", experiment="breakeven", memory=memory_name("staging")))
         first = self._memcpy.sizes[0]
         if size < first:
             # Too short to be seen in what was measured, but for its bytes.
@@ -94,9 +94,10 @@ class PriceList:
             case.verified == "no" and case.host_memory == term.host_memory and case.experiment == term.experiment
             for case in self._run.cases
         )
-        key = "plan.unpriced_wrong" if wrong else "plan.unpriced"
+        if wrong:
+            return Unpriced(say("plan.wrong_data"), can_be=False)
         memory = memory_name(f"{term.host_memory}_isthmus" if term.method == "isthmus" else term.host_memory)
-        return Unpriced(say(key, experiment=term.experiment, memory=memory), can_be=not wrong)
+        return Unpriced(say("plan.unpriced", experiment=term.experiment, memory=memory))
 
 
 def _predictor(rows: dict[int, Draws]) -> Predictor | None:

@@ -8,8 +8,7 @@ from isthmus.analysis.statistics.surface import Spot
 from isthmus.errors import UsageError
 from isthmus.language import say
 from isthmus.plan.answer import Plan
-from isthmus.plan.misalignment import misalignment
-from isthmus.plan.surfaces import reasons, ways_at
+from isthmus.plan.surfaces import is_aligned, reasons, ways_at
 from isthmus.record import LayoutName, Run, SectionNeed, format_bytes
 
 
@@ -40,14 +39,15 @@ def section_ways(run: Run, need: SectionNeed) -> Plan:
     ]
     here = [cell for cell in alike if cell.layouts == layouts]
     spot = Spot(need.width_bytes, need.rows, max(need.pitch_bytes, device_pitch))
-    ways = ways_at(run, {_spot(cell): cell for cell in here}, spot, misalignment(run, need))
-    unknown, unpriced = reasons(here, ways)
+    aligned = is_aligned(need.width_bytes, need.pitch_bytes, device_pitch)
+    ways = ways_at(run, {_spot(cell): cell for cell in here}, spot, aligned=aligned)
+    unknown, unpriced = reasons(here, ways, aligned=aligned)
     known = {*unknown, *unpriced, *(way.name for way in ways)}
     elsewhere = {method for cell in alike for method in cell.points if method not in known}
-    unpriced |= {method: say("plan_pieces.rows_unmeasured") for method in STRIDED.methods if method in elsewhere}
+    unpriced |= {method: say("plan.layout_unmeasured") for method in STRIDED.methods if method in elsewhere}
     if any(WHOLE in cell.points for cell in here):
         unpriced.pop(WHOLE, None)
-        unknown[WHOLE] = say("plan_pieces.overwrites")
+        unknown[WHOLE] = say("plan.overwrites")
     return Plan(need, tuple(ways), unknown, unpriced)
 
 

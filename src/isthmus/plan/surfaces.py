@@ -2,24 +2,30 @@
 
 from collections.abc import Iterable, Mapping
 
+from isthmus.analysis.pieces.alignment import alignment_unit, natural_unit
 from isthmus.analysis.pieces.cell import BATCHING, Cell
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.analysis.statistics.surface import Spot, cost_surface
 from isthmus.language import say
 from isthmus.plan.answer import Way
-from isthmus.plan.misalignment import Misalignment
 from isthmus.plan.ways import by_time
 from isthmus.record import Run
 
 _PLAINEST = ("section", *BATCHING.methods)
 _PACKED_ON_THREADS = ("pack_threads", "pack_kernel")
+# Whose threads move one unit each, so that halving it doubles their accesses.
+_BY_UNITS = ("kernel", "mapped_kernel", "pack_kernel", "device_pack")
 
 
-def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, misaligned: Misalignment) -> list[Way]:
+def is_aligned(each_bytes: int, *pitches: int) -> bool:
+    """Whether pieces and their pitches are aligned as well as their size lets them be, like those that are measured."""
+    return alignment_unit(each_bytes, *pitches) >= natural_unit(each_bytes)
+
+
+def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, *, aligned: bool) -> list[Way]:
     """Every method that was measured on either side of the spot, the fastest there first.
 
-    What the need's alignment costs comes on top of what aligned pieces take; methods for which the run does not say
-    that are left out too.
+    Methods that move by units are left out where pieces are not aligned: measured ones are.
     """
     samples: dict[str, dict[Spot, tuple[float, ...]]] = {}
     for measured, cell in cells.items():
@@ -30,9 +36,9 @@ def ways_at(run: Run, cells: Mapping[Spot, Cell], spot: Spot, misaligned: Misali
     ways: list[Way] = []
     for method in sorted(samples, key=_plainness):
         surface = cost_surface(samples[method], known_within=target)
-        if surface.side(spot) or not misaligned.is_known_for(method):
+        if surface.side(spot) or (method in _BY_UNITS and not aligned):
             continue
-        seconds = interval_of(surface.draws_at(spot) + misaligned.extra(method, spot))
+        seconds = interval_of(surface.draws_at(spot))
         options = {"threads": threads} if threads and method in _PACKED_ON_THREADS else {}
         ways.append(Way(method, seconds, options=options))
     return list(by_time(ways))
@@ -42,13 +48,15 @@ def _plainness(method: str) -> int:
     return _PLAINEST.index(method) if method in _PLAINEST else len(_PLAINEST)
 
 
-def reasons(cells: Iterable[Cell], known: Iterable[Way]) -> tuple[dict[str, str], dict[str, str]]:
+def reasons(cells: Iterable[Cell], known: Iterable[Way], *, aligned: bool) -> tuple[dict[str, str], dict[str, str]]:
     """Why methods have no time: the run says that they cannot be had or are wrong; or it holds nothing near enough."""
     unknown: dict[str, str] = {}
     unpriced: dict[str, str] = {}
     names = {way.name for way in known}
     for cell in cells:
-        unpriced |= {method: say("plan_pieces.too_far") for method in cell.compared if method not in names}
+        for method in cell.compared.keys() - names:
+            near = aligned or method not in _BY_UNITS
+            unpriced[method] = say("plan.too_far" if near else "plan.unaligned")
         unknown |= {method: reason for method, reason in cell.skipped.items() if method not in names}
-        unknown |= {method: say("plan_pieces.wrong_data") for method in cell.failed if method not in names}
+        unknown |= {method: say("plan.wrong_data") for method in cell.failed if method not in names}
     return {name: why for name, why in unknown.items() if name not in unpriced}, unpriced

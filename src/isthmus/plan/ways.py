@@ -42,9 +42,12 @@ def way_of(name: str, parts: Sequence[Part], options: dict[str, int] | None = No
 
 
 def step_name(name: str) -> str:
-    """What a step does; one that this version has no words for keeps its name."""
+    """What a step does, as the heading of a column; one that this version has no words for keeps its name."""
+    verb, _, way = name.partition("_")
+    if verb == "memcpy":
+        return say("plan.step_memcpy")
     key = f"plan.step_{name}"
-    return say(key) if can_say(key) else name
+    return way.upper() if way in {"h2d", "d2h"} else say(key) if can_say(key) else name
 
 
 def by_time(ways: Iterable[Way], matters: float = MATTERS) -> tuple[Way, ...]:

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 
-from isthmus.analysis.phrases import memory_name
-from isthmus.analysis.pieces.words import layout_words
+from isthmus.analysis.managed.model import MANAGED_WAYS
+from isthmus.analysis.managed.words import way_label
+from isthmus.analysis.phrases import memory_label, memory_name
+from isthmus.analysis.pieces.words import layout_words, method_name
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.language import can_say, enumerated, say, sentences
 from isthmus.plan.answer import Plan, Way
+from isthmus.plan.managed import managed_name
 from isthmus.record import (
     BufferNeed,
     Interval,
@@ -23,50 +26,67 @@ from isthmus.record import (
 # What programs do that know of nothing else.
 _OBVIOUS = {"pageable", "copies", "section", "explicit_whole_pageable", "pageable_serial", "pinned_serial"}
 
+_COPY = "isthmus.copy"
+
 
 def need_words(need: Need) -> str:
     """The need as a sentence."""
     match need:
         case BufferNeed():
-            way = say(f"plan.way_{need.direction}")
+            way = say("plan.way_both") if need.direction == "both" else need.direction.upper()
             return say(
-                "plan.need_buffer", count=need.uses, size=format_bytes(need.bytes), way=way, source=_source(need)
+                "plan.need_buffer", count=need.uses, size=format_bytes(need.bytes), way=way, memory=_memory(need)
             )
         case PiecesNeed():
             return say(
                 "plan.need_pieces",
                 count=need.pieces,
                 size=format_bytes(need.piece_bytes),
-                way=say(f"plan.way_{need.direction}"),
-                memory=memory_name(need.source),
+                way=need.direction.upper(),
+                memory=_memory(need),
                 layout=layout_words(need.host_layout, need.device_layout),
             )
         case SectionNeed():
             return say(
                 "plan.need_section",
                 count=need.rows,
-                width=format_bytes(need.width_bytes),
+                size=format_bytes(need.width_bytes),
                 pitch=format_bytes(need.pitch_bytes),
-                way=say(f"plan.way_{need.direction}"),
-                memory=memory_name(need.source),
+                way=need.direction.upper(),
+                memory=_memory(need),
             )
         case ManagedNeed() if need.stride_bytes is not None:
             return say("plan.need_stride", size=format_bytes(need.bytes), stride=format_bytes(need.stride_bytes))
         case ManagedNeed():
             return say("plan.need_part", size=format_bytes(need.bytes), percent=f"{100 * (need.fraction or 0):g}")
     compute = format_seconds(need.compute_seconds)
-    return say("plan.need_pipeline", size=format_bytes(need.bytes), compute=compute, source=_source(need))
+    return say("plan.need_pipeline", size=format_bytes(need.bytes), compute=compute, memory=_memory(need))
 
 
 def way_words(need: Need, way: str, options: Mapping[str, int] | None = None) -> str:
-    """A way as its instruction to the programmer; one that this version has no words for keeps its name."""
-    kind = _KINDS[type(need)]
-    source = getattr(need, "source", "")
-    values = dict.fromkeys(("threads", "chunks", "streams"), say("plan.several")) | dict(options or {})
-    for key in (f"plan.do_{kind}_{source}_{way}", f"plan.do_{kind}_{way}"):
-        if can_say(key):
-            return say(key, **values)
-    return say("plan.do_buffer_new", memory=memory_name(way)) if (kind, source) == ("buffer", "new") else way
+    """A way as tables of its experiment call it; one that this version has no words for keeps its name."""
+    match need:
+        case BufferNeed():
+            return _buffer_way(need, way)
+        case PiecesNeed() | SectionNeed():
+            library = "isthmus.copy_batch" if isinstance(need, PiecesNeed) else _COPY
+            return library if way == "isthmus" else method_name(way, need.direction, **options or {})
+        case ManagedNeed():
+            return next((way_label(each) for each in MANAGED_WAYS if managed_name(each) == way), way)
+    kind, _, how = way.rpartition("_")
+    key = "plan.do_chunks" if how == "pipeline" and not options else f"plan.do_{how}"
+    return say(key, memory=memory_name(kind), **options or {}) if can_say(key) else way
+
+
+def _buffer_way(need: BufferNeed, way: str) -> str:
+    if need.source == "new":
+        return memory_name("pageable_isthmus" if way == "isthmus" else way)
+    if way == need.source:
+        return say("plan.do_copy")
+    key = f"plan.do_{way}"
+    if need.source == "pageable" and can_say(key):
+        return say(key)
+    return _COPY if way == "isthmus" else method_name("mapped_kernel") if way == "mapped" else way
 
 
 def time_words(seconds: Interval) -> str:
@@ -88,30 +108,26 @@ def moved_bytes(need: Need) -> int | None:
 
 
 def answer_words(plan: Plan) -> str:
-    """The fastest way with its time and what it gains over the plainest, or why none can be named."""
+    """The fastest way with its time and what it gains over the plainest, or the best where none is the fastest."""
     if not plan.ways:
         return say("plan.no_way")
-    best = plan.ways[0]
-    uses = _uses(plan.need)
-    way, took = way_words(plan.need, best.name, best.options), time_words(best.seconds)
+    best, *others = plan.ways
+    uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
+    took = time_words(best.seconds)
     if uses > 1:
         each = time_words(Interval(*(end / uses for end in best.seconds)))
         took = say("plan.uses", each=each, time=format_seconds(best.seconds.median))
     if plan.fastest is None:
-        return say("plan.unnamed", count=len(plan.unpriced), way=way, time=took)
-    said = [say("plan.fastest", way=way, time=took)]
-    others = plan.ways[1:]
+        return say("plan.unnamed", way=_named(plan, best), time=took)
+    said = [say("plan.fastest", way=_named(plan, best), time=took)]
     level = [other for other in others if _level(best, other)]
-    obvious = next((way for way in others if way.name in _OBVIOUS), None)
-    if obvious is not None and obvious not in level:
-        other = way_words(plan.need, obvious.name, obvious.options)
-        said.append(say("plan.gain", factor=_times(obvious, best), way=other))
-    elif others and others[0] not in level:
-        other = way_words(plan.need, others[0].name, others[0].options)
-        said.append(say("plan.next", factor=_times(others[0], best), way=other))
+    slower = [other for other in others if other not in level]
+    if slower and (slower[0] is others[0] or any(other.name in _OBVIOUS for other in slower)):
+        other = next((each for each in slower if each.name in _OBVIOUS), slower[0])
+        factor = factor_words(other.seconds.median / best.seconds.median)
+        said.append(say("plan.gain", factor=factor, way=_named(plan, other)))
     if level:
-        names = enumerated([way_words(plan.need, other.name, other.options) for other in level])
-        said.append(say("plan.level", ways=names))
+        said.append(say("plan.level", ways=enumerated([_named(plan, other) for other in level])))
     return sentences(said)
 
 
@@ -120,13 +136,10 @@ def basis_words(plan: Plan) -> str:
     device = say("common.device", name=plan.device.name or say("common.unnamed_device"), spec=plan.device.spec)
     if plan.timed is None:
         return say("plan.predicted", device=device, run=plan.run)
-    text = say("plan.measured", device=device, count=len(plan.ways), seconds=format_seconds(plan.timed.seconds))
+    text = say("plan.measured", device=device, seconds=format_seconds(plan.timed.seconds))
     if plan.timed.need == plan.need:
         return text
-    said = [text, say("plan.instead", need=need_words(plan.timed.need))]
-    if plan.scale != 1:
-        said.append(say("plan.scaled", factor=_factor(plan.scale)))
-    return sentences(said)
+    return sentences([text, say("plan.instead", need=need_words(plan.timed.need), factor=factor_words(plan.scale))])
 
 
 def warning_words(plan: Plan) -> list[str]:
@@ -136,8 +149,6 @@ def warning_words(plan: Plan) -> list[str]:
         said.append(say("plan.exceeds_memory", memory=near_bytes(plan.exceeded_bytes)))
     if plan.wrong:
         said.append(say("plan.excluded", count=plan.wrong))
-    if plan.is_quick:
-        said.append(say("plan.quick_run"))
     return said
 
 
@@ -147,25 +158,21 @@ def ruled_out_words(plan: Plan) -> str:
     if not ruled_out:
         return ""
     slower = sorted(ruled_out.items(), key=lambda pair: pair[1])
-    told = [say("plan.slower", way=way_words(plan.need, name), factor=_factor(times)) for name, times in slower]
+    told = [say("plan.slower", way=way_words(plan.need, name), factor=factor_words(times)) for name, times in slower]
     return say("plan.ruled_out", ways=say("common.comma").join(told))
 
 
-_KINDS: dict[type, str] = {
-    BufferNeed: "buffer",
-    PiecesNeed: "pieces",
-    SectionNeed: "rows",
-    ManagedNeed: "array",
-    PipelineNeed: "pipeline",
-}
+def factor_words(times: float) -> str:
+    """``1.31``, ``4.6``, ``52``."""
+    return f"{times:.2f}" if times < 1.5 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"
 
 
-def _source(need: BufferNeed | PipelineNeed) -> str:
-    return say(f"plan.source_{need.source}")
+def _memory(need: BufferNeed | PiecesNeed | SectionNeed | PipelineNeed) -> str:
+    return say("plan.source_new") if need.source == "new" else memory_label(need.source)
 
 
-def _uses(need: Need) -> int:
-    return need.uses if isinstance(need, BufferNeed) else 1
+def _named(plan: Plan, way: Way) -> str:
+    return way_words(plan.need, way.name, way.options)
 
 
 def _level(best: Way, other: Way) -> bool:
@@ -173,11 +180,3 @@ def _level(best: Way, other: Way) -> bool:
     if best.draws is None or other.draws is None:
         return other.seconds.low <= best.seconds.high
     return interval_of(other.draws / best.draws).low <= 1
-
-
-def _times(slow: Way, fast: Way) -> str:
-    return _factor(slow.seconds.median / fast.seconds.median)
-
-
-def _factor(times: float) -> str:
-    return f"{times:.2f}" if times < 1.5 else f"{times:.1f}" if times < 9.95 else f"{times:.0f}"

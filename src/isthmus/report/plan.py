@@ -19,7 +19,6 @@ from isthmus.plan import (
     ruled_out_words,
     snippet_languages,
     step_name,
-    time_words,
     warning_words,
     way_words,
 )
@@ -56,8 +55,8 @@ def _blocks(plan: Plan, *, explain: bool, snippet: str | None) -> Iterator[Block
         yield Heading(say("plan.heading_unpriced"), 3)
         yield _reasons(plan, plan.unpriced)
     if explain and any(way.steps for way in plan.ways):
-        yield Heading(say("plan.heading_arithmetic"), 3)
-        yield Table(tuple(_arithmetic(plan, way) for way in plan.ways))
+        yield Heading(say("plan.heading_steps"), 3)
+        yield Table((_steps(plan),))
     if plan.unknown and (explain or not plan.ways):
         yield Heading(say("plan.heading_unknown"), 3)
         yield _reasons(plan, plan.unknown)
@@ -105,23 +104,31 @@ def _ways(plan: Plan) -> Grid:
     uses = plan.need.uses if isinstance(plan.need, BufferNeed) else 1
     moved = moved_bytes(plan.need)
     names = ["time", "interval", *(["use"] if uses > 1 else []), *(["rate"] if moved else []), "factor"]
+    fastest = min(way.seconds.median for way in plan.ways)
     rows = []
     for way in plan.ways:
         median, low, high = way.seconds
         cells = [format_seconds(median), say("common.range", low=format_seconds(low), high=format_seconds(high))]
         cells += [format_seconds(median / uses)] if uses > 1 else []
         cells += [format_rate(moved / median)] if moved else []
-        cells += [f"{median / plan.ways[0].seconds.median:.2f}"]
+        cells += [f"{median / fastest:.2f}"]
         rows.append((way_words(plan.need, way.name, way.options), cells))
     return text_grid("", say("plan.heading_way"), (say(f"plan.heading_{each}") for each in names), rows)
 
 
-def _arithmetic(plan: Plan, way: Way) -> Grid:
-    """How often each step is taken, what it takes, and the sum."""
-    rows = [(f"{step.count:g} x", (format_seconds(step.seconds.median), step_name(step.name))) for step in way.steps]
-    median = format_seconds(way.seconds.median)
-    rows.append(("=", (median, say("plan.sum")) if rows else (time_words(way.seconds), say("plan.whole"))))
-    return text_grid(way_words(plan.need, way.name, way.options), "", ("", ""), rows, words=1)
+def _steps(plan: Plan) -> Grid:
+    """What the steps of each way take, and how often they are taken where that is more than once."""
+    # In the order of the way with the most steps.
+    longest = sorted(plan.ways, key=lambda way: -len(way.steps))
+    names = dict.fromkeys(step_name(step.name) for way in longest for step in way.steps)
+    rows = []
+    for way in plan.ways:
+        cells = dict.fromkeys(names, "")
+        for step in way.steps:
+            took = format_seconds(step.seconds.median)
+            cells[step_name(step.name)] = took if step.count == 1 else f"{step.count:g} x {took}"
+        rows.append((way_words(plan.need, way.name, way.options), cells.values()))
+    return text_grid("", say("plan.heading_way"), names, rows)
 
 
 def _data(plan: Plan, snippet: str | None) -> Mapping[str, Any]:

@@ -41,7 +41,7 @@ def test_strides_are_near_the_truth_on_either_side_of_what_a_fault_moves(
 ) -> None:
     into, out = synthetic_managed.H200["managed", "managed"](min(synthetic_managed.UNIT / stride, 1.0))
     (way,) = (way for way in answer(h200, ManagedNeed(GIB, stride_bytes=stride)).ways if way.name == "managed")
-    assert way.seconds.median == pytest.approx(into + out, rel=0.1)
+    assert way.seconds.low <= into + out <= way.seconds.high
 
 
 def test_a_share_beyond_those_measured_has_no_time_and_so_nothing_is_the_fastest(h200: Run) -> None:
@@ -64,11 +64,10 @@ def test_a_run_without_such_arrays_prices_nothing(synthetic: ModuleType) -> None
     assert plan.unpriced
 
 
-def test_growth_ends_where_everything_moves() -> None:
-    known = {1.0: 1.0, 2.0: 2.0, 64.0: 4.0, 128.0: 4.0}
-    measured = {share: Interval(value, value, value) for share, value in known.items()}
-    assert at_share(measured, 3.0, levels=True).median == pytest.approx(3.0)
-    assert at_share(measured, 8.0, levels=True).median == pytest.approx(4.0)
+def test_between_two_shares_the_interval_holds_both() -> None:
+    measured = {1.0: Interval(1.0, 0.9, 1.1), 3.0: Interval(2.0, 1.9, 2.1)}
+    assert at_share(measured, 2.0) == Interval(1.5, 0.9, 2.1)
+    assert at_share(measured, 3.0) == measured[3.0]
 
 
 def test_skipped_ways_and_wrong_sums_are_unknown(synthetic: ModuleType, synthetic_managed: ModuleType) -> None:

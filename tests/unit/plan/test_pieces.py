@@ -47,13 +47,20 @@ def test_pieces_at_a_stride_cost_what_scattered_ones_do(h200: Run) -> None:
 def test_nothing_stands_for_other_layouts(h200: Run) -> None:
     plan = answer(h200, PiecesNeed(64, KIB, source="pinned", host_layout="contiguous"))
     assert not plan.ways
-    assert "contiguous on the host" in plan.unpriced["copies"]
+    assert "did not measure this layout" in plan.unpriced["copies"]
 
 
 def test_beyond_the_grid_nothing_is_stretched(h200: Run) -> None:
     plan = answer(h200, PiecesNeed(200_000, 4 * KIB, source="pinned"))
     assert not plan.ways
-    assert "far from these" in plan.unpriced["copies"]
+    assert "far from this" in plan.unpriced["copies"]
+
+
+def test_methods_that_move_by_units_have_no_time_where_pieces_are_not_aligned(h200: Run) -> None:
+    plan = answer(h200, PiecesNeed(300, 5002, source="pinned"))
+    assert "kernel" in plan.unpriced
+    assert "copies" in {way.name for way in plan.ways}
+    assert plan.fastest is None
 
 
 def test_a_run_without_pieces_prices_nothing(synthetic: ModuleType) -> None:

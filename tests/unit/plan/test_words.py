@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, speaking
 from isthmus.plan import BufferNeed, ManagedNeed, Need, Plan, Way, answer_words, need_words, way_words
 from isthmus.record import MIB, Interval
+from isthmus.report import plan_document
 
 
 def sure(seconds: float) -> Interval:
@@ -43,7 +46,7 @@ def test_the_answer_has_the_time_of_a_use_and_of_all() -> None:
 def test_nothing_is_called_the_fastest_while_a_rival_has_no_time() -> None:
     plan = Plan(BufferNeed(MIB), (Way("pageable", sure(1.0)),), {}, {"isthmus": "not measured"})
     assert plan.fastest is None
-    assert answer_words(plan).startswith("No fastest way can be named: 1 rival has no time.")
+    assert answer_words(plan).endswith("the best of the ways with a time.")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -58,5 +61,12 @@ def test_needs_are_described_in_every_language(language: str, need: Need) -> Non
 
 
 def test_a_new_kind_of_memory_needs_no_words_of_its_own() -> None:
-    assert way_words(BufferNeed(MIB, source="new"), "pinned_portable") == "a buffer in portable pinned memory"
+    assert way_words(BufferNeed(MIB, source="new"), "pinned_portable") == "portable pinned memory"
     assert way_words(BufferNeed(MIB, source="pinned"), "by_light") == "by_light"
+
+
+def test_factors_are_against_the_fastest_also_where_a_tied_way_leads() -> None:
+    ways = (Way("pageable", sure(1.02)), Way("isthmus", sure(1.0)), Way("registered", sure(2.0)))
+    text = str(plan_document(Plan(BufferNeed(MIB), ways)))
+    assert {"1.02", "1.00", "2.00"} <= set(re.findall(r"'(\d\.\d\d)'", text))
+    assert "0.98" not in text

@@ -1,14 +1,8 @@
-"""What it costs that pieces or rows are no multiple of 16 bytes: their times beside those of slightly smaller ones."""
+"""Pieces and rows that are no multiple of 16 bytes, and the slightly smaller ones that they were measured beside."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
-from isthmus.analysis.statistics.contrast import ratio
-from isthmus.analysis.statistics.curve import Point, case_point, is_resolved
-from isthmus.analysis.statistics.once import once
-from isthmus.analysis.statistics.resample import Draws, resampled_medians
-from isthmus.record import Case, Direction, Interval, LayoutName, Run
+from isthmus.record import Case
 
 _EXPERIMENTS = {"batching", "strided"}
 # Nothing moves in larger words: those of a GPU's threads have up to 16 bytes.
@@ -26,68 +20,6 @@ def alignment_unit(*sizes: int) -> int:
 def natural_unit(each_bytes: int) -> int:
     """The largest unit that fits into a piece, 16 at most: what the best pitch and size near it would be aligned to."""
     return min(1 << each_bytes.bit_length() - 1, LARGEST_UNIT)
-
-
-@dataclass(frozen=True)
-class AlignmentPair:
-    """One method's time for pieces that only `unit_bytes` divide, and for as many that are `unit_bytes` smaller.
-
-    `layouts` are the host's and the device's. Mapped memory stands in for pinned memory, in the method's name, where
-    kernels reach no other. Neither is of wrong data.
-    """
-
-    experiment: str
-    method: str
-    direction: Direction
-    host_memory: str
-    layouts: tuple[LayoutName, LayoutName]
-    unit_bytes: int
-    each_bytes: int
-    pieces: int
-    misaligned: Point
-    aligned: Point
-
-    @property
-    def slowdown(self) -> Interval:
-        """How many times as long the misaligned ones take."""
-        return ratio(self.misaligned.seconds, self.aligned.seconds)
-
-    @cached_property
-    def extra(self) -> Draws:
-        """What a misaligned piece takes more, in seconds, with its draws."""
-        target = self.aligned.target_relative_half_width
-        series = [self.misaligned.samples, self.aligned.samples]
-        more, less = resampled_medians(series, known_within=target)
-        found: Draws = (more - less) / self.pieces
-        return found
-
-
-@once()
-def alignment_pairs(run: Run) -> Sequence[AlignmentPair]:
-    """Every pair whose two cases a run measured in `batching` or `strided`."""
-    target = run.settings.target_relative_half_width
-    cases = [case for case in run.cases if is_resolved(case)]
-    found = []
-    for case, twin in _twins(cases):
-        points = [case_point(each, target) for each in (case, twin)]
-        if case.direction is None or any(point.verified == "no" for point in points):
-            continue
-        is_mapped = case.host_memory == "mapped"
-        found.append(
-            AlignmentPair(
-                experiment=case.experiment,
-                method=f"mapped_{case.method}" if is_mapped else case.method,
-                direction=case.direction,
-                host_memory="pinned" if is_mapped else case.host_memory,
-                layouts=(case.host_layout, case.device_layout),
-                unit_bytes=_unit(case),
-                each_bytes=case.width_bytes or 0,
-                pieces=case.pieces or case.rows or 1,
-                misaligned=points[0],
-                aligned=points[1],
-            )
-        )
-    return found
 
 
 def without_misaligned(cases: Sequence[Case]) -> list[Case]:

@@ -82,7 +82,7 @@ class Surface:
 def piece_cells(run: Run, kind: Kind) -> Sequence[Cell]:
     """All cells of an experiment, pinned memory first; without those of which nothing was measured.
 
-    Cases that only show what alignment costs are left out: `alignment_pairs` has them.
+    Cases that only show what alignment costs are left out.
     """
     groups: dict[tuple[object, ...], list[Case]] = {}
     for case in _cases(run, kind):

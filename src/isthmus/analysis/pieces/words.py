@@ -18,12 +18,16 @@ _DOUBLE = 8
 
 
 def method_words(method: str, cell: Cell) -> str:
+    """The method in running text, as it moves the pieces of a cell."""
+    return method_name(method, cell.direction, cell.threads, 3 if cell.shape.slices > 1 else 2)
+
+
+def method_name(method: str, direction: str = "h2d", threads: int = 0, dimensions: int = 2) -> str:
     """The method in running text; one that this version does not know keeps its field name."""
     plain = f"pieces.method_{method}"
-    several = [] if cell.threads else [f"{plain}_many"]
-    key = next((each for each in (*several, f"{plain}_{cell.direction}", plain) if can_say(each)), None)
-    dimensions = 3 if cell.shape.slices > 1 else 2
-    return say(key, count=cell.threads, dimensions=dimensions) if key else method.replace("_", " ")
+    several = [] if threads else [f"{plain}_many"]
+    key = next((each for each in (*several, f"{plain}_{direction}", plain) if can_say(each)), None)
+    return say(key, count=threads, dimensions=dimensions) if key else method.replace("_", " ")
 
 
 def method_label(method: str) -> str:
