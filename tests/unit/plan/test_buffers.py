@@ -42,7 +42,7 @@ def test_every_way_takes_what_it_truly_takes(run: Run, synthetic_breakeven: Modu
 
 
 def test_an_interval_holds_what_the_model_leaves_out(run: Run) -> None:
-    """Samples alone said less than a tenth: of 217 times that were measured after they were predicted, 60 lay outside."""
+    """Samples alone said less than a tenth: of 217 times measured after they were predicted, 60 lay outside."""
     for way in answer(run, BufferNeed(3 * MIB, "h2d", 7)).ways:
         assert way.seconds.low < way.seconds.median / 1.4
         assert way.seconds.high > way.seconds.median * 1.4
