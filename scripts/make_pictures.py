@@ -1,17 +1,22 @@
-"""Makes the pictures of a report in docs/pictures, and tells how long its page takes to open and whether it fits.
+"""Makes the pictures of a run in docs/pictures, and tells how long its page takes to open and whether it fits.
 
-    python scripts/make_pictures.py results/h200-all.json.gz [--lang ja] [-o docs/pictures]
+    python scripts/make_pictures.py page results/h200-all.json.gz [--lang ja] [--dark] [-o docs/pictures]
+    python scripts/make_pictures.py screen results/h200-cuda.json.gz [--lang ja] [-o docs/pictures]
 
 Needs chromium (or CHROMIUM=path), driven through a pipe, and ghostscript for the printed page.
 """
 
 import argparse
 import base64
+import io
 import json
+import math
 import os
 import subprocess
+import sys
 import tempfile
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +79,15 @@ _MEASURES = """(() => {
   return {paint: paint?.startTime, load: opened.loadEventEnd, inner: innerWidth,
           scroll: document.documentElement.scrollWidth};
 })()"""
+_BOTTOM = "document.querySelector('pre').getBoundingClientRect().bottom"
+# A character of the browser's own monospaced letters.
+_COLUMN_PIXELS = 9.65
 
 
 def main() -> None:
-    """Write report-1280.png, report-390.png and report-pdf.png, and one line of figures for each."""
+    """Write report-*.png of a page, or screen-*.png of what `isthmus measure` ends with, and a line on each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["page", "screen"])
     parser.add_argument("run", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/pictures"))
     parser.add_argument("--lang", default="en")
@@ -86,18 +95,56 @@ def main() -> None:
     parser.add_argument("--from", dest="anchor", default="", help="the part of the page to show, such as bandwidth")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        page = _page(chosen.run, chosen.lang, Path(folder))
         chosen.output.mkdir(parents=True, exist_ok=True)
         browser = Browser(f"{folder}/profile")
         try:
             scheme = {"name": "prefers-color-scheme", "value": "dark" if chosen.dark else "light"}
             browser.call("Emulation.setEmulatedMedia", features=[scheme])
-            for name, (width, height, screens) in _SIZES.items():
-                picture = _screen(browser, f"{page.as_uri()}#{chosen.anchor}", width, height, screens, name)
-                (chosen.output / f"report-{name}.png").write_bytes(picture)
-            _print(browser, Path(folder) / "page.pdf", chosen.output / "report-pdf.png")
+            if chosen.what == "screen":
+                _screens(browser, chosen.run, chosen.lang, Path(folder), chosen.output)
+            else:
+                _pages(browser, _page(chosen.run, chosen.lang, Path(folder)), chosen.anchor, chosen.output)
         finally:
             browser.close()
+
+
+def _pages(browser: Browser, page: Path, anchor: str, output: Path) -> None:
+    for name, (width, height, screens) in _SIZES.items():
+        picture = _screen(browser, f"{page.as_uri()}#{anchor}", width, height, screens, name)
+        (output / f"report-{name}.png").write_bytes(picture)
+    _print(browser, page.with_suffix(".pdf"), output / "report-pdf.png")
+
+
+def _screens(browser: Browser, run: Path, language: str, folder: Path, output: Path) -> None:
+    """The first screen in terminals of 80 and 120 columns, on light and on dark ground."""
+    from rich.console import Console
+    from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
+    from rich.text import Text
+
+    from isthmus.language import LANGUAGES, speaking
+    from isthmus.record import read_run
+    from isthmus.report import screen_document, write
+
+    for columns, ground, theme in ((80, "dark", MONOKAI), (120, "light", DEFAULT_TERMINAL_THEME)):
+        os.environ |= {"COLUMNS": str(columns), "FORCE_COLOR": "1"}
+        shown = io.StringIO()
+        with redirect_stdout(shown), speaking(next(each for each in LANGUAGES if each == language)):
+            write(screen_document(read_run(run)), "terminal", sys.stdout)
+        console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True)
+        console.print(Text.from_ansi(shown.getvalue()))
+        page = folder / f"screen-{columns}.html"
+        page.write_text(console.export_html(theme=theme, inline_styles=True), encoding="utf-8")
+        browser.call("Emulation.setDeviceMetricsOverride", width=2000, height=500, deviceScaleFactor=1, mobile=False)
+        browser.call("Page.navigate", url=page.as_uri())
+        browser.value(_SETTLED)
+        bottom = browser.value(_BOTTOM)
+        width, height = round(_COLUMN_PIXELS * columns) + 16, math.ceil(bottom) + 16
+        browser.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+        picture = browser.call("Page.captureScreenshot", format="png")["data"]
+        (output / f"screen-{columns}.png").write_bytes(base64.b64decode(picture))
+        print(f"screen-{columns}: {shown.getvalue().count(chr(10))} lines, {ground}")
 
 
 def _page(run: Path, language: str, folder: Path) -> Path:
