@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from isthmus.analysis.allocation.model import EXISTING, PHASES, AllocationCosts, Phase, allocation_costs, pinned_choices
-from isthmus.analysis.phrases import factor_digits, memory_name, times
+from isthmus.analysis.allocation.model import PHASES, AllocationCosts, allocation_costs, pinned_choices
+from isthmus.analysis.phrases import memory_name, times
 from isthmus.document.finding import Finding, Takeaway
 from isthmus.language import enumerated, say, sentences
 from isthmus.record import MIB, Run, format_bytes, format_seconds
@@ -14,8 +14,6 @@ _SHOWN_BYTES = 64 * MIB
 _HUGE_FROM = 4 * MIB
 # A difference below this factor is no reason to change a program.
 _MATTERS = 1.05
-# Touching and locking that take more than this times what the allocation does explain nothing of it.
-_EXPLAINED = 1.33
 # Blocks that come so much faster beside another one are carved out of what that one brought.
 _CARVED = 2.0
 # A first call that takes less than this times a later one is not worth a word.
@@ -32,7 +30,6 @@ def findings(run: Run) -> list[Finding]:
         _pinned(costs),
         _cheapest_pinned(run, costs),
         _huge_pages(costs),
-        _managed(costs),
         _device(costs),
         _beside(costs),
         _first_calls(costs),
@@ -65,7 +62,7 @@ def _host(costs: AllocationCosts) -> tuple[str, str]:
             return say("allocation.cost", **words), say("allocation.keep")
         way, best = memory_name(choice.cheapest[0]), choice.costs[choice.cheapest[0]].median
         against = {"times": times(cost / best, cost / best), "way": way, "other": format_seconds(best)}
-        return say("allocation.cost_against", **words, **against), say("allocation.keep_and_get", way=way)
+        return say("allocation.cost_against", **words, **against), say("allocation.keep")
     return "", ""
 
 
@@ -101,31 +98,15 @@ def _pageable(costs: AllocationCosts) -> Finding | None:
 
 
 def _pinned(costs: AllocationCosts) -> Finding | None:
-    whole, fresh = costs.whole("pinned"), costs.whole("pageable")
+    whole = costs.whole("pinned")
     if whole is None:
         return None
     size = _shown(whole.sizes)
-    words = {"size": format_bytes(size), "time": format_seconds(whole.at(size).median)}
+    time = format_seconds(whole.at(size).median)
     if costs.pages_absent("pinned", size):
-        return Finding("note", "allocation_pinned", say("allocation.pinned_absent", **words))
-    if fresh and size in fresh.sizes:
-        ratio = whole.over(fresh, size).median
-        text = say("allocation.pinned_against", **words, times=times(ratio, ratio))
-    else:
-        text = say("allocation.pinned", **words)
-    return Finding("note", "allocation_pinned", text, cause=_pinned_cause(costs, size), fix=say("allocation.keep"))
-
-
-def _pinned_cause(costs: AllocationCosts, size: int) -> str:
-    """How much of an allocation a first touch and locking explain; empty where they take longer than it does."""
-    pinned = costs.phase("pinned", "allocate")
-    parts = costs.phase("pageable", "touch"), costs.phase("registered", "allocate")
-    seconds = [each.at(size).median for each in parts if each and size in each.sizes]
-    if pinned is None or len(seconds) < 2:
-        return ""
-    share = sum(seconds) / pinned.at(size).median
-    touch, lock = map(format_seconds, seconds)
-    return say("allocation.explained", touch=touch, lock=lock, percent=100 * share) if share <= _EXPLAINED else ""
+        return Finding("note", "allocation_pinned", say("allocation.pinned_absent", size=format_bytes(size), time=time))
+    text = say("allocation.cost", size=format_bytes(size), memory=memory_name("pinned"), time=time)
+    return Finding("note", "allocation_pinned", text, fix=say("allocation.keep"))
 
 
 def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
@@ -135,76 +116,33 @@ def _cheapest_pinned(run: Run, costs: AllocationCosts) -> Finding | None:
         return None
     size = _shown(choice.bytes for choice in choices)
     choice = next(choice for choice in choices if choice.bytes == size)
-    best, *tied = choice.cheapest
-    words = {"size": format_bytes(size), "memory": memory_name(best), "time": format_seconds(choice.costs[best].median)}
-    if tied:
-        names = enumerated([memory_name(way) for way in choice.cheapest])
-        text = say("allocation.cheapest_tied", size=words["size"], memory=names, time=words["time"])
-    elif best != "pinned" and "pinned" in choice.costs:
-        text = say("allocation.cheapest_against", **words, pinned=format_seconds(choice.costs["pinned"].median))
-    else:
-        text = say("allocation.cheapest", **words)
-    if existing := choice.costs.get(EXISTING):
-        text = sentences([text, say("allocation.registering_existing", time=format_seconds(existing.median))])
+    best = choice.cheapest[0]
+    key = "allocation.cheapest_tied" if len(choice.cheapest) > 1 else "allocation.cheapest"
+    names, time = enumerated(list(map(memory_name, choice.cheapest))), format_seconds(choice.costs[best].median)
+    text = say(key, size=format_bytes(size), memory=names, time=time)
     # No copy engine needs pinned memory where the device shares the host's.
-    shares = run.fingerprint.device.shares_host_memory
-    fix = "" if shares else say("allocation.take_any" if tied else f"allocation.get_{best}")
-    return Finding("note", "allocation_cheapest_pinned", text, fix=fix)
+    act = best != "pinned" and not run.fingerprint.device.shares_host_memory
+    return Finding("note", "allocation_cheapest_pinned", text, fix=say(f"allocation.get_{best}") if act else "")
 
 
 def _huge_pages(costs: AllocationCosts) -> Finding | None:
-    pairs: tuple[tuple[str, Phase, str], ...] = (
-        ("pageable", "touch", "pageable_huge"),
-        ("registered", "allocate", "registered_huge"),
-        ("touched_registered", "allocate", "touched_registered_huge"),
-    )
-    both = {plain: (costs.phase(plain, phase), costs.phase(huge, phase)) for plain, phase, huge in pairs}
-    known = {name: (plain, huge) for name, (plain, huge) in both.items() if plain and huge}
-    shared = [{*plain.sizes} & {*huge.sizes} for plain, huge in known.values()]
-    sizes = [size for size in set.intersection(*shared) if size >= _HUGE_FROM] if shared else []
-    if not sizes:
+    """What huge pages gain where pages are touched first; None where that is too little to change a program."""
+    plain, huge = costs.phase("pageable", "touch"), costs.phase("pageable_huge", "touch")
+    sizes = [size for size in plain.sizes if size >= _HUGE_FROM and size in huge.sizes] if plain and huge else []
+    if plain is None or huge is None or not sizes:
         return None
     size = _shown(sizes)
-    gains, helps = [], False
-    for name, (plain, huge) in known.items():
-        ratio, doing = plain.over(huge, size), say(f"allocation.doing_{name}")
-        if ratio.low > _MATTERS:
-            gains.append(say("allocation.huge_faster", doing=doing, factor=factor_digits(ratio.median)))
-            helps = True
-        elif ratio.high < 1 / _MATTERS:
-            gains.append(say("allocation.huge_slower", doing=doing, factor=factor_digits(1 / ratio.median)))
-        else:
-            gains.append(say("allocation.huge_same", doing=doing))
-    text = say("allocation.huge_pages", size=format_bytes(size), gains=enumerated(gains))
-    return Finding("note", "allocation_huge_pages", text, fix=say("allocation.huge_fix") if helps else "")
-
-
-def _managed(costs: AllocationCosts) -> Finding | None:
-    whole, fresh = costs.whole("managed"), costs.whole("pageable")
-    if whole is None or fresh is None or not (sizes := {*whole.sizes} & {*fresh.sizes}):
+    ratio = plain.over(huge, size)
+    if ratio.low <= _MATTERS:
         return None
-    size = _shown(sizes)
-    words = {"size": format_bytes(size), "time": format_seconds(whole.at(size).median)}
-    ratio = whole.over(fresh, size)
-    if ratio.low <= 1 <= ratio.high:
-        return Finding("note", "allocation_managed", say("allocation.managed_same", **words))
-    text = say("allocation.managed", **words, times=times(ratio.median, ratio.median))
-    return Finding("note", "allocation_managed", text)
+    text = say("allocation.huge_pages", size=format_bytes(size), times=times(ratio.median, ratio.median))
+    return Finding("note", "allocation_huge_pages", text, fix=say("allocation.huge_fix"))
 
 
 def _device(costs: AllocationCosts) -> Finding | None:
-    allocate, free = costs.phase("device", "allocate"), costs.phase("device", "free")
-    pooled = costs.phase("device_pool", "allocate"), costs.phase("device_pool", "free")
-    if allocate is None or free is None or not (sizes := {*allocate.sizes} & {*free.sizes}):
-        return None
-    size = _shown(sizes)
-    got, gone = (format_seconds(each.at(size).median) for each in (allocate, free))
-    words = {"size": format_bytes(size), "allocate": got, "free": gone}
-    pool = [format_seconds(each.at(size).median) for each in pooled if each and size in each.sizes]
-    if len(pool) < 2:
-        return Finding("note", "allocation_device", say("allocation.device", **words))
-    text = say("allocation.device_pool", **words, pool=pool[0], pool_free=pool[1])
-    return Finding("note", "allocation_device", text, fix=say("allocation.pool_fix"))
+    text = _device_cost(costs)
+    fix = say("allocation.pool_fix") if costs.whole("device_pool") else ""
+    return Finding("note", "allocation_device", text, fix=fix) if text else None
 
 
 def _beside(costs: AllocationCosts) -> Finding | None:
@@ -234,7 +172,7 @@ def _first_calls(costs: AllocationCosts) -> Finding | None:
     if costs.open_device is not None:
         parts.append(say("allocation.opening", time=format_seconds(costs.open_device)))
     slow = [
-        (seconds - later, kind, phase, seconds, later)
+        (seconds - later, kind, seconds, later)
         for kind in costs.kinds
         for phase in PHASES
         if (first := costs.first.get((kind, phase))) and (curve := costs.find(kind, phase))
@@ -243,9 +181,9 @@ def _first_calls(costs: AllocationCosts) -> Finding | None:
         for later in [point.seconds.median]
     ]
     if slow:
-        _, kind, phase, seconds, later = max(slow)
-        call = {"memory": memory_name(kind), "phase": say(f"allocation.phase_{phase}")}
-        parts.append(say("allocation.slow_start", **call, time=format_seconds(seconds), later=format_seconds(later)))
+        _, kind, seconds, later = max(slow)
+        now, then = format_seconds(seconds), format_seconds(later)
+        parts.append(say("allocation.slow_start", memory=memory_name(kind), time=now, later=then))
     if not parts:
         return None
     return Finding("note", "allocation_first_call", sentences(parts), fix=say("allocation.first_call_fix"))

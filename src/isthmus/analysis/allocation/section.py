@@ -1,25 +1,17 @@
 """The section on allocation: what each kind of memory costs to get, to touch first and to give back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from isthmus.analysis.allocation.model import PHASES, CostCurve, CostPoint, Phase, allocation_costs
-from isthmus.analysis.allocation.tables import (
-    Measured,
-    beside_grid,
-    cheapest_pinned_grid,
-    first_call_grid,
-    fit_grid,
-    phase_grid,
-)
+from isthmus.analysis.allocation.tables import Measured, beside_grid, cheapest_pinned_grid, first_call_grid, phase_grid
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label, run_title
 from isthmus.analysis.published.table import published_part
 from isthmus.document.chart import Axis, Drawn, Row, Spec, curves_chart, row
 from isthmus.document.palette import look
 from isthmus.document.section import Chart, LegendEntry, Part, Section
-from isthmus.language import say, sentences
-from isthmus.record import Run, format_bytes, format_seconds, kind_rank, three_figures
+from isthmus.language import say
+from isthmus.record import Run, format_bytes, format_seconds, kind_rank
 
 
 def section(runs: Sequence[Run]) -> Section | None:
@@ -37,49 +29,14 @@ def section(runs: Sequence[Run]) -> Section | None:
             say("allocation_report.cheapest_note"),
             map(cheapest_pinned_grid, measured),
         ),
-        (say("allocation_report.fits"), say("allocation_report.fits_note"), map(fit_grid, measured)),
-        (say("allocation_report.beside"), say("allocation_report.beside_note"), [beside_grid(measured)]),
-        (say("allocation_report.first_calls"), _opening(measured), map(first_call_grid, measured)),
+        (say("allocation_report.beside_grid"), "", [beside_grid(measured)]),
+        (say("allocation_report.first_calls"), "", map(first_call_grid, measured)),
     )
     parts = [part for phase in PHASES if (part := _phase_part(measured, phase))]
     parts += [Part(title, note, grids=tuple(grid for grid in grids if grid)) for title, note, grids in tables]
-    return section_of("allocation", [*parts, published_part(runs, "allocation")], ("touch", "caches", "processes"))
+    return section_of("allocation", [*parts, published_part(runs, "allocation")], ("caches",))
 
 
-def _opening(measured: Sequence[Measured]) -> str:
-    """How long opening the device took in each run."""
-    opened = [(each.costs.open_device, each.label) for each in measured if each.costs.open_device is not None]
-    return sentences(
-        [
-            say("allocation_report.first_calls_note"),
-            *(
-                say("allocation_report.opening_in", time=format_seconds(seconds), run=run)
-                if run
-                else say("allocation_report.opening", time=format_seconds(seconds))
-                for seconds, run in opened
-            ),
-        ]
-    )
-
-
-@dataclass(frozen=True)
-class _Quantity:
-    """What a chart shows of a point: seconds of a call, or nanoseconds for each of its bytes."""
-
-    name: str
-    per_byte: bool
-
-    def factor(self, point: CostPoint) -> float:
-        """What the seconds of a call are to be multiplied with."""
-        return 1e9 / point.bytes if self.per_byte else 1.0
-
-    def axis(self, domain: tuple[float, float]) -> Axis:
-        """The axis of the quantity over this range."""
-        title = say(f"allocation_report.axis_{self.name}")
-        return Axis(title, domain, labels="number" if self.per_byte else "seconds")
-
-
-_QUANTITIES = (_Quantity("call", per_byte=False), _Quantity("byte", per_byte=True))
 _DEVICE_SIDE = ("managed", "device", "device_pitched", "device_array", "device_pool", "device_pool_cold")
 
 
@@ -96,7 +53,7 @@ def _phase_part(measured: Sequence[Measured], phase: Phase) -> Part | None:
 
 
 def _charts(measured: Sequence[Measured], phase: Phase) -> list[Chart]:
-    """Per call and per byte side by side: host memory of each run, then managed memory and that of the device."""
+    """Host memory of each run, then managed memory and that of the device."""
     charts = []
     for on_device, side in ((False, "host"), (True, "device")):
         for each in measured:
@@ -104,10 +61,9 @@ def _charts(measured: Sequence[Measured], phase: Phase) -> list[Chart]:
             # With nothing but malloc to show, the chart of the host has it already.
             if all(curve.kind == "malloc" for curve in curves) and (on_device or not curves):
                 continue
-            for quantity in _QUANTITIES:
-                title = each.titled(say(f"allocation_report.chart_{side}_{quantity.name}"))
-                label = say("allocation_report.chart_label", phase=say(f"allocation_report.part_{phase}"), chart=title)
-                charts.append(Chart(title, label, _spec(curves, quantity, _domain(measured, phase, quantity))))
+            title = each.titled(say(f"allocation_report.chart_{side}"))
+            label = say("allocation_report.chart_label", phase=say(f"allocation_report.part_{phase}"), chart=title)
+            charts.append(Chart(title, label, _spec(curves, _domain(measured, phase))))
     return charts
 
 
@@ -116,40 +72,35 @@ def _belongs(kind: str, on_device: bool) -> bool:
     return kind == "malloc" or (kind in _DEVICE_SIDE) == on_device
 
 
-def _domain(measured: Sequence[Measured], phase: Phase, quantity: _Quantity) -> tuple[float, float]:
-    """One scale for all charts of a quantity."""
+def _domain(measured: Sequence[Measured], phase: Phase) -> tuple[float, float]:
+    """One scale for all charts of a phase."""
     curves = [curve for each in measured for curve in each.costs.curves if curve.phase == phase]
     points = [point for curve in curves for point in curve.points]
-    low = min(point.seconds.low * quantity.factor(point) for point in points)
-    high = max(point.seconds.high * quantity.factor(point) for point in points)
-    return low * 0.8, high * 1.25
+    return min(point.seconds.low for point in points) * 0.8, max(point.seconds.high for point in points) * 1.25
 
 
-def _spec(curves: Sequence[CostCurve], quantity: _Quantity, domain: tuple[float, float]) -> Spec:
+def _spec(curves: Sequence[CostCurve], domain: tuple[float, float]) -> Spec:
     drawn = [
         Drawn(
             kind_label(curve.kind),
             look(curve.kind),
-            tuple(_row(kind_label(curve.kind), point, quantity) for point in curve.points),
+            tuple(_row(kind_label(curve.kind), point) for point in curve.points),
         )
         for curve in curves
     ]
-    return curves_chart(drawn, Axis(say("allocation_report.axis_size"), labels="bytes"), quantity.axis(domain))
+    time = Axis(say("allocation_report.axis_call"), domain, labels="seconds")
+    return curves_chart(drawn, Axis(say("page.size"), labels="bytes"), time)
 
 
-def _row(name: str, point: CostPoint, quantity: _Quantity) -> Row:
-    factor = quantity.factor(point)
+def _row(name: str, point: CostPoint) -> Row:
     seconds = point.seconds
     return row(
         name,
         point.bytes,
-        seconds.median * factor,
-        seconds.low * factor,
-        seconds.high * factor,
+        *seconds,
         size=format_bytes(point.bytes),
         time=format_seconds(seconds.median),
         interval=say("common.range", low=format_seconds(seconds.low), high=format_seconds(seconds.high)),
-        per_byte=f"{three_figures(1e9 * seconds.median / point.bytes)} ns",
         samples=str(len(point.samples)),
     )
 

@@ -1,15 +1,13 @@
-"""The tables of allocation: times by size, the cheapest pinned memory, fixed parts and parts for each MiB."""
+"""The tables of allocation: times by size, the cheapest pinned memory, small blocks, first calls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.allocation.cost_fit import TOLERANCE, CostPiece, fit_cost
 from isthmus.analysis.allocation.model import (
     EXISTING,
     NEW_WAYS,
     PHASES,
     AllocationCosts,
-    CostCurve,
     CostPoint,
     Phase,
     pinned_choices,
@@ -17,7 +15,7 @@ from isthmus.analysis.allocation.model import (
 from isthmus.analysis.labels import kind_heading, kind_label
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, skipped, time_cell
 from isthmus.language import enumerated, say
-from isthmus.record import MIB, Case, Interval, Run, format_bytes, format_seconds, kind_rank
+from isthmus.record import Case, Run, format_bytes, format_seconds, kind_rank
 
 # Half of an interval that is as large as the figure leaves the upper end as all that is known.
 _LOST = 0.95
@@ -54,7 +52,7 @@ def phase_grid(measured: Sequence[Measured], phase: Phase) -> Grid | None:
         for size in sizes
     )
     columns = tuple(Column(kind_heading(curve.kind), kind_label(curve.kind), label) for curve, _, label in sources)
-    return Grid(say(f"allocation_report.times_{phase}"), columns, (Group("", rows),))
+    return Grid(say(f"allocation_report.part_{phase}"), columns, (Group("", rows),))
 
 
 def beside_grid(measured: Sequence[Measured]) -> Grid | None:
@@ -73,7 +71,7 @@ def beside_grid(measured: Sequence[Measured]) -> Grid | None:
             Row(format_bytes(size), tuple(_time(curve.at(size) if curve else None, None) for curve in curves))
             for size in sizes
         ]
-        groups.append(Group(say(f"allocation_report.phase_{phase}"), tuple(rows)))
+        groups.append(Group(say(f"allocation_report.part_{phase}"), tuple(rows)))
     columns = tuple(
         Column(f"{kind_heading(kind)}\n{when}", say("common.comma").join([kind_label(kind), when]), each.label)
         for kind, when, _, each in sources
@@ -95,25 +93,9 @@ def cheapest_pinned_grid(measured: Measured) -> Grid | None:
         cells = [time_cell(choice.costs[way]) if way in choice.costs else missing() for way in ways]
         rows.append(Row(format_bytes(choice.bytes), (*cells, Cell(best))))
     columns = [Column(kind_heading(way), kind_label(way)) for way in ways]
-    columns.append(Column(say("allocation_report.cheapest_heading"), say("allocation_report.cheapest_new"), prose=True))
-    title = measured.titled(say("allocation_report.cheapest_grid"))
+    columns.append(Column(say("allocation_report.cheapest_new"), say("allocation_report.cheapest_new"), prose=True))
+    title = measured.titled(say("allocation_report.cheapest"))
     return Grid(title, tuple(columns), (Group("", tuple(rows)),))
-
-
-def fit_grid(measured: Measured) -> Grid | None:
-    """The lines through the times of each kind, by phase; None where no phase has three sizes."""
-    groups = []
-    for phase in PHASES:
-        curves = [curve for curve in measured.costs.curves if curve.phase == phase and len(curve.points) >= 3]
-        if curves:
-            rows = tuple(row for curve in curves for row in _fit_rows(curve))
-            groups.append(Group(say(f"allocation_report.phase_{phase}"), rows))
-    columns = tuple(
-        Column(say(f"allocation_report.heading_{name}"), say(f"allocation_report.column_{name}"), prose=name == "sizes")
-        for name in ("fixed", "per_mib", "off_by", "sizes")
-    )
-    title = measured.titled(say("allocation_report.fit_grid"))
-    return Grid(title, columns, tuple(groups), corner=say("allocation_report.memory")) if groups else None
 
 
 def first_call_grid(measured: Measured) -> Grid | None:
@@ -124,7 +106,7 @@ def first_call_grid(measured: Measured) -> Grid | None:
     phases = [phase for phase in PHASES if any(phase == each for _, each in first)]
     columns = tuple(
         Column(f"{name}\n{when}", say("common.comma").join([name, when]))
-        for name in (say(f"allocation_report.phase_{phase}") for phase in phases)
+        for name in (say(f"allocation_report.part_{phase}") for phase in phases)
         for when in (say("allocation_report.first"), say("allocation_report.later"))
     )
     kinds = [kind for kind in measured.costs.kinds if any(kind == each for each, _ in first)]
@@ -137,40 +119,14 @@ def first_call_grid(measured: Measured) -> Grid | None:
     return Grid(title, columns, (Group("", rows),), corner=say("allocation_report.memory"))
 
 
-def _fit_rows(curve: CostCurve) -> Iterator[Row]:
-    pieces = fit_cost(curve)
-    if not pieces:
-        none = Cell("-", state="missing", detail=say("allocation_report.no_line"))
-        words = say("allocation_report.no_line_within", percent=100 * TOLERANCE)
-        yield Row(kind_label(curve.kind), (none, none, none, Cell(words)))
-    for piece in pieces:
-        yield Row(kind_label(curve.kind), _piece_cells(piece))
-
-
-def _piece_cells(piece: CostPiece) -> tuple[Cell, ...]:
-    per_mib = Interval(*(end * MIB for end in piece.per_byte))
-    hardly = Cell("-", state="missing", detail=say("allocation_report.too_little"))
-    sizes = say("common.range", low=format_bytes(piece.from_bytes), high=format_bytes(piece.to_bytes))
-    if piece.outliers:
-        but = say("common.comma").join(map(format_bytes, piece.outliers))
-        sizes = say("allocation_report.sizes_but", sizes=sizes, but=but)
-    return (
-        hardly if piece.proportional else time_cell(piece.fixed),
-        hardly if piece.flat else time_cell(per_mib),
-        Cell(f"{100 * piece.deviation:.1f} %"),
-        Cell(sizes),
-    )
-
-
 def _first_cells(measured: Measured, kind: str, phase: Phase) -> tuple[Cell, Cell]:
     if (kind, phase) not in measured.costs.first:
         return missing(), missing()
     size, seconds = measured.costs.first[kind, phase]
     curve = measured.costs.find(kind, phase)
-    first = Cell(format_seconds(seconds), detail=say("allocation_report.one_sample"))
     point = curve.at(size) if curve else None
     later = time_cell(point.seconds, wide=not point.converged, detail=_detail(point)) if point else missing()
-    return first, later
+    return Cell(format_seconds(seconds)), later
 
 
 def _skipped(run: Run, kind: str) -> dict[int, str]:

@@ -28,33 +28,20 @@ def topics(full: Run) -> dict[str, Finding]:
 
 
 def test_a_full_run_says_one_thing_about_every_kind(topics: dict[str, Finding]) -> None:
-    names = ["pageable", "pinned", "cheapest_pinned", "huge_pages", "managed", "device", "beside", "first_call"]
+    names = ["pageable", "pinned", "cheapest_pinned", "huge_pages", "device", "beside", "first_call"]
     assert [topic for topic in topics if topic.startswith("allocation_")] == [f"allocation_{name}" for name in names]
     assert all(topics[f"allocation_{name}"].severity == "note" for name in names)
 
 
-def test_pinned_memory_is_set_against_fresh_pages_and_explained(topics: dict[str, Finding]) -> None:
+def test_pinned_memory_has_its_cost_and_what_to_do(topics: dict[str, Finding]) -> None:
     found = topics["allocation_pinned"]
-    assert re.search(
-        r"64 MiB of pinned memory: 29\.\d ms from allocation to release, 1\.1\d times fresh", found.sentence
-    )
-    assert re.search(r"are 10\d % of the allocation", found.cause)
-
-
-def test_touching_and_locking_that_take_longer_than_the_allocation_explain_nothing(
-    synthetic: ModuleType, synthetic_allocation: ModuleType
-) -> None:
-    fast = dict(synthetic_allocation.H200)
-    fast["pinned", "allocate"] = synthetic_allocation.Cost(1e-3, 2e-4)
-    assert by_topic(synthetic.run(synthetic_allocation.cases(fast)))["allocation_pinned"].cause == ""
+    assert re.match(r"64 MiB of pinned memory: 29\.\d ms from allocation to release\.", found.sentence)
+    assert found.fix.startswith("Allocate pinned buffers once")
 
 
 def test_the_cheapest_way_is_named_with_what_to_do(topics: dict[str, Finding]) -> None:
     found = topics["allocation_cheapest_pinned"]
     assert found.sentence.startswith("Cheapest new pinned memory at 64 MiB: huge-page memory touched by many threads")
-    assert re.search(
-        r"instead of 29\.\d ms from the driver\. Registering .* existing memory takes 3\.\d\d ms", found.sentence
-    )
     assert "MADV_HUGEPAGE" in found.fix
 
 
@@ -76,7 +63,6 @@ def test_ways_without_a_significant_difference_are_tied(
     )
     found = by_topic(run)["allocation_cheapest_pinned"]
     assert "no significant difference between" in found.sentence
-    assert found.fix.startswith("Take the simpler one")
 
 
 def test_memory_whose_pages_are_not_there_yet_wins_no_comparison(
@@ -108,28 +94,18 @@ def test_fresh_pages_cost_when_they_are_touched(topics: dict[str, Finding]) -> N
 
 def test_huge_pages_gain(topics: dict[str, Finding]) -> None:
     found = topics["allocation_huge_pages"]
-    assert re.search(
-        r"Huge pages at 64 MiB: first touch \d\.\dx faster, registering 1\.\d+x faster and", found.sentence
-    )
+    assert re.search(r"First touch of 64 MiB with huge pages: \d\.\d times as fast", found.sentence)
     assert "MADV_HUGEPAGE" in found.fix
 
 
-@pytest.mark.parametrize(("factor", "words"), [(1.2, "registering 1.20x slower."), (1.0, "no significant difference.")])
-def test_huge_pages_that_do_not_help_get_no_advice(
-    synthetic: ModuleType, synthetic_allocation: ModuleType, factor: float, words: str
-) -> None:
-    truths = {
-        ("registered", "allocate"): synthetic_allocation.Cost(1e-6, 3e-4),
-        ("registered_huge", "allocate"): synthetic_allocation.Cost(1e-6, factor * 3e-4),
-    }
-    found = by_topic(synthetic.run(synthetic_allocation.cases(truths)))["allocation_huge_pages"]
-    assert found.sentence.endswith(words)
-    assert found.fix == ""
+def test_huge_pages_that_do_not_help_are_no_finding(synthetic: ModuleType, synthetic_allocation: ModuleType) -> None:
+    truths = {(kind, "touch"): synthetic_allocation.Cost(1e-6, 3e-4) for kind in ("pageable", "pageable_huge")}
+    assert "allocation_huge_pages" not in by_topic(synthetic.run(synthetic_allocation.cases(truths)))
 
 
 def test_the_warm_pool_stands_beside_device_memory(topics: dict[str, Finding]) -> None:
     found = topics["allocation_device"]
-    assert re.search(r"from the warm pool (300|299|301) ns and", found.sentence)
+    assert re.search(r"from the warm pool \d+ ns", found.sentence)
     assert "release threshold" in found.fix
 
 
@@ -142,7 +118,7 @@ def test_small_blocks_beside_another_are_carved_out(topics: dict[str, Finding]) 
 def test_the_first_call_that_loses_the_most_time_is_named(topics: dict[str, Finding]) -> None:
     sentence = topics["allocation_first_call"].sentence
     assert "312 ms" in sentence
-    assert re.search(r"Slowest first call: pinned memory \(allocate\), 9\.\d\d ms instead of 8\d\d us", sentence)
+    assert re.search(r"Slowest first call: pinned memory, 9\.\d\d ms instead of 8\d\d us", sentence)
 
 
 def test_verdict_of_a_run_of_allocation_alone(full: Run) -> None:
