@@ -7,7 +7,7 @@ from typing import Literal
 from isthmus.language import say
 from isthmus.record import Interval
 
-CellState = Literal["ok", "wide", "failed", "skipped", "missing"]
+CellState = Literal["ok", "wide", "failed", "skipped", "missing", "bar"]
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def _section(section: Section, every: Sequence[_Concluded]) -> Iterator[Block]:
         yield Prose(section.question, "question", where=where)
     for each in every:
         if answer := each.found.of(section.name).takeaway:
-            yield Prose(_of_text(each, sentences([answer.does, answer.advice]), several), "answer", where="long")
+            yield Prose(_of_text(each, answer.does, several), "answer", where="long")
     if section.has_grids:
         yield Prose(section.intro, where=where)
         yield Prose(say("page.marks"), "small", where="text")

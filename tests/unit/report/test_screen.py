@@ -19,7 +19,15 @@ RESULTS = Path(__file__).resolve().parents[3] / "results"
 KEPT = sorted(path.name.removesuffix(".json.gz") for path in RESULTS.glob("*.json.gz"))
 QUICK = ("h200-cuda", "pocl", "h100-latency", "h200-stencil")
 # Documents of other kinds that are kept beside runs.
-OTHERS = {"h100x2-fleet", "h200-plan-check", "h200-trace", "h200-transfer", "h200-transfer-2", "h200-batching-5"}
+OTHERS = {
+    "h100x2-fleet",
+    "h100-plan-check",
+    "h200-plan-check",
+    "h200-trace",
+    "h200-transfer",
+    "h200-transfer-2",
+    "h200-batching-5",
+}
 RUNS = [
     name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in KEPT if name not in OTHERS
 ]

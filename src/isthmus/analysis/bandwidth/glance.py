@@ -56,7 +56,7 @@ def _overview(ranked: Sequence[_Ways], ways: Sequence[str], main: str) -> Grid:
         cells = [_rate_cell(curves[way]) if way in curves else missing() for way in ways]
         cells.append(Cell(format_seconds(point.seconds.median)) if point else missing())
         cells.append(Cell(f"{'<= ' if half.at_most else ''}{about_bytes(half.bytes)}") if half else missing())
-        cells.append(Cell("#" * max(round(_BAR * _rate(curves[main]) / fastest), 1)))
+        cells.append(Cell("#" * max(round(_BAR * _rate(curves[main]) / fastest), 1), state="bar"))
         rows.append(Row(curve_name(curves[main]), tuple(cells)))
     columns = (*(Column(name, name) for name in names), Column("", _way(main), prose=True))
     return Grid("", columns, (Group("", tuple(rows)),), corner="GB/s")

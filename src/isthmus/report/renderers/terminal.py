@@ -34,7 +34,7 @@ from isthmus.document.grid import Cell, Grid
 from isthmus.language import say
 from isthmus.messages import plain, printable
 
-_STATES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim"}
+_STATES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim", "bar": ""}
 _SEVERITIES = {"FAULT": "bold red", "ATTENTION": "yellow", "note": "cyan"}
 _HEADINGS = {2: "bold underline", 3: "bold"}
 _TONES = {"plain": "", "question": "bold", "answer": "bold", "warning": "yellow", "small": "dim"}
