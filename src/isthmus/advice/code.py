@@ -11,6 +11,13 @@ _LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("cuda", "torch", "cupy", "isthmus"),
     "opencl": ("opencl", "isthmus"),
 }
+# What a change calls, by what it is for.
+CALLS: Mapping[str, Mapping[Interface, str]] = {
+    "pin": {"cuda": "cudaMallocHost", "opencl": "clEnqueueMapBuffer (CL_MEM_ALLOC_HOST_PTR)"},
+    "rows_h2d": {"cuda": "cudaMemcpy2DAsync", "opencl": "clEnqueueWriteBufferRect"},
+    "rows_d2h": {"cuda": "cudaMemcpy2DAsync", "opencl": "clEnqueueReadBufferRect"},
+    "asynchronous": {"cuda": "cudaMemcpyAsync", "opencl": "clEnqueueWriteBuffer (CL_FALSE)"},
+}
 # Code does not depend on the time that a way takes.
 _NO_TIME = Interval(0.0, 0.0, 0.0)
 

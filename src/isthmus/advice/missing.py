@@ -4,22 +4,28 @@ from collections.abc import Sequence
 
 from isthmus.advice.records import interface_of_all
 from isthmus.advice.scene import Scene
-from isthmus.language import can_say, enumerated, say
+from isthmus.language import enumerated, say
 from isthmus.record import Run
 from isthmus.trace import UNKNOWN, Knowledge, Maker, Trace
 
 _INTERFACES = {"cuda": "CUDA", "opencl": "OpenCL"}
-_TOOLS: dict[Maker, str] = {"isthmus": "isthmus trace", "nsys": "nsys", "kineto": "torch profiler"}
+# How to record what is missing where that is not `isthmus trace`; a maker that cannot record it has no entry.
+_COMMANDS: dict[tuple[Knowledge, Maker], str] = {
+    ("calls", "nsys"): "nsys profile --trace=cuda",
+    ("kernels", "nsys"): "nsys profile --trace=cuda",
+    ("migrations", "nsys"): "nsys profile --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true",
+    ("calls", "kineto"): "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+    ("kernels", "kineto"): "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+}
 
 
 def missing_words(knowledge: Knowledge, trace: Trace) -> str:
     """What is missing in a trace, and the option of recording that gives it, where there is one."""
     if knowledge == "migrations" and interface_of_all([trace]) == "opencl":
         return say("advice.lacks_migrations_opencl")
-    maker = trace.maker
-    key = f"advice.lacks_{knowledge}"
-    option = f"advice.record_{knowledge}_{maker}"
-    return say(key, tool=_TOOLS[maker], how=say(option if can_say(option) else f"advice.record_{knowledge}"))
+    isthmus = "isthmus trace --contents" if knowledge == "contents" else "isthmus trace"
+    command = _COMMANDS.get((knowledge, trace.maker), isthmus)
+    return say("advice.lacks", what=say(f"trace_report.known_{knowledge}"), command=command)
 
 
 def unknown_kinds_words(every: Sequence[Scene]) -> str:

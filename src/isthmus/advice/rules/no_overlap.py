@@ -119,36 +119,17 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
 def _words(summary: Summary) -> Words:
     facts = summary.facts
     copied, work = format_seconds(facts["copied"]), format_seconds(facts["work"])
-    size, both = format_bytes(facts["bytes"]), format_seconds(round(facts["both"], 9))
-    cause = (
-        say("advice.overlap_loop", count=facts["iterations"], copied=copied, work=work, both=both)
-        if facts["loop"]
-        else say("advice.overlap_single", size=size, copied=copied, work=work)
-    )
     if facts["loop"]:
-        dependence, code = say("advice.overlap_turns_dependence"), own_code("overlap", summary.interface)
+        both = format_seconds(round(facts["both"], 9))
+        cause = say("advice.overlap_loop", count=facts["iterations"], copied=copied, work=work, both=both)
+        change, code = say("advice.overlap_iterations"), own_code("overlap", summary.interface)
     else:
+        cause = say("advice.overlap_single", size=format_bytes(facts["bytes"]), copied=copied, work=work)
         need, options = PipelineNeed(facts["bytes"], facts["work"]), {"chunks": SINGLE_CHUNKS, "streams": _STREAMS}
-        dependence = say("advice.overlap_dependence")
+        change = say("advice.overlap_chunks")
         code = way_code(need, "pinned_pipeline", summary.interface, options)
-    return Words(
-        say("advice.overlap_title"),
-        cause,
-        sentences([_change(summary), dependence]),
-        say("advice.overlap_pricing_pin") if facts["pageable"] else say("advice.overlap_pricing"),
-        code,
-    )
-
-
-def _change(summary: Summary) -> str:
-    opencl, pageable = summary.interface == "opencl", summary.facts["pageable"]
-    if summary.facts["loop"]:
-        if pageable:
-            return say("advice.overlap_turns_pin_opencl" if opencl else "advice.overlap_turns_pin")
-        return say("advice.overlap_turns_opencl" if opencl else "advice.overlap_turns")
-    if pageable:
-        return say("advice.overlap_change_pin_opencl" if opencl else "advice.overlap_change_pin")
-    return say("advice.overlap_change_opencl" if opencl else "advice.overlap_change")
+    pin = say("advice.overlap_pin") if facts["pageable"] else ""
+    return Words(say("advice.overlap_title"), cause, sentences([pin, change]), say("advice.overlap_pricing"), code)
 
 
 RULE = Rule("no-overlap", (("kernels",),), _find, _words, beyond=frozenset({"pageable"}))

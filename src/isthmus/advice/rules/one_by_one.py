@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from isthmus.advice.code import way_code
+from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import Burst, Loop, bursts, looped, one_way, packed, pieces_need, source_of
 from isthmus.advice.rates import Rates
 from isthmus.advice.records import Interface
@@ -76,15 +76,15 @@ def _find_strided(scene: Scene, rates: Rates) -> Draft | None:
 
 def _words_strided(summary: Summary) -> Words:
     facts = summary.facts
-    section = "advice.strided_section_opencl" if summary.interface == "opencl" else "advice.strided_section"
-    change = say(section) if facts["way"] == "section" else say("advice.strided_pack")
     need: SectionNeed = facts["need"]
+    call = CALLS[f"rows_{need.direction}"][summary.interface]
+    change = say("advice.strided_section", call=call) if facts["way"] == "section" else say("advice.strided_pack")
     size, pitch = format_bytes(need.width_bytes), format_bytes(max(need.pitch_bytes, need.device_pitch_bytes or 0))
     return Words(
         say("advice.strided_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.strided_cause", count=facts["count"], size=size, pitch=pitch, time=format_seconds(facts["each"])),
         change,
-        say("advice.strided_pricing", time=format_seconds(facts["new"])),
+        say("advice.strided_pricing", count=facts["count"], time=format_seconds(facts["new"])),
         way_code(need, facts["way"], summary.interface, {"threads": facts["threads"]}),
     )
 
@@ -116,7 +116,7 @@ def _words_small_copies(summary: Summary) -> Words:
     return Words(
         say("advice.small_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.small_cause", count=facts["count"], time=format_seconds(facts["each"])),
-        say("advice.small_change_apart" if need.device_layout == "scattered" else "advice.small_change"),
+        say("advice.small_change"),
         say("advice.small_pricing", size=near_bytes(need.pieces * need.piece_bytes), time=format_seconds(at_once)),
         way_code(need, "pack", summary.interface),
     )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus.advice.code import way_code
+from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
 from isthmus.advice.places import copy_places, grouped, size_steps
 from isthmus.advice.rates import Range, Rates, saved
@@ -111,29 +111,21 @@ def _once(rates: Rates, way: str, size: int, buffers: int) -> Range:
 
 
 def _words(summary: Summary) -> Words:
-    size = decimal_bytes(summary.bytes)
-    opencl = summary.interface == "opencl"
-    cause = say("advice.pageable_cause_opencl" if opencl else "advice.pageable_cause")
-    if not summary.facts:
-        title = say("advice.pageable_title", count=summary.calls, size=size)
+    title = say("advice.pageable_title", count=summary.calls, size=decimal_bytes(summary.bytes))
+    cause, facts = say("advice.pageable_cause"), summary.facts
+    if not facts:
         return Words(title, cause, say("advice.pageable_leave"))
-    title, facts = say("advice.pageable_title_faster", count=summary.calls, size=size), summary.facts
     changes = {
         "registered": say("advice.pageable_register"),
-        "pinned": say("advice.pageable_pin_opencl" if opencl else "advice.pageable_pin"),
+        "pinned": say("advice.pageable_pin", call=CALLS["pin"][summary.interface]),
         "staging": say("advice.pageable_stage"),
     }
     once = say("advice.pageable_once", time=format_seconds(facts["once"])) if facts["once"] > 0 else ""
+    buffers = "" if facts["addresses"] else say("advice.pageable_one_buffer")
     source: BufferSource = "new" if facts["way"] == "pinned" else "pageable"
     need = BufferNeed(facts["bytes"], facts["direction"], facts["uses"], source)
-    buffers = say("advice.pageable_buffers" if facts["addresses"] else "advice.pageable_one_buffer")
-    return Words(
-        title,
-        cause,
-        changes[facts["way"]],
-        sentences([say("advice.pageable_pricing"), once, buffers]),
-        way_code(need, facts["way"], summary.interface),
-    )
+    code = way_code(need, facts["way"], summary.interface)
+    return Words(title, cause, changes[facts["way"]], sentences([once, buffers]), code)
 
 
 RULE = Rule("pageable", (), _find, _words)

@@ -49,13 +49,8 @@ def _find_over_pinned(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _words_over_pinned(summary: Summary) -> Words:
-    opencl = summary.interface == "opencl"
     held, idle = near_bytes(summary.facts["held"]), near_bytes(summary.facts["idle"])
-    return Words(
-        say("advice.over_pinned_title", idle=idle, held=held),
-        say("advice.over_pinned_cause"),
-        say("advice.over_pinned_change_opencl" if opencl else "advice.over_pinned_change"),
-    )
+    return Words(say("advice.over_pinned_title", idle=idle, held=held), "", say("advice.over_pinned_change"))
 
 
 OVER_PINNED = Rule("over-pinned", (("allocations",), ("addresses",)), _find_over_pinned, _words_over_pinned)
@@ -114,13 +109,11 @@ def _of_buffers(scene: Scene, release: int) -> Integers:
 
 def _words_pinned_in_loop(summary: Summary) -> Words:
     facts = summary.facts
-    cause = "advice.pinned_loop_cause_opencl" if summary.interface == "opencl" else "advice.pinned_loop_cause"
     return Words(
         say("advice.pinned_loop_title", count=facts["again"]),
-        say(cause, time=format_seconds(facts["seconds"])),
+        say("advice.pinned_loop_cause", time=format_seconds(facts["seconds"])),
         say("advice.pinned_loop_change"),
-        say("advice.pinned_loop_pricing"),
-        own_code("pinned_in_loop", summary.interface),
+        snippets=own_code("pinned_in_loop", summary.interface),
     )
 
 

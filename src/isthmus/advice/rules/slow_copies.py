@@ -54,7 +54,6 @@ def _words(summary: Summary) -> Words:
         say("advice.slow_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.slow_cause", **rates),
         say("advice.slow_change"),
-        say("advice.slow_pricing"),
     )
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isthmus.advice.code import own_code
+from isthmus.advice.code import CALLS, own_code
 from isthmus.advice.rates import Rates, saved
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
@@ -34,13 +34,11 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
 
 
 def _words(summary: Summary) -> Words:
-    opencl = summary.interface == "opencl"
     return Words(
         say("advice.synchronous_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
         say("advice.synchronous_cause", time=format_seconds(summary.facts["own"])),
-        say("advice.synchronous_change_opencl" if opencl else "advice.synchronous_change"),
-        say("advice.synchronous_pricing"),
-        own_code("synchronous", summary.interface),
+        say("advice.synchronous_change", call=CALLS["asynchronous"][summary.interface]),
+        snippets=own_code("synchronous", summary.interface),
     )
 
 
