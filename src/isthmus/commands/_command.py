@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from isthmus.errors import UsageError
 from isthmus.registry import EXPERIMENTS
@@ -11,8 +11,28 @@ if TYPE_CHECKING:
     from typer import Context
 
 
+def _plain_switches(params: list[Any]) -> list[Any]:
+    """The same; help of a switch names no value, where Typer from 0.29 on says <bool>."""
+    for each in params:
+        if getattr(each, "is_flag", False) and each.metavar is None:
+            each.metavar = " "
+    return params
+
+
+class Group(TyperGroup):
+    """All commands."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """All parameters, of which switches take no value."""
+        return _plain_switches(super().get_params(ctx))
+
+
 class Command(TyperCommand):
     """A command that refuses a second value of an option that takes one; options of several values collect them."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """All parameters, of which switches take no value."""
+        return _plain_switches(super().get_params(ctx))
 
     def make_parser(self, ctx: Any) -> Any:
         """A parser that keeps every value it is given, to refuse what would silently be dropped."""
@@ -50,7 +70,7 @@ class MeasureCommand(Command):
         shown = {name for each in asked for name in each.options}
         of_one = {name for each in EXPERIMENTS for name in each.options}
         for param in self.get_params(ctx):
-            param.hidden = param.hidden if not of_one & {*param.opts} else not shown & {*param.opts}  # type: ignore[attr-defined]
+            param.hidden = param.hidden if not of_one & {*param.opts} else not shown & {*param.opts}
         rest: list[str] = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             self._refuse_alien(ctx, of_one)

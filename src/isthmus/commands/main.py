@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from isthmus import __version__
-from isthmus.commands._command import Command, MeasureCommand
+from isthmus.commands._command import Command, Group, MeasureCommand
 from isthmus.commands._completions import join_colons
 from isthmus.commands.advise import advise
 from isthmus.commands.c_flags import c_flags
@@ -30,6 +30,7 @@ from isthmus.messages import to_stderr
 
 app = typer.Typer(
     name="isthmus",
+    cls=Group,
     help="Measures, explains and performs the movement of data between host memory and accelerators.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
