@@ -43,8 +43,9 @@ def check(
     language: LanguageOption = "en",
 ) -> None:
     """Say whether the link of a device is all right: at most 15 lines, within 10 s; exit code 1 on FAULT."""
+    from isthmus.commands._run_choice import read_named
     from isthmus.language import speaking
-    from isthmus.record import parse_seconds, read_run
+    from isthmus.record import parse_seconds
 
     spoken = language_of(language)
     seconds = parse_seconds(duration) if duration else 0.0
@@ -55,7 +56,7 @@ def check(
         check_replaceable(output, force=force)
     with speaking(spoken):
         if run is not None:
-            found = iter([_judged([read_run(run)], named)])
+            found = iter([_judged([read_named(run)], named)])
         else:
             specs = _specs(device)
             if output is not None and len(specs) > 1:

@@ -81,17 +81,17 @@ def compare(
 
 def _compared(base: str, new: Path, margin: float, gates: Sequence[str]) -> "tuple[Comparison | Checkup, bool]":
     """What there is to show, and whether the command fails."""
+    from isthmus.commands._run_choice import read_named
     from isthmus.compare import PREFIX, check, compare, parse_gate, read_reference
-    from isthmus.record import read_run
 
     if base.startswith(PREFIX):
         if gates != [_OUTSIDE] * len(gates):
             raise UsageError(
                 f"a reference has ranges, so that its only gate is --fail-if {_OUTSIDE}; others take two runs"
             )
-        checkup = check(read_reference(base.removeprefix(PREFIX)), read_run(new))
+        checkup = check(read_reference(base.removeprefix(PREFIX)), read_named(new))
         return checkup, bool(gates) and not checkup.right
     if _OUTSIDE in gates:
         raise UsageError(f"--fail-if {_OUTSIDE} needs ranges: name {PREFIX}NAME as BASE; two runs take slower:5%")
-    comparison = compare(read_run(Path(base)), read_run(new), margin=margin, gates=[parse_gate(text) for text in gates])
+    comparison = compare(read_named(base), read_named(new), margin=margin, gates=[parse_gate(text) for text in gates])
     return comparison, comparison.failed

@@ -75,12 +75,13 @@ def report(
 
 def _read(places: Sequence[Path]) -> "list[tuple[Path, Run]]":
     """The runs in these files, and in all files of these folders that hold one; says which hold none."""
+    from isthmus.commands._run_choice import read_named
     from isthmus.record import read_run
 
     found = []
     for place in places:
         if not place.is_dir():
-            found.append((place, read_run(place)))
+            found.append((place, read_named(place)))
             continue
         paths = sorted(path for path in place.rglob("*") if path.name.endswith((".json", ".json.gz")))
         if len(paths) > _MOST_RUNS:

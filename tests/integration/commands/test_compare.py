@@ -139,6 +139,21 @@ def test_usage_errors_say_what_to_do(
     assert message in err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "reference:h200-pcie5", "--format", "json"),
+        ("check", "--run", "reference:h200-pcie5", "--json"),
+        ("compare", "reference:h200-pcie5", "reference:h100-pcie5", "--format", "json"),
+        ("plan", "--bytes", "64MiB", "--run", "reference:h200-pcie5", "--json"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_reference_is_taken_wherever_a_run_is(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(list(words)) == 0
+    assert "NVIDIA H" in json.dumps(json.loads(capsys.readouterr().out))
+
+
 def test_runs_without_common_cases(compare: Compare, base: Path, synthetic: ModuleType, tmp_path: Path) -> None:
     code, _, err = compare(base, saved(tmp_path / "empty.json", synthetic.run([])))
     assert code == 2
