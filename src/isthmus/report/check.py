@@ -22,14 +22,18 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
     """The verdict, what to do, the rates beside what is normal, the link and the host."""
     indent = " " * (len(health.mark) + 2)
     lines = _wrapped(f"{health.mark}  ", indent, machine_strip(run), width)
-    facts = [line for text in (_link(run), _host(run)) if text for line in _wrapped(indent, f"{indent}  ", text, width)]
+    link, host = (_wrapped(indent, f"{indent}  ", text, width) if text else [] for text in (_link(run), _host(run)))
     table = [f"{indent}{line}" for line in _table(health.rates, width - len(indent))]
-    room = _MOST_LINES - len(lines) - len(table) - len(facts)
     body = _body(health, indent, width, advised=len(health.points))
+    room = _MOST_LINES - len(lines) - len(table) - len(link)
+    if len(body) + len(host) > room:
+        # What was found counts more than what to do about the least of it, and than what the host is like.
+        body = _body(health, indent, width, advised=1)
+        host = host if len(body) + len(host) <= room else []
     if len(body) > room:
-        # What was found counts more than what to do about the least of it.
-        body = _body(health, indent, width, advised=1)[: max(room, 2)]
-    parts = [lines + body, table, facts]
+        body = [*body[: max(room, 2)]]
+        body[-1] += " ..."
+    parts = [lines + body, table, link + host]
     spare = _MOST_LINES - sum(map(len, parts))
     found: list[str] = []
     for part in filter(None, parts):
