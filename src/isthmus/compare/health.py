@@ -163,13 +163,13 @@ def _degraded(now: str, best: Link, fastest: float, pinned: list[Rate]) -> str:
     possible = normal or best.theoretical_bytes_per_second
     if not fastest or not possible:
         return say("health.link_degraded", **told)
-    key = "health.link_degraded_normal" if normal else "health.link_degraded_theory"
-    return say(key, rate=format_rate(fastest), percent=100 * fastest / possible, **told)
+    percent, full = 100 * fastest / possible, format_rate(possible)
+    return say("health.link_degraded_rate", rate=format_rate(fastest), percent=percent, full=full, **told)
 
 
 def _replays(run: Run) -> Iterator[Point]:
     if (count := replays_of(run) or 0) > 0:
-        yield Point("ATTENTION", say("health.replays", count=count), (say("health.replays_do"),))
+        yield Point("ATTENTION", say("health.replays", count=count), (say("health.reseat"),))
 
 
 def _surroundings(run: Run) -> Iterator[Point]:

@@ -29,7 +29,7 @@ def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
     blocks += _abstentions(advice)
     if notes:
-        blocks += [Heading(say("advice_report.notes")), Bullets(tuple(map(Item, notes)))]
+        blocks += [Heading(say("trace_report.remarks")), Bullets(tuple(map(Item, notes)))]
     return Document(
         "advice",
         say("advice_report.title", names=names),
@@ -103,8 +103,8 @@ def _evidence(evidence: Sequence[Evidence]) -> Grid:
         (format_seconds(each.seconds), (str(each.calls), decimal_bytes(each.bytes) if each.bytes else "", each.place))
         for each in evidence
     ]
-    time, *others = (say(f"advice_report.column_{name}") for name in ("time", "calls", "bytes", "place"))
-    return text_grid("", time, others, rows, words=1)
+    time, *others = (say(f"trace_report.column_{name}") for name in ("time", "number", "bytes"))
+    return text_grid("", time, [*others, say("advice_report.column_place")], rows, words=1)
 
 
 def _abstentions(advice: Advice) -> Iterator[Block]:

@@ -15,11 +15,12 @@ from isthmus.report.trace.names import way_name
 from isthmus.report.trace.records import COPY_COLUMNS, copy_records
 from isthmus.report.trace.rows import TraceRow, activity_rows, call_rows
 from isthmus.report.trace.totals import moved, shares
-from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Knowledge, Trace, direction_index
+from isthmus.trace import DIRECTIONS, UNKNOWN, Copies, Knowledge, Maker, Trace, direction_index
 
 # Kernels and calls that take longest are named; the rest is one line.
 _MOST_NAMES = 20
 _MOST_PROCESSES = 32
+_MAKERS: Mapping[Maker, str] = {"isthmus": "isthmus trace", "nsys": "Nsight Systems", "kineto": "torch.profiler"}
 # Between the frames of a site, the innermost first.
 _CALLED_FROM = " < "
 
@@ -43,9 +44,10 @@ def trace_document(trace: Trace, advice: Advice | None = None) -> Document:
 
 def _blocks(trace: Trace) -> Iterator[Block]:
     begin, end = trace.span_ns
-    maker = say(f"trace_report.maker_{trace.maker}")
     seconds = _time(end - begin)
-    yield Prose(say("trace_report.recorded", maker=maker, count=len(trace.processes), span=seconds), "small")
+    yield Prose(
+        say("trace_report.recorded", maker=_MAKERS[trace.maker], count=len(trace.processes), span=seconds), "small"
+    )
     yield Answer((_answer(trace),))
     if end > begin:
         yield timeline(trace)
@@ -69,28 +71,25 @@ def _answer(trace: Trace) -> str:
     """What moved each way, in one sentence."""
     parts = [
         say(
-            "trace_report.moved_migrations" if each.migration else "trace_report.moved_copies",
+            "trace_report.moved_item",
+            name=say("trace_report.migration" if each.migration else "trace_report.copy", way=way_name(each.direction)),
             bytes=decimal_bytes(each.bytes),
-            way=way_name(each.direction),
             count=each.copies,
         )
         for each in moved(trace)
     ]
-    if parts:
-        return say("trace_report.moved", list=enumerated(parts))
-    tables = (trace.calls, trace.kernels, trace.memsets, trace.synchronizations)
-    return say("trace_report.no_copies") if any(map(len, tables)) else say("trace_report.nothing")
+    return say("trace_report.moved", list=enumerated(parts)) if parts else say("trace_report.no_copies")
 
 
 def _devices(trace: Trace, span_ns: int) -> Grid:
     rows = []
     for share in shares(trace):
         name = trace.devices.get(share.device, "")
-        number = say("trace_report.device_unknown") if share.device == UNKNOWN else str(share.device)
+        number = "?" if share.device == UNKNOWN else str(share.device)
         times = (share.copying_ns, share.computing_ns, share.both_ns, share.idle_ns)
         rows.append((f"{number} {name}".strip(), [_percent(each / span_ns) for each in times]))
     columns = _columns("copying", "computing", "both", "idle")
-    return text_grid(say("trace_report.devices"), say("trace_report.device"), columns, rows)
+    return text_grid("", say("trace_report.devices"), columns, rows)
 
 
 def _processes(trace: Trace) -> Grid:
@@ -102,8 +101,8 @@ def _processes(trace: Trace) -> Grid:
         sizes = (decimal_bytes(_bytes(copies, way)) for way in ("h2d", "d2h"))
         cells = (str(len(copies)), *sizes, _time(int(copies.lasted_ns.clip(0).sum())), _time(computed))
         rows.append((" ".join(filter(None, (str(process.pid), process.name, rank))), cells))
-    columns = _columns("copies", "bytes_h2d", "bytes_d2h", "copies_took", "kernels_took")
-    return text_grid(say("trace_report.processes"), say("trace_report.process"), columns, rows)
+    number, *times = _columns("number", "copying", "computing")
+    return text_grid("", say("trace_report.processes"), [number, "H2D", "D2H", *times], rows)
 
 
 def _bytes(copies: Copies, way: str) -> int:

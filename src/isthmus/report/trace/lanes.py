@@ -42,7 +42,7 @@ class _Source:
 
 def timeline(trace: Trace) -> Picture:
     """When the program of a trace copied, computed and called."""
-    return Picture(say("trace_report.timeline", name=trace.name), partial(lanes_of, trace))
+    return Picture(trace.name, partial(lanes_of, trace))
 
 
 def lanes_of(trace: Trace) -> Lanes:
@@ -58,7 +58,7 @@ def lanes_of(trace: Trace) -> Lanes:
 
 def _devices(trace: Trace) -> Iterator[_Source]:
     for device in devices_of(trace):
-        number = say("trace_report.device_unknown") if device == UNKNOWN else str(device)
+        number = "?" if device == UNKNOWN else str(device)
         name = partial(_lane_name, number)
 
         copies = trace.copies.taken(trace.copies.device == device)
@@ -73,14 +73,13 @@ def _devices(trace: Trace) -> Iterator[_Source]:
             yield _Source(name(title), numbered_look(2), kernels.start_ns, kernels.end_ns, tell)
         if len(memsets):
             tell = _interval_words(trace, memsets)
-            title = say("trace_report.memset")
-            yield _Source(name(title), numbered_look(3), memsets.start_ns, memsets.end_ns, tell, memsets.bytes)
+            yield _Source(name("memset"), numbered_look(3), memsets.start_ns, memsets.end_ns, tell, memsets.bytes)
         starts, ends = (
             np.concatenate([getattr(table, side) for table in (copies, kernels, memsets)])
             for side in ("start_ns", "end_ns")
         )
         gaps = union(starts, ends).gaps(*trace.span_ns)
-        yield _Source(name(say("trace_report.idle")), numbered_look(5), gaps.begin, gaps.end, lambda _: "")
+        yield _Source(name(say("trace_report.column_idle")), numbered_look(5), gaps.begin, gaps.end, lambda _: "")
 
 
 def _threads(trace: Trace) -> Iterator[_Source]:

@@ -25,7 +25,9 @@ class CopyKind:
 
 def way_name(direction: int) -> str:
     """``H2D`` of one of `DIRECTIONS`."""
-    return say("trace_report.way_unknown" if direction == UNKNOWN else f"trace_report.way_{DIRECTIONS[direction]}")
+    if direction == UNKNOWN:
+        return say("trace_report.way_unknown")
+    return say("common.way_peer") if DIRECTIONS[direction] == "peer" else DIRECTIONS[direction].upper()
 
 
 def copy_name(direction: int, source: int, destination: int, *, migration: bool, cause: int = UNKNOWN) -> str:

@@ -58,7 +58,7 @@ def _copies(copies: Copies) -> list[TraceRow]:
 def _memsets(memsets: Intervals) -> list[TraceRow]:
     if not len(memsets):
         return []
-    row = _row("memset", say("trace_report.memset"), memsets.lasted_ns)
+    row = _row("memset", "memset", memsets.lasted_ns)
     return [_with_bytes(row, memsets, np.zeros(len(memsets), np.bool_))]
 
 

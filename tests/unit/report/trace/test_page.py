@@ -50,10 +50,10 @@ def test_lanes_are_of_each_device_and_thread() -> None:
         "device 0: copy D2H pinned",
         "device 0: kernels",
         "device 0: memset",
-        "device 0: idle",
+        "device 0: Idle",
         "device 1: migration H2D, by faults",
         "device 1: kernels",
-        "device 1: idle",
+        "device 1: Idle",
         "100 thread 70: calls",
     ]
 
@@ -65,7 +65,7 @@ def test_records_are_there_one_by_one() -> None:
     assert (pageable.bytes, pageable.busy) == ([100_000_000, 100_000_000], [])
     texts = list(lanes.texts)
     assert texts[pageable.told[0]] == "cudaMemcpy; stream 7; train.py:42 step"
-    idle = next(lane for lane in lanes.lanes if lane.name == "device 0: idle")
+    idle = next(lane for lane in lanes.lanes if lane.name == "device 0: Idle")
     assert idle.start == [0, 20 * MS, 54 * MS, 57 * MS, 61 * MS]
 
 
