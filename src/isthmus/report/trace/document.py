@@ -101,8 +101,8 @@ def _processes(trace: Trace) -> Grid:
         sizes = (decimal_bytes(_bytes(copies, way)) for way in ("h2d", "d2h"))
         cells = (str(len(copies)), *sizes, _time(int(copies.lasted_ns.clip(0).sum())), _time(computed))
         rows.append((" ".join(filter(None, (str(process.pid), process.name, rank))), cells))
-    number, *times = _columns("number", "copying", "computing")
-    return text_grid("", say("trace_report.processes"), [number, "H2D", "D2H", *times], rows)
+    copied, *times = _columns("number", "copying", "computing")
+    return text_grid("", say("trace_report.processes"), [copied, "H2D", "D2H", *times], rows)
 
 
 def _bytes(copies: Copies, way: str) -> int:
