@@ -1,25 +1,7 @@
 """Ways to move one contiguous buffer, as often as it is used, with everything that this costs around the transfers.
 
-The time runs from before the first call to after the last. Every transfer is waited for before the next begins; there
-and back are two of them. Producing and consuming the data is the program's and not counted, nor is opening the device.
-
-Data that is in pageable memory and stays there (source ``pageable``):
-- ``pageable``: each use is a copy from or to it by the driver, ``isthmus`` by the library.
-- ``registered``: it is page-locked in place once, copied at each use, and unlocked at the end.
-- ``staging``: each use is a memcpy by one thread to or from a pinned buffer that is kept for good, and its copy.
-- ``pinned``: the same with a pinned buffer that is got for the purpose and given back.
-
-Data in pinned memory (source ``pinned``): ``pinned``, each use is a copy; ``mapped``, a kernel reads or writes the
-host's memory over the link.
-
-Memory that the program is still to get (source ``new``); it is got, its pages touched once where they come only then,
-used, and given back:
-- ``pageable`` (as malloc gives it: recycled below 128 KiB, fresh pages from there on), ``pageable_huge``, ``pinned``,
-  ``write_combined`` (for what the CPU only writes), ``mapped``.
-- ``registered``: pages touched by one thread, then page-locked; ``touched_registered``, ``touched_registered_huge``:
-  touched by many threads.
-- ``managed_prefetch``: managed memory, prefetched to where it is used next; before it is written again, it is
-  prefetched back.
+The time runs from before the first call to after the last; every transfer is waited for (docs/planning.md). Producing
+and consuming the data is the program's and not counted, nor is opening the device.
 """
 
 from collections.abc import Mapping

@@ -1,23 +1,15 @@
-"""Ways to send data to the device, work on it and bring it back, in one piece or in chunks that overlap.
+"""Ways to send data to the device, work on it and bring it back, in one piece or in chunks on at most four streams.
 
-The time runs from the first call until all is back, with what the memory costs around it. The data comes back to where
-it was. One thread starts everything; chunks alternate on at most four streams, each of which takes a chunk through
-copy in, work and copy out. `KIND_serial` is one chunk, `KIND_pipeline` several, through memory of these kinds:
-- source ``pinned``: ``pinned``, which is there.
-- source ``pageable``: ``pageable``, whose copies the calling thread makes, so that it has nothing to overlap; and
-  ``registered``, the same memory page-locked in place and unlocked at the end.
-- source ``new``: memory as in `buffers`, got before and given back after.
+The time runs from the first call until all is back, with what the memory costs around it (docs/planning.md).
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 
 import numpy as np
 
-from isthmus.analysis.overlap.pipeline import PipelineModel
-from isthmus.analysis.overlap.pipeline_error import checked_pipeline_model
+from isthmus.analysis.overlap.pipeline import PipelineModel, pipeline_model
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import say
@@ -51,7 +43,7 @@ def pipeline_ways(run: Run, need: PipelineNeed) -> Plan:
     for way in buffer_ways_of(need.source, "both"):
         if way.name not in need.kinds[need.source]:
             continue
-        model = _model(run, way.memory)
+        model = pipeline_model(run, way.memory)
         if model is None:
             memory = memory_name(way.memory)
             unpriced[f"{way.name}_serial"] = say("plan.unpriced", experiment="bandwidth", memory=memory)
@@ -63,15 +55,6 @@ def pipeline_ways(run: Run, need: PipelineNeed) -> Plan:
         except Unpriced as reason:
             (unpriced if reason.can_be else unknown)[f"{way.name}_serial"] = str(reason)
     return Plan(need, by_time(ways), unknown, unpriced)
-
-
-def _model(run: Run, kind: str) -> PipelineModel | None:
-    """Copies of this kind; pipelines are measured through few kinds, and copy engines treat all locked memory alike."""
-    model = checked_pipeline_model(run, kind)
-    if model is not None and model.error == 0 and not model.occupied:
-        measured = checked_pipeline_model(run, "pinned")
-        return replace(model, error=measured.error) if measured else model
-    return model
 
 
 def _chunks(model: PipelineModel, need: PipelineNeed) -> int:

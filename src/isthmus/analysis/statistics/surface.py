@@ -10,22 +10,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.analysis.statistics.resample import DRAWS, Draws, interval_of, resampled_medians
-from isthmus.record import Interval
+from isthmus.analysis.statistics.resample import Draws, resampled_medians
 
 _Array = npt.NDArray[np.float64]
 
 # A factor of the pitch changes costs by less than the same factor of the other two: on the sections of one H200 that
 # are no part of a grid, predictions were best with 0.2 to 1.
 _PITCH_WEIGHT = 0.4
-# Variance of the logarithm for each e-fold from a single measured spot, where there are too few to tell: what 1400
-# spots on an H200 had, half of them less.
-_TYPICAL_VARIANCE = 0.02
-_LEAST_SPOTS = 4
 # Columns of the model: for each piece, for each byte, once.
 _PESSIMISTIC = (1, 2, 0)
-# Median of the square of a standard normal variable.
-_MEDIAN_SQUARE = 0.455
 
 
 class Spot(NamedTuple):
@@ -43,28 +36,19 @@ class CostSurface:
     The model is a fixed cost, one for each piece and one for each byte, none negative, with the least relative errors.
     The logarithm of measured over modelled seconds is then interpolated by ordinary kriging with a linear variogram in
     the logarithms of bytes, count and pitch: exact where something was measured, a straight line between two such
-    spots on a line, and level beyond the last, where the model alone goes on. Where a spot lies twice as far from what
-    was measured as others did from one another when each was predicted without itself, it is known half as well.
+    spots on a line, and level beyond the last, where the model alone goes on.
 
-    Source: N. Cressie, Statistics for Spatial Data, revised edition 1993, sections 3.2 and 3.4; leaving one out without
-    solving anew, O. Dubrule, Cross Validation of Kriging in a Unique Neighborhood, 1983, doi 10.1007/BF01033232.
+    Source: N. Cressie, Statistics for Spatial Data, revised edition 1993, sections 3.2 and 3.4.
     """
 
     spots: tuple[Spot, ...]
     draws: Draws  # of the seconds, a row for each spot
 
-    def seconds(self, spot: Spot) -> Interval:
-        """The estimate with its 95 % interval, wider the farther the spot is from what was measured."""
-        return interval_of(self.draws_at(spot))
-
     def draws_at(self, spot: Spot) -> Draws:
-        """The same as an estimate with its draws."""
+        """Seconds at a spot as an estimate, with the draws of what was measured; what lies off the model is not in."""
         near = np.append(-_distances(_coordinates([spot]), self._places)[0], 1.0)
-        weights = self._inverse @ near
-        logarithms = weights[:-1] @ self._over_model
-        sigma = math.sqrt(max(-float(near @ weights), 0.0) * self.variance)
-        logarithms[1:] += sigma * np.random.default_rng(0).standard_normal(DRAWS)
-        found: Draws = np.exp(logarithms) * float(_features([spot])[0] @ self.costs)
+        weights = (self._inverse @ near)[:-1]
+        found: Draws = np.exp(weights @ self._over_model) * float(_features([spot])[0] @ self.costs)
         return found
 
     def side(self, spot: Spot) -> Literal["", "below", "above"]:
@@ -82,22 +66,6 @@ class CostSurface:
     def costs(self) -> _Array:
         """Seconds once, for each piece and for each byte."""
         return _least_squares(_features(self.spots) / self.draws[:, :1])
-
-    @cached_property
-    def held_out(self) -> _Array:
-        """Logarithm of measured over predicted at each spot, had it not been measured; empty for fewer than two."""
-        if len(self.spots) < 2:
-            return np.empty(0)
-        own = np.diag(self._inverse)[:-1]
-        found: _Array = (self._inverse[:-1, :-1] @ self._over_model[:, 0]) / own
-        return found
-
-    @cached_property
-    def variance(self) -> float:
-        """Variance of the logarithm for each unit of kriging variance; robust, as a few spots are unlike all others."""
-        if len(self.spots) < _LEAST_SPOTS:
-            return _TYPICAL_VARIANCE
-        return float(np.median(self.held_out**2 * np.diag(self._inverse)[:-1])) / _MEDIAN_SQUARE
 
     @cached_property
     def _places(self) -> _Array:

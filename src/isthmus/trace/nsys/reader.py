@@ -55,12 +55,7 @@ def read_nsys(path: Path) -> Trace:
     """
     with opened(path) as tables:
         _check_export(tables)
-        copies = records(
-            tables,
-            _COPIES,
-            ("bytes", "copyKind"),
-            (*_ON_DEVICE, "srcKind", "dstKind", "migrationCause", "virtualAddress"),
-        )
+        copies = records(tables, _COPIES, ("bytes", "copyKind"), _OF_COPIES)
         calls = records(tables, _CALLS, ("nameId",), ("globalTid", "correlationId"))
         kernels = records(tables, _KERNELS, ("demangledName",), _ON_DEVICE)
         memsets = records(tables, _MEMSETS, ("bytes",), _ON_DEVICE)
