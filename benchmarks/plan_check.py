@@ -21,8 +21,21 @@ from plan_check_needs import draw_needs
 from isthmus.errors import IsthmusError
 from isthmus.experiment.contenders.measure import measure_ways
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, Plan, SectionNeed, answer, measured_plan
-from isthmus.record import GIB, MIB, Run, format_bytes, format_seconds, parse_bytes, read_run
+from isthmus.plan import Plan, answer, measured_plan
+from isthmus.record import (
+    GIB,
+    MIB,
+    BufferNeed,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    Run,
+    SectionNeed,
+    format_bytes,
+    format_seconds,
+    parse_bytes,
+    read_run,
+)
 
 SPOT_FACTOR, SPOT_SHARE = 1.05, 0.95
 CHOICE_FACTOR, CHOICE_SHARE = 1.10, 0.95

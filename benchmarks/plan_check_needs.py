@@ -5,8 +5,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
-from isthmus.record import GIB, KIB, MIB, LayoutName
+from isthmus.record import (
+    GIB,
+    KIB,
+    MIB,
+    BufferNeed,
+    LayoutName,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    SectionNeed,
+)
 
 __all__ = ["draw_needs"]
 

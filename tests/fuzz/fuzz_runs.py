@@ -32,8 +32,8 @@ from isthmus.document.document import Document
 from isthmus.errors import IsthmusError, ReportFailed, RunFileError
 from isthmus.files import read_bounded
 from isthmus.fleet import survey
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, answer
-from isthmus.record import Run, read_run
+from isthmus.plan import answer
+from isthmus.record import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, Run, SectionNeed, read_run
 from isthmus.report import comparison_document, fleet_document, plan_document, runs_document, vega, write
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -17,8 +17,8 @@ from isthmus.document.document import Document
 from isthmus.errors import IsthmusError, ReportFailed, RunFileError
 from isthmus.files import read_bounded
 from isthmus.fleet import survey
-from isthmus.plan import BufferNeed, ManagedNeed, PiecesNeed, answer
-from isthmus.record import read_run
+from isthmus.plan import answer
+from isthmus.record import BufferNeed, ManagedNeed, PiecesNeed, read_run
 from isthmus.report import comparison_document, fleet_document, plan_document, runs_document, write
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"

@@ -15,8 +15,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.plan import BufferNeed, ManagedNeed, PiecesNeed, SectionNeed
-from isthmus.record import KIB, MIB
+from isthmus.record import KIB, MIB, BufferNeed, ManagedNeed, PiecesNeed, SectionNeed
 
 pytestmark = pytest.mark.thorough
 

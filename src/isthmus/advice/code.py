@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 from isthmus.advice.records import Interface
-from isthmus.plan import Need, Way, snippet, snippet_languages
-from isthmus.record import Interval
+from isthmus.plan import Way, snippet, snippet_languages
+from isthmus.record import Interval, Need
 
 _LANGUAGES: Mapping[Interface, tuple[str, ...]] = {
     "cuda": ("cuda", "torch", "cupy", "isthmus"),

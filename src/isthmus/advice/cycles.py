@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus.advice.places import grouped
 from isthmus.advice.rates import Seconds
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import (
@@ -15,7 +14,7 @@ from isthmus.advice.thresholds import (
     OVERLAP_SECONDS,
     SINGLE_CHUNKS,
 )
-from isthmus.trace import Integers, direction_index, union
+from isthmus.trace import Integers, direction_index, grouped, union
 
 _IN, _WORK, _OUT = range(3)
 # Kinds of iterations that are looked at: those that copy longest.

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.advice.places import grouped, size_steps
+from isthmus.advice.places import size_steps
 from isthmus.advice.rates import Range, Rates, Seconds, range_of, saved
 from isthmus.advice.records import Mask
 from isthmus.advice.rule import Draft
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST, LONGEST_BURST_GAP_SECONDS, MOST_PACKED_BYTES
-from isthmus.plan import OneWay, PiecesNeed, PiecesSource
-from isthmus.record import Interval, LayoutName
-from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, memory_index
+from isthmus.record import Interval, LayoutName, OneWay, PiecesNeed, PiecesSource
+from isthmus.trace import DIRECTIONS, UNKNOWN, Integers, grouped, memory_index
 
 # Kinds of bursts, by size, number and distances, that are priced: those of the most copies.
 _MOST_KINDS = 64

@@ -48,17 +48,6 @@ def _text(scene: Scene, place: int) -> str:
     return say("advice.place_direction", direction=DIRECTIONS[direction].upper())
 
 
-def grouped(*keys: Integers) -> list[Integers]:
-    """The places of the entries that are equal in every key, one array a group, each in the order of the entries."""
-    if not keys[0].size:
-        return []
-    order = np.lexsort(keys)
-    differs = np.zeros(order.size - 1, np.bool_)
-    for key in keys:
-        differs |= key[order][1:] != key[order][:-1]
-    return np.split(order, np.flatnonzero(differs) + 1)
-
-
 def size_steps(sizes: Integers) -> Integers:
     """Numbers that are the same for sizes within a fifth of one another, or so."""
     return np.round(np.log2(np.maximum(sizes, 1)) * _STEPS_A_DOUBLING).astype(np.int64)

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.analysis.statistics.resample import Draws, interval_of
-from isthmus.plan import Need, Plan, PriceList, answer
-from isthmus.record import Direction, Interval, Run
+from isthmus.plan import Plan, PriceList, answer
+from isthmus.record import Direction, Interval, Need, Run
 
 Seconds = npt.NDArray[np.float64]
 # Seconds whose last axis is the median, the low and the high end of its 95 % interval.

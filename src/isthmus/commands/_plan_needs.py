@@ -4,8 +4,17 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from isthmus.errors import UsageError
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
-from isthmus.record import parse_bytes, parse_seconds, parse_share
+from isthmus.record import (
+    BufferNeed,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    SectionNeed,
+    parse_bytes,
+    parse_seconds,
+    parse_share,
+)
 
 
 class _Kind(NamedTuple):

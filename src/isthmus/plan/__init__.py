@@ -15,31 +15,11 @@ from isthmus.plan.words import (
     warning_words,
     way_words,
 )
-from isthmus.record import (
-    BufferNeed,
-    BufferSource,
-    ManagedNeed,
-    Need,
-    OneWay,
-    PiecesNeed,
-    PiecesSource,
-    PipelineNeed,
-    SectionNeed,
-)
 
 __all__ = [
     "SNIPPET_LANGUAGES",
-    "BufferNeed",
-    "BufferSource",
-    "ManagedNeed",
-    "Need",
-    "OneWay",
-    "PiecesNeed",
-    "PiecesSource",
-    "PipelineNeed",
     "Plan",
     "PriceList",
-    "SectionNeed",
     "Step",
     "Unpriced",
     "Way",

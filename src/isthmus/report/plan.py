@@ -8,8 +8,6 @@ from isthmus.document.document import Answer, Block, Bullets, Code, Data, Docume
 from isthmus.document.grid import Grid, text_grid
 from isthmus.language import say
 from isthmus.plan import (
-    BufferNeed,
-    Need,
     Plan,
     Way,
     answer_words,
@@ -23,7 +21,7 @@ from isthmus.plan import (
     way_words,
 )
 from isthmus.plan import snippet as snippet_of
-from isthmus.record import format_rate, format_seconds
+from isthmus.record import BufferNeed, Need, format_rate, format_seconds
 
 # More lines of code than this are a page of their own: --snippet shows them.
 _MOST_LINES = 12

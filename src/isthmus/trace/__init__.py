@@ -18,7 +18,7 @@ from isthmus.trace.columns import (
 )
 from isthmus.trace.isthmus.blocks import join_parts
 from isthmus.trace.opening import open_trace
-from isthmus.trace.recorded import OPENCL_WAITS
+from isthmus.trace.recorded import OPENCL_WAITS, grouped
 from isthmus.trace.trace import Knowledge, Maker, Process, Trace
 from isthmus.trace.union import Union, union
 
@@ -42,6 +42,7 @@ __all__ = [
     "cause_index",
     "direction_index",
     "fault_index",
+    "grouped",
     "join_parts",
     "memory_index",
     "open_trace",

@@ -68,3 +68,35 @@ def looked_up(values: Integers, found: Mapping[int, int]) -> Integers:
 def call_name(recorded: str) -> str:
     """The name of a call of the driver or the runtime; any other name as it is."""
     return _VERSION.sub("", recorded) if recorded.startswith("cu") else recorded
+
+
+def grouped(*keys: Integers) -> list[Integers]:
+    """The places of the entries that are equal in every key, one array a group, each in the order of the entries."""
+    if not keys[0].size:
+        return []
+    order = np.lexsort(keys)
+    differs = np.zeros(order.size - 1, np.bool_)
+    for key in keys:
+        differs |= key[order][1:] != key[order][:-1]
+    return np.split(order, np.flatnonzero(differs) + 1)
+
+
+class Names:
+    """Collects the texts that records refer to, each once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The texts so far, as they came; an index is a place among them."""
+        return tuple(self._places)
+
+    def place(self, text: str) -> int:
+        """The index of a text, which is added where it is new."""
+        return self._places.setdefault(text, len(self._places))
+
+    def places(self, numbers: Integers, texts: Mapping[int, str]) -> Integers:
+        """For each number the index of its text; UNKNOWN where it stands for none."""
+        named = {number: texts[number] for number in np.unique(numbers).tolist() if number in texts}
+        return looked_up(numbers, {number: self.place(text) for number, text in named.items()})

@@ -14,7 +14,7 @@ import pytest
 
 from isthmus.advice.code import own_code, way_code
 from isthmus.advice.records import Interface
-from isthmus.plan import BufferNeed
+from isthmus.record import BufferNeed
 
 CHANGES = ("duplicate", "overlap", "pinned_in_loop", "prefetch", "round_trip", "synchronous")
 # Torch has no managed memory, and no trace of OpenCL tells when pages move.

@@ -9,8 +9,7 @@ import pytest
 
 from isthmus.commands._plan_needs import need_of
 from isthmus.errors import UsageError
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
-from isthmus.record import GIB, KIB, MIB
+from isthmus.record import GIB, KIB, MIB, BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed
 
 
 @pytest.mark.parametrize(

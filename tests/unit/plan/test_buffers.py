@@ -7,8 +7,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.plan import BufferNeed, Plan, answer
-from isthmus.record import GIB, KIB, MIB, Run
+from isthmus.plan import Plan, answer
+from isthmus.record import GIB, KIB, MIB, BufferNeed, Run
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from types import ModuleType
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.plan import ManagedNeed, answer
+from isthmus.plan import answer
 from isthmus.plan.managed import at_share
-from isthmus.record import GIB, KIB, MIB, Interval, Run
+from isthmus.record import GIB, KIB, MIB, Interval, ManagedNeed, Run
 
 
 @pytest.fixture(scope="module")

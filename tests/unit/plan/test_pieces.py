@@ -4,8 +4,8 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.plan import PiecesNeed, answer
-from isthmus.record import KIB, Run
+from isthmus.plan import answer
+from isthmus.record import KIB, PiecesNeed, Run
 
 
 @pytest.fixture(scope="module")

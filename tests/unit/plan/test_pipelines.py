@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from isthmus.plan import PipelineNeed, answer
-from isthmus.record import MIB, Run
+from isthmus.plan import answer
+from isthmus.record import MIB, PipelineNeed, Run
 
 LATENCY = 8e-6
 RATES = {"pageable": 12e9, "pinned": 55e9, "registered": 55e9}

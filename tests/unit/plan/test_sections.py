@@ -5,8 +5,8 @@ from types import ModuleType
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.plan import SectionNeed, answer
-from isthmus.record import KIB, Run
+from isthmus.plan import answer
+from isthmus.record import KIB, Run, SectionNeed
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,21 @@ import pytest
 from isthmus.analysis.managed.model import MANAGED_WAYS
 from isthmus.analysis.pieces.cell import BATCHING, STRIDED
 from isthmus.errors import UsageError
-from isthmus.plan import BufferNeed, ManagedNeed, Need, PiecesNeed, PipelineNeed, SectionNeed, Way
+from isthmus.plan import Way
 from isthmus.plan.managed import managed_name
 from isthmus.plan.snippets import SNIPPET_LANGUAGES, snippet, snippet_languages
-from isthmus.record import MIB, BufferSource, Interval, buffer_ways_of
+from isthmus.record import (
+    MIB,
+    BufferNeed,
+    BufferSource,
+    Interval,
+    ManagedNeed,
+    Need,
+    PiecesNeed,
+    PipelineNeed,
+    SectionNeed,
+    buffer_ways_of,
+)
 
 TIME = Interval(1e-3, 1e-3, 1e-3)
 SOURCES: tuple[BufferSource, ...] = ("pageable", "pinned", "new")

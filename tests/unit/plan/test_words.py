@@ -9,8 +9,8 @@ import pytest
 
 from isthmus.analysis.statistics.resample import DRAWS
 from isthmus.language import LANGUAGES, speaking
-from isthmus.plan import BufferNeed, ManagedNeed, Need, Plan, Way, answer_words, need_words, way_words
-from isthmus.record import MIB, Interval
+from isthmus.plan import Plan, Way, answer_words, need_words, way_words
+from isthmus.record import MIB, BufferNeed, Interval, ManagedNeed, Need
 from isthmus.report import plan_document
 
 

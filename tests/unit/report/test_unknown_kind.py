@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from isthmus.compare import compare
-from isthmus.plan import BufferNeed, answer
-from isthmus.record import MIB, Run, rows
+from isthmus.plan import answer
+from isthmus.record import MIB, BufferNeed, Run, rows
 from isthmus.report import formats_for, runs_document, write
 from tests.synthetic import runs
 

@@ -14,8 +14,8 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import PREFETCH_SHARE, least_gain
 from isthmus.analysis.managed.counts import counted_passes
 from isthmus.language import say, sentences
-from isthmus.plan import ManagedNeed, Way
-from isthmus.record import Direction, decimal_bytes, format_seconds
+from isthmus.plan import Way
+from isthmus.record import Direction, ManagedNeed, decimal_bytes, format_seconds
 from isthmus.trace import UNKNOWN, Integers, cause_index, direction_index, fault_index, union
 
 _PREFETCH, _EXPLICIT, _ON_DEMAND = "prefetch_whole", "explicit_whole_pinned", "managed"

@@ -18,8 +18,7 @@ from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SINGLE_CHUNKS
 from isthmus.analysis.overlap.pipeline_error import checked_pipeline_model
 from isthmus.language import say, sentences
-from isthmus.plan import PipelineNeed
-from isthmus.record import Direction, format_bytes, format_seconds
+from isthmus.record import Direction, PipelineNeed, format_bytes, format_seconds
 from isthmus.trace import Integers, direction_index, memory_index
 
 # Standard deviations that hold 95 %.

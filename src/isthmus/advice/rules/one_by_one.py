@@ -12,8 +12,7 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import LEAST_BURST, SMALL_COPY_BYTES
 from isthmus.language import say
-from isthmus.plan import PiecesNeed, SectionNeed
-from isthmus.record import decimal_bytes, format_bytes, format_seconds, near_bytes
+from isthmus.record import PiecesNeed, SectionNeed, decimal_bytes, format_bytes, format_seconds, near_bytes
 from isthmus.trace import UNKNOWN, Integers
 
 # What a program can call instead; the plainest first.

@@ -7,15 +7,15 @@ import numpy as np
 
 from isthmus.advice.code import CALLS, way_code
 from isthmus.advice.loops import one_way
-from isthmus.advice.places import copy_places, grouped, size_steps
+from isthmus.advice.places import copy_places, size_steps
 from isthmus.advice.rates import Range, Rates, saved
 from isthmus.advice.records import ONE_WAY, Interface
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.language import say, sentences
-from isthmus.plan import BufferNeed, BufferSource, Unpriced
-from isthmus.record import Direction, decimal_bytes, format_seconds
-from isthmus.trace import UNKNOWN, Integers
+from isthmus.plan import Unpriced
+from isthmus.record import BufferNeed, BufferSource, Direction, decimal_bytes, format_seconds
+from isthmus.trace import UNKNOWN, Integers, grouped
 
 # The plainest first, which leads where two save the same. OpenCL has no call that locks memory where it is.
 _WAYS: Mapping[Interface, tuple[str, ...]] = {

@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus.advice.code import own_code
 from isthmus.advice.finding import Severity
-from isthmus.advice.places import call_places, grouped
+from isthmus.advice.places import call_places
 from isthmus.advice.rates import Rates
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
@@ -18,7 +18,7 @@ from isthmus.advice.thresholds import (
 )
 from isthmus.language import say
 from isthmus.record import format_seconds, near_bytes
-from isthmus.trace import UNKNOWN, Integers, memory_index, union
+from isthmus.trace import UNKNOWN, Integers, grouped, memory_index, union
 
 # Calls of the runtime, and of the driver where a program calls that.
 _GETS = re.compile(r"(cuda|cuMem)(HostAlloc|MallocHost|AllocHost|HostRegister)")

@@ -14,10 +14,10 @@ from isthmus.document.document import Picture
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.pictures import Lane, Lanes
 from isthmus.language import clauses, say
-from isthmus.report.trace.names import CopyKind, copy_kinds, groups, kernel_name
+from isthmus.report.trace.names import CopyKind, copy_kinds, kernel_name
 from isthmus.report.trace.records import named
 from isthmus.report.trace.totals import devices_of
-from isthmus.trace import UNKNOWN, Calls, Copies, Integers, Intervals, Trace, union
+from isthmus.trace import UNKNOWN, Copies, Integers, Trace, grouped, union
 
 # In all lanes together.
 MOST_SINGLE = 20_000
@@ -60,7 +60,6 @@ def _devices(trace: Trace) -> Iterator[_Source]:
     for device in devices_of(trace):
         number = "?" if device == UNKNOWN else str(device)
         name = partial(_lane_name, number)
-
         copies = trace.copies.taken(trace.copies.device == device)
         kernels, memsets = (table.taken(table.device == device) for table in (trace.kernels, trace.memsets))
         for kind in copy_kinds(copies):
@@ -68,11 +67,11 @@ def _devices(trace: Trace) -> Iterator[_Source]:
             tell = _copy_words(trace, chosen)
             yield _Source(name(kind.name), _look(kind), chosen.start_ns, chosen.end_ns, tell, chosen.bytes)
         if len(kernels):
-            tell = _interval_words(trace, kernels)
+            tell = _told(trace, kernels.name, kernels.stream, kernel_name)
             title = say("trace_report.kernels")
             yield _Source(name(title), numbered_look(2), kernels.start_ns, kernels.end_ns, tell)
         if len(memsets):
-            tell = _interval_words(trace, memsets)
+            tell = _told(trace, memsets.name, memsets.stream)
             yield _Source(name("memset"), numbered_look(3), memsets.start_ns, memsets.end_ns, tell, memsets.bytes)
         starts, ends = (
             np.concatenate([getattr(table, side) for table in (copies, kernels, memsets)])
@@ -85,15 +84,12 @@ def _devices(trace: Trace) -> Iterator[_Source]:
 def _threads(trace: Trace) -> Iterator[_Source]:
     """Those that spent most time in calls first."""
     calls = trace.calls
-    threads: list[Integers] = []
-    for of_process in groups(calls.process):
-        threads += [of_process[rows] for rows in groups(calls.thread[of_process])]
-    for rows in sorted(threads, key=lambda rows: -int(calls.lasted_ns[rows].sum())):
+    for rows in sorted(grouped(calls.thread, calls.process), key=lambda rows: -int(calls.lasted_ns[rows].sum())):
         chosen = calls.taken(rows)
         process, thread = int(chosen.process[0]), int(chosen.thread[0])
         pid = trace.processes[process].pid if 0 <= process < len(trace.processes) else ""
         name = say("trace_report.lane_thread", pid=pid, thread="" if thread == UNKNOWN else thread)
-        yield _Source(name, numbered_look(6), chosen.start_ns, chosen.end_ns, _call_words(trace, chosen))
+        yield _Source(name, numbered_look(6), chosen.start_ns, chosen.end_ns, _told(trace, chosen.name))
 
 
 def _lane(lanes: Lanes, source: _Source, most: int, begin: int) -> Lane:
@@ -146,20 +142,15 @@ def _copy_words(trace: Trace, copies: Copies) -> Callable[[int], str]:
     return tell
 
 
-def _interval_words(trace: Trace, intervals: Intervals) -> Callable[[int], str]:
-    """The kernel's name, and its stream."""
+def _told(
+    trace: Trace, name: Integers, stream: Integers | None = None, shown: Callable[[str], str] = str
+) -> Callable[[int], str]:
+    """The name of the kernel or the call at a place, and its stream."""
 
     def tell(row: int) -> str:
         return clauses(
-            [kernel_name(named(trace.names, int(intervals.name[row])) or ""), _stream(int(intervals.stream[row]))]
+            [shown(named(trace.names, int(name[row])) or ""), "" if stream is None else _stream(int(stream[row]))]
         )
-
-    return tell
-
-
-def _call_words(trace: Trace, calls: Calls) -> Callable[[int], str]:
-    def tell(row: int) -> str:
-        return named(trace.names, int(calls.name[row])) or ""
 
     return tell
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus.language import say
-from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Copies, Integers, direction_index
+from isthmus.trace import CAUSES, DIRECTIONS, MEMORY_KINDS, UNKNOWN, Copies, Integers, direction_index, grouped
 
 _LONGEST = 80
 _ON_DEVICE = (MEMORY_KINDS.index("device"), UNKNOWN)
@@ -76,20 +76,12 @@ def copy_kinds(copies: Copies) -> list[CopyKind]:
     for column, choices in ((copies.source, kinds), (copies.destination, kinds), (copies.cause, causes)):
         key = key * choices + column + 1
     found: dict[str, CopyKind] = {}
-    for rows in groups(key * 2 + copies.migration.clip(0)):
+    for rows in grouped(key * 2 + copies.migration.clip(0)):
         kind = _kind(copies, rows)
         same = found.get(kind.name)
         # Kinds that differ in what goes without saying have one name.
         found[kind.name] = kind if same is None else _joined(same, rows)
     return list(found.values())
-
-
-def groups(keys: Integers) -> list[Integers]:
-    """The places of equal keys, ascending in each group."""
-    if not keys.size:
-        return []
-    order = np.argsort(keys, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(keys[order])) + 1)
 
 
 def _kind(copies: Copies, rows: Integers) -> CopyKind:

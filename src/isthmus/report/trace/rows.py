@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isthmus.language import say
-from isthmus.report.trace.names import copy_kinds, groups, kernel_name
-from isthmus.trace import Copies, Integers, Intervals, Trace
+from isthmus.report.trace.names import copy_kinds, kernel_name
+from isthmus.trace import Copies, Integers, Intervals, Trace, grouped
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _named(
     kind: str, numbers: Integers, lasted_ns: Integers, names: Sequence[str], shown: Callable[[str], str]
 ) -> list[TraceRow]:
     found = []
-    for rows in groups(numbers):
+    for rows in grouped(numbers):
         number = int(numbers[rows[0]])
         name = shown(names[number]) if 0 <= number < len(names) else ""
         found.append(_row(kind, name or say("trace_report.unnamed"), lasted_ns[rows]))

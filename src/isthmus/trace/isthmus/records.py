@@ -6,7 +6,16 @@ from dataclasses import fields
 import numpy as np
 
 from isthmus.trace.columns import UNKNOWN, Copies, Integers, direction_index, memory_index
-from isthmus.trace.recorded import CAUSE_OF, CORRELATIONS, NO_NUMBER, OPENCL_WAITS, looked_up, places_of, sound_rows
+from isthmus.trace.recorded import (
+    CAUSE_OF,
+    CORRELATIONS,
+    NO_NUMBER,
+    OPENCL_WAITS,
+    Names,
+    looked_up,
+    places_of,
+    sound_rows,
+)
 
 Records = dict[str, Integers]
 
@@ -37,28 +46,18 @@ _AWAITED = {"Stream": "stream", "Event": "event", "Device": "device", "Thread": 
 _WAITED = {1: 0, 2: 1}
 
 
-class Indices:
-    """Texts that a trace uses, each once, by their numbers in the processes that wrote them."""
+class Indices(Names):
+    """Texts that a trace uses, by their numbers in the processes that wrote them."""
 
     def __init__(self, text: Mapping[tuple[int, int], str]) -> None:
+        super().__init__()
         self._text = text
-        self._places: dict[str, int] = {}
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """The texts used so far; an index is a place among them."""
-        return tuple(self._places)
-
-    def place(self, text: str) -> int:
-        """The index of a text, which is added where it is new."""
-        return self._places.setdefault(text, len(self._places))
 
     def of(self, process: Integers, number: Integers, shown: Callable[[str], str] = str) -> Integers:
         """The index of each as it is shown; UNKNOWN where no text has the number."""
-        distinct, inverse = np.unique(process * CORRELATIONS + number, return_inverse=True)
-        found = [self._text.get(divmod(key, CORRELATIONS)) for key in distinct.tolist()]
-        places: Integers = np.array([UNKNOWN if text is None else self.place(shown(text)) for text in found], np.int64)
-        return places[inverse]
+        keys = process * CORRELATIONS + number
+        found = {key: self._text.get(divmod(key, CORRELATIONS)) for key in np.unique(keys).tolist()}
+        return self.places(keys, {key: shown(text) for key, text in found.items() if text is not None})
 
 
 def sound(records: Records, notes: list[str], words: str) -> Records:

@@ -36,7 +36,7 @@ _STARTS = frozenset({"start_map", "start_array"})
 _ENDS = frozenset({"end_map", "end_array"})
 _SECTIONS = frozenset({"traceEvents", "deviceProperties", "distributedInfo"})
 _OF_EVENTS = {"ph", "cat", "name", "pid", "tid", "ts", "dur"}
-_OF_ARGUMENTS = {"device", "stream", "correlation", "bytes", "memory bandwidth (GB/s)"}
+_OF_ARGUMENTS = {"device", "stream", "correlation", "bytes"}
 _OF_PEER_COPIES = {"fromDevice", "inDevice", "toDevice"}
 _OF_THE_REST = {"labels", "id", "rank", "schemaVersion"}
 _WANTED = frozenset(_OF_EVENTS | _OF_ARGUMENTS | _OF_PEER_COPIES | _OF_THE_REST)
@@ -151,8 +151,6 @@ class Items:
                 begin = file.peek(len(_GZIP))[: len(_GZIP)]
                 source = gzip.GzipFile(fileobj=file) if begin == _GZIP else file
                 while data := self._read(source):
-                    if not self._bytes_read:
-                        self._check_begin(data)
                     self._bytes_read += len(data)
                     yield decoder.decode(data).encode().translate(_CONTROL_CHARACTERS)
             if not self._bytes_read and not self._damage:
@@ -167,11 +165,6 @@ class Items:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._damage = f"its gzip data is cut off or damaged ({_reason(error)})"
             return b""
-
-    def _check_begin(self, data: bytes) -> None:
-        begin = data.removeprefix(codecs.BOM_UTF8).lstrip()[:16]
-        if begin and begin[:1] not in {b"{", b"["}:
-            raise TraceFileError(f"{self.path}: not JSON, begins with {begin!r}; {EXPECTED}")
 
     def _add_top_key(self, key: str) -> None:
         self._has_events = self._has_events or key == "traceEvents"

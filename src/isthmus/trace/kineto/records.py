@@ -2,7 +2,6 @@
 
 import re
 from array import array
-from collections.abc import Mapping
 from decimal import Decimal
 
 import numpy as np
@@ -177,20 +176,7 @@ def _when(item: Item) -> tuple[int, int] | None:
     if start == duration == 0:
         return None
     start_ns, duration_ns = round(start * 1000), round(duration * 1000)
-    if isinstance(duration, int):
-        duration_ns = _duration_from_rate(item.arguments, duration_ns)
     return start_ns, start_ns + duration_ns
-
-
-def _duration_from_rate(arguments: Mapping[str, object], duration_ns: int) -> int:
-    """What was cut to whole microseconds, but went uncut into the rate that stands beside it."""
-    count, rate = arguments.get("bytes"), arguments.get("memory bandwidth (GB/s)")
-    if not isinstance(count, int) or not isinstance(rate, int | Decimal):
-        return duration_ns
-    if not 0 < count < MOST_BYTES or not Decimal("1e-9") < rate < 10**9:
-        return duration_ns
-    exact_ns = round(count / Decimal(rate))
-    return exact_ns if abs(exact_ns - duration_ns) <= 1000 else duration_ns
 
 
 def _where(item: Item) -> tuple[int, int, int]:

@@ -10,7 +10,6 @@ from isthmus.errors import TraceFileError
 from isthmus.trace.columns import UNKNOWN, Calls, Copies, Integers, Intervals, memory_index
 from isthmus.trace.nsys.records import (
     Columns,
-    Names,
     directions,
     memory_kinds,
     migrations,
@@ -23,7 +22,7 @@ from isthmus.trace.nsys.records import (
     version,
 )
 from isthmus.trace.nsys.tables import Tables, opened
-from isthmus.trace.recorded import CAUSE_OF, call_name, looked_up, places_of
+from isthmus.trace.recorded import CAUSE_OF, Names, call_name, looked_up, places_of
 from isthmus.trace.trace import Knowledge, Trace
 
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"

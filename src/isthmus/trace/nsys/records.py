@@ -91,26 +91,6 @@ def number_devices(tables: Tables, pids: Sequence[int], recorded: Sequence[Colum
         columns["deviceId"] = looked_up(pair_column, translated)
 
 
-class Names:
-    """Collects the names that records refer to, each once."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-
-    def places(self, numbers: Integers, texts: Mapping[int, str]) -> Integers:
-        """For each number the place of its text in `all`; UNKNOWN where it stands for none."""
-        named = {number: texts[number] for number in np.unique(numbers).tolist() if number in texts}
-        return looked_up(numbers, {number: self._place(text) for number, text in named.items()})
-
-    def _place(self, text: str) -> int:
-        return self._places.setdefault(text, len(self._places))
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """Every name, as they came."""
-        return tuple(self._places)
-
-
 def memory_kinds(tables: Tables) -> dict[int, int]:
     """Places in `MEMORY_KINDS` by the numbers of this export."""
     words = _words(tables, "ENUM_CUDA_MEM_KIND", "MEMORY_KIND_", _MEMORY_KINDS)

@@ -19,9 +19,7 @@ from isthmus.files import read_begin
 from isthmus.messages import printable
 from isthmus.trace.columns import UNKNOWN, Integers
 
-_MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
-_REPORTS = {".nsys-rep", ".qdrep"}
 _ADVICE = "make an export with: nsys export --type sqlite REPORT.nsys-rep"
 _NOT_AN_INTEGER = np.iinfo(np.int64).min
 _ROWS_AT_ONCE = 16384
@@ -178,7 +176,7 @@ def opened(path: Path) -> Iterator[Tables]:
 
 
 def _checked_bytes(path: Path) -> int:
-    """The size of a file that begins as SQLite's do."""
+    """The size of a file that begins as SQLite's do, which `open_trace` has looked at."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -187,12 +185,6 @@ def _checked_bytes(path: Path) -> int:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise TraceFileError(f"{path}: cannot be read: {reason or error}") from error
-    if not header:
-        raise TraceFileError(f"{path}: empty; expected an export of nsys; {_ADVICE}")
-    if not header.startswith(_MAGIC):
-        begin = header[: len(_MAGIC)]
-        found = "a report of nsys itself" if path.suffix in _REPORTS else f"no SQLite file, begins with {begin!r}"
-        raise TraceFileError(f"{path}: {found}; expected an export of nsys; {_ADVICE}")
     # SQLite takes what is missing of the last page for zeros. The count of pages holds if these two counters agree, and
     # a page of 64 KiB is written as 1.
     page_bytes = int.from_bytes(header[16:18], "big")

@@ -184,20 +184,6 @@ def test_fractions_of_microseconds_become_nanoseconds_exactly(path: Path) -> Non
     assert trace.calls.start_ns.tolist() == [1695835572943612999]
 
 
-def test_a_duration_cut_to_microseconds_is_exact_again_by_its_rate(path: Path) -> None:
-    rate: dict[str, Any] = {"memory bandwidth (GB/s)": 4096 / DURATION_NS}
-    events = [{**copy(10, **rate), "dur": 12}, {**copy(100, **rate), "dur": 99}, {**copy(300, **rate), "dur": 12.5}]
-    copies = read(path, *events).copies
-    # Not where the rate says something else, nor where nothing was cut.
-    assert (copies.end_ns - copies.start_ns).tolist() == [DURATION_NS, 99_000, 12_500]
-
-
-@pytest.mark.parametrize("rate", ["N/A", 0, -1, 1e300, 1e-300, None, [], True])
-def test_a_rate_that_cannot_be_is_not_used(path: Path, rate: Any) -> None:
-    copies = read(path, copy(**{"memory bandwidth (GB/s)": rate})).copies
-    assert (copies.end_ns - copies.start_ns).tolist() == [5000]
-
-
 def test_a_bare_list_and_gzip_are_read_too(path: Path) -> None:
     path.write_text(json.dumps([copy(), call()]), "utf-8")
     assert len(read_kineto(path).copies) == 1
@@ -388,12 +374,10 @@ def test_damage_anywhere_is_survived(path: Path) -> None:
         (b'[{"a": 1}]', "JSON without keys"),
         (b'{"traceEvents": [{"ph": "X", "cat": "v8", "ts": 1, "dur": 2, "name": "a"}]}', "events of another program"),
         (b'{"format": "isthmus", "cases": []}', "JSON with the keys format, cases"),
-        (b"SQLite format 3\0", "not JSON, begins with b'SQLite format 3"),
-        (b"traceEvents", "not JSON, begins with b'traceEvents'"),
-        (b"5", "not JSON"),
-        (b"\xff\xfe{\0}\0", "not JSON"),
+        (b"5", "no list of events"),
+        (b"\xff\xfe{\0}\0", "no list of events"),
         (gzip.compress(b"", mtime=0), "the file is empty"),
-        (gzip.compress(b"\x7fELF", mtime=0), "not JSON"),
+        (gzip.compress(b"\x7fELF", mtime=0), "no list of events"),
         (b"\x1f\x8b", "gzip data is cut off"),
         (b"\x1f\x8b\x09 nothing of gzip", "gzip data is cut off or damaged"),
     ],

@@ -55,13 +55,6 @@ def test_files_that_are_no_databases_say_what_was_expected(tmp_path: Path) -> No
     fails(path, "cannot be read: No such file or directory")
     fails(tmp_path, "not a regular file", "nsys export --type sqlite")
     fails(Path("a\0b"), "cannot be read")
-    path.write_bytes(b"")
-    fails(path, "empty", "nsys export --type sqlite")
-    path.write_bytes(b'{"traceEvents": []}')
-    fails(path, "no SQLite file, begins with b'{", "nsys export --type sqlite")
-    report = tmp_path / "trace.nsys-rep"
-    report.write_bytes(b"\x00\x01" * 100)
-    fails(report, "a report of nsys itself", "nsys export --type sqlite")
     os.mkfifo(tmp_path / "pipe")
     fails(tmp_path / "pipe", "not a regular file")
 
