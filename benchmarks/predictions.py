@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from isthmus.analysis.bandwidth.interpolation import HeldOut, held_out
-from isthmus.analysis.overlap.model import Overlap, overlaps
+from isthmus.analysis.overlap.model import overlaps
 from isthmus.analysis.overlap.pipeline import pipeline_model
-from isthmus.analysis.overlap.pipeline_error import PredictedPipeline, predicted_pipelines, with_error
 from isthmus.record import Interval, Run, kind_rank, read_run
 
 MEDIAN_BAR, HIGH_BAR = 5.0, 15.0
@@ -44,8 +43,8 @@ def table(name: str, run: Run) -> Iterator[str]:
     """Errors by kind of memory and in all, transfers and pipelines, as Markdown."""
     transfers = {kind: [(each.seconds, each.predicted) for each in found] for kind, found in by_kind(held_out(run))}
     pipelines: dict[str, list[Pair]] = {}
-    for each in pipeline_checks(run):
-        pipelines.setdefault(each.overlap.host_memory, []).append((each.point.seconds, each.predicted))
+    for memory, pair in pipeline_checks(run):
+        pipelines.setdefault(memory, []).append(pair)
     yield f"## {name}"
     yield ""
     yield "| | checked | median error, % | 95th percentile, % | inside, % | noise, % |"
@@ -93,22 +92,16 @@ def meets_bar(run: Run) -> bool:
     return median <= MEDIAN_BAR and high <= HIGH_BAR
 
 
-def pipeline_checks(run: Run) -> list[PredictedPipeline]:
-    """Every pipeline of several chunks whose copies and work were also measured alone.
-
-    Each interval rests on the misses of pipelines of other sizes and other work.
-    """
-    by_memory: dict[str, list[Overlap]] = {}
+def pipeline_checks(run: Run) -> Iterator[tuple[str, Pair]]:
+    """Every pipeline of several chunks whose copies and work were also measured alone, with its memory."""
     for overlap in overlaps(run):
-        by_memory.setdefault(overlap.host_memory, []).append(overlap)
-    found = []
-    for memory, measured in by_memory.items():
-        model = pipeline_model(run, memory)
-        if model:
-            for index, overlap in enumerate(measured):
-                others = measured[:index] + measured[index + 1 :]
-                found += predicted_pipelines(with_error(model, others), overlap)
-    return found
+        model, work = pipeline_model(run, overlap.host_memory), overlap.alone.get("work")
+        if model is None or work is None:
+            continue
+        for point in overlap.points.values():
+            if point.chunks > 1:
+                predicted = model.at(overlap.bytes, work.median, point.chunks, point.streams).seconds
+                yield overlap.host_memory, (point.seconds, predicted)
 
 
 if __name__ == "__main__":

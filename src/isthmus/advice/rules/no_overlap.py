@@ -1,6 +1,5 @@
 """Copies and kernels that run one after the other, though those of one chunk could run under those of another."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,13 +15,14 @@ from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.rules.needless import round_trips
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SINGLE_CHUNKS
-from isthmus.analysis.overlap.pipeline_error import checked_pipeline_model
+from isthmus.analysis.overlap.pipeline import pipeline_model
 from isthmus.language import say, sentences
 from isthmus.record import Direction, PipelineNeed, format_bytes, format_seconds
 from isthmus.trace import Integers, direction_index, memory_index
 
-# Standard deviations that hold 95 %.
-_NORMAL_95 = 1.96
+# 95 of 100 pipelines through pinned memory take no more than this factor more or less than is predicted of them
+# (docs/statistics.md).
+_MODEL_ERROR = 1.1
 # Share of a loop's copies: both directions count, and only those to the device are tied.
 _TIED_SHARE = 0.25
 # In code: one for each stage, and one in reserve.
@@ -100,7 +100,7 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
     work = np.full(3, pipeline.work)
     copied = into + out
     serial = pipeline.busy - _measured(scene, pipeline) + copied
-    model = checked_pipeline_model(rates.run, "pinned")
+    model = pipeline_model(rates.run, "pinned")
     slower = np.zeros(3)
     if model is not None and model.both is not None and into[0] > 0 and out[0] > 0:
         chunk = float(scene.trace.copies.bytes[pipeline.rows].mean())
@@ -108,9 +108,8 @@ def _gain(scene: Scene, rates: Rates, pipeline: Pipeline, stages: Mapping[Direct
         slower = max(share) * np.minimum(into, out)
     longest = np.max([into + slower * (into > 0), work, out + slower * (out > 0)], axis=0)
     fill = (into + work + out - np.max([into, work, out], axis=0)) / pipeline.chunks
-    error = math.exp(_NORMAL_95 * model.error) if model is not None else 1.0
     # However it errs, nothing ends before its longest stage.
-    new = np.maximum((longest + fill) * [1.0, 1 / error, error], longest)
+    new = np.maximum((longest + fill) * [1.0, 1 / _MODEL_ERROR, _MODEL_ERROR], longest)
     found: Range = serial - new[[0, 2, 1]]
     return found
 

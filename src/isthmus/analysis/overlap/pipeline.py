@@ -1,6 +1,5 @@
 """What a pipeline of copy in, work and copy out takes: filled once, then one chunk after the other, then drained."""
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -40,8 +39,7 @@ def pipeline_seconds(
 class PipelineModel:
     """What a run knows of pipelines through one kind of memory: copies alone, what each loses beside the other.
 
-    `occupied` says that a copy occupies the thread that starts it, so that one thread has nothing to overlap. `error`
-    is the standard deviation of the logarithm of measured pipelines from what the model says; 0 where none is known.
+    `occupied` says that a copy occupies the thread that starts it, so that one thread has nothing to overlap.
     """
 
     host_memory: str
@@ -49,7 +47,6 @@ class PipelineModel:
     out: Predictor
     both: TwoWays | None
     occupied: bool
-    error: float = 0.0
 
     def at(self, size: float, compute_seconds: float, chunks: int, streams: int) -> Prediction:
         """Seconds for `size` bytes in, work that takes so long for all of them, and as many bytes out.
@@ -67,13 +64,11 @@ class PipelineModel:
         if self.both and streams > 1:
             busy = [into.draws + self.both.added("h2d", chunk), work, out.draws + self.both.added("d2h", chunk)]
         seconds = pipeline_seconds([into.draws, work, out.draws], chunks, busy=busy, streams=streams)
-        # Off in the same way with any number of chunks, so that these keep their order.
-        seconds[1:] *= np.random.default_rng(zlib.crc32(self.host_memory.encode())).lognormal(0.0, self.error, DRAWS)
         return Prediction(interval_of(seconds), into.beyond or out.beyond, seconds)
 
 
 def pipeline_model(run: Run, host_memory: str) -> PipelineModel | None:
-    """The model of one kind of memory, without an error; None where the run has no copies of it in both directions."""
+    """The model of one kind of memory; None where the run has no copies of it in both directions."""
     curves = bandwidth_curves(run)
     found = [find(curves, way, host_memory) for way in ONE_WAY]
     into, out = (curve_predictor(curve) if curve else None for curve in found)
