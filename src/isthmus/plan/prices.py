@@ -1,11 +1,12 @@
 """What single steps cost on the measured machine at any size, with draws that carry how little is known of each."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from isthmus.analysis.bandwidth.prediction import Predictor
-from isthmus.analysis.breakeven.costs import CostTable, Term
+from isthmus.analysis.breakeven.costs import Term, step_costs
 from isthmus.analysis.breakeven.measured import measured_totals
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.resample import Draws
@@ -48,13 +49,13 @@ class PriceList:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._costs = CostTable(run)
+        self._costs = step_costs(run)
         self._memcpy = _predictor(memcpy_seconds(run, self._costs))
         self._known: dict[Term, Predictor] = {}
 
     def has_touch(self, kind: str) -> bool:
         """Whether the run measured a first touch of such memory."""
-        return bool(self._costs.sizes(Term("allocation", "touch", kind)))
+        return Term("allocation", "touch", kind) in self._costs
 
     def phase(self, phase: str, kind: str, size: int) -> Price:
         """Getting memory (``allocate``), touching it first (``touch``) or giving it back (``free``)."""
@@ -76,8 +77,7 @@ class PriceList:
 
     def _price(self, term: Term, size: int) -> Price:
         if term not in self._known:
-            rows = {each: self._costs.seconds(term, each) for each in self._costs.sizes(term)}
-            known = _predictor({each: row for each, row in rows.items() if row is not None})
+            known = _predictor(self._costs.get(term, {}))
             if known is None:
                 raise self._why_not(term)
             self._known[term] = known
@@ -111,7 +111,7 @@ def _price_of(known: Predictor, size: int) -> Price:
     return Price(found.draws, bool(found.beyond), held)
 
 
-def memcpy_seconds(run: Run, costs: CostTable) -> dict[int, Draws]:
+def memcpy_seconds(run: Run, costs: Mapping[Term, Mapping[int, Draws]]) -> dict[int, Draws]:
     """Seconds by size, as estimates with their draws; empty where the run does not say.
 
     A further use of a kept staging buffer, whose data a kernel adds up, takes a memcpy, a copy, and what hardly depends
@@ -120,7 +120,7 @@ def memcpy_seconds(run: Run, costs: CostTable) -> dict[int, Draws]:
     uncertain. Where the device shares the host's memory its kernel takes as long as a memcpy; but there a copy to the
     device is one.
     """
-    copies = {size: seconds for size in costs.sizes(_PINNED) if (seconds := costs.seconds(_PINNED, size)) is not None}
+    copies = dict(sorted(costs.get(_PINNED, {}).items()))
     if run.fingerprint.device.shares_host_memory:
         return _growing({size: seconds for size, seconds in copies.items() if size >= _SMALL_BYTES})
     staging = measured_totals(run).get(("reduction", "staging"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
+from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES
 from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, uses_count
 from isthmus.analysis.labels import kind_label, run_title
@@ -102,7 +102,7 @@ def _charts(
             words = capitalised(case_words(case))
             if uses is not None:
                 words = say("common.comma").join([words, uses_count(uses)])
-            size, axis = Axis(say("breakeven_report.axis_size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
+            size, axis = Axis(say("page.size"), labels="bytes"), Axis(y.title, domain, labels=y.labels)
             spec = curves_chart(curves, size, axis, rules=rules)
             label = say("breakeven_report.chart_label", quantity=capitalised(y.title), chart=words)
             made.append(Chart(say("labels.of_run", title=words, run=run) if run else words, label, spec))

@@ -1,6 +1,6 @@
 """Breakeven at a glance: from which size on each way beats pageable memory, by the number of uses."""
 
-from isthmus.analysis.breakeven.comparison import analyse_breakeven
+from isthmus.analysis.breakeven.analysis import analyse_breakeven
 from isthmus.analysis.breakeven.tables import threshold_grids, time_grids
 from isthmus.document.grid import Grid, excerpt
 from isthmus.document.section import Glance

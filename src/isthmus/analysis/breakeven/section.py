@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from isthmus.analysis.breakeven.analysis import analyse_breakeven
 from isthmus.analysis.breakeven.charts import (
     by_uses_charts,
     sources,
@@ -11,15 +12,7 @@ from isthmus.analysis.breakeven.charts import (
     uses_legend,
     ways_legend,
 )
-from isthmus.analysis.breakeven.comparison import analyse_breakeven
-from isthmus.analysis.breakeven.tables import (
-    Labelled,
-    derived_grid,
-    fastest_grid,
-    threshold_grids,
-    time_grids,
-    uses_grids,
-)
+from isthmus.analysis.breakeven.tables import Labelled, fastest_grid, threshold_grids, time_grids, uses_grids
 from isthmus.analysis.breakeven.thresholds import Contest
 from isthmus.analysis.breakeven.words import size_words
 from isthmus.analysis.frame import section_of
@@ -40,7 +33,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     drawn = sources(runs, analyses)
     ways = ways_legend(drawn)
-    fastest, derived = fastest_grid(found), derived_grid(found)
+    fastest = fastest_grid(found)
     parts = (
         Part(say("breakeven_report.times"), charts=time_charts(drawn), legend=ways, grids=tuple(time_grids(found))),
         Part(say("breakeven_report.speeds"), charts=speed_charts(drawn), legend=ways),
@@ -51,17 +44,10 @@ def section(runs: Sequence[Run]) -> Section | None:
             grids=tuple(threshold_grids(found)),
         ),
         Part(say("breakeven_report.from_uses"), grids=tuple(uses_grids(found))),
-        Part(
-            say("breakeven_report.fastest"), say("breakeven_report.fastest_note"), grids=(fastest,) if fastest else ()
-        ),
-        Part(
-            say("breakeven_report.derived_part"),
-            say("breakeven_report.derived_note"),
-            grids=(derived,) if derived else (),
-        ),
+        Part(say("breakeven_report.fastest_grid"), grids=(fastest,) if fastest else ()),
         published_part(runs, "breakeven", _pinned_pays),
     )
-    return section_of("breakeven", parts, ("recycled", "further", "derived"))
+    return section_of("breakeven", parts, ("recycled",))
 
 
 def _pinned_pays(run: Run, series: Series) -> Mapping[int, Measured]:

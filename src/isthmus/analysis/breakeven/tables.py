@@ -1,13 +1,13 @@
-"""The tables of the breakeven experiment: times, thresholds by size and by uses, the fastest way, derived answers."""
+"""The tables of the breakeven experiment: times, thresholds by size and by uses, the fastest way."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from isthmus.analysis.breakeven.comparison import BreakevenAnalysis
+from isthmus.analysis.breakeven.analysis import BreakevenAnalysis
 from isthmus.analysis.breakeven.measured import BREAKEVEN_USES, BREAKEVEN_WAYS, ordered_ways
 from isthmus.analysis.breakeven.thresholds import Contest
-from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, spans_words, uses_count, uses_words
+from isthmus.analysis.breakeven.words import PLAIN_CASES, case_words, size_words, uses_count, uses_words
 from isthmus.analysis.labels import kind_heading, kind_label
 from isthmus.analysis.phrases import about_bytes, memory_name
 from isthmus.analysis.statistics.threshold import Threshold
@@ -89,34 +89,9 @@ def threshold_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
             yield Grid(title, _uses_columns(found), tuple(groups), say("breakeven_report.way"))
 
 
-def derived_grid(found: Sequence[Labelled]) -> Grid | None:
-    """From which size on pinned memory beats pageable memory, measured end to end and derived from single costs."""
-    groups = []
-    for case in PLAIN_CASES:
-        contests = [Contest(case, uses, "pageable", "pinned") for uses in BREAKEVEN_USES]
-        answers = [
-            {each.contest: (each.measured, each.derived) for each in analysis.comparisons} for _, analysis in found
-        ]
-        if any(by_contest.get(contest, (None, None))[1] for by_contest in answers for contest in contests):
-            rows = tuple(
-                Row(
-                    name,
-                    tuple(
-                        size_cell(by_contest[contest][place]) if contest in by_contest else missing()
-                        for contest in contests
-                        for by_contest in answers
-                    ),
-                )
-                for place, name in enumerate((say("breakeven_report.measured"), say("breakeven_report.derived")))
-            )
-            groups.append(Group(case_words(case), rows))
-    title = say("breakeven_report.derived_grid")
-    return Grid(title, _uses_columns(found), tuple(groups), say("breakeven_report.source")) if groups else None
-
-
 def uses_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
     """The number of uses from which each way beats pageable memory, at a few sizes."""
-    sizes = sorted({min(size, max(analysis.reference_bytes for _, analysis in found)) for size in _USES_SIZES})
+    sizes = _sizes(found)
     for case in PLAIN_CASES:
         rows = tuple(
             Row(
@@ -137,17 +112,19 @@ def uses_grids(found: Sequence[Labelled]) -> Iterator[Grid]:
 
 
 def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
-    """The fastest way in words, by case and number of uses: of all, and of those that get a buffer for it."""
+    """The fastest ways by number of uses and size: with a buffer that is kept, and among those that get one for it."""
+    sizes = _sizes(found)
     groups = tuple(
         Group(
-            capitalised(case_words(case)),
+            capitalised(say(key, case=case_words(case))),
             tuple(
                 Row(
                     uses_count(uses),
                     tuple(
-                        Cell(spans_words(analysis.measured.fastest(case, uses, among=among)) or "-")
-                        for among in (BREAKEVEN_WAYS, _ALLOCATED_WAYS)
+                        Cell(say("common.between_clauses").join(map(kind_label, ways)) or "-")
+                        for size in sizes
                         for _, analysis in found
+                        for ways in [analysis.measured.fastest(case, uses, size, among=among)]
                     ),
                 )
                 for uses in BREAKEVEN_USES
@@ -155,11 +132,10 @@ def fastest_grid(found: Sequence[Labelled]) -> Grid | None:
         )
         for case in PLAIN_CASES
         if _ways(found, case)
+        for key, among in (("breakeven_report.kept", BREAKEVEN_WAYS), ("breakeven_report.new", _ALLOCATED_WAYS))
     )
     columns = tuple(
-        Column(name, name, label, prose=True)
-        for name in (say("breakeven_report.of_all"), say("breakeven_report.of_allocated"))
-        for label, _ in found
+        Column(format_bytes(size), format_bytes(size), label, prose=True) for size in sizes for label, _ in found
     )
     return Grid(say("breakeven_report.fastest_grid"), columns, groups, say("breakeven_report.uses")) if groups else None
 
@@ -180,10 +156,8 @@ def _cell(
     threshold: Threshold, words: str, written: Callable[[float], str], figures: Callable[[float, float], Cell]
 ) -> Cell:
     """`written` gives a bound in words, `figures` a value and half of its interval as a cell."""
-    if threshold.state == "cannot_tell":
-        one_sided = bool(threshold.faster) != bool(threshold.slower)
-        key = "breakeven_report.not_slower" if threshold.faster else "breakeven_report.not_faster"
-        return Cell(say(key) if one_sided else "?", state="missing", detail=words)
+    if not threshold.known:
+        return Cell("?", state="missing", detail=words)
     if threshold.state in {"always", "never"}:
         text = say("breakeven_report.always" if threshold.state == "always" else "breakeven_report.never")
         return Cell(text, detail=words) if threshold.certain else Cell(f"{text}?", state="wide", detail=words)
@@ -225,6 +199,12 @@ def _uses_columns(found: Iterable[Labelled]) -> tuple[Column, ...]:
     return tuple(
         Column(name.replace(" ", "\n"), name, label) for name in map(uses_count, BREAKEVEN_USES) for label in labels
     )
+
+
+def _sizes(found: Sequence[Labelled]) -> list[int]:
+    """The sizes of _USES_SIZES, no larger than the largest reference."""
+    most = max(analysis.reference_bytes for _, analysis in found)
+    return sorted({min(size, most) for size in _USES_SIZES})
 
 
 def _ways(found: Sequence[Labelled], case: str) -> list[str]:

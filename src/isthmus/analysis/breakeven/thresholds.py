@@ -1,6 +1,5 @@
 """Which way wins from which size and from how many uses on, whatever the totals come from."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,18 +36,6 @@ class Contest(NamedTuple):
     challenger: str
 
 
-class Span(NamedTuple):
-    """The way that none beats significantly between two measured sizes in bytes, both included.
-
-    `tied` says that at some of these sizes another one is not significantly slower either.
-    """
-
-    way: str
-    first: int
-    last: int
-    tied: bool
-
-
 @dataclass(frozen=True)
 class Breakeven:
     """Totals of ways, measured or derived, and what follows from them."""
@@ -76,11 +63,11 @@ class Breakeven:
         found = {contest: self.threshold(contest) for contest in self.contests()}
         return {contest: threshold for contest, threshold in found.items() if threshold}
 
-    def threshold(self, contest: Contest, *, within: tuple[float, float] = (0.0, math.inf)) -> Threshold | None:
-        """The size from which the challenger wins, among those within a range; None where no size is shared."""
+    def threshold(self, contest: Contest) -> Threshold | None:
+        """The size from which the challenger wins, None where no size is shared."""
         case, uses, incumbent, challenger = contest
         slow, fast = (self._logs.get((case, way, uses), {}) for way in (incumbent, challenger))
-        sizes = [size for size in slow if size in fast and within[0] <= size <= within[1]]
+        sizes = [size for size in slow if size in fast]
         if not sizes:
             return None
         both = [np.array([logs[size] for size in sizes]) for logs in (slow, fast)]
@@ -107,9 +94,9 @@ class Breakeven:
             if key[2] in BREAKEVEN_USES
         }
 
-    def speed_up(self, case: str, way: str, uses: int, *, over: str = "pageable") -> dict[int, Interval]:
-        """How many times as fast as another way, by size."""
-        slow, fast = self.seconds(case, over, uses), self.seconds(case, way, uses)
+    def speed_up(self, case: str, way: str, uses: int) -> dict[int, Interval]:
+        """How many times as fast as pageable memory, by size."""
+        slow, fast = self.seconds(case, "pageable", uses), self.seconds(case, way, uses)
         return {size: interval_of(slow[size] / fast[size]) for size in slow if size in fast}
 
     def least_uses(self, case: str, size: float, incumbent: str, challenger: str) -> Threshold | None:
@@ -130,28 +117,12 @@ class Breakeven:
             return None
         return uses_threshold(list(gains), np.array(list(gains.values())))
 
-    def fastest(self, case: str, uses: int, *, among: tuple[str, ...] = BREAKEVEN_WAYS) -> list[Span]:
-        """The ways along the sizes that are nowhere significantly slower than another, in as few spans as can be.
-
-        Among ways that reach as far, the one with the smaller times stands for all.
-        """
-        by_way = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
-        sizes = sorted({size for seconds in by_way.values() for size in seconds})
-        fit = [_fit({way: seconds[size] for way, seconds in by_way.items() if size in seconds}) for size in sizes]
-        spans = []
-        start = 0
-        while start < len(sizes):
-            reach = {
-                way: next((end for end in range(start, len(sizes)) if way not in fit[end]), len(sizes))
-                for way in by_way
-            }
-            end = max(reach.values())
-            furthest = [way for way in by_way if reach[way] == end]
-            covered = sizes[start:end]
-            way = min(furthest, key=lambda way: sum(math.log(by_way[way][size][0]) for size in covered))
-            spans.append(Span(way, covered[0], covered[-1], tied=any(len(fit[at]) > 1 for at in range(start, end))))
-            start = end
-        return spans
+    def fastest(self, case: str, uses: int, size: int, *, among: Sequence[str] = BREAKEVEN_WAYS) -> list[str]:
+        """The ways that are not significantly slower than the fastest with buffers of this size, the fastest first."""
+        found = self._comparable(case, uses, [way for way in self.ways(case) if way in among])
+        seconds = {way: draws for way, each in found.items() if (draws := interpolated(each, size)) is not None}
+        ranked = sorted(seconds, key=lambda way: float(seconds[way][0]))
+        return [way for way in ranked if float((seconds[way][1:] > seconds[ranked[0]][1:]).mean()) < _SLOWER]
 
     def _comparable(self, case: str, uses: int, ways: Sequence[str]) -> dict[str, dict[int, Draws]]:
         """Seconds by way and size, in which ways with the same uses differ by what their first use says alone."""
@@ -166,9 +137,3 @@ class Breakeven:
                 for size in sizes
             }
         return found
-
-
-def _fit(seconds: Mapping[str, Draws]) -> set[str]:
-    """The ways that are not significantly slower than the fastest."""
-    best = min(seconds.values(), key=lambda draws: float(draws[0]))
-    return {way for way, draws in seconds.items() if float((draws[1:] > best[1:]).mean()) < _SLOWER}

@@ -2,11 +2,9 @@
 
 import math
 
-from isthmus.analysis.breakeven.thresholds import Span
-from isthmus.analysis.labels import kind_label
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.language import can_say, clauses, enumerated, say
+from isthmus.language import can_say, say
 from isthmus.record import format_bytes
 
 # The cases that reports show; data that is produced in place makes curves of the same shape.
@@ -14,8 +12,6 @@ PLAIN_CASES = ("round_trip", "reduction")
 
 # Where the ends of an interval are further apart, the estimate within it says nothing.
 _VAGUE = 3.0
-# More changes of the lead are no rule to go by.
-_MOST_SPANS = 4
 
 
 def case_words(case: str) -> str:
@@ -25,28 +21,28 @@ def case_words(case: str) -> str:
 
 
 def size_words(threshold: Threshold) -> str:
-    """Where the challenger wins: ``from 720 KiB on (700 KiB to 740 KiB)``, ``at no size from 4 KiB to 128 MiB``."""
-    if threshold.state == "cannot_tell":
+    """Where the challenger wins: ``from 720 KiB (700 KiB to 740 KiB) on``, ``at no size from 4 KiB to 128 MiB``."""
+    if not threshold.known:
         return say("breakeven.size_unclear")
     if threshold.state in {"from", "up_to"}:
-        return _bounds(threshold, f"breakeven.size_{threshold.state}")
+        return say(f"breakeven.size_{threshold.state}", size=_size(threshold))
     first, last = format_bytes(int(threshold.first)), format_bytes(int(threshold.last))
-    key = f"breakeven.size_{threshold.state}"
-    return say(key if threshold.certain else f"{key}_perhaps", first=first, last=last)
+    answer = say(f"breakeven.size_{threshold.state}", first=first, last=last)
+    return answer if threshold.certain else say("breakeven.perhaps", answer=answer)
 
 
-def _bounds(threshold: Threshold, key: str) -> str:
+def _size(threshold: Threshold) -> str:
+    """What is known of a size: itself and its interval, or the end of the interval that the run reaches."""
     low = about_bytes(threshold.low)
     if math.isinf(threshold.high):
-        return say(f"{key}_at_least", size=low)
+        return say("breakeven.at_least", size=low)
     high = about_bytes(threshold.high)
     if threshold.low <= 0.0:
-        return say(f"{key}_at_most", size=high)
-    if high == low:
-        return say(key, size=low)
+        return say("breakeven.at_most", size=high)
     if min(threshold.high, threshold.last) > _VAGUE * max(threshold.low, threshold.first):
-        return say(f"{key}_between", low=low, high=high)
-    return say(f"{key}_within", size=about_bytes(threshold.value), low=low, high=high)
+        return say("common.range", low=low, high=high)
+    size = about_bytes(threshold.value)
+    return size if high == low else say("breakeven.within", size=size, low=low, high=high)
 
 
 def uses_words(threshold: Threshold) -> str:
@@ -64,27 +60,3 @@ def about_uses(count: float) -> str:
 def uses_count(count: float) -> str:
     """``1 use``, ``12 uses``."""
     return say("breakeven.uses", count=count, number=about_uses(count))
-
-
-def spans_words(spans: list[Span]) -> str:
-    """Which way is the fastest where: ``mapped up to 64 KiB (tied); staging buffer from 128 KiB``."""
-    if len(spans) > _MOST_SPANS:
-        ways = [kind_label(way) for way in dict.fromkeys(span.way for span in spans)]
-        return say("breakeven.fastest_varies", ways=enumerated(ways, "or"))
-    places = [_place(span, is_first=span is spans[0], is_last=span is spans[-1]) for span in spans]
-    return clauses(
-        say("breakeven.tied", place=place) if span.tied else place for span, place in zip(spans, places, strict=True)
-    )
-
-
-def _place(span: Span, *, is_first: bool, is_last: bool) -> str:
-    way, first, last = kind_label(span.way), format_bytes(span.first), format_bytes(span.last)
-    if is_first and is_last:
-        return way
-    if is_first:
-        return say("breakeven.fastest_up_to", way=way, size=last)
-    if is_last:
-        return say("breakeven.fastest_from", way=way, size=first)
-    if first == last:
-        return say("breakeven.fastest_at", way=way, size=first)
-    return say("breakeven.fastest_between", way=way, first=first, last=last)

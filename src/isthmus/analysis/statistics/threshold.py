@@ -47,6 +47,12 @@ class Threshold:
     slower: tuple[float, ...] = ()
 
     @property
+    def known(self) -> bool:
+        """Whether it says anything: a crossing needs one end at least that is within the range."""
+        bounded = 0.0 < self.low < math.inf or math.isfinite(self.high)
+        return self.state in {"always", "never"} or (self.state != "cannot_tell" and bounded)
+
+    @property
     def certain(self) -> bool:
         """Whether every draw but a few gives the same kind of answer."""
         match self.state:

@@ -2,13 +2,12 @@
 
 import io
 from collections.abc import Callable
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
 
 from isthmus.analysis.breakeven import section as breakeven
-from isthmus.analysis.breakeven.comparison import analyse_breakeven
+from isthmus.analysis.breakeven.analysis import analyse_breakeven
 from isthmus.analysis.breakeven.tables import size_cell, uses_cell
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.chart import Spec
@@ -60,8 +59,6 @@ INFINITE, NAN = float("inf"), float("nan")
         (threshold("never", INFINITE, INFINITE, INFINITE), "never", "ok"),
         (threshold("never", INFINITE, 100 * MIB, INFINITE), "never?", "wide"),
         (threshold("cannot_tell", NAN, 0.0, INFINITE), "?", "missing"),
-        (replace(threshold("cannot_tell", NAN, 0.0, INFINITE), faster=(4096.0,)), "not slower", "missing"),
-        (replace(threshold("cannot_tell", NAN, 0.0, INFINITE), slower=(4096.0,)), "not faster", "missing"),
         (threshold("from", 700 * KIB, 680 * KIB, 740 * KIB), "700 ±30 KiB", "ok"),
         (threshold("up_to", 2 * MIB, 1.9 * MIB, 2.1 * MIB), "to 2.00 ±0.10 MiB", "ok"),
         (threshold("from", 2 * MIB, 1.9 * MIB, 2.1 * MIB, crossings=2), "2.00* ±0.10 MiB", "ok"),
@@ -111,24 +108,6 @@ def test_thresholds_in_the_table_are_those_of_the_model(section: Section, run: R
         size_cell(analysis.measured.thresholds["round_trip", uses, "pageable", "registered"])  # type: ignore[index]
         for uses in (1, 2, 5, 10, 100, 1000)
     )
-
-
-def test_derived_answers_stand_beside_the_measured_ones(section: Section) -> None:
-    (grid,) = part(section, "Measured and derived thresholds").grids
-    assert [group.title for group in grid.groups] == ["there and back", "where only a result comes back"]
-    for group in grid.groups:
-        measured, derived = (
-            next(each for each in group.rows if each.heading == name) for name in ("measured", "derived")
-        )
-        pairs = [(a, b) for a, b in zip(measured.cells, derived.cells, strict=True) if a.unit and a.unit == b.unit]
-        assert pairs
-        assert all(float(b.text) == pytest.approx(float(a.text), rel=0.5) for a, b in pairs)
-
-
-def test_without_single_costs_no_threshold_is_derived(synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
-    found = breakeven.section([synthetic.run(synthetic_breakeven.breakeven())])
-    assert found
-    assert "Measured and derived thresholds" not in [each.title for each in found.parts]
 
 
 def test_runs_stand_beside_each_other(run: Run, synthetic: ModuleType, synthetic_breakeven: ModuleType) -> None:
