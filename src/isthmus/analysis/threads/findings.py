@@ -1,7 +1,6 @@
 """What the threads experiment says: all its findings, and what to take away in two sentences."""
 
 from isthmus.analysis.phrases import memory_name, way_name
-from isthmus.analysis.threads.both_ways import both_ways_finding, threads_both_ways
 from isthmus.analysis.threads.gain import thread_gains
 from isthmus.analysis.threads.gain_findings import gain_findings, gain_takeaways
 from isthmus.analysis.threads.labels import threads_of
@@ -17,9 +16,8 @@ def findings(run: Run) -> list[Finding]:
     """The findings about threads of one device, and about several devices and nodes where there are some."""
     curves = thread_curves(run)
     cost = usual_spawn_cost(spawn_costs(curves))
-    both = both_ways_finding(run, threads_both_ways(curves))
-    others = [*([both] if both else []), *([_spawn_finding(cost)] if cost else [])]
-    return [*gain_findings(run, thread_gains(curves)), *others, *place_findings(run)]
+    spawned = [_spawn_finding(cost)] if cost else []
+    return [*gain_findings(run, thread_gains(curves)), *spawned, *place_findings(run)]
 
 
 def takeaway(run: Run) -> Takeaway | None:
@@ -47,7 +45,4 @@ def _spawn_finding(cost: SpawnCost) -> Finding:
         text = say("threads.spawn_nothing", **about, most=format_seconds(max(cost.seconds.high, 0.0)))
         return Finding("note", "threads_spawn", text)
     text = say("threads.spawn", **about, time=format_seconds(cost.seconds.median))
-    if cost.has_share:
-        percent = 100 * cost.share.median
-        text = say("threads.spawn_share", **about, time=format_seconds(cost.seconds.median), percent=percent)
-    return Finding("note", "threads_spawn", text, cause=say("threads.spawn_cause"), fix=say("threads.spawn_fix"))
+    return Finding("note", "threads_spawn", text, fix=say("threads.spawn_fix"))

@@ -6,19 +6,16 @@ from isthmus.analysis.frame import section_of
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_part
-from isthmus.analysis.threads.both import both_part
 from isthmus.analysis.threads.model import most_complete, thread_curves
 from isthmus.analysis.threads.places_tables import place_parts
 from isthmus.analysis.threads.rates import rate_parts
-from isthmus.analysis.threads.spawn import created_part
 from isthmus.document.section import Section
 from isthmus.record import Run
 
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of threads; None where that is nothing but skips."""
-    parts = [*rate_parts(runs), both_part(runs), created_part(runs), *place_parts(runs)]
-    parts.append(published_part(runs, "threads", _slices_of_workers))
+    parts = [*rate_parts(runs), *place_parts(runs), published_part(runs, "threads", _slices_of_workers)]
     return section_of("threads", parts, ("copies", "alone"))
 
 

@@ -1,19 +1,12 @@
 """What persistent threads are worth: the time that creating and joining threads for each transfer adds to it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isthmus.analysis.labels import kind_label, run_title
 from isthmus.analysis.statistics.resample import interval_of, resampled_medians
-from isthmus.analysis.threads.labels import direction_word, mode_name, threads_label
-from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, reference_bytes, thread_curves
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, decimals, missing
-from isthmus.document.section import Part
-from isthmus.language import say
-from isthmus.record import MIB, Interval, Run, format_bytes
+from isthmus.analysis.threads.model import ThreadCurve, reference_bytes
+from isthmus.record import Interval
 
-# A shorter copy takes less than the creation of a thread: its share says how short the copy is.
-_LEAST_SHARED_BYTES = MIB
 # Few enough threads to be usual, enough to cost something.
 _USUAL_THREADS = 16
 
@@ -35,11 +28,6 @@ class SpawnCost:
     def is_resolved(self) -> bool:
         """Whether the interval excludes that created threads cost nothing."""
         return self.seconds.low > 0
-
-    @property
-    def has_share(self) -> bool:
-        """Whether the transfer is long enough for the share to be about the threads: from 1 MiB on."""
-        return self.curve.bytes >= _LEAST_SHARED_BYTES
 
 
 def spawn_costs(curves: Sequence[ThreadCurve]) -> list[SpawnCost]:
@@ -69,53 +57,6 @@ def usual_spawn_cost(costs: Sequence[SpawnCost]) -> SpawnCost | None:
     usual = _USUAL_THREADS if _USUAL_THREADS in counts else max(counts, default=0)
     same = [cost for cost in chosen if cost.threads == usual]
     return max(same, key=lambda cost: (cost.is_resolved, cost.share.median), default=None)
-
-
-def created_part(runs: Sequence[Run]) -> Part:
-    """A table for each run; None where created threads were not measured beside persistent ones."""
-    grids = [
-        _grid(costs, f": {run_title(runs, index)}" if len(runs) > 1 else "")
-        for index, run in enumerate(runs)
-        if (costs := spawn_costs(thread_curves(run)))
-    ]
-    return Part(say("threads_report.created_part"), say("threads_report.created_note"), grids=tuple(grids))
-
-
-def _grid(costs: Sequence[SpawnCost], of_run: str) -> Grid:
-    """Threads down, kinds and directions across, a group for each size."""
-    names = list(_names(costs))
-    columns = tuple(Column(name.replace(" ", "\n", 1), name) for name in dict.fromkeys(names))
-    groups = []
-    for size in sorted({cost.curve.bytes for cost in costs}, key=lambda size: (size != REFERENCE_BYTES, size)):
-        found = {
-            (name, cost.threads): cost for name, cost in zip(names, costs, strict=True) if cost.curve.bytes == size
-        }
-        rows = tuple(
-            Row(str(count), tuple(_cell(found.get((column.name, count))) for column in columns))
-            for count in sorted({threads for _, threads in found})
-        )
-        groups.append(Group(say("threads_report.group_added", size=format_bytes(size)), rows))
-    corner = say("threads_report.corner_threads")
-    return Grid(say("threads_report.created_grid") + of_run, columns, tuple(groups), corner=corner)
-
-
-def _names(costs: Sequence[SpawnCost]) -> Iterator[str]:
-    """Memory kind and direction of each, and the way to divide the work where there are several."""
-    several = len({(cost.curve.slicing, cost.curve.streams) for cost in costs}) > 1
-    for cost in costs:
-        name = f"{kind_label(cost.curve.host_memory)} {direction_word(cost.curve.direction)}"
-        yield say("common.comma").join([name, mode_name(cost.curve)]) if several else name
-
-
-def _cell(cost: SpawnCost | None) -> Cell:
-    if cost is None:
-        return missing()
-    median, half = cost.seconds.median * 1e6, (cost.seconds.high - cost.seconds.low) / 2 * 1e6
-    # A difference can be negative, and its interval wider than itself.
-    digits = min(decimals(max(abs(median), half)), 2)
-    share = f"{100 * cost.share.median:.1f} %" if cost.has_share else ""
-    detail = f"{threads_label(cost.curve.direction, cost.threads)} {share}".strip()
-    return Cell(f"{median:.{digits}f}", f"{half:.{digits}f}", detail=detail)
 
 
 def _key(curve: ThreadCurve) -> tuple[object, ...]:

@@ -54,8 +54,6 @@ def test_parts_of_one_device(full: Run) -> None:
     assert [each.title for each in made(full).parts] == [
         "Rate against threads, 64 MiB",
         "Rate against threads, 1 GiB",
-        "Both ways at once against each way alone",
-        "What persistent threads save",
         "Beside figures published elsewhere",
     ]
 
@@ -137,25 +135,6 @@ def test_without_a_link_no_share_and_no_rule(synthetic: ModuleType, synthetic_th
     found = part(made(synthetic.run(cases, device=synthetic.cpu_device())), "Rate against threads")
     assert spec_of(found.charts[0]).rules == ()
     assert "best, of link" not in [column.name for column in found.grids[0].columns]
-
-
-def test_both_ways_have_sum_alone_and_share(full: Run) -> None:
-    (grid,) = part(made(full), "Both ways").grids
-    values = [
-        float(cell(grid, grid.groups[0].title, "1 + 1", f"pinned, {name}").text)
-        for name in ("sum", "alone", "share, %")
-    ]
-    assert values[2] == pytest.approx(100 * values[0] / values[1], rel=0.01)
-
-
-def test_costs_of_creating_threads(full: Run) -> None:
-    (grid,) = part(made(full), "What persistent threads save").grids
-    added = cell(grid, "64 MiB: us added", "32", "pinned both")
-    assert float(added.text) == pytest.approx(20 + 64 * 25, rel=0.03)
-    assert cell(grid, "64 MiB: us added", "16", "pageable H2D").state == "missing"
-    share = cell(grid, "64 MiB: us added", "16", "pinned H2D").detail
-    assert share.startswith("16 3")
-    assert share.endswith(" %")
 
 
 def test_other_sizes_alone_have_no_published_figures(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
@@ -240,12 +219,3 @@ def test_what_a_run_file_names_is_text(
     assert "<script>alert" not in rendered("html", run)
     assert "<script>" not in rendered("markdown", run)
     assert hostile in rendered("terminal", run)
-
-
-def test_copies_shorter_than_their_threads_have_no_share(synthetic: ModuleType, synthetic_threads: ModuleType) -> None:
-    ways = synthetic_threads
-    sizes = [MIB // 16, 64 * MIB]
-    run = synthetic.run(ways.cases({("h2d", "pinned"): lambda threads: 20.0}, (ways.SHARED, ways.SPAWN), sizes))
-    (grid,) = part(made(run), "What persistent threads save").grids
-    assert [group.title for group in grid.groups] == ["64 MiB: us added", "64 KiB: us added"]
-    assert grid.groups[1].rows[0].cells[0].detail == "1"
