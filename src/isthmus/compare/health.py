@@ -9,7 +9,7 @@ from isthmus.analysis.strip import link_name
 from isthmus.compare.reference import Expected, Reference, measured
 from isthmus.compare.spread import GroupKey
 from isthmus.language import say
-from isthmus.record import Case, Direction, Link, Run, format_rate, format_seconds, median_interval
+from isthmus.record import Direction, Link, Run, format_rate, format_seconds, median_interval
 
 Level = Literal["FAULT", "ATTENTION", "OK", "none"]
 _ORDER: tuple[Level, ...] = ("FAULT", "ATTENTION", "OK", "none")
@@ -226,17 +226,15 @@ def _below_theory(rates: tuple[Rate, ...], carries: float, *, busy: bool) -> Ite
 
 def _causes(run: Run, memory: str) -> tuple[str, ...]:
     """What to look at, in the order of likelihood for what this run's fingerprint shows."""
-    host, conditions = run.fingerprint.host, run.fingerprint.device.conditions
-    found = []
     if memory != "pinned":
-        found.append(say("health.slow_pageable_do"))
-    else:
-        if conditions.get("throttling", "none") not in ("none", ""):
-            found.append(say("health.throttled_do", reasons=conditions["throttling"]))
-        if host.iommu == "on, translated":
-            found.append(say("health.iommu_do"))
-        found.append(say("health.slow_pinned_do"))
-    return tuple(found)
+        return (say("health.slow_pageable_do"),)
+    found = []
+    reasons = run.fingerprint.device.conditions.get("throttling", "none")
+    if reasons not in ("none", ""):
+        found.append(say("health.throttled_do", reasons=reasons))
+    if run.fingerprint.host.iommu == "on, translated":
+        found.append(say("health.iommu_do"))
+    return (*found, say("health.slow_pinned_do"))
 
 
 def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], carries: float) -> Point:
@@ -255,15 +253,13 @@ def _summary(run: Run, reference: Reference | None, rates: tuple[Rate, ...], car
 
 def _busy(run: Run) -> float:
     """Half width of the widest interval of large pinned copies, if it says that the machine was busy; else 0."""
-    widths = [_width(case) for case in run.cases if _is_large_pinned(case)]
+    widths = [
+        median_interval(samples).relative_half_width
+        for case in run.cases
+        if (case.experiment, case.host_memory) == ("bandwidth", "pinned")
+        and case.direction in DIRECTIONS
+        and case.bytes >= 1 << 26
+        and (samples := case.samples("host_seconds"))
+    ]
     widest = max(widths, default=0.0)
     return widest if widest > _BUSY_WIDTH else 0.0
-
-
-def _is_large_pinned(case: Case) -> bool:
-    is_copy = case.experiment == "bandwidth" and case.host_memory == "pinned" and case.direction in DIRECTIONS
-    return is_copy and case.bytes >= 1 << 26 and bool(case.samples("host_seconds"))
-
-
-def _width(case: Case) -> float:
-    return median_interval(case.samples("host_seconds")).relative_half_width

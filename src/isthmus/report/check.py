@@ -108,7 +108,7 @@ def _table(rates: tuple[Rate, ...], width: int) -> list[str]:
     if not rates:
         return []
     known = any(rate.normal for rate in rates)
-    rows = [["GB/s", "H2D", "D2H", *([say("health.normal_h2d"), say("health.normal_d2h")] if known else [])]]
+    rows = [["GB/s", "H2D", "D2H", *(say("health.normal", way=way.upper()) for way in _DIRECTIONS if known)]]
     for memory in dict.fromkeys(rate.memory for rate in rates):
         of_memory = {rate.direction: rate for rate in rates if rate.memory == memory}
         row = [say(f"memory.label_{memory}")]
@@ -133,7 +133,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _range(rate: Rate | None) -> str:
     if rate is None or rate.normal is None:
         return "-"
-    return say("health.range", low=_digits(rate.normal.low), high=_digits(rate.normal.high))
+    return say("common.range", low=_digits(rate.normal.low), high=_digits(rate.normal.high))
 
 
 def _digits(rate: float) -> str:
