@@ -54,7 +54,7 @@ def test_ranks_measure_together_and_one_of_them_tells(
     assert done.stdout.count("page        a.html") == 1
     assert done.stderr.count("measuring") == 1
     setting = "one rank alone" if ranks == 1 else f"{ranks} ranks on one device"
-    assert re.search(rf"A square of 48 points with halos of \d columns?, {setting}", done.stdout)
+    assert re.search(rf"A square of 48 points with halos \d wide, {setting}", done.stdout)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
 
 

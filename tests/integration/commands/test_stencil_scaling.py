@@ -79,9 +79,9 @@ def test_one_launch_measures_the_curves_of_all_cuts(
         for elapsed, (total, mpi) in zip(case.samples("elapsed_seconds"), rest, strict=True):
             assert max(total, mpi) <= elapsed <= (total + mpi) * (1 + 1e-9)
     text = told(measured(tmp_path / "a.json"))
-    for title in ("Strong scaling of a square of 25 points", "Weak scaling with a square of 25 points for each rank"):
+    for title in ("Strong scaling of a square of 25 points", "Weak scaling, a square of 25 points for each rank"):
         for cut in ("in strips", "in a grid"):
-            assert f"{title} with halos of 1 column, {cut}" in text or f"{title} and halos" in text
+            assert f"{title}, halos 1 wide, {cut}" in text
 
 
 def test_all_ranks_alone_are_measured_in_a_grid_without_a_curve(

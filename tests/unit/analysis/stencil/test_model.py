@@ -60,7 +60,7 @@ def test_mpi_stands_beside_the_time(paper: Run) -> None:
 
 def test_the_fastest_way_is_named_with_its_time(paper: Run) -> None:
     sentence = by_topic(paper)["stencil_fastest_61440"].sentence
-    assert sentence.startswith("On a square of 61440 points with halos of 1 column, 2 ranks with 2 devices, packing on")
+    assert sentence.startswith("On a square of 61440 points with halos 1 wide, 2 ranks with 2 devices, packing on")
     assert sentence.endswith(" s for all iterations.") or "Tied within noise" in sentence
 
 
@@ -97,4 +97,4 @@ def test_no_conclusion_rests_on_wrong_data(synthetic: ModuleType, synthetic_sten
 def test_the_conclusions_of_a_run_hold_those_of_its_stencil(paper: Run) -> None:
     topics = [finding.topic for finding in findings(paper)]
     assert "stencil_fastest_61440" in topics
-    assert "On a square of 61440 points with halos of 1 column" in verdict([paper])
+    assert "On a square of 61440 points with halos 1 wide" in verdict([paper])

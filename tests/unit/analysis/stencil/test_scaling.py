@@ -106,7 +106,7 @@ def test_every_curve_has_its_efficiency(run: Run) -> None:
     found = {finding.topic: finding for finding in stencil_findings(run)}
     strong = found["stencil_strong_grid_64_1"]
     assert strong.sentence.startswith(
-        "4 ranks that share a square of 64 points with halos of 1 column in a grid of 2 x 2 take 17.5 ms for an "
+        "4 ranks that share a square of 64 points with halos 1 wide in a grid of 2 x 2 take 17.5 ms for an "
         "iteration by packing on the device and copying through pinned memory, MPI included; one rank alone takes "
     )
     assert strong.sentence.endswith("That is a parallel efficiency of 78 to 79 %.")
@@ -124,13 +124,13 @@ def test_every_curve_has_its_efficiency(run: Run) -> None:
 def test_ranks_that_share_a_device_are_told(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
     cases = [msgspec.structs.replace(case, devices=None) for case in synthetic_stencil.scaled()]
     found = {each.topic: each for each in stencil_findings(run_of(synthetic, cases, "strong"))}
-    assert found["stencil_strong_strips_64_1"].cause == ("4 ranks share 1 device, so that each has only a part of it.")
+    assert found["stencil_strong_strips_64_1"].cause == ("4 ranks share the devices (1), so that each has only a part of one.")
 
 
 def test_the_verdict_is_of_the_square_that_all_ranks_share(run: Run) -> None:
     told = stencil_takeaway(run)
     assert told
-    assert "On a square of 64 points with halos of 1 column, 4 ranks with 4 devices, packing" in told.does
+    assert "On a square of 64 points with halos 1 wide, 4 ranks with 4 devices, packing" in told.does
 
 
 def test_a_field_that_is_no_square_has_both_sides_named(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
@@ -141,7 +141,7 @@ def test_a_field_that_is_no_square_has_both_sides_named(synthetic: ModuleType, s
     run = synthetic.run(made)
     found = {each.topic: each for each in stencil_findings(run)}
     assert set(found) == {"stencil_fastest_64x256"}, "the paper's squares are not compared with it"
-    assert "On a field of 64 x 256 points with halos of 1 column, 4 ranks on one device" in (
+    assert "On a field of 64 x 256 points with halos 1 wide, 4 ranks on one device" in (
         found["stencil_fastest_64x256"].sentence
     )
     assert stencil_takeaway(run)
