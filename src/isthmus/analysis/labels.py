@@ -1,5 +1,6 @@
 """Names that every reporter gives to the same things: runs, directions, methods and memory kinds."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from isthmus.analysis.phrases import describe_device, memory_label
@@ -20,8 +21,8 @@ _USUAL_METHODS = {
 
 
 def kind_heading(kind: str) -> str:
-    """A memory kind as a column heading of up to three short lines."""
-    return _said(f"memory.heading_{kind}") or kind.replace("_", "\n", 1)
+    """A memory kind as a column heading of short lines."""
+    return _in_lines(kind_label(kind))
 
 
 def kind_label(kind: str) -> str:
@@ -35,17 +36,22 @@ def direction_title(direction: str) -> str:
 
 
 def heading(curve: Curve) -> str:
-    """The curve as a column heading of up to three lines; the method is said where the kind does not imply it."""
-    return "\n".join(_name_parts(curve, "heading", kind_heading(curve.host_memory)))
+    """The curve as a column heading of short lines; the method is said where the kind does not imply it."""
+    return "\n".join(map(_in_lines, _name_parts(curve)))
 
 
 def curve_name(curve: Curve) -> str:
     """The curve in a legend or a cell of a table."""
-    return ", ".join(_name_parts(curve, "label", kind_label(curve.host_memory)))
+    return ", ".join(_name_parts(curve))
 
 
-def _name_parts(curve: Curve, form: str, kind: str) -> Iterator[str]:
-    yield _said(f"memory.moved_{form}_{curve.host_memory}") or kind
+def _in_lines(label: str) -> str:
+    """A line for each word, a hyphen staying with what is before it."""
+    return re.sub(r"[,、，] ?| |(?<=-)", "\n", label)
+
+
+def _name_parts(curve: Curve) -> Iterator[str]:
+    yield _said(f"memory.moved_label_{curve.host_memory}") or kind_label(curve.host_memory)
     if curve.method == "duplex":
         yield curve.direction.upper()
         return

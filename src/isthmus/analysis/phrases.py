@@ -46,7 +46,7 @@ def of_link(run: Run, rate: float, *, both: bool = False) -> str:
 
 
 def settles(run: Run, name: str, curve: Curve) -> str:
-    """How a curve with points ends, as a sentence without its end: ``Pinned memory settles at 55.3 GB/s H2D``."""
+    """How a curve with points ends, as a sentence such as ``Pinned memory settles at 55.3 GB/s H2D.``."""
     way, both = way_name(curve.direction), curve.direction == "both"
     last = curve.points[-1]
     settled = plateau(curve)

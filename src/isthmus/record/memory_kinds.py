@@ -2,7 +2,7 @@
 
 A row is a kind of memory, or a way to use one that measurements tell apart, such as a kept staging buffer. The table of
 the native core (``native/backend/memory_kind.hpp``) has the kinds that the core allocates; a test holds the two
-together. Names that people read stand in the catalogues: ``memory.text_``, ``label_`` and ``heading_`` with the name.
+together. Names that people read stand in the catalogues: ``memory.text_`` and ``label_`` with the name.
 """
 
 from typing import Literal, NamedTuple

@@ -40,11 +40,10 @@ def test_findings_come_gravest_first(synthetic: ModuleType) -> None:
     assert severities == sorted(severities, key=["FAULT", "ATTENTION", "note"].index)
 
 
-def test_pinned_says_rate_share_half_and_latency(synthetic: ModuleType) -> None:
-    sentence = by_topic(pinned_only(synthetic))["pinned"].sentence
-    assert re.search(r"settles at 5[45]\.\d GB/s H2D \(87 % of the link\)", sentence)
-    assert re.search(r"half of that is reached at 4[234]0 KiB", sentence)
-    assert re.search(r"up to 4 KiB takes (8\.0\d|7\.9\d) us", sentence)
+def test_pinned_says_rate_and_share_and_below_which_size_to_batch(synthetic: ModuleType) -> None:
+    pinned = by_topic(pinned_only(synthetic))["pinned"]
+    assert re.search(r"settles at 5[45]\.\d GB/s H2D \(87 % of the link\)\.", pinned.sentence)
+    assert re.match(r"Batch copies below 4[234]0 KiB", pinned.fix)
 
 
 def test_without_a_link_no_share_is_claimed_and_the_reason_is_said(synthetic: ModuleType) -> None:
@@ -65,8 +64,7 @@ def test_erratic_pageable_memory_as_the_sweep_of_bandwidth_test_saw_it(synthetic
     pageable = by_topic(synthetic.run(cases))["pageable"]
     assert pageable.severity == "note"
     assert "does not settle H2D: 3.20 GB/s to 11.4 GB/s between 800 MiB and 3040 MiB" in pageable.sentence
-    assert "from 160 MiB on pinned memory is 2.2 to 7.9 times as fast" in pageable.sentence
-    assert "erratic H2D: a larger size can be 3.3 times slower than a smaller one" in pageable.sentence
+    assert "From 160 MiB on pinned memory is 2.2 to 7.9 times as fast" in pageable.sentence
     assert "one core" in pageable.cause
     assert "pinned" in pageable.fix
 
@@ -78,14 +76,12 @@ def test_pageable_as_fast_as_pinned_is_no_warning_and_has_no_fix(synthetic: Modu
     assert "not faster" in pageable.sentence
 
 
-def test_erratic_memory_without_a_link_has_a_cause_and_a_fix_of_its_own(synthetic: ModuleType) -> None:
+def test_repeats_that_differ_are_said_so(synthetic: ModuleType) -> None:
     wild = synthetic.Truth(8e-6, 10e9, 0.02, flips=(1.0, 1.0, 2.5))
     run = synthetic.run(synthetic.cases({PAGEABLE_H2D: wild}), device=synthetic.cpu_device())
     pageable = by_topic(run)["pageable"]
     assert pageable.severity == "note"
-    assert "erratic H2D" in pageable.sentence
-    assert "caches" in pageable.cause
-    assert "--full" in pageable.fix
+    assert re.search(r"Repeats of one size \(1 MiB and up\) differ by 2\.\d times", pageable.sentence)
 
 
 def test_staging_is_no_cause_on_a_device_that_shares_memory(synthetic: ModuleType) -> None:
@@ -95,7 +91,7 @@ def test_staging_is_no_cause_on_a_device_that_shares_memory(synthetic: ModuleTyp
     assert pageable.cause == ""
 
 
-@pytest.mark.parametrize(("factor", "expected"), [(1.3, "1.30 times as fast H2D"), (1.0, "no certain difference")])
+@pytest.mark.parametrize(("factor", "expected"), [(1.3, "1.30 times as fast H2D"), (1.0, "no measurable difference")])
 def test_huge_pages_help_or_not(synthetic: ModuleType, factor: float, expected: str) -> None:
     truths = {
         PAGEABLE_H2D: synthetic.Truth(0.0, 10e9),
@@ -104,12 +100,6 @@ def test_huge_pages_help_or_not(synthetic: ModuleType, factor: float, expected: 
     finding = by_topic(synthetic.run(synthetic.cases(truths)))["pageable_huge"]
     assert expected in finding.sentence
     assert bool(finding.fix) == (factor > 1)
-
-
-def test_huge_pages_that_are_always_on_explain_why_they_do_not_help(synthetic: ModuleType) -> None:
-    truths = {key: synthetic.Truth(0.0, 10e9) for key in (PAGEABLE_H2D, ("copy", "h2d", "pageable_huge"))}
-    host = Host(memory=Memory(transparent_huge_pages="always"))
-    assert "always" in by_topic(synthetic.run(synthetic.cases(truths), host=host))["pageable_huge"].cause
 
 
 def test_mapped_memory_names_the_size_up_to_which_the_kernel_wins(synthetic: ModuleType) -> None:
@@ -148,12 +138,11 @@ def test_both_ways_is_called_a_sum_and_compared_with_one_way(synthetic: ModuleTy
     assert finding.severity == "note"
     assert re.search(r"(89\.\d|90\.\d) GB/s both ways in sum \(71 % of the link\)", finding.sentence)
     assert re.search(r"(89|90) % of the two directions' own rates added up", finding.sentence)
-    assert re.search(r"(44\.9|45\.\d) GB/s H2D", finding.sentence)
 
 
 def test_directions_that_take_turns_are_a_warning_and_one_copy_engine_its_cause(synthetic: ModuleType) -> None:
     assert both_ways(synthetic, 50e9, 3).severity == "ATTENTION"
-    assert "3 copy engines, so not they" in both_ways(synthetic, 50e9, 3).cause
+    assert both_ways(synthetic, 50e9, 3).cause == ""
     assert "Do not count on overlapping" in both_ways(synthetic, 50e9, 3).fix
     assert "single copy engine" in both_ways(synthetic, 50e9, 1).cause
 

@@ -22,7 +22,7 @@ def test_both_sides_of_the_seam_have_the_same_kinds_and_say_the_same_of_them() -
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_kind_has_its_names_in_each_language_and_nothing_else_has(language: Language) -> None:
-    expected = {f"{form}_{name}" for form in ("text", "label", "heading") for name in MEMORY_KINDS}
+    expected = {f"{form}_{name}" for form in ("text", "label") for name in MEMORY_KINDS}
     assert {text for text in read(language, "memory") if not text.startswith("moved_")} == expected
 
 

@@ -28,8 +28,8 @@ def test_no_line_is_wider_than_the_terminal_and_none_is_cut(synthetic: ModuleTyp
 def test_seven_kinds_fit_eighty_columns(synthetic: ModuleType) -> None:
     lines = shown(80, synthetic.h200()).splitlines()
     first = lines.index("Host to device (H2D)")
-    assert lines[first + 1].split() == ["page-"]
-    assert lines[first + 2].split() == ["able", "pageable", "write-", "regis-", "mapped", "managed"]
+    heading = " ".join(lines[first + 1 : first + 5]).split()
+    assert {"pageable", "huge", "pinned", "write-", "registered", "mapped", "managed"} <= set(heading)
     (row,) = [line for line in lines[first : first + 40] if line.startswith("  1 GiB")]
     assert len(row.split()) == 2 + 2 * 7
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from isthmus.analysis.phrases import settles
+from isthmus.analysis.phrases import memory_name, settles
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
 from isthmus.document.finding import Finding, Severity
-from isthmus.language import enumerated, say, sentences
+from isthmus.language import capitalised, say, sentences
 from isthmus.record import Run, format_bytes, format_rate
 
 
@@ -14,7 +14,7 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
     both = find(curves, "both", "pinned")
     if both is None:
         return []
-    text = settles(run, say("bandwidth.pinned_name"), both)
+    said = [settles(run, capitalised(memory_name("pinned")), both)]
     last = both.points[-1]
     alone = [point for way in ONE_WAY if (curve := find(curves, way, "pinned")) and (point := curve.at(last.bytes))]
     share = None
@@ -22,21 +22,11 @@ def both_ways_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
         added = sum(point.rate.median for point in alone)
         share = last.rate.median / added
         rate, size = format_rate(added), format_bytes(last.bytes)
-        text = say("bandwidth.both_of_sum", settles=text, size=size, percent=100 * share, rate=rate)
-    else:
-        text = say("bandwidth.sentence", text=text)
-    each = [
-        f"{format_rate(point.rate.median)} {way.upper()}"
-        for way in ONE_WAY
-        if (curve := find(curves, way, "pinned", duplex=True)) and (point := curve.at(last.bytes))
-    ]
-    if each:
-        text = sentences([text, say("bandwidth.each_way", rates=enumerated(each))])
+        said.append(say("bandwidth.both_of_sum", size=size, percent=100 * share, rate=rate))
+    text = sentences(said)
     if share is None or share >= 0.75:
         return [Finding("note", "both_ways", text)]
     engines = run.fingerprint.device.copy_engines
-    cause = ""
-    if engines:
-        cause = say("bandwidth.single_engine") if engines == 1 else say("bandwidth.several_engines", count=engines)
+    cause = say("bandwidth.single_engine") if engines == 1 else ""
     severity: Severity = "note" if engines == 1 or run.fingerprint.device.shares_host_memory else "ATTENTION"
     return [Finding(severity, "both_ways", text, cause=cause, fix=say("bandwidth.both_fix"))]

@@ -26,7 +26,7 @@ def rate_charts(runs: Sequence[Run]) -> list[Chart]:
     for direction in DIRECTIONS:
         groups = [_along(run, direction) for run in runs]
         domain = _domain(runs, groups)
-        label = say("bandwidth_report.rate_label", way=direction_title(direction))
+        label = say("bandwidth_report.chart_label", title=say("bandwidth_report.rates"), way=direction_title(direction))
         for index, group in enumerate(groups):
             if group:
                 title, name = _title(direction, runs, index), _name("rate", direction, runs, index)
@@ -39,7 +39,7 @@ def time_charts(runs: Sequence[Run]) -> list[Chart]:
     return [
         Chart(
             _title(direction, runs, index),
-            say("bandwidth_report.time_label", way=direction_title(direction)),
+            say("bandwidth_report.chart_label", title=say("bandwidth_report.small"), way=direction_title(direction)),
             spec,
             _name("time", direction, runs, index),
         )
@@ -54,7 +54,7 @@ def samples_charts(runs: Sequence[Run]) -> list[Chart]:
     return [
         Chart(
             _title(direction, runs, index),
-            say("bandwidth_report.samples_label", way=direction_title(direction)),
+            say("bandwidth_report.chart_label", title=say("bandwidth_report.steady"), way=direction_title(direction)),
             spec,
             _name("samples", direction, runs, index),
         )

@@ -38,7 +38,7 @@ def time_chart(curves: Sequence[Curve]) -> Spec | None:
     small = [curve for curve in small if curve.points]
     if not small:
         return None
-    axis = Axis(say("bandwidth_report.axis_microseconds"))
+    axis = Axis("us")
     return curves_chart([_drawn(curve, _time_row) for curve in small], _sizes(), axis)
 
 
@@ -60,7 +60,7 @@ def samples_chart(curves: Sequence[Curve]) -> Spec | None:
 
 
 def _sizes() -> Axis:
-    return Axis(say("bandwidth_report.axis_size"), labels="bytes")
+    return Axis(say("page.size"), labels="bytes")
 
 
 def _single_transfers(curve: Curve, offset: float) -> Iterator[Row]:

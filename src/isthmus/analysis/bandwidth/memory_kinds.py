@@ -5,10 +5,16 @@ from collections.abc import Sequence
 from isthmus.analysis.phrases import about_bytes, moved_memory_name, settles, times
 from isthmus.analysis.statistics.contrast import contrast, contrasts
 from isthmus.analysis.statistics.curve import ONE_WAY, Curve, find
-from isthmus.analysis.statistics.shape import LARGE_BYTES, half_size, latency
+from isthmus.analysis.statistics.shape import LARGE_BYTES, half_size
 from isthmus.document.finding import Finding
 from isthmus.language import capitalised, say, sentences
-from isthmus.record import Run, format_bytes, format_seconds
+from isthmus.record import Run, format_bytes
+
+_FIXES = {
+    "write_combined": "bandwidth.write_combined_fix",
+    "registered": "bandwidth.registered_fix",
+    "managed": "bandwidth.managed_fix",
+}
 
 
 def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
@@ -24,30 +30,12 @@ def memory_findings(run: Run, curves: Sequence[Curve]) -> list[Finding]:
 
 
 def _pinned(run: Run, curves: Sequence[Curve]) -> Finding | None:
-    said: list[str] = []
-    halves: list[float] = []
-    for direction in ONE_WAY:
-        curve = find(curves, direction, "pinned")
-        if curve is None:
-            continue
-        text = settles(run, say("curve.it" if said else "bandwidth.pinned_name"), curve)
-        half = half_size(curve)
-        if half and half.at_most:
-            text = say("bandwidth.half_at_once", settles=text)
-        elif half:
-            halves.append(half.bytes)
-            text = say("bandwidth.half_at", settles=text, size=about_bytes(half.bytes))
-        small = latency(curve)
-        if small:
-            text = say("bandwidth.small_takes", text=text, time=format_seconds(small.median))
-        said.append(say("bandwidth.sentence", text=text))
-    if not said:
+    found = [curve for direction in ONE_WAY if (curve := find(curves, direction, "pinned"))]
+    if not found:
         return None
-    cause = fix = ""
-    if halves:
-        cause = say("bandwidth.pinned_cause")
-        fix = say("bandwidth.pinned_fix", size=about_bytes(max(halves)))
-    return Finding("note", "pinned", sentences(said), cause, fix)
+    halves = [half.bytes for curve in found if (half := half_size(curve)) and not half.at_most]
+    fix = say("bandwidth.pinned_fix", size=about_bytes(max(halves))) if halves else ""
+    return Finding("note", "pinned", sentences([settles(run, _name("pinned"), curve) for curve in found]), fix=fix)
 
 
 def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
@@ -66,40 +54,32 @@ def _mapped(run: Run, curves: Sequence[Curve]) -> Finding | None:
 def _beside_pinned(run: Run, curves: Sequence[Curve], kind: str) -> Finding | None:
     """Memory that moves as pinned memory does, or not: where it gains or loses, what to do."""
     text = _against_pinned(run, curves, kind)
-    gaps = [gap for gap in contrasts(curves, kind, "pinned", LARGE_BYTES).values() if gap]
-    if not text or not gaps:
-        return Finding("note", kind, text) if text else None
+    if not text:
+        return None
+    gaps = contrasts(curves, kind, "pinned", LARGE_BYTES).values()
     ratios = [gap.ratio for gap in gaps if gap.matters]
-    fix = ""
-    match kind:
-        case "write_combined":
-            gains = any(ratio > 1 for ratio in ratios)
-            fix = say("bandwidth.write_combined_use" if gains else "bandwidth.write_combined_keep")
-        case "registered" if not any(ratio < 1 for ratio in ratios):
-            fix = say("bandwidth.registered_fix")
-        case "managed" if any(ratio < 0.8 for ratio in ratios):
-            cause = say("bandwidth.managed_cause")
-            return Finding("note", kind, text, cause=cause, fix=say("bandwidth.managed_fix"))
-    return Finding("note", kind, text, fix=fix)
+    acts = {
+        "write_combined": any(ratio > 1 for ratio in ratios),
+        "registered": bool(gaps) and not any(ratio < 1 for ratio in ratios),
+        "managed": any(ratio < 0.8 for ratio in ratios),
+    }
+    return Finding("note", kind, text, fix=say(_FIXES[kind]) if acts[kind] else "")
 
 
 def _against_pinned(run: Run, curves: Sequence[Curve], kind: str) -> str:
-    """A sentence for each way: how the kind settles and how that compares with pinned memory; empty if not measured."""
+    """For each way how the kind settles and how that compares with pinned memory; empty if not measured."""
     gaps = contrasts(curves, kind, "pinned", LARGE_BYTES)
     said: list[str] = []
     for direction in ONE_WAY:
-        curve = find(curves, direction, kind)
+        curve, gap = find(curves, direction, kind), gaps.get(direction)
         if curve is None:
             continue
-        gap = gaps.get(direction)
-        text = settles(run, say("curve.it") if said else capitalised(moved_memory_name(kind)), curve)
-        if gap and gap.matters:
-            text = say("bandwidth.times_pinned", settles=text, times=times(gap.ratio, gap.ratio))
-        elif gap and gap.alike:
-            text = say("bandwidth.like_pinned", settles=text)
-        elif gap:
-            text = say("bandwidth.perhaps_pinned", settles=text)
-        else:
-            text = say("bandwidth.sentence", text=text)
-        said.append(text)
+        said.append(settles(run, _name(kind), curve))
+        if gap:
+            factor = times(gap.ratio, gap.ratio)
+            said.append(say("bandwidth.times_pinned", times=factor) if gap.matters else say("bandwidth.tied_pinned"))
     return sentences(said)
+
+
+def _name(kind: str) -> str:
+    return capitalised(moved_memory_name(kind))

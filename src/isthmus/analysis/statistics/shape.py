@@ -1,4 +1,4 @@
-"""The shape of a rate curve: where it settles, where it reaches half of that, how steady it is."""
+"""The shape of a rate curve: where it settles, where it reaches half of that, how far repeats differ."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,6 @@ SMALL_BYTES = 4 * KIB
 LARGE_BYTES = MIB
 
 _AGREEMENT = 0.05
-_TURN = 0.10
 
 
 @dataclass(frozen=True)
@@ -109,33 +108,10 @@ def latency(curve: Curve) -> Interval | None:
     return Interval(median, min(seconds.low for seconds in small), max(seconds.high for seconds in small))
 
 
-@dataclass(frozen=True)
-class Steadiness:
-    """How steady the transfers of 1 MiB and above are.
-
-    `spread` is the 95th over the 5th percentile of the samples of one size, the median over the sizes. `drop` is the
-    largest factor by which a larger size is slower than a smaller one; `turns` counts how often the curve changes
-    between rising and falling by more than a tenth.
-    """
-
-    spread: float
-    drop: float
-    turns: int
-
-    @property
-    def erratic(self) -> bool:
-        """Whether one measurement would say little about the next."""
-        return self.spread >= 1.25 or (self.drop >= 1.25 and self.turns >= 2)
-
-
-def steadiness(curve: Curve) -> Steadiness | None:
-    """The steadiness of a curve's large transfers; None when it has none."""
-    large = [point for point in curve.points if point.bytes >= LARGE_BYTES]
-    if not large:
-        return None
-    rates = [point.rate.median for point in large]
-    drop = max(max(rates[: end + 1]) / rate for end, rate in enumerate(rates))
-    return Steadiness(float(np.median([point.spread for point in large])), drop, _turns(rates))
+def spread(curve: Curve) -> float | None:
+    """How far repeats of one size from 1 MiB on differ: 95th over 5th percentile, the median over the sizes."""
+    large = [point.spread for point in curve.points if point.bytes >= LARGE_BYTES]
+    return float(np.median(large)) if large else None
 
 
 def _agrees(point: Point, center: float) -> bool:
@@ -153,18 +129,3 @@ def _crossing(sizes: list[int], rates: list[float], level: float) -> float:
         share = math.log(level / below) / math.log(rate / below)
         return float(sizes[index - 1] * (sizes[index] / sizes[index - 1]) ** share)
     return sizes[-1]
-
-
-def _turns(rates: list[float]) -> int:
-    """Changes of direction by more than a tenth, seen from the last extreme, so that a slow drift is no turn."""
-    turns, direction = 0, 0
-    lowest = highest = rates[0]
-    for rate in rates[1:]:
-        lowest, highest = min(lowest, rate), max(highest, rate)
-        if direction >= 0 and rate < highest * (1 - _TURN):
-            turns += direction > 0
-            direction, lowest, highest = -1, rate, rate
-        elif direction <= 0 and rate > lowest * (1 + _TURN):
-            turns += direction < 0
-            direction, lowest, highest = 1, rate, rate
-    return turns

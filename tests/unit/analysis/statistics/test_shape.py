@@ -1,11 +1,11 @@
-"""Plateau, half-rate size, latency and steadiness against runs whose truth is known."""
+"""Plateau, half-rate size, latency and spread against runs whose truth is known."""
 
 from types import ModuleType
 
 import pytest
 
 from isthmus.analysis.statistics.curve import Curve, bandwidth_curves
-from isthmus.analysis.statistics.shape import half_size, latency, peak, plateau, steadiness, trend
+from isthmus.analysis.statistics.shape import half_size, latency, peak, plateau, spread, trend
 from isthmus.record import KIB, MIB
 
 PINNED = ("copy", "h2d", "pinned")
@@ -103,45 +103,18 @@ def test_peak_is_the_fastest_size(synthetic: ModuleType) -> None:
     assert peak(curve_of(synthetic, {MIB: 1e9, 2 * MIB: 3e9, 4 * MIB: 2e9})).bytes == 2 * MIB
 
 
-def test_steadiness_of_a_steady_method(synthetic: ModuleType) -> None:
+def test_repeats_of_a_steady_method_differ_by_its_noise(synthetic: ModuleType) -> None:
     truth = synthetic.Truth(7e-6, 55e9, noise=0.003)
     (curve,) = bandwidth_curves(synthetic.run(synthetic.cases({PINNED: truth}, samples=60)))
-    steady = steadiness(curve)
-    assert steady
-    assert not steady.erratic
     # 3.29 sigma lie between the 5th and the 95th percentile.
-    assert steady.spread == pytest.approx(1 + 3.29 * 0.003, abs=0.003)
-    assert steady.drop < 1.02
-    assert steady.turns == 0
+    assert spread(curve) == pytest.approx(1 + 3.29 * 0.003, abs=0.003)
 
 
-def test_repeats_that_differ_are_erratic(synthetic: ModuleType) -> None:
+def test_repeats_that_flip_differ_by_that(synthetic: ModuleType) -> None:
     truth = synthetic.Truth(7e-6, 10e9, flips=(1.0, 2.0))
     (curve,) = bandwidth_curves(synthetic.run(synthetic.cases({PINNED: truth}, samples=40)))
-    steady = steadiness(curve)
-    assert steady
-    assert steady.erratic
-    assert steady.spread == pytest.approx(2.0, rel=0.02)
+    assert spread(curve) == pytest.approx(2.0, rel=0.02)
 
 
-def test_sizes_that_jump_are_erratic_though_each_is_steady(synthetic: ModuleType) -> None:
-    rates = dict.fromkeys(synthetic.SEED_SWEEP, 10e9)
-    for size in list(rates)[3::4]:
-        rates[size] = 3.2e9
-    steady = steadiness(curve_of(synthetic, rates))
-    assert steady
-    assert steady.spread == pytest.approx(1.0)
-    assert steady.drop == pytest.approx(10 / 3.2)
-    assert steady.turns >= 4
-    assert steady.erratic
-
-
-def test_one_fall_is_a_fall_and_not_erratic(synthetic: ModuleType) -> None:
-    steady = steadiness(curve_of(synthetic, {MIB: 14e9, 2 * MIB: 14e9, 4 * MIB: 8e9, 8 * MIB: 8e9}))
-    assert steady
-    assert steady.drop == pytest.approx(14 / 8)
-    assert not steady.erratic
-
-
-def test_small_transfers_say_nothing_about_steadiness(synthetic: ModuleType) -> None:
-    assert steadiness(curve_of(synthetic, {KIB: 1e9, 2 * KIB: 2e9})) is None
+def test_small_transfers_say_nothing_about_repeats(synthetic: ModuleType) -> None:
+    assert spread(curve_of(synthetic, {KIB: 1e9, 2 * KIB: 2e9})) is None
