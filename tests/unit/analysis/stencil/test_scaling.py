@@ -124,7 +124,9 @@ def test_every_curve_has_its_efficiency(run: Run) -> None:
 def test_ranks_that_share_a_device_are_told(synthetic: ModuleType, synthetic_stencil: ModuleType) -> None:
     cases = [msgspec.structs.replace(case, devices=None) for case in synthetic_stencil.scaled()]
     found = {each.topic: each for each in stencil_findings(run_of(synthetic, cases, "strong"))}
-    assert found["stencil_strong_strips_64_1"].cause == ("4 ranks share the devices (1), so that each has only a part of one.")
+    assert found["stencil_strong_strips_64_1"].cause == (
+        "4 ranks share the devices (1), so that each has only a part of one."
+    )
 
 
 def test_the_verdict_is_of_the_square_that_all_ranks_share(run: Run) -> None:
