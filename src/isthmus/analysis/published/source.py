@@ -14,7 +14,8 @@ Ends = tuple[float, float]
 
 
 class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Published values of one quantity, by a field of cases; its name in a report is ``published.series_`` and `name`.
+    """Published values of one quantity, by a field of cases; its name in a report is ``published.series_`` and `name`,
+    or `name` itself where it reads alike in every language.
 
     `case` are the fields that a measured case must have; `over` are those that differ in the case by whose time its own
     is divided. `values` are by the value of the field `along`, by "" where there is none. Two numbers are a range, with

@@ -11,7 +11,7 @@ from isthmus.analysis.published.measured import Measured, measured
 from isthmus.analysis.published.source import Ends, Fields, Series, Source, Table, sources
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
 from isthmus.document.section import Part
-from isthmus.language import say
+from isthmus.language import can_say, say
 from isthmus.record import Run, format_bytes, format_rate, format_seconds
 
 # What a run has of a series, by place.
@@ -71,7 +71,7 @@ def _headings(source: Source, columns: Sequence[_Column]) -> Iterator[Column]:
     published, of_link, ratio = say("published.published"), say("published.of_link"), say("published.ratio")
     yield Column(published, published)
     if source.link_bytes_per_second:
-        yield Column(of_link, say("published.published_of_link"))
+        yield Column(of_link, say("common.comma").join([published, of_link]))
     for column in columns:
         here = say("published.here_kind", kind=kind_label(column.kind)) if column.kind else say("published.here")
         yield Column(here.replace(" ", "\n"), here, column.label)
@@ -86,7 +86,8 @@ def _group(source: Source, series: Series, columns: Sequence[_Column]) -> Group 
     shown = {place for column in columns for place in column.found[series.name]}
     if not shown and (series.along or not series.union):
         return None
-    name = say(f"published.series_{series.name}")
+    key = f"published.series_{series.name}"
+    name = say(key) if can_say(key) else series.name
     if series.between:
         ends = [end for value in by_place.values() if value for end in value]
         return Group("", (Row(name, tuple(_spans(source, series, (min(ends), max(ends)), columns))),))
@@ -115,7 +116,7 @@ def _place(series: Series, place: int) -> str:
 def _cells(source: Source, series: Series, place: int, columns: Sequence[_Column]) -> Iterator[Cell]:
     known = place in series.by_place
     published = series.by_place.get(place)
-    yield Cell(_published(source, series, published)) if known else missing(say("published.not_published"))
+    yield Cell(_published(source, series, published)) if known else missing()
     if source.link_bytes_per_second:
         both = 2 if series.case.get("direction") == "both" else 1
         share = published[0] * source.rate_unit_bytes / source.link_bytes_per_second / both if published else None
@@ -180,7 +181,7 @@ def _here(series: Series, here: Measured) -> Cell:
 def _ratio(source: Source, series: Series, here: Ends | None, published: Ends | None) -> Cell:
     """How many times the published figure; a dash beside a range or an answer without a number."""
     if here is None or published is None or published[0] != published[1]:
-        return missing(say("published.no_ratio"))
+        return missing()
     scale = source.rate_unit_bytes if series.quantity == "rate" else 1.0
     return Cell(spanned(*(_factor(end / published[0] / scale) for end in here)))
 
