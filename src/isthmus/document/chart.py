@@ -59,20 +59,6 @@ def bar(lane: str, begin: float, end: float, **told: str) -> Row:
 
 
 @dataclass(frozen=True)
-class Stacks:
-    """Bars from top to bottom, each of layers, made by `layer`, one after the other; a kind of layer has one colour."""
-
-    kinds: tuple[Drawn, ...]
-    bars: tuple[str, ...]
-    x: Axis
-
-
-def layer(kind: str, of_bar: str, begin: float, end: float, **told: str) -> Row:
-    """What the bar of this name consists of from `begin` to `end`; `told` is what pointing at it shows, in order."""
-    return {"kind": kind, "y": of_bar, "x": _rounded(begin), "x2": _rounded(end), **told}
-
-
-@dataclass(frozen=True)
 class Tiles:
     """A map: at most one tile, made by `tile`, for each of the `across` and the `down` values, which are words."""
 

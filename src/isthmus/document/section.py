@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
+from isthmus.document.chart import Spec, Tiles, Timeline
 from isthmus.document.grid import Grid
 from isthmus.document.palette import Look
 
@@ -17,7 +17,7 @@ class Chart:
 
     title: str
     label: str
-    spec: Spec | Stacks | Timeline | Tiles
+    spec: Spec | Timeline | Tiles
     name: str = ""
 
     @property
@@ -45,8 +45,7 @@ class Part:
     """Charts or tables that belong together under one heading.
 
     `note` says in plain text how to read them. Charts and their legend appear on the page alone, tables in every
-    format but CSV, which has the samples; those of a part that is `page_only` are too many for a terminal, and those of
-    one that is `text_only` draw with letters what the page shows as charts.
+    format but CSV, which has the samples; those of a part that is `page_only` are too many for a terminal.
     """
 
     title: str
@@ -55,7 +54,6 @@ class Part:
     legend: tuple[LegendEntry, ...] = ()
     grids: tuple[Grid, ...] = ()
     page_only: bool = False
-    text_only: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from typing import Any, Literal
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from isthmus.document.chart import Axis, Drawn, Row, Spec, Stacks, Tiles, Timeline
+from isthmus.document.chart import Axis, Drawn, Row, Spec, Tiles, Timeline
 
 VegaLite = dict[str, Any]
 
 _HEIGHT = 340
 _LANE_HEIGHT = 44
-_BAR_HEIGHT = 30
 _TILE_HEIGHT = 34
 _MOST_TICKS = 8
 # All of a row, out of which the page picks what to show: with a list of fields, pointing near a point, and not at it,
@@ -36,22 +35,18 @@ _LABELS = {
 }
 
 
-def draw(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
+def draw(spec: Spec | Timeline | Tiles) -> VegaLite:
     """The specification with its data sets, as lists of rows."""
     # altair would check every part of every chart as it is made, which takes most of its time; a test checks each kind.
     with debug_mode(False):
         if isinstance(spec, Tiles):
             return _tiles(spec)
-        if isinstance(spec, Stacks):
-            return _bars(spec.kinds, spec.x, 0.0, spec.bars, "y", _BAR_HEIGHT, overlap=False)
         if isinstance(spec, Timeline):
-            first = min(row["x"] for lane in spec.lanes for row in lane.rows)
-            names = [lane.name for lane in spec.lanes]
-            return _bars(spec.lanes, spec.x, first, names, "kind", _LANE_HEIGHT, overlap=True)
+            return _timeline(spec)
         return _curves(spec) if spec.joined else _points(spec)
 
 
-def packed(spec: Spec | Stacks | Timeline | Tiles) -> VegaLite:
+def packed(spec: Spec | Timeline | Tiles) -> VegaLite:
     """The drawing with each data set as names and rows of values, half the size; page.js unpacks it."""
     drawn = draw(spec)
     datasets = {
@@ -77,25 +72,22 @@ def _points(spec: Spec) -> VegaLite:
     return _finished(chart, {"points": points})
 
 
-def _bars(
-    looks: Sequence[Drawn], x: Axis, low: float, bars: Sequence[str], y: str, height: int, *, overlap: bool
-) -> VegaLite:
-    """Horizontal bars, those of a timeline from its first begin on and shining through where they overlap."""
-    rows = [each for look in looks for each in look.rows]
-    low, high = x.domain or (low, max(each["x2"] for each in rows))
-    written: dict[str, Any] = {"labelExpr": _LABELS[x.labels]} if x.labels in _LABELS else {}
-    scale = alt.Scale(domain=[low, high], nice=False)
+def _timeline(spec: Timeline) -> VegaLite:
+    """Lanes from the first begin on, whose bars shine through where they overlap."""
+    rows = [each for lane in spec.lanes for each in lane.rows]
+    low, high = spec.x.domain or (min(each["x"] for each in rows), max(each["x2"] for each in rows))
+    written: dict[str, Any] = {"labelExpr": _LABELS[spec.x.labels]} if spec.x.labels in _LABELS else {}
+    axis = alt.Axis(grid=False, tickCount=_MOST_TICKS, **written)
+    names = [lane.name for lane in spec.lanes]
     chart = (
-        alt.Chart(alt.NamedData("bars"), height=height * len(bars), width="container")
+        alt.Chart(alt.NamedData("bars"), height=_LANE_HEIGHT * len(names), width="container")
         # The edges keep bars apart that follow each other without a gap.
-        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6, opacity=0.7 if overlap else 1)
+        .mark_bar(tooltip=_TOOLTIP, stroke="var(--card)", strokeWidth=0.6, opacity=0.7)
         .encode(
-            x=alt.X(
-                "x:Q", title=x.title, scale=scale, axis=alt.Axis(grid=not overlap, tickCount=_MOST_TICKS, **written)
-            ),
+            x=alt.X("x:Q", title=spec.x.title, scale=alt.Scale(domain=[low, high], nice=False), axis=axis),
             x2=alt.X2("x2"),
-            y=alt.Y(f"{y}:N", title=None, sort=bars, axis=alt.Axis(ticks=False, labelLimit=220)),
-            color=alt.Color("kind:N", scale=_scale(looks, "color"), legend=None),
+            y=alt.Y("kind:N", title=None, sort=names, axis=alt.Axis(ticks=False, labelLimit=220)),
+            color=alt.Color("kind:N", scale=_scale(spec.lanes, "color"), legend=None),
         )
     )
     return _finished(chart, {"bars": rows})

@@ -120,7 +120,7 @@ def _glance(run: Run, first: Section) -> Iterator[Block]:
     grids = dict(glances(run)).get(first.name)
     if grids:
         yield Table(grids.grids, narrow=True, where="page")
-    if charted := next((part for part in first.parts if part.charts and not part.text_only), None):
+    if charted := next((part for part in first.parts if part.charts), None):
         yield Charts(charted.charts[:1], charted.legend, still=True)
 
 
@@ -189,17 +189,15 @@ def _of_text(each: _Concluded, text: str, several: bool) -> str:
 
 
 def _part(part: Part, several: bool) -> Iterator[Block]:
-    on_page = not part.text_only
-    if on_page:
-        yield Heading(part.title, 3, where="page")
-        if part.note:
-            yield Prose(part.note, "small", where="page")
-        if part.charts:
-            yield Charts(part.charts, part.legend, pairs=several or len(part.charts) != 3)
+    yield Heading(part.title, 3, where="page")
+    if part.note:
+        yield Prose(part.note, "small", where="page")
+    if part.charts:
+        yield Charts(part.charts, part.legend, pairs=several or len(part.charts) != 3)
     if part.grids:
         # Folded where charts show the same; those of a part for the page alone are too many for a terminal.
         folded = say("page.tables", title=part.title) if part.charts else ""
-        where: Where = "page" if part.page_only else "everywhere" if on_page else "text"
+        where: Where = "page" if part.page_only else "everywhere"
         yield Table(part.grids, folded, where=where)
         if part.note and not part.page_only:
             yield Prose(part.note, "small", where="text")

@@ -5,20 +5,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from isthmus.document.chart import (
-    Axis,
-    Drawn,
-    Spec,
-    Stacks,
-    Tiles,
-    Timeline,
-    bar,
-    curves_chart,
-    layer,
-    points_chart,
-    row,
-    tile,
-)
+from isthmus.document.chart import Axis, Drawn, Spec, Tiles, Timeline, bar, curves_chart, points_chart, row, tile
 from isthmus.document.palette import look, numbered_look
 from isthmus.record import KIB
 from isthmus.report.drawing import draw
@@ -88,13 +75,12 @@ def test_a_map_has_its_tiles_in_the_given_order_with_their_texts() -> None:
 
 KIND = numbered_look(0)
 CURVE = curve("pinned", {1: 1.0, KIB: 2.0}, failed=(row("pinned", 2.0, 3.0, 2.0, 4.0),))
-CHARTS: dict[str, Spec | Stacks | Timeline | Tiles] = {
+CHARTS: dict[str, Spec | Timeline | Tiles] = {
     "curves": curves_chart([CURVE], SIZES, Axis("time", labels="seconds"), rules=[(5.0, "r")]),
     "linear": curves_chart([CURVE], Axis("x", scale="linear"), Axis("GB/s", scale="linear")),
     "points": points_chart([CURVE], SIZES, Axis("GB/s", scale="linear")),
     "given": points_chart([CURVE], SIZES, Axis("time", (0.5, 9.0), labels="seconds")),
     "timeline": Timeline((Drawn("in", KIND, (bar("in", 0.0, 1.0, chunk="1"),)),), Axis("time", labels="seconds")),
-    "stacks": Stacks((Drawn("in", KIND, (layer("in", "a", 0.0, 1.0),)),), ("a", "b"), Axis("time", labels="seconds")),
     "tiles": Tiles((Drawn("pack", KIND, (tile("pack", "1", "64 B", "2"),)),), ("1",), ("64 B",), "pieces", "bytes"),
 }
 

@@ -7,7 +7,6 @@ from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, traced
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, Timeline, curves_chart
-from isthmus.document.grid import Cell, Column, Grid, Group, Row
 from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
 from isthmus.language import say
@@ -15,8 +14,6 @@ from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seco
 
 # Solid grey, which none of the first five numbers of streams has.
 _BOUND_LOOK = numbered_look(5)
-_LETTERS = 60
-_IDLE = "."
 
 
 def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> Part:
@@ -63,18 +60,13 @@ def _speedup_row(name: str, point: PipelinePoint) -> chart.Row:
     )
 
 
-def timeline_parts(runs: Sequence[Run]) -> list[Part]:
-    """The picture for the page and the letters for text; none where no run has a timeline."""
+def timeline_part(runs: Sequence[Run]) -> Part | None:
+    """When each stage of each chunk was under way; None where no run has a timeline."""
     cases = [(index, case) for index, run in enumerate(runs) for case in traced(run)]
-    if not cases:
-        return []
     cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
-    titled = [(_timeline_title(runs, index, case), case) for index, case in cases]
-    title, note, letters = (say(f"overlap_report.timelines{name}") for name in ("", "_note", "_letters"))
-    return [
-        Part(title, note, tuple(_timeline(*each) for each in titled)),
-        Part(title, letters, grids=tuple(_lettered(*each) for each in titled), text_only=True),
-    ]
+    charts = tuple(_timeline(_timeline_title(runs, index, case), case) for index, case in cases)
+    title, note = say("overlap_report.timelines"), say("overlap_report.timelines_note")
+    return Part(title, note, charts) if charts else None
 
 
 def _title(runs: Sequence[Run], index: int, words: Sequence[str]) -> str:
@@ -91,7 +83,7 @@ def _timeline(title: str, case: Case) -> Chart:
         Drawn(name, numbered_look(place), tuple(_bar(name, span) for span in case.spans if span.stage == stage))
         for place, (stage, name) in enumerate(_lanes().items())
     )
-    axis = Axis(say("overlap_report.timeline_axis"), (0.0, _total(case)), "linear", "seconds")
+    axis = Axis(say("overlap_report.timeline_axis"), (0.0, max(span.end for span in case.spans)), "linear", "seconds")
     return Chart(title, say("overlap_report.timeline_label", title=title), Timeline(lanes, axis))
 
 
@@ -102,43 +94,3 @@ def _lanes() -> dict[StageName, str]:
 def _bar(lane: str, span: Span) -> chart.Row:
     took = format_seconds(span.end - span.begin)
     return chart.bar(lane, span.begin, span.end, chunk=str(span.chunk), begins=format_seconds(span.begin), takes=took)
-
-
-def _total(case: Case) -> float:
-    return max(span.end for span in case.spans)
-
-
-def _lettered(title: str, case: Case) -> Grid:
-    total = _total(case)
-    rows = []
-    for stage, name in _lanes().items():
-        spans = [span for span in case.spans if span.stage == stage]
-        busy = _busy(spans) / total if total else 0.0
-        rows.append(Row(name, (Cell(_letters(spans, total)), Cell(f"{100 * busy:.0f}"))))
-    span = say("common.range", low="0", high=format_seconds(total))
-    heads = Column(span, span), Column(say("overlap_report.heading_busy"), say("overlap_report.column_busy"))
-    title, corner = say("overlap_report.timeline", title=title), say("overlap_report.corner_stage")
-    return Grid(title, heads, (Group("", tuple(rows)),), corner=corner)
-
-
-def _busy(spans: Sequence[Span]) -> float:
-    """Seconds in which at least one of the spans is under way."""
-    seconds, end = 0.0, float("-inf")
-    for span in sorted(spans, key=lambda span: span.begin):
-        seconds += max(0.0, span.end - max(span.begin, end))
-        end = max(end, span.end)
-    return seconds
-
-
-def _letters(spans: Sequence[Span], total: float) -> str:
-    """For each of equal parts of the time the chunk that has most of it; on a tie, the one that began first."""
-    spans = sorted(spans, key=lambda span: (span.begin, span.end))
-    return "".join(
-        _letter(spans, place * total / _LETTERS, (place + 1) * total / _LETTERS) for place in range(_LETTERS)
-    )
-
-
-def _letter(spans: Sequence[Span], begin: float, end: float) -> str:
-    most = max(spans, key=lambda span: min(span.end, end) - max(span.begin, begin), default=None)
-    is_there = most is not None and min(most.end, end) > max(most.begin, begin)
-    return str(most.chunk % 10) if most is not None and is_there else _IDLE

@@ -1,9 +1,9 @@
-"""What the overlap experiment says: what chunks and streams gain, both ways at once, what a chunk costs."""
+"""What the overlap experiment says: what chunks and streams gain, and both ways at once."""
 
 from collections.abc import Sequence
 
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
-from isthmus.analysis.overlap.model import Overlap, PipelinePoint, chunk_cost, larger_overlaps, main_overlaps, overlaps
+from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
 from isthmus.analysis.overlap.times import Work
 from isthmus.analysis.phrases import memory_name
 from isthmus.analysis.statistics.contrast import MATTERS
@@ -20,7 +20,7 @@ _ENGINES_SEEN_WITH = ("pinned", "staged", "pageable")
 
 
 def findings(run: Run) -> list[Finding]:
-    """What each kind of memory gains; then both ways at once, and what a chunk costs."""
+    """What each kind of memory gains; then both ways at once."""
     everything = overlaps(run)
     mains = main_overlaps(everything)
     if not mains:
@@ -31,8 +31,8 @@ def findings(run: Run) -> list[Finding]:
         for each in (*mains, *larger_overlaps(everything, mains))
         if (best := each.best) and (serial := each.serial)
     ]
-    others = _both_ways(run, [each for each in exchanged if each.bytes == mains[0].bytes]), _chunk_cost(mains)
-    return [*found, *(finding for finding in others if finding)]
+    both_ways = _both_ways(run, [each for each in exchanged if each.bytes == mains[0].bytes])
+    return [*found, both_ways] if both_ways else found
 
 
 def takeaway(run: Run) -> Takeaway | None:
@@ -172,22 +172,3 @@ def _both_ways(run: Run, both: Sequence[Exchange]) -> Finding | None:
         cause = say("overlap.one_engine")
     severity: Severity = "note" if shared or run.fingerprint.device.copy_engines == 1 else "ATTENTION"
     return Finding(severity, "overlap_both_ways", text, cause=cause, fix=say("overlap.both_ways_fix"))
-
-
-def _chunk_cost(mains: Sequence[Overlap]) -> Finding | None:
-    """For the first kind of memory with enough numbers of chunks; None where the cost is within noise."""
-    for each in mains:
-        cost = chunk_cost(each)
-        if cost is None:
-            continue
-        if cost.ideal is None:
-            return None
-        low, median, high = map(format_seconds, (cost.seconds.low, cost.seconds.median, cost.seconds.high))
-        workers, memory = _workers(each.host_memory, cost.streams), memory_name(each.host_memory)
-        words = {"workers": workers, "memory": memory, "low": low, "median": median, "high": high}
-        if not cost.chunks[0] <= cost.ideal.median <= cost.chunks[-1]:
-            return Finding("note", "overlap_chunk_cost", say("overlap.chunk_cost", **words))
-        about, least, most = (f"{value:.0f}" for value in cost.ideal)
-        text = say("overlap.chunk_cost_ideal", **words, about=about, least=least, most=most)
-        return Finding("note", "overlap_chunk_cost", text)
-    return None

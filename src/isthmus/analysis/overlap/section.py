@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label
-from isthmus.analysis.overlap.charts import speedup_part, timeline_parts
+from isthmus.analysis.overlap.charts import speedup_part, timeline_part
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
@@ -41,7 +41,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         _shares_part(runs, [each for each in everything if each.is_main]),
         speedup_part(runs, mains),
         _exchange_part(runs),
-        *timeline_parts(runs),
+        timeline_part(runs),
     ]
     return section_of("overlap", parts, ("work", "bound"))
 

@@ -1,4 +1,4 @@
-"""The section on stencils: every way with its phases, as bars and in figures."""
+"""The section on stencils: every way with its phases."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,6 @@ from isthmus.analysis.labels import run_label
 from isthmus.analysis.published.measured import Measured
 from isthmus.analysis.published.source import Series
 from isthmus.analysis.published.table import published_part
-from isthmus.analysis.stencil.bars import bars_part
 from isthmus.analysis.stencil.model import Stencil, stencils
 from isthmus.analysis.stencil.scaling_charts import scaling_part
 from isthmus.analysis.stencil.times import times_part
@@ -23,7 +22,7 @@ def section(runs: Sequence[Run]) -> Section | None:
     if not found:
         return None
     known = published_part(runs, "stencil", _managed_over_explicit)
-    parts = (times_part(found), bars_part(found), scaling_part(runs), known)
+    parts = (times_part(found), scaling_part(runs), known)
     return section_of("stencil", parts, ("phases", "mpi"))
 
 

@@ -10,7 +10,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from isthmus.document.chart import Spec, Stacks, Tiles, Timeline
+from isthmus.document.chart import Spec, Tiles, Timeline
 from isthmus.document.document import Block, Charts, Document, Heading, HeatMap, Picture
 from isthmus.document.palette import all_looks
 from isthmus.document.pictures import Lanes
@@ -76,14 +76,14 @@ class _Embedded:
     def __len__(self) -> int:
         return len(self._charts) + len(self._details) - 1
 
-    def add(self, spec: Spec | Stacks | Timeline | Tiles) -> int:
+    def add(self, spec: Spec | Timeline | Tiles) -> int:
         """Keep a chart, once; gives the number by which the page's script finds it."""
         if id(spec) not in self._numbers:
             self._numbers[id(spec)] = len(self._charts)
             self._charts.append(packed(spec))
         return self._numbers[id(spec)]
 
-    def still(self, spec: Spec | Stacks | Timeline | Tiles) -> Markup:
+    def still(self, spec: Spec | Timeline | Tiles) -> Markup:
         """The chart as a picture, in the colours of the page; nothing where the address space has a limit.
 
         What draws it reserves a terabyte of addresses, and ends the process where it may not.

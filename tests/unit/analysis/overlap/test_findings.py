@@ -7,12 +7,10 @@ import msgspec
 import pytest
 
 from isthmus.analysis.conclusions import findings, verdict
-from isthmus.analysis.overlap import findings as overlap_module
 from isthmus.analysis.overlap.findings import findings as overlap_findings
 from isthmus.analysis.overlap.findings import takeaway as overlap_takeaway
-from isthmus.analysis.overlap.model import ChunkCost
 from isthmus.document.finding import Finding, Takeaway
-from isthmus.record import Case, Interval, Run
+from isthmus.record import Case, Run
 
 
 def by_topic(run: Run) -> dict[str, Finding]:
@@ -46,7 +44,6 @@ def test_a_whole_run_says_what_gains_and_what_does_not(h200: Run) -> None:
     assert "pinned memory takes 1.43 ms" in found["overlap_pageable"].fix
     assert "on 4 threads" in found["overlap_staged"].sentence
     assert "Both directions run at once" in found["overlap_both_ways"].sentence
-    assert "Each further chunk of pinned memory costs" in found["overlap_chunk_cost"].sentence
 
 
 def test_a_size_that_one_memory_alone_has_is_told_beside_the_others(
@@ -116,20 +113,6 @@ def test_a_single_fast_pipeline_is_no_gain(synthetic: ModuleType, synthetic_over
     run = synthetic.run([*(case for case in cases if _way(case) != (16, 4)), fast])
     sentence = by_topic(run)["overlap_pinned"].sentence
     assert "whether chunking gains 5 % or more is unclear. The best, 16 chunks on 4 streams, is 2.6" in sentence
-
-
-@pytest.mark.parametrize(
-    ("ideal", "end"),
-    [(Interval(30, 20, 45), "on 4 streams; about 30 chunks (20 to 45) are best."), (Interval(90, 40, 200), "streams.")],
-)
-def test_the_best_number_of_chunks_is_none_beyond_those_measured(
-    h200: Run, monkeypatch: pytest.MonkeyPatch, ideal: Interval, end: str
-) -> None:
-    cost = ChunkCost(4, (2, 4, 8, 16, 32, 64), Interval(2e-6, 1e-6, 3e-6), ideal)
-    monkeypatch.setattr(overlap_module, "chunk_cost", lambda _: cost)
-    sentence = by_topic(h200)["overlap_chunk_cost"].sentence
-    assert "costs 2.00 us (1.00 us to 3.00 us) on 4 streams" in sentence
-    assert sentence.endswith(end)
 
 
 def test_copies_that_do_not_slow_each_other_down_are_no_cause(

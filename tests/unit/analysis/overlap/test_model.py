@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isthmus.analysis.overlap.exchange import exchanges
-from isthmus.analysis.overlap.model import chunk_cost, main_overlaps, overlaps, pipeline_bound, traced
+from isthmus.analysis.overlap.model import main_overlaps, overlaps, pipeline_bound, traced
 from isthmus.record import MIB, Span
 
 
@@ -73,7 +73,6 @@ def test_without_a_stage_alone_there_is_no_bound(synthetic: ModuleType, syntheti
     [found] = overlaps(synthetic.run([case for case in cases if case.method != "work_alone"]))
     assert all(point.bound is None and point.share is None for point in found.points.values())
     assert found.gains == "yes"
-    assert chunk_cost(found) is None
 
 
 def test_wrong_results_make_no_point(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
@@ -113,34 +112,6 @@ def test_conclusions_rest_on_the_largest_size_and_the_fullest_sweep(
     [main] = main_overlaps(found)
     assert (main.bytes, main.ratio) == (synthetic_overlap.SIZE, 1.0)
     assert main_overlaps([]) == []
-
-
-@pytest.mark.parametrize("cost", [2e-6, 20e-6])
-def test_the_cost_of_a_chunk_is_told_from_stages_that_slow_each_other_down(
-    synthetic: ModuleType, synthetic_overlap: ModuleType, cost: float
-) -> None:
-    truth = synthetic_overlap.Truth(share=0.9, chunk=cost, noise=0.0005)
-    run = synthetic.run(synthetic_overlap.cases("pinned", truth))
-    [found] = overlaps(run)
-    fitted = chunk_cost(found)
-    assert fitted
-    assert fitted.seconds.low <= cost <= fitted.seconds.high
-    assert fitted.ideal
-    assert fitted.ideal.low <= np.sqrt(2 * 1.2e-3 / 0.9 / cost) <= fitted.ideal.high
-
-
-def test_chunks_that_cost_nothing_have_no_ideal_number(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
-    [found] = overlaps(synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth())))
-    cost = chunk_cost(found)
-    assert cost
-    assert cost.ideal is None
-    assert cost.seconds.low <= 0 <= cost.seconds.high
-
-
-def test_too_few_numbers_of_chunks_give_no_cost(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
-    cases = synthetic_overlap.cases("pinned", synthetic_overlap.Truth(), chunks=(1, 4, 16))
-    [found] = overlaps(synthetic.run(cases))
-    assert chunk_cost(found) is None
 
 
 @pytest.mark.parametrize(

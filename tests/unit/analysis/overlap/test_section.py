@@ -1,19 +1,16 @@
 """The section on overlap: tables hold what was measured and say what was not, timelines show who worked when."""
 
-import io
 from types import ModuleType
 
 import msgspec
 import pytest
 
 from isthmus.analysis.overlap.section import section
-from isthmus.document.chart import Spec, Timeline
+from isthmus.document.chart import Spec
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
-from isthmus.record import Run, Span
-from isthmus.report import runs_document
+from isthmus.record import Run
 from isthmus.report.drawing import draw
-from isthmus.report.renderers import html, markdown, terminal
 
 
 @pytest.fixture(scope="module")
@@ -106,39 +103,6 @@ def test_two_runs_stand_side_by_side(full: Run, synthetic: ModuleType, synthetic
     assert {row.heading for group in best.groups for row in group.rows} >= {"1 x A", "1 x B"}
 
 
-def test_a_timeline_in_letters_shows_which_chunk_is_where(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
-    run = synthetic.run([synthetic_overlap.traced(chunks=4)])
-    found = made(run)
-    picture, letters = found.parts
-    assert (picture.title, letters.title) == ("Timelines", "Timelines")
-    assert letters.text_only
-    [grid] = letters.grids
-    rows = {row.heading: row.cells for row in grid.groups[0].rows}
-    # Six equal turns, ten letters each: the next stage begins as the first chunk leaves the one before.
-    assert rows["copy in"][0].text == "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10 + "." * 20
-    assert rows["copy out"][0].text == "." * 20 + "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10
-    assert rows["work"][1].text == "67"
-    [chart] = picture.charts
-    assert isinstance(chart.spec, Timeline)
-    assert chart.is_low
-    assert [len(lane.rows) for lane in chart.spec.lanes] == [4, 4, 4]
-
-
-def test_bars_of_work_that_overlap_are_counted_once(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
-    case = synthetic_overlap.traced(chunks=4)
-    # Every kernel begins with the first one and shares the device with those before it; none is left of a length of 0.
-    work = [msgspec.structs.replace(span, begin=1e-4) for span in case.spans if span.stage == "work"]
-    work += [Span(stage="work", chunk=4, begin=2e-4, end=2e-4)]
-    others = [span for span in case.spans if span.stage != "work"]
-    parts = made(synthetic.run([msgspec.structs.replace(case, spans=[*others, *reversed(work)])])).parts
-    letters, busy = next(row.cells for row in parts[1].grids[0].groups[0].rows if row.heading == "work")
-    assert letters.text == "." * 10 + "0" * 10 + "1" * 10 + "2" * 10 + "3" * 10 + "." * 10
-    assert busy.text == "67"
-    bars = draw(parts[0].charts[0].spec)
-    assert bars["mark"]["opacity"] < 1
-    assert "may overlap" in parts[0].note
-
-
 def test_the_work_is_labelled_by_what_it_took_and_grouped_by_what_was_meant(
     synthetic: ModuleType, synthetic_overlap: ModuleType
 ) -> None:
@@ -162,16 +126,3 @@ def test_a_timeline_is_drawn_as_bars(synthetic: ModuleType, synthetic_overlap: M
     assert drawn["encoding"]["x"]["scale"]["domain"] == [0, 4e-3]
     bars = drawn["datasets"]["bars"]
     assert (bars[1]["kind"], bars[1]["x"], bars[1]["x2"], bars[1]["chunk"]) == ("copy in", 1e-3, 2e-3, "1")
-
-
-def test_letters_are_for_text_and_pictures_for_the_page(full: Run) -> None:
-    page, text, words = io.StringIO(), io.StringIO(), io.StringIO()
-    html.write(runs_document([full]), page)
-    terminal.write(runs_document([full]), text, width=100)
-    markdown.write(runs_document([full]), words)
-    assert "000000000011111" not in page.getvalue()
-    assert page.getvalue().count(">Timelines</h3>") == 1
-    assert 'class="chart low"' in page.getvalue()
-    assert "000000000011111" in text.getvalue()
-    assert "000000000011111" in words.getvalue()
-    assert max(map(len, text.getvalue().splitlines())) <= 100

@@ -1,4 +1,4 @@
-"""The section on stencils: what was measured and what was not, the paper's figures beside ours, bars of phases."""
+"""The section on stencils: what was measured and what was not, the paper's figures beside ours."""
 
 import io
 from types import ModuleType
@@ -6,12 +6,10 @@ from types import ModuleType
 import pytest
 
 from isthmus.analysis.stencil.section import section
-from isthmus.document.chart import Stacks
 from isthmus.document.grid import Cell, Grid
 from isthmus.document.section import Part, Section
 from isthmus.record import Run
 from isthmus.report import runs_document
-from isthmus.report.drawing import draw
 from isthmus.report.renderers import html, markdown, terminal
 
 
@@ -73,25 +71,9 @@ def test_what_was_not_measured_is_said(synthetic: ModuleType, synthetic_stencil:
     assert not any(each.title == "Beside the paper" for each in made(run).parts), "neither comparison was measured"
 
 
-def test_bars_are_made_of_the_phases_in_turn(paper: Run) -> None:
-    found = part(made(paper), "What the time goes into")
-    assert [entry.name for entry in found.legend] == ["computing", "packing", "copies", "unpacking"]
-    spec = found.charts[1].spec
-    assert isinstance(spec, Stacks)
-    assert spec.bars[0] == "GPU packs, mapped, mapped"
-    whole = [row for kind in spec.kinds for row in kind.rows if row["y"] == "CPU packs, whole array, pageable"]
-    assert [row["kind"] for row in whole] == ["computing", "packing", "copies", "unpacking"]
-    assert [row["x"] for row in whole[1:]] == [row["x2"] for row in whole[:-1]]
-    assert whole[-1]["x2"] == pytest.approx(40, rel=0.01)
-    drawn = draw(spec)
-    assert drawn["encoding"]["y"]["sort"] == list(spec.bars)
-    assert drawn["encoding"]["x"]["scale"]["domain"][0] == 0
-    assert len(drawn["datasets"]["bars"]) == sum(len(kind.rows) for kind in spec.kinds)
-
-
 def test_every_format_shows_the_section(paper: Run) -> None:
     for write, expected in (
-        (html.write, "What the time goes into"),
+        (html.write, "Time of all iterations"),
         (markdown.write, "managed / explicit, the CPU packs"),
         (terminal.write, "A: Square of 61440 points, halos 1 wide"),
     ):
