@@ -49,7 +49,8 @@ def _ways_part(runs: Sequence[Run], works: _Works) -> Part | None:
 
 
 def _over() -> Column:
-    return Column(say("openacc_report.over_heading"), say("openacc_report.over"))
+    heading = say("openacc_report.over_heading")
+    return Column(heading, heading.replace("\n", " "))
 
 
 def _way_row(work: OpenaccWork, way: str) -> Row:
@@ -81,7 +82,7 @@ def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
         return None
     columns = (
         *(Column(_way_label(way), _way_label(way)) for way in OPENACC_WAYS),
-        Column(say("openacc_report.ratio_heading"), say("openacc_report.ratio")),
+        Column(ratio := say("openacc_report.ratio_heading"), ratio.replace("\n", " ")),
     )
     grid = Grid(say("openacc_report.parts_grid"), columns, groups, corner=say("openacc_report.touched"))
     return Part(say("openacc_report.parts_title"), say("openacc_report.parts_note"), grids=(grid,))

@@ -104,11 +104,7 @@ def _gain(
         "high": high,
     }
     if each.gains == "yes":
-        text = say("overlap.gains", **words)
-        if best.share and best.bound:
-            bound = format_seconds(best.bound.median)
-            text = say("overlap.gains_of_bound", **words, percent=100 * best.share.median, bound=bound)
-        return Finding("note", topic, text, cause=_why_not_nearer(run, each, best, exchanged))
+        return Finding("note", topic, say("overlap.gains", **words), cause=_why_not_nearer(run, each, best, exchanged))
     if each.gains == "no":
         cause, fix = _why_nothing(run, each, mains)
         text = say("overlap.loses" if each.loses else "overlap.gains_nothing", **words)

@@ -9,10 +9,9 @@ from isthmus.analysis.overlap.charts import speedup_part, timeline_part
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
 from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
-from isthmus.analysis.phrases import memory_name
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Part, Section
-from isthmus.language import enumerated, say
+from isthmus.language import say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
 _BEST = ("best", "time", "serial", "speedup", "bound", "share", "in_alone", "work_alone", "out_alone")
@@ -62,11 +61,7 @@ def _best_part(runs: Sequence[Run], everything: Sequence[_Source]) -> Part | Non
     grids = _best_grids(runs, everything)
     if not grids:
         return None
-    bases = dict.fromkeys(memory_name(base) for source in everything if (base := source.overlap.work.base))
-    note = say(
-        "overlap_report.best_note_of" if bases else "overlap_report.best_note", memory=enumerated([*bases], "or")
-    )
-    return Part(say("overlap_report.best"), note, grids=tuple(grids))
+    return Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=tuple(grids))
 
 
 def main_best_grids(run: Run) -> list[Grid]:
@@ -188,8 +183,8 @@ def _exchange_row(runs: Sequence[Run], index: int, each: Exchange) -> Row:
 
 
 def _columns(names: Sequence[str]) -> tuple[Column, ...]:
-    """Columns with a short heading of up to two lines and a whole name."""
-    return tuple(Column(say(f"overlap_report.heading_{name}"), say(f"overlap_report.column_{name}")) for name in names)
+    headings = (say(f"overlap_report.heading_{name}") for name in names)
+    return tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
 
 
 def _ratio_cell(source: _Source, value: Interval | None, scale: float = 1.0, detail: str = "") -> Cell:

@@ -13,7 +13,7 @@ from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.palette import Look, look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.language import say, sentences
+from isthmus.language import say
 from isthmus.record import LEAST_SAMPLES, Run, format_seconds
 
 
@@ -29,7 +29,7 @@ def scaling_part(runs: Sequence[Run]) -> Part | None:
     charts = tuple(drawn for title, _, curve in found if (drawn := _chart(title, curve, looks)))
     return Part(
         say("stencil_report.scaling_title"),
-        sentences([say("stencil_report.scaling_note"), say("stencil_report.scaling_times_of")]),
+        say("stencil_report.scaling_note"),
         charts,
         tuple(LegendEntry(way_title(way), each) for way, each in looks.items()) if charts else (),
         tuple(_grid(*each) for each in found),
@@ -54,8 +54,8 @@ def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
     """Ranks across, ways down, a group for each quantity."""
     columns = []
     for each in curve.stencils:
-        words = {"count": each.ranks, "down": each.down, "across": each.across}
-        columns.append(Column(say("stencil_report.ranks_heading", **words), say("stencil_report.ranks_name", **words)))
+        heading = say("stencil_report.ranks_heading", count=each.ranks, down=each.down, across=each.across)
+        columns.append(Column(heading, heading.replace("\n", ", ")))
     target = run.settings.target_relative_half_width
     quantities: dict[str, Callable[[Stencil, StencilWay], Cell]] = {
         "iteration": lambda each, way: _iteration(each, way, target),
