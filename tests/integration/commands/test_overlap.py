@@ -54,7 +54,6 @@ def test_a_run_measures_pipelines_and_their_stages_and_draws_timelines(
     assert {case.host_memory for case in measured} == {"pinned", "pageable", "staged", "device"}
     assert all(case.spans for case in measured if case.method == "traced")
     assert "Share of the bound, 256 KiB" in told(run)
-    assert "Timeline: pinned, 256 KiB" in told(run)
     # What is out of reach of this processor is not left out in silence.
     assert all(case.note for case in run.cases if case.skipped)
 
