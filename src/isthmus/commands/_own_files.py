@@ -17,7 +17,7 @@ _BY = f"Report of Isthmus {__version__}"
 # Runs, fleets, references and reports in JSON, plans and devices; tables of ways to copy; traces; pages; pictures;
 # Prometheus; and the tables of runs, fleets and traces.
 _BEGINS = re.compile(
-    rb'\s*(?:\{\s*"format":\s*"isthmus\.|\{\s*"run": "[^"]*",\s*"device": .*?"need": \{|\{\s*"backends": \[|'
+    rb'\s*(?:\{\s*"format":\s*"isthmus\.|\{\s*"runs?": [^{]*"device": .*?"need": \{|\{\s*"backends": \[|'
     rb"isthmus transfer table |ISTHTRC1|<!doctype html>.{,4096}?<title>Isthmus: |"
     rb"\x89PNG.{,64}Report of Isthmus \d|# HELP isthmus_|"
     rb"run,backend,device,experiment,method,|host,device,device_name,pci_address,|start_ns,duration_ns,direction,source,)",
