@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from isthmus.trace import Trace
 
 
+_PRICED = {"allocation", "bandwidth", "breakeven"}
+
+
 class Rates(NamedTuple):
     """The run to price with; `reference` names the reference that stands in for a run of this machine, if one does.
 
@@ -135,7 +138,9 @@ def _instead(reference: Reference, backend: str) -> Rates:
 
 
 def _references() -> list[Reference]:
-    return [read_reference(name) for name in known_references()]
+    """Those with what most changes are priced with: of others, most advice would say that it cannot tell."""
+    references = [read_reference(name) for name in known_references()]
+    return [each for each in references if {case.experiment for case in each.run.cases} >= _PRICED]
 
 
 def _is_like(reference: Reference, traced: Collection[str]) -> bool:

@@ -15,7 +15,7 @@ import typer
 from isthmus.commands import _completions
 from isthmus.commands._choices import ForceOption, JsonOption, LanguageOption, language_of, option
 from isthmus.commands._own_files import check_replaceable
-from isthmus.errors import UsageError
+from isthmus.errors import DeviceAbsent, UsageError
 from isthmus.files import in_turn
 from isthmus.messages import to_stderr
 
@@ -74,6 +74,11 @@ def _specs(device: str | None) -> list[str]:
 
     told = launched(os.environ)
     backend = None if device in (None, "all") else device
+    if backend is None and choose_device(None).shares_host_memory:
+        raise DeviceAbsent(
+            "no accelerator found, so that there is no link to check; see why: isthmus devices; --device host looks at "
+            "this machine's memory"
+        )
     if told.ranks > 1:
         return [choose_device(name_in_turn(backend, told.local_rank)).spec]
     if device == "all":

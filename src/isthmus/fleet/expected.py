@@ -8,7 +8,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from isthmus.compare import PREFIX, Checkup, GroupKey, Reference, check, made_reference, read_reference
+from isthmus.compare import (
+    PREFIX,
+    Checkup,
+    GroupKey,
+    Reference,
+    check,
+    known_references,
+    made_reference,
+    read_reference,
+)
 from isthmus.errors import UsageError
 from isthmus.fleet.cells import CellKey, case_of
 from isthmus.fleet.reading import Floats, run_of
@@ -25,11 +34,11 @@ class BelowReference:
 
 
 def chosen_reference(name: str) -> Reference:
-    """The reference of this name after ``reference:``, or one that a run file makes.
+    """The reference of this name, after ``reference:`` or alone, or one that a run file makes.
 
     Raises UsageError for an unknown name, RunFileError for a file that is no run.
     """
-    if name.startswith(PREFIX):
+    if name.startswith(PREFIX) or name in known_references():
         return read_reference(name.removeprefix(PREFIX))
     return made_reference(Path(name).name, [read_run(Path(name))])
 

@@ -73,8 +73,8 @@ def test_without_a_run_a_reference_prices_and_is_named(advise: Advise, bare: Non
     code, out, err = advise()
     assert (code, err) == (0, "")
     said = " ".join(out.split())
-    assert "at the rates of the reference h100-pcie5: no device here has memory of its own." in said
-    assert "NVIDIA H100" in priced[0]
+    assert "at the rates of the reference h200-pcie5: no device here has memory of its own." in said
+    assert "NVIDIA H200" in priced[0]
 
 
 def test_the_device_whose_runs_are_missing_is_named_though_others_are_kept(

@@ -8,7 +8,6 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from isthmus.compare import known_references
 from isthmus.fleet import Survey, chosen_reference, survey
 from isthmus.record import MIB, Point
 from isthmus.report.fleet.data import fleet_data
@@ -59,7 +58,7 @@ def test_one_device_through_two_interfaces_is_one_and_has_two_names(
     for name, of in (("first", cuda), ("second", cuda), ("third", opencl)):
         made = synthetic_fleet.fleet([synthetic_fleet.member("n0", 0, of=of)])
         files.append(synthetic_fleet.save(msgspec.structs.replace(made, fleet=name), tmp_path / f"{name}.json"))
-    found = survey(files, reference=chosen_reference(f"reference:{known_references()[0]}"))
+    found = survey(files, reference=chosen_reference("reference:h200-pcie5"))
     assert found.count == 1
     assert found.unjudged == 1
     assert not found.short_hosts

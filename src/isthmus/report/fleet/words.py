@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from isthmus.compare import Difference
+from isthmus.compare import Difference, known_references
 from isthmus.fleet import LEAST_ALIKE, BelowReference, Judged, Outlier, Survey, host_list, is_host_name, through
 from isthmus.language import can_say, enumerated, first_few, say, sentences
 from isthmus.report.comparison.words import group_name
@@ -52,7 +52,9 @@ def verdict(survey: Survey) -> str:
     judged = survey.count - survey.unjudged
     if not judged:
         by_reference = any(each.checkup for each in survey.groups)
-        return say("fleet.verdict_by_reference" if by_reference else "fleet.verdict_unjudged", least=LEAST_ALIKE)
+        if by_reference:
+            return say("fleet.verdict_by_reference", least=LEAST_ALIKE)
+        return say("fleet.verdict_unjudged", least=LEAST_ALIKE, known=say("common.comma").join(known_references()))
     if not survey.outliers:
         return say("fleet.verdict_none", judged=judged)
     worst = survey.outliers[0]
