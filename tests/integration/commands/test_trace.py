@@ -65,7 +65,7 @@ def names(folder: Path) -> set[str]:
 def test_streams_and_exit_code_are_the_programs(trace: Trace, tmp_path: Path) -> None:
     found = trace("--", "sh", "-c", "cat; echo wrong >&2; exit 7", stdin="piped in")
     assert (found.returncode, found.stdout) == (7, "piped in")
-    assert found.stderr == "wrong\nThe program made no calls of CUDA or OpenCL.\n"
+    assert found.stderr == "wrong\nThe program made no calls of CUDA or OpenCL: nothing is written. `isthmus devices` says whether a driver is here.\n"
     assert names(tmp_path) == set()
 
 
@@ -79,7 +79,7 @@ def test_the_exit_code_is_the_programs_whoever_listens(tmp_path: Path, streams: 
 def test_what_was_recorded_is_shown_and_kept(trace: Trace, tmp_path: Path) -> None:
     found = trace("--", "sh", "-c", f"{LEAVE}; echo out")
     assert (found.returncode, found.stdout) == (0, "out\n")
-    assert "4.10 kB H2D in 1 copy" in found.stderr
+    assert "H2D 4.10 kB (1x)" in found.stderr
     assert "copy H2D pageable" in found.stderr
     assert f"isthmus advise {tmp_path}/state/isthmus/traces/sh.itrace" in found.stderr
     trace("sh", "-c", LEAVE)
