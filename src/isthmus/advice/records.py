@@ -83,15 +83,22 @@ class Records:
         copies = self.trace.copies
         return self.moments(np.maximum(copies.end_ns[rows], copies.start_ns[rows]))
 
-    def beside_others(self, rows: Integers) -> Mask:
-        """Whether another copy between host and device, of any process, ran while each did."""
+    def beside_others(self, rows: Integers, *, elsewhere: bool = False) -> Mask:
+        """Whether another copy between host and the same device, of any process, ran while each did.
+
+        With `elsewhere`, one of another device: it has a link of its own, unless they share a switch.
+        """
         copies = self.trace.copies
         ways = [direction_index(direction) for direction in ONE_WAY]
-        every = np.flatnonzero(np.isin(copies.direction, ways) & (copies.migration != 1))
-        begins, ends = np.sort(self.device_begin(every)), np.sort(self.device_end(every))
-        begun = np.searchsorted(begins, self.device_end(rows))
-        running = begun - np.searchsorted(ends, self.device_begin(rows), "right")
-        found: Mask = running > 1
+        every = np.isin(copies.direction, ways) & (copies.migration != 1)
+        found: Mask = np.zeros(len(rows), bool)
+        for device in np.unique(copies.device[rows]):
+            mine = copies.device[rows] == device
+            others = np.flatnonzero(every & ((copies.device == device) != elsewhere))
+            begins, ends = np.sort(self.device_begin(others)), np.sort(self.device_end(others))
+            begun = np.searchsorted(begins, self.device_end(rows[mine]))
+            running = begun - np.searchsorted(ends, self.device_begin(rows[mine]), "right")
+            found[mine] = running > (0 if elsewhere else 1)
         return found
 
     def lasted(self, table: Calls | Allocations, rows: Integers) -> Seconds:

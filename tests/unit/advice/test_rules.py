@@ -156,6 +156,16 @@ def test_copies_beside_those_of_another_process_are_not_slow(run: Run, slow: Any
     assert found(advise([two], run), "slow-copies") is None
 
 
+def test_copies_that_slow_those_of_another_device_are_named(run: Run, slow: Any) -> None:
+    """Each device has a link of its own: what halves both is a switch, or memory, that they share."""
+    alone = slow.trace()
+    twice = {name: np.concatenate([column, column]) for name, column in vars(alone.copies).items()}
+    twice["device"][len(alone.copies) :] = 1
+    finding = found(advise([replace(alone, copies=replace(alone.copies, **twice))], run), "slow-copies")
+    assert finding
+    assert "Another device copied at the same time" in finding.cause
+
+
 def test_the_thread_can_work_beside_a_copy_that_it_does_not_wait_for(
     run: Run, synthetic_traces: ModuleType, seconds: Callable[..., float]
 ) -> None:

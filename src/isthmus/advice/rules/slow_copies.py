@@ -8,11 +8,13 @@ from isthmus.advice.records import ONE_WAY
 from isthmus.advice.rule import Draft, Rule, Summary, Words
 from isthmus.advice.scene import Scene
 from isthmus.advice.thresholds import SLOW_PAGEABLE_TIMES, SLOW_TIMES, TRACED_BYTES
-from isthmus.language import say
+from isthmus.language import say, sentences
 from isthmus.plan import Unpriced
 from isthmus.record import decimal_bytes, format_rate
 from isthmus.trace import Integers
 
+# Of the slow copies, beside copies of another device.
+_MOST = 0.5
 _TIMES = {"pinned": SLOW_TIMES, "pageable": SLOW_PAGEABLE_TIMES}
 
 
@@ -44,15 +46,17 @@ def _find(scene: Scene, rates: Rates) -> Draft | None:
     lasted = scene.device_end(every) - scene.device_begin(every)
     moved = float(copies.bytes[every].sum())
     facts = {"seen": moved / float(lasted.sum()), "expected": moved / expected}
+    facts["beside"] = float(scene.beside_others(every, elsewhere=True).mean())
     return Draft("copies", every, np.concatenate(gains), facts=facts)
 
 
 def _words(summary: Summary) -> Words:
     facts = summary.facts
     rates = {"seen": format_rate(facts["seen"]), "expected": format_rate(facts["expected"])}
+    shared = say("advice.slow_beside") if facts["beside"] > _MOST else ""
     return Words(
         say("advice.slow_title", count=summary.calls, size=decimal_bytes(summary.bytes)),
-        say("advice.slow_cause", **rates),
+        sentences([say("advice.slow_cause", **rates), shared]),
         say("advice.slow_change"),
     )
 
