@@ -18,7 +18,7 @@ from isthmus.commands._choices import (
     share_of,
 )
 from isthmus.commands._output import format_of, format_option, unlike_inputs, write_report
-from isthmus.errors import RunFileError
+from isthmus.errors import RunFileError, UsageError
 from isthmus.messages import printable, to_stderr
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def fleet(
     language: LanguageOption = "en",
 ) -> None:
     """Name the slow devices of many machines, each with its likely cause; works on any machine."""
-    from isthmus.fleet import chosen_reference, found_files, survey
+    from isthmus.compare import known_references
+    from isthmus.fleet import LEAST_ALIKE, chosen_reference, found_files, survey
     from isthmus.language import speaking
     from isthmus.report import fleet_document, odd_names
 
@@ -88,6 +89,11 @@ def fleet(
     if fail_if is not None and not found.passes:
         to_stderr(f"isthmus: outliers fails: {_reason(found)}")
         raise typer.Exit(1)
+    if fail_if is not None and found.unjudged == found.count and not any(each.checkup for each in found.groups):
+        raise UsageError(
+            f"--fail-if {fail_if.strip()} judged nothing: fewer than {LEAST_ALIKE} devices of a kind; name a reference "
+            f"with --reference: {', '.join(known_references())}"
+        )
     if refused := found.gathered.refused:
         more = f"; and {len(refused) - 1} more files that were named cannot be used" if len(refused) > 1 else ""
         raise RunFileError(f"{refused[0]}{more}; the survey is of all others")

@@ -95,6 +95,17 @@ def test_a_fleet_of_small_transfers_alone_shows_them(
     assert re.search(r"bandwidth copy D2H pageable, .* GB/s", out)
 
 
+def test_a_gate_that_judges_nothing_does_not_hold(
+    fleet: FleetCommand, synthetic_fleet: ModuleType, tmp_path: Path
+) -> None:
+    few = synthetic_fleet.save(synthetic_fleet.fleet([synthetic_fleet.member("n0", 0)]), tmp_path / "few.json")
+    code, out, err = fleet(few, "--fail-if", "outliers")
+    assert code == 2
+    assert "Nothing to judge by" in out
+    assert "--fail-if outliers judged nothing: fewer than 3 devices of a kind; name a reference" in err
+    assert fleet(few, "--fail-if", "outliers", "--reference", "h200-pcie5")[0] in {0, 1}
+
+
 def test_the_gate_says_who_fails_it(fleet: FleetCommand, slow: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     code, out, err = fleet(slow, "--fail-if", "outliers", "-o", page)
