@@ -1,4 +1,7 @@
-"""Windows of one block, copied into one another: refused where a byte is read or written twice, right where not."""
+"""Windows of one block, copied into one another: refused where a byte is read or written twice, right where not.
+
+And batches of pieces that share no block, which no one copy of the driver may reach over.
+"""
 
 from __future__ import annotations
 
@@ -112,3 +115,30 @@ def test_what_is_refused_of_many_pieces_has_changed_nothing(
             copy(*operands)
     assert (host == 7).all()
     assert (session.to_host(device) == 3).all()
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 16, 33])
+@pytest.mark.parametrize("size", [1, 8, 256, 512, 4096, 65536])
+@pytest.mark.parametrize("kind", ["pageable", "pinned"])
+def test_a_batch_between_allocations_of_their_own_arrives(
+    device: _native.Device, pieces: int, size: int, kind: str
+) -> None:
+    """Two pieces always lie at a regular distance, and so do many that an allocator puts side by side."""
+    if device.info["backend"] == "opencl" and kind == "pinned":
+        pytest.skip("page-locked memory of OpenCL is a buffer")
+    data = np.random.default_rng(pieces).integers(0, 255, (pieces, size), np.uint8)
+    hosts = [device.allocate(kind, size).host_array() for _ in data]
+    with isthmus.Session(device, pinned_budget="2MiB") as session:
+        there = [session.empty(size, np.uint8) for _ in data]
+        orders = [there]
+        if device.info["backend"] == "cuda":
+            orders.append(sorted(there, key=lambda array: array.__cuda_array_interface__["data"][0]))
+        for order in orders:
+            for host, piece in zip(hosts, data, strict=True):
+                host[...] = piece
+            session.copy_batch(order, hosts)
+            for host in hosts:
+                host[...] = 255
+            session.copy_batch(hosts, order)
+            for host, piece in zip(hosts, data, strict=True):
+                assert np.array_equal(host, piece)

@@ -17,7 +17,7 @@ STRICT = {"FAKE_CUDA_STRICT": "1"}
 @pytest.mark.parametrize(
     ("suite", "environment"),
     [
-        ("batch_allocations", {}),
+        ("overlaps", {}),
         ("borrowed", {}),
         ("copy", {}),
         ("gate", {}),
