@@ -21,7 +21,7 @@ from plan_check_needs import draw_needs
 from isthmus.errors import IsthmusError
 from isthmus.experiment.contenders.measure import measure_ways
 from isthmus.machine.devices import OpenDevice, open_device
-from isthmus.plan import Plan, answer, measured_plan
+from isthmus.plan import Plan, Way, answer, measured_plan
 from isthmus.record import (
     GIB,
     MIB,
@@ -58,20 +58,23 @@ class Checked(NamedTuple):
         """What each way takes."""
         return {way.name: way.seconds.median for way in self.truth.ways}
 
+    def known(self, plan: Plan) -> list[Way]:
+        """The ways of a plan whose time was measured for longer, too."""
+        return [way for way in plan.ways if way.name in self.seconds]
+
     def slowdown(self, plan: Plan) -> float | None:
         """Time of a plan's first choice over that of the fastest way; None where it was not measured."""
-        known = [way.name for way in plan.ways if way.name in self.seconds]
-        return self.seconds[known[0]] / min(self.seconds.values()) if known else None
+        known = self.known(plan)
+        return self.seconds[known[0].name] / min(self.seconds.values()) if known else None
 
     def error(self, predicted: Plan) -> float | None:
         """Predicted over measured time of the predicted first choice."""
-        ways = [way for way in predicted.ways if way.name in self.seconds]
-        return ways[0].seconds.median / self.seconds[ways[0].name] if ways else None
+        known = self.known(predicted)
+        return known[0].seconds.median / self.seconds[known[0].name] if known else None
 
     def held(self, predicted: Plan) -> list[bool]:
         """Of each way with a predicted time, whether its measured time lies within the interval."""
-        ways = [way for way in predicted.ways if way.name in self.seconds]
-        return [way.seconds.low <= self.seconds[way.name] <= way.seconds.high for way in ways]
+        return [way.seconds.low <= self.seconds[way.name] <= way.seconds.high for way in self.known(predicted)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -36,7 +36,7 @@ class Rates(NamedTuple):
 def read_named(named: str | Path) -> Run:
     """The run in a file, or that of ``reference:NAME``."""
     if str(named).startswith(PREFIX):
-        return read_reference(str(named).removeprefix(PREFIX)).run
+        return read_reference(str(named)).run
     return read_run(Path(named))
 
 

@@ -87,9 +87,9 @@ def _specs(device: str | None) -> list[str]:
 
 
 def _reference(name: str) -> "Reference | None":
-    from isthmus.compare import PREFIX, read_reference
+    from isthmus.compare import read_reference
 
-    return read_reference(name.removeprefix(PREFIX)) if name else None
+    return read_reference(name) if name else None
 
 
 def _measured(spec: str, seconds: float, output: Path | None) -> "list[Run]":

@@ -89,7 +89,7 @@ def _compared(base: str, new: Path, margin: float, gates: Sequence[str]) -> "tup
             raise UsageError(
                 f"a reference has ranges, so that its only gate is --fail-if {_OUTSIDE}; others take two runs"
             )
-        checkup = check(read_reference(base.removeprefix(PREFIX)), read_named(new))
+        checkup = check(read_reference(base), read_named(new))
         return checkup, bool(gates) and not checkup.right
     if _OUTSIDE in gates:
         raise UsageError(f"--fail-if {_OUTSIDE} needs ranges: name {PREFIX}NAME as BASE; two runs take slower:5%")

@@ -89,7 +89,7 @@ def fleet(
     if fail_if is not None and not found.passes:
         to_stderr(f"isthmus: outliers fails: {_reason(found)}")
         raise typer.Exit(1)
-    if fail_if is not None and found.unjudged == found.count and not any(each.checkup for each in found.groups):
+    if fail_if is not None and found.unjudged == found.count and not found.by_reference:
         raise UsageError(
             f"--fail-if {fail_if.strip()} judged nothing: fewer than {LEAST_ALIKE} devices of a kind; name a reference "
             f"with --reference: {', '.join(known_references())}"

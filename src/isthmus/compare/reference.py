@@ -78,9 +78,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
         """The figures, with rates as such devices have them at the sizes of this run, which may be fewer."""
         asked = {(*_series(case), case.bytes) for case in run.cases}
         shared = [case for case in self.run.cases if (*_series(case), case.bytes) in asked]
-        whole, part = (
-            measured(msgspec.structs.replace(self.run, cases=cases), ()) for cases in (self.run.cases, shared)
-        )
+        whole, part = measured(self.run, ()), measured(msgspec.structs.replace(self.run, cases=shared), ())
         ratios = {key: part[key] / whole[key] for key in whole if key[0] == "rate" and key in part}
         return [each.scaled(ratios.get((each.quantity, each.key), 1.0)) for each in self.figures]
 
@@ -96,10 +94,12 @@ def known_references() -> list[str]:
 
 
 def read_reference(name: str) -> Reference:
-    """A reference of the package by the name after ``reference:``, or one in a file, whose path ends in ``.json.gz``.
+    """A reference of the package by its name, or one in a file, whose path ends in ``.json.gz``; either after
+    ``reference:`` or alone.
 
     Raises UsageError for an unknown name, RunFileError for a file that is no reference.
     """
+    name = name.removeprefix(PREFIX)
     path = Path(name) if name.endswith(_SUFFIX) else None
     if path is None and name not in known_references():
         raise UsageError(f"no such reference: {name!r}; there are {', '.join(known_references()) or 'none'}")

@@ -39,7 +39,7 @@ def chosen_reference(name: str) -> Reference:
     Raises UsageError for an unknown name, RunFileError for a file that is no run.
     """
     if name.startswith(PREFIX) or name in known_references():
-        return read_reference(name.removeprefix(PREFIX))
+        return read_reference(name)
     return made_reference(Path(name).name, [read_run(Path(name))])
 
 

@@ -114,6 +114,11 @@ class Survey:
         return sorted(found)
 
     @property
+    def by_reference(self) -> bool:
+        """Whether the typical device of a group was held against a reference."""
+        return any(each.checkup for each in self.groups)
+
+    @property
     def unjudged(self) -> int:
         """How many devices have too few of their kind to be held against."""
         return self.count - len(self._physical(place for each in self.groups for place in each.judged))

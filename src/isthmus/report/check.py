@@ -31,7 +31,7 @@ def check_lines(run: Run, health: Health, width: int) -> list[str]:
         body = _body(health, indent, width, advised=1)
         host = host if len(body) + len(host) <= room else []
     if len(body) > room:
-        body = [*body[: max(room, 2)]]
+        body = body[: max(room, 2)]
         body[-1] += " ..."
     parts = [lines + body, table, link + host]
     spare = _MOST_LINES - sum(map(len, parts))

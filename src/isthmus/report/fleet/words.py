@@ -51,8 +51,7 @@ def verdict(survey: Survey) -> str:
     """The answer in one sentence or two."""
     judged = survey.count - survey.unjudged
     if not judged:
-        by_reference = any(each.checkup for each in survey.groups)
-        if by_reference:
+        if survey.by_reference:
             return say("fleet.verdict_by_reference", least=LEAST_ALIKE)
         return say("fleet.verdict_unjudged", least=LEAST_ALIKE, known=say("common.comma").join(known_references()))
     if not survey.outliers:
