@@ -1,7 +1,7 @@
 """Options that several commands share, and options that take one of a few words."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +19,18 @@ def option(name: str, metavar: str, text: str, *others: str, **limits: Any) -> A
     return typer.Option(*others, name, metavar=metavar, help=text, show_default=False, **limits)
 
 
+def whole_number(least: int) -> Callable[[str | int], int]:
+    """How an option reads a whole number that is no less than this."""
+
+    def read(text: str | int) -> int:
+        words = str(text)  # A default is no text.
+        if not words.isascii() or not words.isdigit() or int(words) < least:
+            raise typer.BadParameter(f"found {words!r}, expected a whole number from {least} on")
+        return int(words)
+
+    return read
+
+
 DeviceOption = Annotated[
     str | None,
     option(
@@ -31,7 +43,9 @@ DeviceOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document for scripts.")]
 OutputOption = Annotated[Path | None, option("--output", "FILE", "Write here instead of to standard output.", "-o")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace also a file that Isthmus did not write.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed for case order and data.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed for case order and data.", parser=whole_number(0))
+]
 # What `language_of` reads.
 LanguageOption = Annotated[
     str,

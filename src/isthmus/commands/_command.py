@@ -11,28 +11,34 @@ if TYPE_CHECKING:
     from typer import Context
 
 
-def _plain_switches(params: list[Any]) -> list[Any]:
-    """The same; help of a switch names no value, where Typer from 0.29 on says <bool>."""
+def _without_types(params: list[Any]) -> list[Any]:
+    """The same; help names no Python types, where Typer from 0.29 on says <bool> of a switch, <list[str]> of words."""
     for each in params:
         if getattr(each, "is_flag", False) and each.metavar is None:
             each.metavar = " "
+        if each.param_type_name == "argument":
+            each.display_type_rich = _no_type
     return params
+
+
+def _no_type(*_: object, **__: object) -> None:
+    """What stands beside a word whose name says what it is."""
 
 
 class Group(TyperGroup):
     """All commands."""
 
     def get_params(self, ctx: Any) -> Any:
-        """All parameters, of which switches take no value."""
-        return _plain_switches(super().get_params(ctx))
+        """All parameters, without their types in Python."""
+        return _without_types(super().get_params(ctx))
 
 
 class Command(TyperCommand):
     """A command that refuses a second value of an option that takes one; options of several values collect them."""
 
     def get_params(self, ctx: Any) -> Any:
-        """All parameters, of which switches take no value."""
-        return _plain_switches(super().get_params(ctx))
+        """All parameters, without their types in Python."""
+        return _without_types(super().get_params(ctx))
 
     def make_parser(self, ctx: Any) -> Any:
         """A parser that keeps every value it is given, to refuse what would silently be dropped."""

@@ -15,13 +15,19 @@ _SUFFIXES = (".json", ".json.gz")
 
 
 def check_output(output: str, *, force: bool) -> None:
-    """Raises UsageError for what is neither the name of a run file nor a folder, or is there for `force` to replace."""
+    """Raises UsageError for what is neither a run file's name nor a folder.
+
+    So it does for a file in no folder, and for one that is there and not Isthmus's, which `force` replaces.
+    """
     if output and not _is_folder(output) and not output.endswith(_SUFFIXES):
         raise UsageError(
             f"not a name for a run file: {output}; expected one that ends in .json or .json.gz, or a folder with / at "
             "its end"
         )
     if is_named(output):
+        folder = Path(output).parent
+        if not folder.exists():
+            raise UsageError(f"{folder}: no such folder for the run file; make it, or name another place with -o")
         check_replaceable(Path(output), force=force)
 
 

@@ -13,6 +13,7 @@ from isthmus.commands._choices import (
     OutputOption,
     language_of,
     option,
+    whole_number,
 )
 from isthmus.commands._output import format_of, format_option, write_report
 from isthmus.errors import UsageError
@@ -23,7 +24,7 @@ def plan(
     direction: Annotated[
         str | None, option("--direction", "WAY", "h2d (the default), d2h, or both, there and back.")
     ] = None,
-    uses: Annotated[int | None, option("--uses", "N", "How often the buffer is moved.", min=1)] = None,
+    uses: Annotated[int | None, option("--uses", "N", "How often the buffer is moved.", parser=whole_number(1))] = None,
     source: Annotated[
         str | None,
         option(
@@ -32,7 +33,9 @@ def plan(
             "Where the host's data is: pageable memory, pinned memory, or new, for the plan to choose.",
         ),
     ] = None,
-    pieces: Annotated[int | None, option("--pieces", "N", "Pieces that lie apart; with --piece-bytes.", min=1)] = None,
+    pieces: Annotated[
+        int | None, option("--pieces", "N", "Pieces that lie apart; with --piece-bytes.", parser=whole_number(1))
+    ] = None,
     piece_bytes: Annotated[str | None, option("--piece-bytes", "SIZE", "Size of each piece.")] = None,
     scattered: Annotated[
         bool, typer.Option("--scattered", help="Pieces lie anywhere on both sides (the default).")
@@ -41,7 +44,9 @@ def plan(
         str | None,
         option("--layout", "HOST:DEVICE", "Layout of the pieces on either side: contiguous, strided or scattered."),
     ] = None,
-    rows: Annotated[int | None, option("--rows", "N", "Rows of an array; with --width and --pitch.", min=1)] = None,
+    rows: Annotated[
+        int | None, option("--rows", "N", "Rows of an array; with --width and --pitch.", parser=whole_number(1))
+    ] = None,
     width: Annotated[str | None, option("--width", "SIZE", "Bytes that are moved of each row.")] = None,
     pitch: Annotated[str | None, option("--pitch", "SIZE", "From row to row on the host: 240KiB.")] = None,
     device_pitch: Annotated[

@@ -155,7 +155,7 @@ class Reader:
             return self._other(path, data, None)
         return self._fleet_file(path, fleet, _wrong(path, data))
 
-    def _other(self, path: Path, data: bytes, why: Exception | None) -> FilePart:
+    def _other(self, path: Path, data: bytes, why: msgspec.DecodeError | None) -> FilePart:
         """A run file, or what is wrong with one that is no fleet file."""
         try:
             header = msgspec.json.decode(data, type=Header)
@@ -169,7 +169,8 @@ class Reader:
         if header.format != FLEET_FORMAT:
             raise RunFileError(f"{path}: {header.words}; expected {FLEET_FORMAT!r} or {FORMAT!r}")
         header.check_version(path, FLEET_SCHEMA_VERSION)
-        raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {why}") from why
+        assert why is not None
+        raise header.misfit(path, why) from why
 
     def _fleet_file(self, path: Path, fleet: _Fleet, wrong: dict[int, list[int]]) -> FilePart:
         """The members of a fleet file; `wrong` names the points of a member whose data arrived wrong."""
@@ -262,7 +263,7 @@ def _wrong(path: Path, data: bytes) -> dict[int, list[int]]:
     try:
         members = msgspec.json.decode(data, type=_CheckedFleet).members
     except msgspec.DecodeError as error:
-        raise RunFileError(f"{path}: the schema does not allow this: {error}") from error
+        raise Header(FLEET_FORMAT, FLEET_SCHEMA_VERSION).misfit(path, error) from error
     found = {
         place: [at for at, each in enumerate(member.summaries) if each.verified == "no"]
         for place, member in enumerate(members)

@@ -33,6 +33,13 @@ class Header(msgspec.Struct):
                 f"{newest}; upgrade with: pip install --upgrade isthmus"
             )
 
+    def misfit(self, path: Path, error: msgspec.DecodeError) -> RunFileError:
+        """The error for a file that is not as its schema says: where, and what was expected there."""
+        what, _, place = str(error).partition(" - at ")
+        what = what[:1].lower() + what[1:]
+        found = f"{place.strip('`')}: {what}" if place else what
+        return RunFileError(f"{path}: not as a file of schema version {self.schema_version} is: {found}")
+
 
 def read_run(path: Path) -> Run:
     """The run in a JSON file, plain or gzip.
@@ -57,7 +64,7 @@ def read_run(path: Path) -> Run:
     try:
         run = msgspec.json.decode(data, type=Run)
     except msgspec.DecodeError as error:
-        raise RunFileError(f"{path}: schema version {header.schema_version} does not allow this: {error}") from error
+        raise header.misfit(path, error) from error
     cases = list(map(_timed, run.cases))
     places: dict[tuple[object, ...], int] = {}
     for number, case in enumerate(cases):

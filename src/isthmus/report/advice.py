@@ -18,12 +18,12 @@ _MOST_SHORT = 5
 def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None = None) -> Document:
     """The advice on traces, whose timelines a page shows, too.
 
-    Code is shown in the language of `snippet`, else in all; in a terminal in the first.
+    Code is shown in the language of `snippet`, else in all; in a terminal in the program's, where that is known.
     """
     names = enumerated([trace.name for trace in traces])
     notes = tuple(f"{trace.name}: {note}" for trace in traces for note in trace.notes)
     if advice.findings or any(len(trace.copies) for trace in traces):
-        blocks = [*_verdict(advice), *_findings(advice, snippet)]
+        blocks = [*_verdict(advice), *_findings(advice, traces, snippet)]
     else:
         blocks = [Answer((say("advice_report.verdict_nothing"),))]
     blocks += [timeline(trace) for trace in traces if trace.span_ns[1] > trace.span_ns[0]]
@@ -38,10 +38,10 @@ def advice_document(advice: Advice, traces: Sequence[Trace], snippet: str | None
     )
 
 
-def advice_blocks(advice: Advice) -> Iterator[Block]:
+def advice_blocks(advice: Advice, trace: Trace) -> Iterator[Block]:
     """The advice as a part of the document of its trace."""
     yield from _verdict(advice)
-    yield from _findings(advice, None)
+    yield from _findings(advice, (trace,), None)
     yield from _abstentions(advice)
 
 
@@ -71,7 +71,8 @@ def _verdict(advice: Advice) -> Iterator[Block]:
         yield Prose(advice.priced_elsewhere, "warning")
 
 
-def _findings(advice: Advice, snippet: str | None) -> Iterator[Block]:
+def _findings(advice: Advice, traces: Sequence[Trace], snippet: str | None) -> Iterator[Block]:
+    own = _language_of(traces)
     for number, finding in enumerate(advice.findings, 1):
         severity = say(f"page.severity_{'ATTENTION' if finding.severity == 'warning' else 'note'}")
         yield Heading(say("advice_report.finding", number=number, severity=severity, title=finding.title), 3)
@@ -79,15 +80,24 @@ def _findings(advice: Advice, snippet: str | None) -> Iterator[Block]:
             time, share = _interval(finding.gain_seconds), _share(finding.gain_seconds, advice)
             yield Answer((say("advice_report.gain", time=time, share=share),))
         yield from (Prose(text) for text in (finding.cause, finding.change) if text)
-        yield from _snippets(finding, snippet)
+        yield from _snippets(finding, snippet, own)
         if finding.evidence:
             yield Table((_evidence(finding.evidence),))
         if finding.pricing:
             yield Prose(finding.pricing, "small")
 
 
-def _snippets(finding: Finding, snippet: str | None) -> Iterator[Block]:
-    names = [name for name in finding.snippets if snippet in (None, name)]
+def _language_of(traces: Sequence[Trace]) -> str | None:
+    """The language whose code says most to the author of what was traced: its profiler's, or one that calls name."""
+    if traces and all(trace.maker == "kineto" for trace in traces):
+        return "torch"
+    frames = {frame for trace in traces for site in trace.sites for frame in site}
+    return next((name for name in ("torch", "cupy") if any(name in frame for frame in frames)), None)
+
+
+def _snippets(finding: Finding, snippet: str | None, own: str | None) -> Iterator[Block]:
+    # Sorting keeps the order of the others.
+    names = sorted((name for name in finding.snippets if snippet in (None, name)), key=lambda name: name != own)
     for place, name in enumerate(names):
         title = say("advice_report.snippet", language=name)
         yield Code(title, finding.snippets[name].rstrip(), where="long" if place else "everywhere")

@@ -72,6 +72,27 @@ def test_every_command_prints_json(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHOWN)
+def test_help_names_no_types_of_python(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert not re.search(r"<\w+(\[\w+\])?>", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "found", "least"),
+    [
+        (["plan", "--uses", "0"], "'0'", 1),
+        (["plan", "--rows", "x"], "'x'", 1),
+        (["measure", "--seed", "-1"], "'-1'", 0),
+    ],
+)
+def test_a_wrong_number_is_refused_with_what_was_expected(
+    words: list[str], found: str, least: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert f"found {found}, expected a whole number from {least} on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", SHOWN)
 def test_help_fits_80_columns(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")

@@ -208,7 +208,7 @@ def test_values_that_the_schema_does_not_allow_are_named_with_their_place(path: 
     with RunWriter(path, run) as writer:
         writer.add(case(1))
     path.write_text(path.read_text("utf-8").replace('"direction":"h2d"', '"direction":"up"'), "utf-8")
-    with pytest.raises(RunFileError, match=r"Invalid enum value 'up' - at `\$.cases\[0\].direction`"):
+    with pytest.raises(RunFileError, match=r"\$.cases\[0\].direction: invalid enum value 'up'"):
         read_run(path)
 
 
@@ -225,7 +225,7 @@ def test_numbers_that_cannot_be_are_named_with_their_place(path: Path, run: Run,
     content = json.loads(path.read_text("utf-8"))
     content["cases"][0][field] = value
     path.write_text(json.dumps(content), "utf-8")
-    with pytest.raises(RunFileError, match=rf" - at `\$.cases\[0\].{field}`"):
+    with pytest.raises(RunFileError, match=rf" is: \$.cases\[0\].{field}: expected"):
         read_run(path)
 
 

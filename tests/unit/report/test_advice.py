@@ -10,6 +10,7 @@ import pytest
 
 from isthmus.advice import Advice
 from isthmus.report import advice_document, formats_for, trace_document, write
+from isthmus.trace import Maker
 from tests.made_traces import made_advice, made_trace
 
 
@@ -46,6 +47,23 @@ def test_code_can_be_of_one_language() -> None:
     text = written(made_advice(), "terminal", snippet="torch")
     assert "pin_memory" in text
     assert "cudaHostAlloc" not in text
+
+
+@pytest.mark.parametrize(
+    ("maker", "sites", "shown"),
+    [
+        ("kineto", (), "pin_memory"),
+        ("isthmus", (("loop.py:3 step", "site-packages/torch/_tensor.py:9 to"),), "pin_memory"),
+        ("isthmus", (("app+0x10 main",),), "cudaHostAlloc"),
+        ("nsys", (), "cudaHostAlloc"),
+    ],
+)
+def test_a_terminal_gets_the_code_of_the_program_s_language(
+    maker: Maker, sites: tuple[tuple[str, ...], ...], shown: str
+) -> None:
+    out = io.StringIO()
+    write(advice_document(made_advice(), [replace(made_trace(), maker=maker, sites=sites)]), "terminal", out)
+    assert [word for word in ("pin_memory", "cudaHostAlloc") if word in out.getvalue()] == [shown]
 
 
 def test_long_lines_of_code_stay_whole() -> None:

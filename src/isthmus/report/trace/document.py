@@ -31,7 +31,7 @@ def trace_document(trace: Trace, advice: Advice | None = None) -> Document:
     if advice:
         blocks.append(Heading(say("advice_report.findings")))
         blocks += [replace(block, where="terminal") for block in short_blocks(advice)]
-        blocks += [replace(block, where="long") for block in advice_blocks(advice) if block.where != "terminal"]
+        blocks += [replace(block, where="long") for block in advice_blocks(advice, trace) if block.where != "terminal"]
     return Document(
         "trace",
         say("trace_report.title", name=trace.name),
