@@ -17,7 +17,7 @@ def c_flags(
     pkgconfig: Annotated[bool, typer.Option("--pkgconfigdir", help="For PKG_CONFIG_PATH.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print where the C interface is installed, one folder a line: what is asked for, else all with their names."""
+    """Print the folders of the C interface: the one you ask for, else all with their names."""
     import json
 
     from isthmus import c_interface
