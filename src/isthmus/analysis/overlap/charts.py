@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from isthmus.analysis.labels import kind_label, of_run
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
-from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, traced
+from isthmus.analysis.overlap.model import STAGES, Overlap, traced
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, Timeline, curves_chart
 from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.language import say
-from isthmus.record import Case, Run, Span, StageName, format_bytes, format_seconds, kind_rank
+from isthmus.language import capitalised, say
+from isthmus.record import Case, Run, Span, format_bytes, format_seconds, kind_rank
 
 # Solid grey, which none of the first five numbers of streams has.
 _BOUND_LOOK = numbered_look(5)
@@ -20,29 +20,33 @@ def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> 
     """A chart for each of these pipelines with the index of their run, a curve for each number of streams."""
     counts = sorted({streams for _, overlap in chosen for _, streams in overlap.points})
     looks = {streams: numbered_look(place) for place, streams in enumerate(counts)}
+    axes = Axis(say("overlap_report.chunks")), Axis(say("overlap_report.heading_speedup"), scale="linear")
+    heading = capitalised(axes[1].title)
     charts = []
     for index, overlap in chosen:
-        curves = list(_curves(overlap, looks))
-        if curves:
-            work = say("overlap_report.work", x=multiple_digits(overlap.work))
-            title = _title(runs, index, [kind_label(overlap.host_memory), format_bytes(overlap.bytes), work])
-            axes = Axis(say("overlap_report.chunks_axis")), Axis(say("overlap_report.speedup_axis"), scale="linear")
-            label = say("overlap_report.speedup_label", title=title)
-            charts.append(Chart(title, label, curves_chart(curves, *axes)))
+        if curves := list(_curves(overlap, looks)):
+            work = say("overlap.work", x=multiple_digits(overlap.work))
+            title = _title(runs, index, overlap.host_memory, overlap.bytes, work)
+            charts.append(Chart(title, f"{heading}: {title}", curves_chart(curves, *axes)))
     legend = [LegendEntry(say("overlap.streams", count=streams), look) for streams, look in looks.items()]
-    legend.append(LegendEntry(say("overlap_report.bound"), _BOUND_LOOK))
-    title, note = say("overlap_report.speedup_part"), say("overlap_report.speedup_note")
-    return Part(title, note, tuple(charts), tuple(legend))
+    legend.append(LegendEntry(say("overlap_report.heading_bound"), _BOUND_LOOK))
+    return Part(heading, charts=tuple(charts), legend=tuple(legend))
 
 
 def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
     points = sorted(overlap.points.values(), key=lambda point: point.chunks)
     for streams, look in looks.items():
         name = say("overlap.streams", count=streams)
-        rows = tuple(_speedup_row(name, point) for point in points if point.streams == streams and point.speedup)
+        rows = tuple(
+            chart.row(
+                name, point.chunks, *point.speedup, chunks=str(point.chunks), time=format_seconds(point.seconds.median)
+            )
+            for point in points
+            if point.streams == streams and point.speedup
+        )
         if rows:
             yield Drawn(name, look, rows)
-    serial, name = overlap.serial, say("overlap_report.bound")
+    serial, name = overlap.serial, say("overlap_report.heading_bound")
     bounds = {point.chunks: point.bound.median for point in points if point.bound}
     if serial and bounds:
         rows = tuple(
@@ -53,42 +57,28 @@ def _curves(overlap: Overlap, looks: dict[int, Look]) -> Iterator[Drawn]:
         yield Drawn(name, _BOUND_LOOK, rows)
 
 
-def _speedup_row(name: str, point: PipelinePoint) -> chart.Row:
-    assert point.speedup is not None
-    return chart.row(
-        name, point.chunks, *point.speedup, chunks=str(point.chunks), time=format_seconds(point.seconds.median)
-    )
-
-
 def timeline_part(runs: Sequence[Run]) -> Part | None:
     """When each stage of each chunk was under way; None where no run has a timeline."""
     cases = [(index, case) for index, run in enumerate(runs) for case in traced(run)]
     cases.sort(key=lambda each: (each[1].bytes, kind_rank(each[1].host_memory), each[0]))
-    charts = tuple(_timeline(_timeline_title(runs, index, case), case) for index, case in cases)
-    title, note = say("overlap_report.timelines"), say("overlap_report.timelines_note")
-    return Part(title, note, charts) if charts else None
+    charts = tuple(_timeline(runs, index, case) for index, case in cases)
+    return Part(say("overlap_report.timelines"), say("overlap_report.timelines_note"), charts) if charts else None
 
 
-def _title(runs: Sequence[Run], index: int, words: Sequence[str]) -> str:
-    return of_run(say("common.comma").join(words), runs, index)
+def _title(runs: Sequence[Run], index: int, host_memory: str, size: int, rest: str) -> str:
+    return of_run(say("common.comma").join([kind_label(host_memory), format_bytes(size), rest]), runs, index)
 
 
-def _timeline_title(runs: Sequence[Run], index: int, case: Case) -> str:
+def _timeline(runs: Sequence[Run], index: int, case: Case) -> Chart:
     way = way_words(case.host_memory, case.pieces or 1, case.streams or 1)
-    return _title(runs, index, [kind_label(case.host_memory), format_bytes(case.bytes), way])
-
-
-def _timeline(title: str, case: Case) -> Chart:
+    title = _title(runs, index, case.host_memory, case.bytes, way)
     lanes = tuple(
         Drawn(name, numbered_look(place), tuple(_bar(name, span) for span in case.spans if span.stage == stage))
-        for place, (stage, name) in enumerate(_lanes().items())
+        for place, stage in enumerate(STAGES)
+        for name in [say(f"overlap_report.heading_{stage}")]
     )
     axis = Axis(say("overlap_report.timeline_axis"), (0.0, max(span.end for span in case.spans)), "linear", "seconds")
-    return Chart(title, say("overlap_report.timeline_label", title=title), Timeline(lanes, axis))
-
-
-def _lanes() -> dict[StageName, str]:
-    return {stage: say(f"overlap_report.lane_{stage}") for stage in STAGES}
+    return Chart(title, f"{say('overlap_report.timelines')}: {title}", Timeline(lanes, axis))
 
 
 def _bar(lane: str, span: Span) -> chart.Row:

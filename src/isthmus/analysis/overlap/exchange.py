@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from isthmus.analysis.overlap.model import pipeline_bound
 from isthmus.analysis.overlap.times import Timed, fastest_alone, timed_cases
 from isthmus.analysis.statistics.resample import interval_of
 from isthmus.record import Interval, Run
 
-ExchangeAnswer = Literal["yes", "partly", "no", "cannot tell"]
-
-_MOSTLY = 0.5
 _HARDLY = 0.2
 
 
@@ -19,9 +15,9 @@ _HARDLY = 0.2
 class Exchange:
     """Data of one kind of memory that goes in and comes out in chunks, without work.
 
-    `seconds` is the fastest of the ways measured, on `chunks` and `streams`; `into` and `out` are the copies alone,
-    `bound` what it would take if neither slowed the other. `hidden` is how much of the time that a perfect exchange
-    saves over one copy after the other is saved: 1 where both run at once at full speed, 0 where neither overlaps.
+    `seconds` is the fastest of the ways measured, on `chunks` and `streams`; `serial` is one copy after the other,
+    `bound` what it would take if neither slowed the other. `hidden` is how much of what a perfect exchange saves over
+    `serial` is saved: 1 where both run at once at full speed, 0 where neither overlaps.
     """
 
     host_memory: str
@@ -29,20 +25,15 @@ class Exchange:
     chunks: int
     streams: int
     seconds: Interval
-    into: Interval
-    out: Interval
+    serial: Interval
     bound: Interval
     hidden: Interval
     converged: bool
 
     @property
-    def answer(self) -> ExchangeAnswer:
-        """Whether both directions run at once, as far as the intervals tell."""
-        if self.hidden.low >= _MOSTLY:
-            return "yes"
-        if self.hidden.high <= _HARDLY:
-            return "no"
-        return "partly" if self.hidden.low > _HARDLY else "cannot tell"
+    def in_turn(self) -> bool:
+        """Whether the directions hardly overlap, as far as the intervals tell."""
+        return self.hidden.high <= _HARDLY
 
 
 def exchanges(run: Run) -> list[Exchange]:
@@ -58,17 +49,15 @@ def _exchange(timed: Sequence[Timed], memory: str, size: int) -> Exchange | None
     # A single chunk has nothing to exchange with.
     if into is None or out is None or both is None or not chunks or chunks < 2:
         return None
-    one_by_one = into.draws + out.draws
-    bound = pipeline_bound([into.draws, out.draws], chunks)
+    serial, bound = into.draws + out.draws, pipeline_bound([into.draws, out.draws], chunks)
     return Exchange(
         host_memory=memory,
         bytes=size,
         chunks=chunks,
         streams=both.case.streams or 1,
         seconds=both.seconds,
-        into=into.seconds,
-        out=out.seconds,
+        serial=interval_of(serial),
         bound=interval_of(bound),
-        hidden=interval_of((one_by_one - both.draws) / (one_by_one - bound)),
+        hidden=interval_of((serial - both.draws) / (serial - bound)),
         converged=both.converged,
     )

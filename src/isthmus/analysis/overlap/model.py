@@ -1,7 +1,7 @@
 """Pipelines of copy in, work and copy out: how near each comes to its bound, and how far ahead of the serial time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, log
 from typing import Literal
 
@@ -10,7 +10,7 @@ from isthmus.analysis.overlap.times import Timed, Work, fastest_alone, measured_
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of
-from isthmus.record import Case, Interval, Run, Span, StageName, kind_rank
+from isthmus.record import Case, Interval, Run, StageName, kind_rank
 
 STAGES: tuple[StageName, ...] = ("in", "work", "out")
 Answer = Literal["yes", "no", "cannot tell"]
@@ -22,19 +22,16 @@ class PipelinePoint:
 
     `bound` is what it would take if all stages ran at once at the speed that they have alone, None where one of them
     was not measured alone; `share` is the bound over `seconds`: 1 is perfect. `speedup` is the serial time over
-    `seconds`, None without one. `draws` are those of the median time, `bound_draws` those of the bound.
+    `seconds`, None without one.
     """
 
     chunks: int
     streams: int
     seconds: Interval
-    samples: int
     converged: bool
     bound: Interval | None
     share: Interval | None
     speedup: Interval | None
-    draws: Draws = field(repr=False, compare=False)
-    bound_draws: Draws | None = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -68,12 +65,6 @@ class Overlap:
         """The fastest of several chunks."""
         several = (point for point in self.points.values() if point.chunks > 1)
         return min(several, key=lambda point: point.seconds.median, default=None)
-
-    @property
-    def loses(self) -> bool:
-        """Whether every pipeline of several chunks is significantly slower than the serial one."""
-        found = [point.speedup for point in self.points.values() if point.chunks > 1 and point.speedup]
-        return bool(found) and all(speedup.high < 1 for speedup in found)
 
     @property
     def gains(self) -> Answer:
@@ -137,21 +128,13 @@ def larger_overlaps(found: Iterable[Overlap], mains: Iterable[Overlap]) -> list[
 
 
 def traced(run: Run) -> list[Case]:
-    """Pipelines of which the run holds a timeline, by size and kind of memory."""
-    cases = [case for case in run.cases if case.experiment == "overlap" and case.spans and _whole(case.spans)]
-    return sorted(cases, key=lambda case: (case.bytes, _rank(case.host_memory)))
-
-
-def _whole(spans: list[Span]) -> bool:
-    return all(span.end >= span.begin for span in spans)
-
-
-def _rank(kind: str) -> tuple[object, ...]:
-    return kind != "pinned", kind_rank(kind)
+    """Pipelines of which the run holds a whole timeline."""
+    cases = [case for case in run.cases if case.experiment == "overlap" and case.spans]
+    return [case for case in cases if all(span.end >= span.begin for span in case.spans)]
 
 
 def _place(each: Overlap) -> tuple[object, ...]:
-    return each.bytes, _rank(each.host_memory), each.ratio
+    return each.bytes, each.host_memory != "pinned", kind_rank(each.host_memory), each.ratio
 
 
 def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence[Timed]) -> Overlap:
@@ -189,11 +172,8 @@ def _point(each: Timed, alone: list[Draws], serial: Timed | None) -> PipelinePoi
         chunks=chunks,
         streams=streams,
         seconds=each.seconds,
-        samples=len(each.case.samples("host_seconds")),
         converged=each.converged,
         bound=None if bound is None else interval_of(bound),
         share=None if bound is None else interval_of(bound / each.draws),
         speedup=None if serial is None else interval_of(serial.draws / each.draws),
-        draws=each.draws,
-        bound_draws=bound,
     )

@@ -8,14 +8,14 @@ from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.overlap.charts import speedup_part, timeline_part
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
-from isthmus.analysis.overlap.model import Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
+from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Part, Section
-from isthmus.language import say
+from isthmus.language import capitalised, say
 from isthmus.record import Interval, Run, format_bytes, format_seconds, kind_rank
 
-_BEST = ("best", "time", "serial", "speedup", "bound", "share", "in_alone", "work_alone", "out_alone")
-_EXCHANGE = ("in_alone", "out_alone", "one_by_one", "at_once", "ideal", "hidden", "engines")
+_BEST = ("ways", "time", "serial", "speedup", "bound", "share", *STAGES)
+_EXCHANGE = ("serial", "time", "bound", "hidden")
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,20 @@ class _Source:
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
     everything = _sources(runs)
-    mains = [(each.index, each.overlap) for each in everything if each.is_main]
+    mains = [each for each in everything if each.is_main]
     parts = [
-        _best_part(runs, everything),
-        _shares_part(runs, [each for each in everything if each.is_main]),
-        speedup_part(runs, mains),
-        _exchange_part(runs),
+        Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=_best_grids(runs, everything)),
+        Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=_shares_grids(runs, mains)),
+        speedup_part(runs, [(each.index, each.overlap) for each in mains]),
+        Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=_exchange_grids(runs)),
         timeline_part(runs),
     ]
     return section_of("overlap", parts, ("work", "bound"))
+
+
+def main_best_grids(run: Run) -> tuple[Grid, ...]:
+    """The best pipelines of a run with the work that conclusions rest on, a table for each size."""
+    return _best_grids([run], [source for source in _sources([run]) if source.is_main])
 
 
 def _sources(runs: Sequence[Run]) -> list[_Source]:
@@ -56,20 +61,8 @@ def _sources(runs: Sequence[Run]) -> list[_Source]:
     return sorted(found, key=lambda source: (kind_rank(source.overlap.host_memory), source.overlap.ratio, source.index))
 
 
-def _best_part(runs: Sequence[Run], everything: Sequence[_Source]) -> Part | None:
-    """One table a size, a row for each memory, work and run; None where no pipeline of several chunks was measured."""
-    grids = _best_grids(runs, everything)
-    if not grids:
-        return None
-    return Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=tuple(grids))
-
-
-def main_best_grids(run: Run) -> list[Grid]:
-    """The best pipelines of a run with the work that conclusions rest on, a table for each size."""
-    return _best_grids([run], [source for source in _sources([run]) if source.is_main])
-
-
-def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> list[Grid]:
+def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> tuple[Grid, ...]:
+    """One table a size, a row for each memory, work and run; none where no pipeline of several chunks was measured."""
     found = [(source, best) for source in everything if (best := source.overlap.best)]
     grids = []
     for size in sorted({source.overlap.bytes for source, _ in found}):
@@ -78,34 +71,30 @@ def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> list[Grid
             if source.overlap.bytes == size:
                 kind = kind_label(source.overlap.host_memory)
                 groups.setdefault(kind, []).append(_best_row(runs, source, best))
-        title, corner = say("overlap_report.best_grid", size=format_bytes(size)), say("overlap_report.corner_work")
         made = tuple(Group(kind, tuple(rows)) for kind, rows in groups.items())
-        grids.append(Grid(title, _columns(_BEST), made, corner=corner))
-    return grids
+        corner = capitalised(say("overlap_report.heading_work"))
+        grids.append(Grid(_sized(say("overlap_report.best"), size), _columns(_BEST), made, corner=corner))
+    return tuple(grids)
 
 
 def _best_row(runs: Sequence[Run], source: _Source, best: PipelinePoint) -> Row:
     overlap, serial = source.overlap, source.overlap.serial
     way = way_words(overlap.host_memory, best.chunks, best.streams)
+    alone = (overlap.alone.get(stage) for stage in STAGES)
     cells = (
-        Cell(say("overlap_report.chunks_on", chunks=best.chunks, streams=best.streams), detail=way),
-        time_cell(best.seconds, wide=not best.converged, detail=say("overlap_report.samples", count=best.samples)),
+        Cell(f"{best.chunks} x {best.streams}", detail=way),
+        time_cell(best.seconds, wide=not best.converged),
         time_cell(serial.seconds, wide=not serial.converged) if serial else missing(),
         _ratio_cell(source, best.speedup),
-        Cell(format_seconds(best.bound.median)) if best.bound else missing(),
+        _plain_cell(best.bound),
         _ratio_cell(source, best.share, 100.0),
-        *(
-            Cell(format_seconds(alone.median)) if (alone := overlap.alone.get(stage)) else missing()
-            for stage in ("in", "work", "out")
-        ),
+        *map(_plain_cell, alone),
     )
-    key = "overlap_report.multiple_meant" if overlap.work.multiple is None else "overlap_report.multiple"
-    label = run_label(runs, source.index)
-    return Row(say(key, x=multiple_digits(overlap.work)) + (f" {label}" if label else ""), cells)
+    return Row(f"{multiple_digits(overlap.work)}x {run_label(runs, source.index)}".rstrip(), cells)
 
 
-def _shares_part(runs: Sequence[Run], chosen: Sequence[_Source]) -> Part | None:
-    """Shares of the bound, a table for each size: chunks down, streams and runs across, groups by memory and work."""
+def _shares_grids(runs: Sequence[Run], chosen: Sequence[_Source]) -> tuple[Grid, ...]:
+    """A table for each size: chunks down, streams and runs across, groups by memory and work."""
     grids = []
     for size in sorted({source.overlap.bytes for source in chosen}):
         of_size = [source for source in chosen if source.overlap.bytes == size]
@@ -120,15 +109,15 @@ def _shares_part(runs: Sequence[Run], chosen: Sequence[_Source]) -> Part | None:
             of_run = {
                 each.index: each for each in of_size if (each.overlap.host_memory, each.overlap.ratio) == (kind, ratio)
             }
-            chunks = sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each.overlap)})
             rows = tuple(
                 Row(str(count), tuple(_share_cell(of_run.get(index), count, streams) for streams, index in ways))
-                for count in chunks
+                for count in sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each.overlap)})
             )
-            groups.append(Group(say("overlap_report.shares_group", memory=kind_label(kind), x=f"{ratio:g}"), rows))
-        title, corner = say("overlap_report.shares_grid", size=format_bytes(size)), say("overlap_report.corner_chunks")
-        grids.append(Grid(title, columns, tuple(groups), corner=corner))
-    return Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=tuple(grids)) if grids else None
+            title = say("common.comma").join([kind_label(kind), say("overlap.work", x=f"≈{ratio:g}")])
+            groups.append(Group(title, rows))
+        corner = capitalised(say("overlap_report.chunks"))
+        grids.append(Grid(_sized(say("overlap_report.shares"), size), columns, tuple(groups), corner=corner))
+    return tuple(grids)
 
 
 def _all_ways(overlap: Overlap) -> Iterable[tuple[int, int]]:
@@ -140,51 +129,51 @@ def _share_cell(source: _Source | None, chunks: int, streams: int) -> Cell:
         return missing()
     way = chunks, streams
     if way in source.overlap.failed:
-        return failed(say("overlap_report.failed_detail"))
+        return failed(say("labels.wrong_data"))
     if way in source.overlap.skipped:
         return skipped(source.overlap.skipped[way])
     point = source.overlap.points.get(way)
     return _ratio_cell(source, point.share, 100.0, format_seconds(point.seconds.median)) if point else missing()
 
 
-def _exchange_part(runs: Sequence[Run]) -> Part | None:
-    """Copies both ways at once of each memory; None where the runs have none."""
+def _exchange_grids(runs: Sequence[Run]) -> tuple[Grid, ...]:
+    """Copies both ways at once, a group for each size, a row for each memory; none where the runs have none."""
     found = [(index, each) for index, run in enumerate(runs) for each in exchanges(run)]
-    if not found:
-        return None
     found.sort(key=lambda pair: kind_rank(pair[1].host_memory))
     groups = tuple(
         Group(
-            say("overlap_report.each_way", size=format_bytes(size)),
-            tuple(_exchange_row(runs, index, each) for index, each in found if each.bytes == size),
+            format_bytes(size), tuple(_exchange_row(runs, index, each) for index, each in found if each.bytes == size)
         )
         for size in sorted({each.bytes for _, each in found})
     )
-    title, corner = say("overlap_report.exchange_grid"), say("overlap_report.corner_memory")
-    grid = Grid(title, _columns(_EXCHANGE), groups, corner=corner)
-    return Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=(grid,))
+    grid = Grid(say("overlap_report.exchange"), _columns(_EXCHANGE), groups, corner=say("overlap_report.memory"))
+    return (grid,) if groups else ()
 
 
 def _exchange_row(runs: Sequence[Run], index: int, each: Exchange) -> Row:
-    engines, label = runs[index].fingerprint.device.copy_engines, run_label(runs, index)
     # Around nothing hidden, a width relative to it would say nothing.
     wide = each.hidden.high - each.hidden.low > 0.2
     hidden = f"{100 * each.hidden.median:.0f}", f"{50 * (each.hidden.high - each.hidden.low):.0f}"
     cells = (
-        Cell(format_seconds(each.into.median)),
-        Cell(format_seconds(each.out.median)),
-        Cell(format_seconds(each.into.median + each.out.median)),
+        _plain_cell(each.serial),
         time_cell(each.seconds, wide=not each.converged, detail=way_words(each.host_memory, each.chunks, each.streams)),
-        Cell(format_seconds(each.bound.median)),
+        _plain_cell(each.bound),
         Cell(*hidden, state="wide" if wide else "ok"),
-        Cell(str(engines)) if engines else missing(),
     )
-    return Row(f"{kind_label(each.host_memory)}{' ' + label if label else ''}", cells)
+    return Row(f"{kind_label(each.host_memory)} {run_label(runs, index)}".rstrip(), cells)
+
+
+def _sized(title: str, size: int) -> str:
+    return say("common.comma").join([title, format_bytes(size)])
 
 
 def _columns(names: Sequence[str]) -> tuple[Column, ...]:
     headings = (say(f"overlap_report.heading_{name}") for name in names)
     return tuple(Column(heading, heading.replace("\n", " ")) for heading in headings)
+
+
+def _plain_cell(seconds: Interval | None) -> Cell:
+    return Cell(format_seconds(seconds.median)) if seconds else missing()
 
 
 def _ratio_cell(source: _Source, value: Interval | None, scale: float = 1.0, detail: str = "") -> Cell:

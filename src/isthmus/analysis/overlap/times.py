@@ -26,13 +26,12 @@ class Timed:
 class Work:
     """The work of the case `ratio`, which is the multiple of a copy that it was meant to take.
 
-    `multiple` is its measured time alone over that of the slower of the copies in and out of memory of the kind `base`
-    alone; None where one of the three was not measured.
+    `multiple` is its measured time alone over that of the slower of the copies in and out alone; None where one of the
+    three was not measured.
     """
 
     ratio: float
     multiple: float | None = None
-    base: str = ""
 
 
 @once()
@@ -67,6 +66,5 @@ def measured_work(timed: Sequence[Timed], size: int, ratio: float) -> Work:
     for base in _BASES:
         into, out = (fastest_alone(timed, way, base, size) for way in ("in_alone", "out_alone"))
         if work and into and out:
-            slower = max(into.seconds.median, out.seconds.median)
-            return Work(ratio, work.seconds.median / slower, base)
+            return Work(ratio, work.seconds.median / max(into.seconds.median, out.seconds.median))
     return Work(ratio)

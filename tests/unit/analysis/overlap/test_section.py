@@ -41,22 +41,22 @@ def test_a_run_without_overlap_has_no_section(synthetic: ModuleType, synthetic_o
 
 
 def test_the_best_of_each_memory_and_work_is_named(full: Run) -> None:
-    [grid] = part(made(full), "Best chunks and streams").grids
+    [grid] = part(made(full), "Best pipelines").grids
     assert [group.title for group in grid.groups] == ["pageable", "pinned", "staged pageable"]
-    best = cell(grid, "pinned", "1 x", "best")
-    assert (best.text, best.detail) == ("32 on 2", "32 chunks on 2 streams")
-    assert cell(grid, "staged pageable", "1 x", "best").detail.endswith("threads")
-    assert cell(grid, "pinned", "1 x", "speed-up").text == "2.51"
-    assert cell(grid, "pinned", "1 x", "work alone").text == "1.20 ms"
+    best = cell(grid, "pinned", "1x", "chunks x streams")
+    assert (best.text, best.detail) == ("32 x 2", "32 chunks on 2 streams")
+    assert cell(grid, "staged pageable", "1x", "chunks x streams").detail.endswith("threads")
+    assert cell(grid, "pinned", "1x", "speed-up").text == "2.51"
+    assert cell(grid, "pinned", "1x", "work").text == "1.20 ms"
 
 
 def test_shares_stand_by_chunks_and_streams(full: Run, synthetic_overlap: ModuleType) -> None:
-    [grid] = part(made(full), "Share of the bound, by chunks and streams").grids
+    [grid] = part(made(full), "Share of the bound").grids
     truth = synthetic_overlap.PINNED
     for chunks, streams, name in ((1, 1, "1 stream"), (8, 1, "1 stream"), (64, 4, "4 streams")):
-        found = cell(grid, "pinned, work meant 1 x, %", str(chunks), name)
+        found = cell(grid, "pinned, work ≈1x a copy", str(chunks), name)
         assert float(found.text) == pytest.approx(100 * truth.bound(chunks) / truth.seconds(chunks, streams), rel=0.03)
-    assert cell(grid, "pinned, work meant 1 x, %", "1", "8 streams").state == "missing"
+    assert cell(grid, "pinned, work ≈1x a copy", "1", "8 streams").state == "missing"
 
 
 def test_skipped_and_wrong_pipelines_are_marked(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
@@ -66,23 +66,21 @@ def test_skipped_and_wrong_pipelines_are_marked(synthetic: ModuleType, synthetic
         for case in cases
     ]
     run = synthetic.run([*wrong, *synthetic_overlap.skips("pinned", "no room", chunks=(8,))])
-    [grid] = part(made(run), "Share of the bound, by chunks and streams").grids
-    assert cell(grid, "pinned, work meant 1 x, %", "4", "4 streams").state == "failed"
-    skipped = cell(grid, "pinned, work meant 1 x, %", "8", "1 stream")
+    [grid] = part(made(run), "Share of the bound").grids
+    assert cell(grid, "pinned, work ≈1x a copy", "4", "4 streams").state == "failed"
+    skipped = cell(grid, "pinned, work ≈1x a copy", "8", "1 stream")
     assert (skipped.state, skipped.detail) == ("skipped", "no room")
 
 
-def test_exchanges_stand_beside_the_drivers_word(full: Run) -> None:
+def test_exchanges_stand_by_size_and_memory(full: Run) -> None:
     [grid] = part(made(full), "Both ways at once").grids
-    group = "64 MiB each way"
-    assert cell(grid, group, "pinned", "one by one").text == "2.40 ms"
-    assert cell(grid, group, "pinned", "copy engines").text == "3"
-    assert float(cell(grid, group, "pinned", "hidden %").text) > 80
-    assert float(cell(grid, group, "pageable", "hidden %").text) < 10
+    assert cell(grid, "64 MiB", "pinned", "serial").text == "2.40 ms"
+    assert float(cell(grid, "64 MiB", "pinned", "hidden %").text) > 80
+    assert float(cell(grid, "64 MiB", "pageable", "hidden %").text) < 10
 
 
 def test_curves_carry_the_bound(full: Run) -> None:
-    speedup = part(made(full), "Speed-up against chunks")
+    speedup = part(made(full), "Speed-up")
     assert [entry.name for entry in speedup.legend] == ["1 stream", "2 streams", "4 streams", "8 streams", "bound"]
     spec = next(chart.spec for chart in speedup.charts if chart.title.startswith("pinned"))
     assert isinstance(spec, Spec)
@@ -95,12 +93,12 @@ def test_curves_carry_the_bound(full: Run) -> None:
 def test_two_runs_stand_side_by_side(full: Run, synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
     other = synthetic.run(synthetic_overlap.cases("pinned", synthetic_overlap.Truth()), name="other")
     found = made(full, other)
-    [grid] = part(found, "Share of the bound, by chunks and streams").grids
-    assert cell(grid, "pinned, work meant 1 x, %", "8", "2 streams A").text != ""
-    assert float(cell(grid, "pinned, work meant 1 x, %", "8", "2 streams B").text) == pytest.approx(100, rel=0.02)
-    assert cell(grid, "pageable, work meant 1 x, %", "8", "2 streams B").state == "missing"
-    [best] = part(found, "Best chunks and streams").grids
-    assert {row.heading for group in best.groups for row in group.rows} >= {"1 x A", "1 x B"}
+    [grid] = part(found, "Share of the bound").grids
+    assert cell(grid, "pinned, work ≈1x a copy", "8", "2 streams A").text != ""
+    assert float(cell(grid, "pinned, work ≈1x a copy", "8", "2 streams B").text) == pytest.approx(100, rel=0.02)
+    assert cell(grid, "pageable, work ≈1x a copy", "8", "2 streams B").state == "missing"
+    [best] = part(found, "Best pipelines").grids
+    assert {row.heading for group in best.groups for row in group.rows} >= {"1x A", "1x B"}
 
 
 def test_the_work_is_labelled_by_what_it_took_and_grouped_by_what_was_meant(
@@ -111,10 +109,10 @@ def test_the_work_is_labelled_by_what_it_took_and_grouped_by_what_was_meant(
         return synthetic.run(cases, name=name)  # type: ignore[no-any-return]
 
     both = made(run(7.2, "run"), run(13, "other"))
-    [shares] = part(both, "Share of the bound, by chunks and streams").grids
-    assert [group.title for group in shares.groups] == ["pinned, work meant 10 x, %"]
-    best = part(both, "Best chunks and streams")
-    assert {row.heading for group in best.grids[0].groups for row in group.rows} == {"7.2 x A", "13 x B"}
+    [shares] = part(both, "Share of the bound").grids
+    assert [group.title for group in shares.groups] == ["pinned, work ≈10x a copy"]
+    best = part(both, "Best pipelines")
+    assert {row.heading for group in best.grids[0].groups for row in group.rows} == {"7.2x A", "13x B"}
 
 
 def test_a_timeline_is_drawn_as_bars(synthetic: ModuleType, synthetic_overlap: ModuleType) -> None:
