@@ -22,7 +22,7 @@ _USUAL_METHODS = {
 
 def kind_heading(kind: str) -> str:
     """A memory kind as a column heading of short lines."""
-    return _in_lines(kind_label(kind))
+    return in_lines(kind_label(kind))
 
 
 def kind_label(kind: str) -> str:
@@ -37,7 +37,7 @@ def direction_title(direction: str) -> str:
 
 def heading(curve: Curve) -> str:
     """The curve as a column heading of short lines; the method is said where the kind does not imply it."""
-    return "\n".join(map(_in_lines, _name_parts(curve)))
+    return "\n".join(map(in_lines, _name_parts(curve)))
 
 
 def curve_name(curve: Curve) -> str:
@@ -45,7 +45,7 @@ def curve_name(curve: Curve) -> str:
     return ", ".join(_name_parts(curve))
 
 
-def _in_lines(label: str) -> str:
+def in_lines(label: str) -> str:
     """A line for each word, a hyphen staying with what is before it."""
     return re.sub(r"[,、，] ?| |(?<=-)", "\n", label)
 

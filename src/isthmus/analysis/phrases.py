@@ -30,6 +30,11 @@ def way_name(direction: str) -> str:
     return say(key) if can_say(key) else direction
 
 
+def way_word(direction: str) -> str:
+    """``H2D``, ``both``: beside the name of a device or an experiment."""
+    return say("skips.way_both") if direction == "both" else way_name(direction)
+
+
 def link_rate(run: Run, *, both: bool = False) -> float | None:
     """Bytes per second that the wire could carry, twice that for both ways; None where no link is known or crossed."""
     device = run.fingerprint.device

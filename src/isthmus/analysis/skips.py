@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from isthmus.analysis.labels import DIRECTIONS
-from isthmus.analysis.phrases import spanned, way_name
+from isthmus.analysis.phrases import spanned, way_word
 from isthmus.document.document import Item
 from isthmus.language import enumerated, say
 from isthmus.record import Case, Run, format_bytes, kind_rank
@@ -68,7 +68,7 @@ def _what(run: Run, cases: list[Case]) -> str:
     """
     experiment = cases[0].experiment
     kinds = sorted({case.host_memory for case in cases if case.host_memory}, key=lambda kind: (kind_rank(kind), kind))
-    ways = [_way(way) for way in DIRECTIONS if _has(cases, way)]
+    ways = [way_word(way) for way in DIRECTIONS if _has(cases, way)]
     comma = say("common.comma")
     if experiment == "bandwidth":
         return _colon(comma.join(kinds), _parts([comma.join(ways), _span(cases)]))
@@ -97,10 +97,6 @@ def _colon(subject: str, told: str) -> str:
 
 def _parts(details: Iterable[str]) -> str:
     return say("common.between_clauses").join(filter(None, details))
-
-
-def _way(direction: str) -> str:
-    return say("skips.way_both") if direction == "both" else way_name(direction)
 
 
 def _places(cases: list[Case], others: list[Case]) -> list[str]:

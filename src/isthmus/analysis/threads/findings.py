@@ -23,26 +23,23 @@ def findings(run: Run) -> list[Finding]:
 def takeaway(run: Run) -> Takeaway | None:
     """What to take away about threads; None where none were measured."""
     curves = thread_curves(run)
-    texts = gain_takeaways(run, thread_gains(curves)) or [each.sentence for each in place_findings(run)[:1]]
+    texts = gain_takeaways(thread_gains(curves)) or [each.sentence for each in place_findings(run)[:1]]
     cost = usual_spawn_cost(spawn_costs(curves))
-    advice = ""
-    if cost and cost.is_resolved:
-        threads, time = threads_of(cost.curve.direction, cost.threads), format_seconds(cost.seconds.median)
-        advice = say("threads.takeaway_keep", threads=threads, time=time)
+    spawned = _spawn_finding(cost) if cost else None
+    advice = sentences([spawned.fix, spawned.sentence]) if spawned and spawned.fix else ""
     return Takeaway(sentences(texts), advice) if texts or advice else None
 
 
 def _spawn_finding(cost: SpawnCost) -> Finding:
     """What persistent threads save."""
     curve = cost.curve
-    about = {
-        "threads": threads_of(curve.direction, cost.threads),
-        "size": format_bytes(curve.bytes),
-        "way": way_name(curve.direction),
-        "memory": memory_name(curve.host_memory),
-    }
-    if not cost.is_resolved:
-        text = say("threads.spawn_nothing", **about, most=format_seconds(max(cost.seconds.high, 0.0)))
-        return Finding("note", "threads_spawn", text)
-    text = say("threads.spawn", **about, time=format_seconds(cost.seconds.median))
-    return Finding("note", "threads_spawn", text, fix=say("threads.spawn_fix"))
+    seconds = cost.seconds.median if cost.is_resolved else max(cost.seconds.high, 0.0)
+    text = say(
+        "threads.spawn" if cost.is_resolved else "threads.spawn_nothing",
+        threads=threads_of(curve.direction, cost.threads),
+        size=format_bytes(curve.bytes),
+        way=way_name(curve.direction),
+        memory=memory_name(curve.host_memory),
+        time=format_seconds(seconds),
+    )
+    return Finding("note", "threads_spawn", text, fix=say("threads.spawn_fix") if cost.is_resolved else "")

@@ -9,9 +9,9 @@ from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.threads.model import ThreadCurve, most_complete, worker_curves
 from isthmus.record import Direction
 
-Answer = Literal["yes", "little", "no", "cannot tell"]
+Answer = Literal["yes", "no", "cannot tell"]
 
-# A bound on what threads gain, up to which it is an answer to plan with and no doubt to resolve.
+# Up to this bound on what threads gain, one thread is the answer.
 _LITTLE = 1.25
 
 
@@ -21,9 +21,8 @@ class Gain:
 
     `one` is the rate of a single thread that copies everything in one call, `curve` that of more threads. The answer is
     "yes" where the 95 % intervals of more than one number of threads (of one, if no more were measured) lie above that
-    of one thread, by a factor that matters; "no" where no interval leaves room for such a factor; "little" where none
-    leaves room for more than 1.25 and none lies above that of one thread; else the run cannot tell. `most` is the
-    largest factor that the intervals leave room for.
+    of one thread, by a factor that matters; "no" where none does and none leaves room for more than 1.25; else the run
+    cannot tell. `most` is the largest factor that the intervals leave room for.
     """
 
     one: Point
@@ -70,15 +69,9 @@ def _gain(curves: Sequence[ThreadCurve]) -> Gain | None:
     gaining = _gaining(several, one)
     curve = _unbeaten(gaining) if gaining else most_complete(several)
     most = max(point.rate.high for each in several for point in _several(each)) / one.rate.low
-    answer: Answer = "yes" if gaining else _without_gain(several, one, most)
+    lone = any(_gains(point, one) for each in several for point in _several(each))
+    answer: Answer = "yes" if gaining else "no" if most <= _LITTLE and not lone else "cannot tell"
     return Gain(one, curve, answer, most)
-
-
-def _without_gain(curves: Sequence[ThreadCurve], one: Point, most: float) -> Answer:
-    if most < MATTERS:
-        return "no"
-    lone = any(_gains(point, one) for curve in curves for point in _several(curve))
-    return "little" if most <= _LITTLE and not lone else "cannot tell"
 
 
 def _unbeaten(curves: Sequence[ThreadCurve]) -> ThreadCurve:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from isthmus.analysis.labels import DIRECTIONS, kind_label, run_title
-from isthmus.analysis.threads.labels import BLANK, direction_word
+from isthmus.analysis.labels import DIRECTIONS, in_lines, kind_label, run_title
+from isthmus.analysis.phrases import way_word
+from isthmus.analysis.threads.labels import BLANK
 from isthmus.analysis.threads.places import NodeRates, Together, TransferSetting, device_groups, node_rates, peer_rates
 from isthmus.analysis.threads.rates import point_cell
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing
@@ -28,7 +29,7 @@ def place_parts(runs: Sequence[Run]) -> list[Part]:
         nodes += [_node_grid(rates, of_run)] if rates else []
     parts = [
         Part(say("threads_report.devices"), say("threads_report.devices_note"), grids=tuple(devices)),
-        Part(say("threads_report.peers"), say("threads_report.peers_note"), grids=tuple(peers)),
+        Part(say("threads_report.peers"), grids=tuple(peers)),
         Part(say("threads_report.nodes"), say("threads_report.nodes_note"), grids=tuple(nodes)),
     ]
     return [part for part in parts if part.grids]
@@ -38,7 +39,7 @@ def _device_grid(groups: Sequence[Together], of_run: str) -> Grid:
     """Devices down, each direction's rates alone and together across; a group for each kind of memory and size."""
     ways = [way for way in DIRECTIONS if any(group.setting.direction == way for group in groups)]
     columns = [
-        Column(f"{direction_word(way)}\n{heading}", f"{direction_word(way)} {heading}")
+        Column(f"{way_word(way)}\n{heading}", f"{way_word(way)} {heading}")
         for way in ways
         for heading in (say("threads_report.alone"), say("threads_report.at_once"), say("threads_report.slower"))
     ]
@@ -112,10 +113,8 @@ def _peer_grids(run: Run, of_run: str) -> list[Grid]:
         sources = sorted({source for source, _ in found})
         destinations = sorted({destination for _, destination in found})
         rows = [Row(source, tuple(point_cell(found.get((source, to))) for to in destinations)) for source in sources]
-        columns = tuple(
-            Column(say("threads_report.heading_to", device=to), say("threads_report.column_to", device=to))
-            for to in destinations
-        )
+        names = [say("threads_report.to", device=to) for to in destinations]
+        columns = tuple(Column(in_lines(name), name) for name in names)
         title = say("threads_report.peers_grid", size=format_bytes(size)) + of_run
         grids.append(Grid(title, columns, (Group("GB/s", tuple(rows)),), corner=say("threads_report.corner_from")))
     return grids
@@ -140,9 +139,7 @@ def _node_grid(rates: Sequence[NodeRates], of_run: str) -> Grid:
         ]
         rows.append(Row(say("threads_report.slower"), tuple(_worst(rate) for rate in ordered)))
         groups.append(Group(_setting_words(setting, list(settings)), tuple(rows)))
-    columns = tuple(
-        Column(f"{device}\n{direction_word(way)}", f"{device} {direction_word(way)}") for device, way in across
-    )
+    columns = tuple(Column(f"{device}\n{way_word(way)}", f"{device} {way_word(way)}") for device, way in across)
     title, corner = say("threads_report.nodes_grid") + of_run, say("threads_report.corner_node")
     return Grid(title, columns, tuple(groups), corner=corner)
 

@@ -3,11 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.analysis.labels import DIRECTIONS, direction_title, in_one_text, kind_label, run_label, run_title, told
+from isthmus.analysis.labels import (
+    DIRECTIONS,
+    direction_title,
+    in_lines,
+    in_one_text,
+    kind_label,
+    run_label,
+    run_title,
+    told,
+)
 from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.statistics.curve import Point
 from isthmus.analysis.threads.gain import enough_threads
-from isthmus.analysis.threads.labels import BLANK, mode_heading, mode_look, mode_name, threads_label
+from isthmus.analysis.threads.labels import BLANK, mode_look, mode_name, threads_label
 from isthmus.analysis.threads.model import REFERENCE_BYTES, ThreadCurve, thread_curves
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
@@ -64,22 +73,24 @@ def _charts(runs: Sequence[Run], sources: Sequence[_Source]) -> Iterator[Chart]:
 
 
 def _rate_chart(sources: Sequence[_Source], across: tuple[int, int], rates: tuple[float, float]) -> chart.Spec:
-    both = sources[0].curve.direction == "both"
-    limit = link_rate(sources[0].run, both=both)
-    ruled = "threads_report.both_links" if both else "threads_report.link"
+    limit = _limit(sources[0])
     return curves_chart(
         [_drawn(source) for source in sources],
-        Axis(say("threads_report.threads_axis_both" if both else "threads_report.threads_axis"), across),
-        Axis(say("threads_report.rate_axis_both") if both else "GB/s", rates),
-        rules=[(limit / 1e9, say(ruled, rate=format_rate(limit)))] if limit else [],
+        Axis(say("threads_report.threads_axis"), across),
+        Axis("GB/s", rates),
+        rules=[(limit / 1e9, say("threads_report.link", rate=format_rate(limit)))] if limit else [],
     )
+
+
+def _limit(source: _Source) -> float | None:
+    return link_rate(source.run, both=source.curve.direction == "both")
 
 
 def _domain(sources: Sequence[_Source]) -> tuple[float, float]:
     """Range of rates in GB/s, the link's rate included, with some room."""
     points = [point for each in sources for point in (*each.curve.points.values(), *each.curve.failed.values())]
     rates = [point.rate.median for point in points]
-    limits = [limit for each in sources if (limit := link_rate(each.run, both=each.curve.direction == "both"))]
+    limits = [limit for each in sources if (limit := _limit(each))]
     return min(rates) / 1.5e9, max([*rates, *limits]) * 1.6e-9
 
 
@@ -110,10 +121,9 @@ def _grid(runs: Sequence[Run], size: int, sources: Sequence[_Source]) -> Grid:
     kinds = sorted({source.curve.host_memory for source in sources}, key=kind_rank)
     shown = sorted({source.index for source in sources if link_rate(source.run)})
     first = {way: next(source.curve for source in sources if _way(source) == way) for way in ways}
-    columns = [Column(mode_heading(first[way]), mode_name(first[way]), run_label(runs, way[-1])) for way in ways] + [
-        Column(say("threads_report.heading_best"), say("threads_report.column_best"), run_label(runs, index))
-        for index in shown
-    ]
+    named = [(mode_name(first[way]), way[-1]) for way in ways]
+    named += [(say("threads_report.best"), index) for index in shown]
+    columns = [Column(in_lines(name), name, run_label(runs, index)) for name, index in named]
     groups = []
     for kind in kinds:
         chosen = {_way(source): source for source in sources if source.curve.host_memory == kind}
@@ -169,7 +179,7 @@ def point_cell(point: Point | None) -> Cell:
 
 def _best_share(sources: Sequence[_Source], count: int) -> Cell:
     rates = [source.curve.points[count].rate.median for source in sources if count in source.curve.points]
-    limit = link_rate(sources[0].run, both=sources[0].curve.direction == "both") if sources else None
+    limit = _limit(sources[0]) if sources else None
     return Cell(f"{100 * max(rates) / limit:.0f} %") if rates and limit else missing()
 
 

@@ -16,7 +16,7 @@ from isthmus.record import Run
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of threads; None where that is nothing but skips."""
     parts = [*rate_parts(runs), *place_parts(runs), published_part(runs, "threads", _slices_of_workers)]
-    return section_of("threads", parts, ("copies", "alone"))
+    return section_of("threads", parts)
 
 
 def _slices_of_workers(run: Run, series: Series) -> Mapping[int, Measured]:
