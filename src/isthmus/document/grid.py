@@ -1,6 +1,6 @@
 """The tables of a report as plain data: every format draws the same."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,13 +28,15 @@ class Cell:
 class Column:
     """A curve of one run, or another quantity: `heading` in short lines for narrow tables, `name` in full.
 
-    `prose` marks words in place of figures: they stand to the left and may wrap.
+    `prose` marks words in place of figures: they stand to the left and may wrap. `minor` ones are left out of a place
+    too narrow for all.
     """
 
     heading: str
     name: str
     run: str = ""
     prose: bool = False
+    minor: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,16 @@ def text_grid(
     rows: Iterable[tuple[str, Iterable[str | Cell]]],
     *,
     words: int = 0,
+    minor: Collection[str] = (),
 ) -> Grid:
     """A table of one group, whose columns have one heading each; the last `words` of them are prose.
 
     A row is its heading and its cells, which are texts unless there is more to say of them.
     """
     names = list(headings)
-    columns = tuple(Column(name, name, prose=at >= len(names) - words) for at, name in enumerate(names))
+    columns = tuple(
+        Column(name, name, prose=at >= len(names) - words, minor=name in minor) for at, name in enumerate(names)
+    )
     shown = tuple(
         Row(head, tuple(Cell(each) if isinstance(each, str) else each for each in cells)) for head, cells in rows
     )
@@ -107,6 +112,15 @@ def decimals(value: float) -> int:
     if value >= 9.995:
         return 1
     return 2 if value >= 0.0995 else 4
+
+
+def part_of(grid: Grid, kept: Sequence[int]) -> Grid:
+    """The grid with these columns alone."""
+    groups = tuple(
+        replace(group, rows=tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in group.rows))
+        for group in grid.groups
+    )
+    return replace(grid, columns=tuple(grid.columns[at] for at in kept), groups=groups)
 
 
 def brief(cell: Cell) -> Cell:

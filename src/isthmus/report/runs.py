@@ -93,17 +93,17 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
         yield from verdict_blocks(each.run, each.found)
     if not several and shown:
         yield from _glance(every[0].run, shown[0])
-    yield from (_answer(each, titles, each.title if several else "", "long") for each in every)
+    yield from (_answer(each, titles, each.title if several else "") for each in every)
+    for each in every:
+        if each.found.findings:
+            yield Heading(_of(each, say("page.findings"), several), where="terminal")
+            yield Findings(tuple(each.found.findings), each.anchor, where="terminal")
     for section in shown:
         yield from _section(section, every)
     for each in every:
         if groups := skip_groups(each.run):
             yield Heading(_of(each, say("page.skipped"), several), anchor=f"skipped{each.letter}")
             yield Bullets(tuple(map(skip_item, groups)))
-    for each in every:
-        if each.found.findings:
-            yield Heading(_of(each, say("page.findings"), several), where="terminal")
-            yield Findings(tuple(each.found.findings), each.anchor, where="terminal")
     yield Heading(say("page.machine"), anchor="machine", where="long")
     machines = tuple(
         Machine(each.title if several else "", facts(each.run), each.found.whole.findings, each.anchor)
@@ -111,8 +111,6 @@ def _blocks(every: Sequence[_Concluded], shown: Sequence[Section]) -> Iterator[B
     )
     yield Machines(machines, where="long")
     yield from _method(every, with_transfers="bandwidth" in titles)
-    # What to take away, last, where a terminal ends.
-    yield from (_answer(each, titles, each.title, "terminal") for each in every)
 
 
 def _glance(run: Run, first: Section) -> Iterator[Block]:
@@ -128,7 +126,7 @@ def _of(each: _Concluded, title: str, several: bool) -> str:
     return say("labels.of_run", title=title, run=each.title) if several else title
 
 
-def _answer(each: _Concluded, titles: Mapping[str, str], title: str, where: Where) -> Answer:
+def _answer(each: _Concluded, titles: Mapping[str, str], title: str) -> Answer:
     summary = summarise(each.found)
     texts = (
         say("page.incomplete") if not summary.complete else "",
@@ -145,7 +143,6 @@ def _answer(each: _Concluded, titles: Mapping[str, str], title: str, where: Wher
         title,
         tuple(listed for listed in lists if listed.items),
         failed=not summary.reliable,
-        where=where,
     )
 
 

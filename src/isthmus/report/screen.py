@@ -8,7 +8,7 @@ from isthmus.analysis.sections import glances
 from isthmus.analysis.skips import skip_counts
 from isthmus.analysis.summary import Entry, things_to_do
 from isthmus.document.document import Block, Document, Labelled, Prose, Table
-from isthmus.document.grid import Grid
+from isthmus.document.grid import Grid, part_of
 from isthmus.language import say
 from isthmus.record import Run
 from isthmus.report.verdict import verdict_blocks
@@ -45,11 +45,7 @@ def _blocks(run: Run, found: Conclusions) -> Iterator[Block]:
 def _without_empty_columns(grid: Grid) -> Grid:
     rows = [row for group in grid.groups for row in group.rows]
     kept = [at for at in range(len(grid.columns)) if any(row.cells[at].state != "missing" for row in rows)]
-    groups = (
-        replace(group, rows=tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in group.rows))
-        for group in grid.groups
-    )
-    return replace(grid, columns=tuple(grid.columns[at] for at in kept), groups=tuple(groups))
+    return part_of(grid, kept)
 
 
 def _thing(entry: Entry, *, several: bool) -> str:

@@ -85,11 +85,12 @@ def test_marks_for_failed_wide_and_skipped(synthetic: ModuleType) -> None:
     assert "~ instead of ±" in text
 
 
-def test_it_ends_with_the_verdict(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
+def test_it_begins_with_the_verdict_and_what_to_do(synthetic: ModuleType, rendered: Callable[..., str]) -> None:
     text = rendered("terminal", synthetic.h200())
-    last = text.split("\n\n")[-1]
-    assert last.startswith("NVIDIA H200 (cuda:0), run h200\nWhat it does\n  - Pinned memory moves")
-    assert "What to do\n  - Pin or register buffers" in last
+    first = text.partition("\nFindings\n")[0]
+    assert "What it does\n  - Pinned memory moves" in first
+    assert "What to do\n  - Pin or register buffers" in first
+    assert "Host to device" not in first
 
 
 def test_runs_are_told_apart_by_letters(synthetic: ModuleType, rendered: Callable[..., str]) -> None:

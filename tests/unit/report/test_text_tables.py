@@ -5,7 +5,7 @@ import io
 import pytest
 
 from isthmus.document.document import Document, Table
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, time_cell
+from isthmus.document.grid import Cell, Column, Grid, Group, Row, text_grid, time_cell
 from isthmus.record import Interval
 from isthmus.report.renderers import markdown, terminal
 
@@ -64,3 +64,17 @@ def test_markdown_escapes_headings_and_words_and_keeps_units() -> None:
 def test_times_have_three_digits_in_the_unit_that_suits_them(seconds: float, text: str, unit: str) -> None:
     found = time_cell(Interval(seconds, seconds, seconds))
     assert (found.text, found.unit) == (text, unit)
+
+
+def test_minor_columns_are_left_out_where_a_terminal_is_narrow_and_named_below() -> None:
+    shown = text_grid(
+        "", "Name", ["Time", "Least", "Rate"], [("copy", ["1.00 ms", "0.50 ms", "2 GB/s"])], minor=["Least"]
+    )
+    assert table("terminal", shown, 40)[-1].split() == ["copy", "1.00", "ms", "0.50", "ms", "2", "GB/s"]
+    words = " ".join(table("terminal", shown, 21)).split()
+    assert "copy 1.00 ms 2 GB/s Columns that do not fit here: Least." in " ".join(words)
+
+
+def test_each_part_of_a_table_that_is_split_begins_with_the_names_of_its_rows() -> None:
+    shown = text_grid("", "Name", ["Time", "Rate"], [("copy", ["1.00 ms", "2 GB/s"])])
+    assert [line.split()[0] for line in table("terminal", shown, 12) if "ms" in line or "GB/s" in line] == ["copy"] * 2

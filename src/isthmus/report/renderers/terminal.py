@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from textwrap import indent, wrap
 from typing import Literal, TextIO
 
@@ -30,8 +29,8 @@ from isthmus.document.document import (
     Table,
 )
 from isthmus.document.finding import Finding
-from isthmus.document.grid import Cell, Grid
-from isthmus.language import say
+from isthmus.document.grid import Cell, Grid, part_of
+from isthmus.language import enumerated, say
 from isthmus.messages import plain, printable
 
 _STATES = {"ok": "", "wide": "yellow", "failed": "bold red", "skipped": "dim", "missing": "dim", "bar": ""}
@@ -48,7 +47,8 @@ _LABEL = 14
 def write(document: Document, out: TextIO, *, width: int | None = None) -> None:
     """Write the document to `out`, in `width` columns (the terminal's, when `out` is one).
 
-    Tables that do not fit are split by columns; a pipe gets no colour, and whole tables unless COLUMNS says how wide.
+    Tables that do not fit lose their minor columns, then are split, each part with the names of the rows. A pipe gets
+    no colour, and whole tables unless COLUMNS says how wide.
     """
     is_told = out.isatty() or (out is sys.stdout and os.environ.get("COLUMNS", "").isdecimal())
     columns = width or (shutil.get_terminal_size().columns if is_told else _PIPE_WIDTH)
@@ -97,8 +97,10 @@ def _parts(block: Block, width: int) -> Iterator[RenderableType]:
 
 
 def _answer(answer: Answer) -> Iterator[RenderableType]:
+    if answer.title or answer.lists:
+        yield Text("")
     if answer.title:
-        yield from (Text(""), _text(answer.title, "bold"))
+        yield _text(answer.title, "bold")
     style = "bold red" if answer.failed else "bold"
     yield from (_text(sentence, style) for sentence in answer.sentences)
     for each in answer.lists:
@@ -158,28 +160,26 @@ def _machine(machine: Machine, width: int) -> Iterator[RenderableType]:
 
 def _fitting(grid: Grid, width: int) -> Grid:
     """The grid with as many of its first columns as fit, one at least."""
-    stub = max([cell_len(grid.corner), *(cell_len(row.heading) for group in grid.groups for row in group.rows)])
-    left, count = width - stub, 0
+    left, count = width - _stub(grid), 0
     while count < len(grid.columns) and (left := left - 2 - _column_width(grid, count, compact=False)) >= 0:
         count += 1
     count = max(count, 1)
-    groups = tuple(
-        replace(group, rows=tuple(replace(row, cells=row.cells[:count]) for row in group.rows)) for group in grid.groups
-    )
-    return replace(grid, columns=grid.columns[:count], groups=groups)
+    return part_of(grid, range(count))
 
 
 def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
-    """The grid as one table, or as several whose columns fit, each under its title."""
-    everything = range(len(grid.columns))
+    """The grid as one table, or as several whose columns fit, each under its title and with the names of the rows."""
     # Sizes and other short names of rows stand to the right, beside the figures; words stand to the left and may wrap.
-    stub = max([cell_len(grid.corner), *(cell_len(row.heading) for group in grid.groups for row in group.rows)])
+    stub = _stub(grid)
     least_stub = min(stub, _LEAST_PROSE)
-    widths = [_column_width(grid, index, compact=False) for index in everything]
-    compact = least_stub + sum(2 + _least(grid, index, widths) for index in everything) > width
+    compact = not _fits(grid, width, compact=False)
+    minor = [at for at, column in enumerate(grid.columns) if column.minor]
+    left_out: list[str] = []
+    while minor and not _fits(grid, width, compact=compact):
+        left_out.insert(0, grid.columns[at := minor.pop()].heading)
+        grid = part_of(grid, [each for each in range(len(grid.columns)) if each != at])
     gap = 1 if compact else 2
-    if compact:
-        widths = [_column_width(grid, index, compact=True) for index in everything]
+    widths = [_column_width(grid, index, compact=compact) for index in range(len(grid.columns))]
     start = 0
     while start < len(widths):
         end, used = start + 1, least_stub + gap + _least(grid, start, widths)
@@ -191,7 +191,7 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
         chosen = _widened(grid, range(start, end), widths, spare - (first - least_stub))
         title = grid.title
         if (start, end) != (0, len(widths)):
-            title = say("terminal.columns", title=title, first=start + 1, last=end, all=len(widths))
+            title = say("terminal.columns", title=title, first=start + 1, last=end, all=len(widths)).strip()
         marked = {at for at in range(start, end) if _is_marked(grid, at)}
         words = [grid.columns[at].prose or at in marked for at in range(start, end)]
         columns = [(first, bool(grid.corner)), *zip((chosen[at] for at in range(start, end)), words, strict=True)]
@@ -221,6 +221,20 @@ def _tables(grid: Grid, width: int) -> Iterator[RenderableType]:
             ]
             yield _table(rows, columns, gap)
         start = end
+    if left_out:
+        yield _text(say("terminal.left_out", names=enumerated(left_out)), _TONES["small"])
+
+
+def _stub(grid: Grid) -> int:
+    return max([cell_len(grid.corner), *(cell_len(row.heading) for group in grid.groups for row in group.rows)])
+
+
+def _fits(grid: Grid, width: int, *, compact: bool) -> bool:
+    """Whether all columns stand side by side, names of rows and words as narrow as they get."""
+    everything = range(len(grid.columns))
+    widths = [_column_width(grid, index, compact=compact) for index in everything]
+    gap = 1 if compact else 2
+    return min(_stub(grid), _LEAST_PROSE) + sum(gap + _least(grid, index, widths) for index in everything) <= width
 
 
 def _is_marked(grid: Grid, index: int) -> bool:

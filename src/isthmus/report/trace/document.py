@@ -110,15 +110,15 @@ def _bytes(copies: Copies, way: str) -> int:
 
 
 def _table(title: str, rows: Sequence[TraceRow], *, with_bytes: bool) -> Iterator[Block]:
-    """The columns of nvprof, with bytes and rate before the name; all copies, and those others with the most time."""
+    """The columns of nvprof, with bytes and rate; all copies, and those others with the most time."""
     total = sum(row.total_ns for row in rows) or 1
     others = [row for row in rows if row.kind in ("kernel", "call")]
     hidden = others[_MOST_NAMES:]
     left_out = set(map(id, hidden))
     moving = ("bytes", "rate") if with_bytes else ()
-    corner, *columns = _columns("share", "time", "number", "average", "least", "most", *moving, "name")
+    corner, *columns = _columns("name", "share", "time", "number", "average", "least", "most", *moving)
     shown = [_row(row, total, with_bytes=with_bytes) for row in rows if id(row) not in left_out]
-    yield Table((text_grid(title, corner, columns, shown, words=1),))
+    yield Table((text_grid(title, corner, columns, shown, minor=_columns("least", "most")),))
     if hidden:
         percent = _percent(sum(row.total_ns for row in hidden) / total)
         yield Prose(say("trace_report.left_out", count=len(hidden), share=percent), "small")
@@ -128,8 +128,8 @@ def _row(row: TraceRow, total_ns: int, *, with_bytes: bool) -> tuple[str, tuple[
     total, *times = map(_time, (row.total_ns, row.mean_ns, row.least_ns, row.most_ns))
     size = "" if row.bytes is None else decimal_bytes(row.bytes)
     rate = "" if row.bytes_per_second is None else format_rate(row.bytes_per_second)
-    figures = (total, str(row.calls), *times, *((size, rate) if with_bytes else ()))
-    return _percent(row.total_ns / total_ns), (*figures, row.name)
+    share = _percent(row.total_ns / total_ns)
+    return row.name, (share, total, str(row.calls), *times, *((size, rate) if with_bytes else ()))
 
 
 def _columns(*names: str) -> list[str]:
