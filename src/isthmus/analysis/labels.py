@@ -50,12 +50,22 @@ def in_lines(label: str) -> str:
     return re.sub(r"[,、，] ?| |(?<=-)", "\n", label)
 
 
+def moved_label(kind: str) -> str:
+    """A memory kind with how the bandwidth experiment moves it where nothing else is said."""
+    return _said(f"memory.moved_label_{kind}") or kind_label(kind)
+
+
+def is_usual(method: str, kind: str) -> bool:
+    """Whether the kind implies the method."""
+    return method == _USUAL_METHODS.get(kind, "copy")
+
+
 def _name_parts(curve: Curve) -> Iterator[str]:
-    yield _said(f"memory.moved_label_{curve.host_memory}") or kind_label(curve.host_memory)
+    yield moved_label(curve.host_memory)
     if curve.method == "duplex":
         yield curve.direction.upper()
         return
-    if curve.method != _USUAL_METHODS.get(curve.host_memory, "copy"):
+    if not is_usual(curve.method, curve.host_memory):
         yield curve.method
     if curve.alignment_bytes is not None:
         yield say("labels.aligned", count=curve.alignment_bytes)

@@ -89,10 +89,10 @@ def test_a_fleet_of_small_transfers_alone_shows_them(
     ]
     small = msgspec.structs.replace(whole, points=[whole.points[place] for place in kept], members=members)
     _, out, _ = fleet(synthetic_fleet.save(small, tmp_path / "small.json"))
-    assert re.search(r"bandwidth copy D2H pageable, below 64 KiB +[\d.]+ us +[\d.]+ us", out)
+    assert re.search(r"bandwidth D2H pageable, driver, below 64 KiB +[\d.]+ us +[\d.]+ us", out)
     _, out, _ = fleet(synthetic_fleet.save(whole, tmp_path / "whole.json"))
     assert "below 64 KiB" not in out
-    assert re.search(r"bandwidth copy D2H pageable, .* GB/s", out)
+    assert re.search(r"bandwidth D2H pageable, driver, .* GB/s", out)
 
 
 def test_a_gate_that_judges_nothing_does_not_hold(

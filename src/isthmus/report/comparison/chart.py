@@ -6,7 +6,7 @@ from isthmus.document.palette import Look, numbered_look
 from isthmus.document.section import Chart, LegendEntry
 from isthmus.language import say
 from isthmus.record import format_seconds
-from isthmus.report.comparison.words import case_name, interval_text, ratio_text, verdict_name
+from isthmus.report.comparison.words import case_name, ratio_cell, verdict_name
 
 # The numbered looks whose colours and shapes are farthest apart; grey for what is the same.
 _LOOKS: dict[Verdict, int] = {"slower": 1, "faster": 0, "same": 5, "cannot_tell": 3}
@@ -38,8 +38,8 @@ def _chart(comparison: Comparison, experiment: str) -> Chart | None:
         for verdict in reversed(VERDICTS)
     ]
     ratios = [min(max(case.ratio.median, _LOWEST), _HIGHEST) for case in cases]
-    y = Axis(say("compare.axis_ratio"), (min(0.9, *ratios), max(1.1, *ratios)), scale="linear")
-    x = Axis(say("compare.axis_bytes"), labels="bytes")
+    y = Axis(say("compare.column_ratio"), (min(0.9, *ratios), max(1.1, *ratios)), scale="linear")
+    x = Axis(say("page.size"), labels="bytes")
     return Chart(
         title=experiment,
         label=say("compare.chart_label", experiment=experiment),
@@ -48,7 +48,7 @@ def _chart(comparison: Comparison, experiment: str) -> Chart | None:
 
 
 def _dot(case: CaseResult) -> dict[str, object]:
-    ratio = min(max(case.ratio.median, _LOWEST), _HIGHEST)
+    ratio, shown = min(max(case.ratio.median, _LOWEST), _HIGHEST), ratio_cell(case.ratio)
     return row(
         verdict_name(case.verdict),
         case.pair.base.bytes,
@@ -59,7 +59,7 @@ def _dot(case: CaseResult) -> dict[str, object]:
             say("compare.column_case"): case_name(case.pair.base),
             say("compare.column_base"): format_seconds(case.base_seconds.median),
             say("compare.column_new"): format_seconds(case.new_seconds.median),
-            say("compare.column_ratio"): f"{ratio_text(case.ratio.median)} ({interval_text(case.ratio)})",
+            say("compare.column_ratio"): f"{shown.text} ±{shown.half_width}",
         },
     )
 

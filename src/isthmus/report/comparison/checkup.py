@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from isthmus.analysis.phrases import describe_device, spanned
 from isthmus.compare import Checkup, FigureResult
-from isthmus.document.document import Block
+from isthmus.document.document import Block, Prose
 from isthmus.document.grid import Cell, Grid, text_grid
-from isthmus.language import first_few, say
+from isthmus.language import say
 from isthmus.record import format_rate, format_seconds
-from isthmus.report.comparison.tables import folded, noted
+from isthmus.report.comparison.tables import headed, more
 from isthmus.report.comparison.words import group_name, ratio_text, way_memory_name
 
-_MOST_NAMES = 3
 _MOST_ROWS = 20
 # What matters most first: pinned rates say whether the link is right.
 _ORDER = {"rate": 0, "latency": 1, "time": 2}
@@ -25,20 +25,15 @@ def check_runs(checkup: Checkup) -> list[str]:
         say(
             "compare.check_reference", name=reference.name, device=describe_device(reference.run), count=reference.runs
         ),
-        say("compare.check_run", run=run.run, device=describe_device(run), created=run.created),
+        say("compare.run_new", run=run.run, device=describe_device(run), created=run.created),
     ]
 
 
 def check_verdict(checkup: Checkup) -> list[str]:
-    """Whether it matches the reference, and what does not."""
+    """Whether it matches the reference."""
     counts, total = checkup.counts, len(checkup.figures)
-    slow = sorted((each for each in checkup.figures if each.position == "slow"), key=_importance)
     answer = "compare.check_right" if checkup.right else "compare.check_wrong"
-    found = [say(answer, right=counts["right"], slow=counts["slow"], total=total)]
-    if slow:
-        found.append(say("compare.check_slow", names=first_few(slow, _told, _MOST_NAMES)))
-    if counts["fast"]:
-        found.append(say("compare.check_fast", count=counts["fast"], total=total))
+    found = [say(answer, right=counts["right"], slow=counts["slow"], fast=counts["fast"], total=total)]
     if checkup.other_device:
         base, new = describe_device(checkup.reference.run), describe_device(checkup.run)
         found.append(say("compare.other_device", base=base, new=new))
@@ -53,32 +48,21 @@ def check_left_out(checkup: Checkup) -> list[str]:
 
 
 def check_tables(checkup: Checkup) -> Iterator[Block]:
-    """Rates and latencies of plain transfers, the other figures that are farthest out of range, and all others."""
-    plain = [each for each in checkup.figures if each.expected.quantity != "time" and each.expected.method != "duplex"]
-    plain.sort(key=lambda each: each.expected.quantity == "latency")
-    times = [each for each in checkup.figures if each.expected.quantity == "time"]
-    out = [each for each in times if each.position != "right"]
-    out.sort(key=lambda each: -abs(math.log(each.value / each.expected.typical)))
-    if plain:
-        yield from noted(_grid("compare.check_rates", plain), say("compare.check_rates_note"))
+    """The figures out of range, slow ones first; how many are within it; and all of them but in a terminal."""
+    out = sorted((each for each in checkup.figures if each.position != "right"), key=_importance)
     if out:
-        yield from noted(_grid("compare.check_out", out[:_MOST_ROWS]), say("compare.check_times_note"))
-    if times:
-        yield folded(_grid("compare.check_times", times))
+        yield from headed(_grid("compare.check_out", out[:_MOST_ROWS]))
+        yield from more(len(out) - _MOST_ROWS)
+    if within := checkup.counts["right"]:
+        yield Prose(say("compare.check_within", count=within), where="terminal")
+    plain = sorted(checkup.figures, key=lambda each: _ORDER[each.expected.quantity])
+    yield from (replace(block, where="long") for block in headed(_grid("compare.all", plain)))
 
 
 def _figure_name(figure: FigureResult) -> str:
-    """``copy H2D pinned, rate``, or the group whose times it stands for."""
+    """``H2D pinned``, whose unit says what it is of, or the group whose times it stands for."""
     expected = figure.expected
-    if expected.quantity == "time":
-        return group_name(expected.key)
-    key = "compare.quantity_rate" if expected.quantity == "rate" else "compare.quantity_latency"
-    return say(key, name=way_memory_name(expected.key))
-
-
-def _expected_text(figure: FigureResult) -> str:
-    """The range with its unit."""
-    return spanned(_with_unit(figure, figure.expected.low), _with_unit(figure, figure.expected.high))
+    return group_name(expected.key) if expected.quantity == "time" else way_memory_name(expected.key)
 
 
 def _with_unit(figure: FigureResult, value: float) -> str:
@@ -89,17 +73,13 @@ def _with_unit(figure: FigureResult, value: float) -> str:
         case "latency":
             return format_seconds(value)
         case _:
-            return ratio_text(value)
+            return f"{ratio_text(value)}x"
 
 
-def _told(figure: FigureResult) -> str:
-    value, expected = _with_unit(figure, figure.value), _expected_text(figure)
-    return say("compare.check_figure", name=_figure_name(figure), value=value, range=expected)
-
-
-def _importance(figure: FigureResult) -> tuple[int, bool, bool, float]:
+def _importance(figure: FigureResult) -> tuple[bool, int, bool, bool, float]:
     expected = figure.expected
     return (
+        figure.position != "slow",
         _ORDER[expected.quantity],
         expected.host_memory != "pinned",
         expected.method != "copy" or expected.direction == "both",
@@ -108,16 +88,17 @@ def _importance(figure: FigureResult) -> tuple[int, bool, bool, float]:
 
 
 def _grid(title: str, figures: Sequence[FigureResult]) -> Grid:
+    verdicts = {"slow": "slower", "right": "right", "fast": "faster"}
     rows = [
         (
             _figure_name(each),
             (
                 _with_unit(each, each.value),
-                _expected_text(each),
-                Cell(say(f"compare.position_{each.position}"), state="failed" if each.position == "slow" else "ok"),
+                spanned(_with_unit(each, each.expected.low), _with_unit(each, each.expected.high)),
+                Cell(say(f"compare.verdict_{verdicts[each.position]}"), state="failed" if each.position == "slow" else "ok"),
             ),
         )
         for each in figures
     ]
-    corner, *headings = (say(f"compare.column_{name}") for name in ("figure", "value", "expected", "verdict"))
+    corner, *headings = (say(f"compare.column_{name}") for name in ("case", "new", "expected", "verdict"))
     return text_grid(say(title), corner, headings, rows)

@@ -40,11 +40,11 @@ def _checkup(shown: Checkup) -> Document:
     blocks = _blocks(
         Answer(tuple(check_verdict(shown)), failed=not shown.right),
         check_runs(shown),
-        {"compare.check_causes": cause_sentences(shown.causes), "compare.left_out": check_left_out(shown)},
+        {"compare.causes": cause_sentences(shown.causes), "compare.left_out": check_left_out(shown)},
         check_tables(shown),
         say("compare.check_method", count=shown.reference.runs),
     )
-    return Document("comparison", say("compare.check_title"), tuple(blocks), data=Data(lambda: checkup_data(shown)))
+    return Document("comparison", say("compare.title"), tuple(blocks), data=Data(lambda: checkup_data(shown)))
 
 
 def _blocks(
@@ -59,7 +59,6 @@ def _blocks(
     yield Bullets(tuple(map(Item, subjects)))
     yield from (replace(block, where="long") for block in listed)
     yield from tables
-    yield Heading(say("compare.method_title"), anchor="method", where="long")
-    yield Prose(method, where="long")
+    yield Prose(method, "small", where="long")
     yield from (replace(block, where="terminal") for block in listed)
     yield replace(answer, title=say("page.verdict"), where="terminal")

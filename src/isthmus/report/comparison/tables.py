@@ -8,17 +8,9 @@ from typing import Literal
 from isthmus.compare import CaseResult, Comparison, GroupResult, Verdict, WholeResult
 from isthmus.document.document import Block, Heading, Prose, Table
 from isthmus.document.grid import Cell, Grid, text_grid
-from isthmus.language import say, sentences
+from isthmus.language import say
 from isthmus.record import format_seconds
-from isthmus.report.comparison.words import (
-    case_name,
-    detectable_text,
-    group_name,
-    interval_text,
-    ratio_text,
-    size_name,
-    verdict_name,
-)
+from isthmus.report.comparison.words import case_name, detectable_text, group_name, ratio_cell, size_name, verdict_name
 
 # Rows of groups and of cases, where one reads from top to bottom.
 _MOST_ROWS = 12
@@ -32,11 +24,10 @@ _STATES: dict[Verdict, Literal["ok", "wide", "failed"]] = {
 }
 
 
-def noted(grid: Grid, note: str) -> Iterator[Block]:
-    """A table under a heading of its own, and what it shows in a sentence or two."""
+def headed(grid: Grid) -> Iterator[Block]:
+    """A table under a heading of its own."""
     yield Heading(grid.title)
     yield Table((replace(grid, title=""),))
-    yield Prose(note, "small")
 
 
 def folded(grid: Grid) -> Block:
@@ -48,16 +39,17 @@ def folded(grid: Grid) -> Block:
 def short_tables(comparison: Comparison) -> Iterator[Block]:
     """Experiments as a whole, then the groups and the cases that are slower or faster and differ most."""
     if comparison.judgement.wholes:
-        yield from noted(_wholes(comparison), say("compare.wholes_note"))
+        yield from headed(_wholes(comparison))
     groups = [group for group in comparison.judgement.groups if group.verdict in ("slower", "faster")]
     if groups:
         groups.sort(key=_group_order)
-        yield from noted(_groups(groups[:_MOST_ROWS]), _noted("compare.groups_note", len(groups)))
+        yield from headed(_groups(groups[:_MOST_ROWS]))
+        yield from more(len(groups) - _MOST_ROWS)
     cases = [case for case in comparison.judgement.cases if case.verdict in ("slower", "faster")]
     if cases:
         cases.sort(key=lambda case: -case.least_change)
-        largest = _cases("compare.largest", cases[:_MOST_ROWS])
-        yield from noted(largest, _noted("compare.largest_note", len(cases)))
+        yield from headed(_cases("compare.largest", cases[:_MOST_ROWS]))
+        yield from more(len(cases) - _MOST_ROWS)
 
 
 def full_tables(comparison: Comparison) -> Iterator[Block]:
@@ -70,22 +62,23 @@ def full_tables(comparison: Comparison) -> Iterator[Block]:
         return
     yield folded(_groups(sorted(comparison.judgement.groups, key=_group_order)))
     if len(cases) <= _MOST_CASES:
-        yield folded(_cases("compare.all_cases", cases))
+        yield folded(_cases("compare.all", cases))
     else:
-        yield folded(_cases("compare.all_but_same", [case for case in cases if case.verdict != "same"]))
+        yield folded(_cases("compare.largest", [case for case in cases if case.verdict != "same"]))
 
 
-def _noted(note: str, rows: int) -> str:
-    hidden = rows - _MOST_ROWS
-    return sentences([say(note), say("compare.more", count=hidden) if hidden > 0 else ""])
+def more(hidden: int) -> Iterator[Block]:
+    """That a table has more rows elsewhere."""
+    if hidden > 0:
+        yield Prose(say("compare.more", count=hidden), "small")
 
 
 def _wholes(comparison: Comparison) -> Grid:
-    rows = [
-        (say("common.comma").join([whole.experiment, size_name(whole.size)]), [str(whole.groups)], whole)
-        for whole in comparison.judgement.wholes
+    comma = say("common.comma")
+    rows: list[tuple[str, list[str], WholeResult]] = [
+        (comma.join([whole.experiment, size_name(whole.size)]), [], whole) for whole in comparison.judgement.wholes
     ]
-    return _grid("compare.wholes", "group", ["groups"], rows)
+    return _grid("compare.wholes", [], rows)
 
 
 def _group_order(group: GroupResult) -> tuple[int, float]:
@@ -95,7 +88,7 @@ def _group_order(group: GroupResult) -> tuple[int, float]:
 
 def _groups(chosen: Sequence[GroupResult]) -> Grid:
     rows = [(group_name(group.key), [str(group.cases)], group) for group in chosen]
-    return _grid("compare.groups", "group", ["cases"], rows)
+    return _grid("compare.groups", ["cases"], rows)
 
 
 def _cases(title: str, chosen: Sequence[CaseResult]) -> Grid:
@@ -107,24 +100,20 @@ def _cases(title: str, chosen: Sequence[CaseResult]) -> Grid:
         )
         for case in chosen
     ]
-    return _grid(title, "case", ["base", "new"], rows)
+    return _grid(title, ["base", "new"], rows)
 
 
 def _grid(
-    title: str,
-    corner: str,
-    first: list[str],
-    rows: Sequence[tuple[str, list[str], CaseResult | GroupResult | WholeResult]],
+    title: str, first: list[str], rows: Sequence[tuple[str, list[str], CaseResult | GroupResult | WholeResult]]
 ) -> Grid:
-    """Names and first columns as given; ratio, interval, what would have shown and verdict, which every table has."""
-    names = (corner, *first, "ratio", "interval", "detectable", "verdict")
+    """Names and first columns as given; ratio, what would have shown and verdict, which every table has."""
+    names = ("case", *first, "ratio", "detectable", "verdict")
     head, *headings = (say(f"compare.column_{name}") for name in names)
     shown = ((name, [*cells, *_judged(result)]) for name, cells, result in rows)
     return text_grid(say(title), head, headings, shown)
 
 
 def _judged(result: CaseResult | GroupResult | WholeResult) -> Iterator[str | Cell]:
-    yield ratio_text(result.ratio.median)
-    yield interval_text(result.ratio)
+    yield ratio_cell(result.ratio)
     yield detectable_text(result.detectable)
     yield Cell(verdict_name(result.verdict), state=_STATES[result.verdict])

@@ -1,13 +1,14 @@
 """What a comparison says: names of cases and groups, ratios, verdict, causes, gates, and what was left out."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import median
 
-from isthmus.analysis.labels import kind_label
+from isthmus.analysis.labels import is_usual, kind_label, moved_label
 from isthmus.analysis.phrases import describe_device
 from isthmus.compare import CaseResult, Cause, Comparison, GroupKey, Verdict
-from isthmus.language import can_say, first_few, say, sentences
+from isthmus.document.grid import Cell
+from isthmus.language import can_say, first_few, in_brackets, say, sentences
 from isthmus.record import PARAMETERS, Case, Interval, Run, format_bytes, three_figures
 
 _MOST_NAMES = 3
@@ -17,8 +18,8 @@ _PLAIN = {"experiment", "method", "direction", "host_memory", "bytes"}
 
 
 def case_name(case: Case) -> str:
-    """``bandwidth copy H2D pinned 64 MiB``, and other parameters by the names that they have in the CSV table."""
-    words = [case.experiment, case.method, _way(case.direction or ""), kind_label(case.host_memory)]
+    """``bandwidth H2D pinned 64 MiB``, and other parameters by the names that they have in the CSV table."""
+    words = [case.experiment, _moved(case.experiment, case.method, case.direction or "", case.host_memory)]
     words += [format_bytes(case.bytes)] if case.bytes else []
     words += [
         f"{name}={value}"
@@ -29,14 +30,24 @@ def case_name(case: Case) -> str:
 
 
 def group_name(key: GroupKey) -> str:
-    """``bandwidth copy H2D pinned, from 4 MiB``."""
-    words = [key.experiment, key.method, _way(key.direction), kind_label(key.host_memory)]
-    return say("common.comma").join([" ".join(filter(None, words)), size_name(key.size)])
+    """``bandwidth H2D pinned, from 4 MiB``."""
+    words = " ".join(filter(None, (key.experiment, way_memory_name(key))))
+    return say("common.comma").join([words, size_name(key.size)])
 
 
 def way_memory_name(key: GroupKey) -> str:
-    """``copy H2D pinned``: a group where experiment and sizes go without saying."""
-    return " ".join(filter(None, (key.method, _way(key.direction), kind_label(key.host_memory))))
+    """``H2D pinned``: a group where experiment and sizes go without saying."""
+    return _moved(key.experiment, key.method, key.direction, key.host_memory)
+
+
+def _moved(experiment: str, method: str, direction: str, memory: str) -> str:
+    """Way and memory as tables of bandwidth name them; the method before them where they do not imply it."""
+    way = say("bandwidth_report.glance_both") if direction == "both" else _way(direction)
+    if experiment != "bandwidth":
+        return " ".join(filter(None, (method, way, kind_label(memory))))
+    if method == "duplex":
+        method, way = "", say("compare.of_both", way=way)
+    return " ".join(filter(None, ("" if is_usual(method, memory) else method, way, moved_label(memory))))
 
 
 def size_name(size: str) -> str:
@@ -54,9 +65,10 @@ def ratio_text(value: float) -> str:
     return f"{value:.3f}" if 0.5 <= value < 2 else three_figures(value)
 
 
-def interval_text(interval: Interval) -> str:
-    """``0.99 to 1.05``."""
-    return say("common.range", low=ratio_text(interval.low), high=ratio_text(interval.high))
+def ratio_cell(ratio: Interval) -> Cell:
+    """A ratio with half of its interval in as many digits."""
+    text = ratio_text(ratio.median)
+    return Cell(text, f"{(ratio.high - ratio.low) / 2:.{len(text.partition('.')[2])}f}")
 
 
 def detectable_text(share: float) -> str:
@@ -68,7 +80,7 @@ def detectable_text(share: float) -> str:
 
 def change_text(result: CaseResult) -> str:
     """A case with its ratio: what a gate names."""
-    return say("compare.gate_case", name=case_name(result.pair.base), factor=ratio_text(result.ratio.median))
+    return f"{case_name(result.pair.base)}{in_brackets(f'{ratio_text(result.ratio.median)}x')}"
 
 
 def runs(comparison: Comparison) -> list[str]:
@@ -106,14 +118,11 @@ def left_out(comparison: Comparison) -> list[str]:
         cases = [pair.new for pair in pairing.now_skipped]
         reason = cases[0].note or say("skips.no_reason")
         found.append(say("compare.now_skipped", names=first_few(cases, case_name, _MOST_NAMES), reason=reason))
-    for key, pairs in (
-        ("compare.wrong", pairing.wrong),
-        ("compare.now_measured", pairing.now_measured),
-        ("compare.untimed", pairing.untimed),
-    ):
+    for key, pairs in (("compare.wrong", pairing.wrong), ("compare.untimed", pairing.untimed)):
         if pairs:
             found.append(say(key, count=len(pairs)))
-    for key, alone in (("compare.only_base", pairing.only_base), ("compare.only_new", pairing.only_new)):
+    only_new = [*pairing.only_new, *(pair.new for pair in pairing.now_measured)]
+    for key, alone in (("compare.only_base", pairing.only_base), ("compare.only_new", only_new)):
         if alone:
             found.append(say(key, names=first_few(alone, case_name, _MOST_NAMES)))
     return found
@@ -127,9 +136,8 @@ def cause_sentences(causes: Sequence[Cause]) -> list[str]:
 def _cause(cause: Cause) -> str:
     """A fact that differs, how much it can explain, and what to do about it."""
     found = cause.difference
-    key = "compare.cause" if not cause.of else f"compare.cause_explains{'' if cause.explains else '_none'}"
     fact = say(
-        key,
+        "compare.cause_explains" if cause.of else "compare.cause",
         name=say(f"compare_causes.name_{found.topic}"),
         base=found.base or say("compare.unknown"),
         new=found.new or say("compare.unknown"),
@@ -171,20 +179,18 @@ def _answer(comparison: Comparison) -> str:
         for verdict in _CHANGED
         if counts[verdict]
     ]
-    if not answers:
-        answers = [say("compare.unclear" if 2 * counts["cannot_tell"] > total else "compare.all_same")]
+    if not answers and 2 * counts["cannot_tell"] <= total:
+        answers = [say("compare.all_same")]
     rest = say("compare.of_all", total=total, same=counts["same"], cannot_tell=counts["cannot_tell"])
-    return sentences([*answers, rest, *_precision(comparison)])
+    return sentences([*answers, rest, _precision(comparison)])
 
 
-def _precision(comparison: Comparison) -> Iterator[str]:
+def _precision(comparison: Comparison) -> str:
     """How large a difference those that are the same could have shown; nothing where nothing is the same."""
     shares = [case.detectable for case in comparison.judgement.cases if case.verdict == "same"]
-    known = [share for share in shares if math.isfinite(share)]
-    if known:
-        yield say("compare.precision", typical=detectable_text(median(known)), worst=detectable_text(max(known)))
-    if known and len(known) < len(shares):
-        yield say("compare.precision_none", count=len(shares) - len(known), same=len(shares))
+    if not any(map(math.isfinite, shares)):
+        return ""
+    return say("compare.precision", typical=detectable_text(median(shares)), worst=detectable_text(max(shares)))
 
 
 def _typical(comparison: Comparison, verdict: Verdict) -> str:
