@@ -95,7 +95,10 @@ def _grid(title: str, figures: Sequence[FigureResult]) -> Grid:
             (
                 _with_unit(each, each.value),
                 spanned(_with_unit(each, each.expected.low), _with_unit(each, each.expected.high)),
-                Cell(say(f"compare.verdict_{verdicts[each.position]}"), state="failed" if each.position == "slow" else "ok"),
+                Cell(
+                    say(f"compare.verdict_{verdicts[each.position]}"),
+                    state="failed" if each.position == "slow" else "ok",
+                ),
             ),
         )
         for each in figures
