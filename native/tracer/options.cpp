@@ -6,24 +6,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
+#include "interpose/environment.hpp"
 #include "trace/undisturbed.hpp"
 
 namespace isthmus::tracer {
-
-std::vector<std::string> words_of(const char* variable, char separator) {
-    std::vector<std::string> words;
-    const char* text = std::getenv(variable);
-    std::string_view rest = text != nullptr ? text : "";
-    while (!rest.empty()) {
-        const std::size_t end = rest.find(separator);
-        if (end != 0) words.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    }
-    return words;
-}
 
 std::optional<Options> Options::from_environment() {
     const char* folder = std::getenv("ISTHMUS_TRACE_FOLDER");
@@ -32,7 +20,7 @@ std::optional<Options> Options::from_environment() {
     // Wherever the program goes.
     std::error_code failed;
     if (const auto whole = std::filesystem::absolute(options.folder, failed); !failed) options.folder = whole.string();
-    for (const std::string& word : words_of("ISTHMUS_TRACE_OPTIONS", ',')) {
+    for (const std::string& word : interpose::words_of("ISTHMUS_TRACE_OPTIONS", ',')) {
         if (word == "stacks") options.native_stacks = true;
         if (word == "contents") options.contents = true;
         if (word == "all-times") options.all_times = true;

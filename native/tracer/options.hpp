@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace isthmus::tracer {
 
@@ -20,9 +19,6 @@ struct Options {
     // Nothing where the process is not to be traced.
     static std::optional<Options> from_environment();
 };
-
-// The words of a variable of the environment, without empty ones.
-std::vector<std::string> words_of(const char* variable, char separator);
 
 // For `isthmus trace` to show: the program's own streams are left alone.
 void leave_message(const std::string& folder, const std::string& text);

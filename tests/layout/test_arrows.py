@@ -31,7 +31,9 @@ NATIVE_ARROWS: dict[str, set[str]] = {
     "experiment": {"base", "backend", "transfer"},  # What it measures is how the library moves pieces.
     "transfer": {"base", "backend"},
     "trace": {"base"},
-    "tracer": {"base", "driver", "trace"},  # Never backend: it lives in foreign processes.
+    "interpose": {"base", "driver"},
+    "tracer": {"base", "driver", "interpose", "trace"},  # Never backend: it leaves devices to their programs.
+    "accelerator": {"base", "driver", "interpose", "backend", "transfer"},
     "capi": {"base", "backend", "transfer"},  # It opens devices, and gives out memory of them.
     "bindings": {"base", "backend", "experiment", "transfer", "trace"},
 }

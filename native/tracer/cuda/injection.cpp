@@ -1,14 +1,15 @@
 // The entry that the driver calls in a program that is traced: CUDA_INJECTION64_PATH names this library.
 //
 // ISTHMUS_TRACE_CUPTI   libraries to try for CUPTI, separated by colons
+#include "interpose/environment.hpp"
+#include "interpose/foreign_process.hpp"
 #include "tracer/cuda/recorder.hpp"
-#include "tracer/foreign_process.hpp"
 
 namespace isthmus::tracer {
 namespace {
 
 Status start(const Options& options) {
-    ISTHMUS_TRY_ASSIGN(api, cupti::Api::open(words_of("ISTHMUS_TRACE_CUPTI", ':')));
+    ISTHMUS_TRY_ASSIGN(api, cupti::Api::open(interpose::words_of("ISTHMUS_TRACE_CUPTI", ':')));
     return Recorder::start(std::move(api), options);
 }
 
@@ -19,11 +20,11 @@ Status start(const Options& options) {
 // NOLINTNEXTLINE(readability-identifier-naming): the driver's name for it.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     using namespace isthmus::tracer;
-    guarded([] {
+    isthmus::interpose::guarded([] {
         const std::optional<Options> options = Options::from_environment();
-        if (!options || Only<Recorder>::get() != nullptr) return;
+        if (!options || isthmus::interpose::Only<Recorder>::get() != nullptr) return;
         if (const isthmus::Status started = start(*options); started.ok()) {
-            Only<Recorder>::follow_process();
+            isthmus::interpose::Only<Recorder>::follow_process();
         } else {
             leave_message(options->folder, started.message());
         }

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "tracer/foreign_process.hpp"
+#include "interpose/foreign_process.hpp"
 
 namespace isthmus::tracer {
 namespace {
@@ -48,22 +48,22 @@ Buffers& buffers() {
 
 void on_buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
     *buffer = nullptr;
-    guarded([&] { *buffer = buffers().take(); });
+    interpose::guarded([&] { *buffer = buffers().take(); });
     *bytes = *buffer != nullptr ? buffer_bytes : 0;
     *most_records = 0;
 }
 
 void on_buffer_completed(cupti::Context, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
-    guarded([&] {
-        if (Recorder* current = Only<Recorder>::get(); current != nullptr && valid > 0)
+    interpose::guarded([&] {
+        if (Recorder* current = interpose::Only<Recorder>::get(); current != nullptr && valid > 0)
             current->on_records(buffer, valid);
         if (buffer != nullptr) buffers().give_back(buffer);
     });
 }
 
 void on_callback(void*, int domain, std::uint32_t number, const void* data) {
-    guarded([&] {
-        if (Recorder* current = Only<Recorder>::get()) current->on_event(domain, number, data);
+    interpose::guarded([&] {
+        if (Recorder* current = interpose::Only<Recorder>::get()) current->on_event(domain, number, data);
     });
 }
 
@@ -84,11 +84,11 @@ Recorder::Recorder(cupti::Api api, Options options, Part part)
 Status Recorder::start(cupti::Api api, Options options) {
     ISTHMUS_TRY_ASSIGN(part, Part::create(options, monotonic_ns()));
     auto* made = new Recorder(std::move(api), std::move(options), std::move(part));
-    Only<Recorder>::set(made);
+    interpose::Only<Recorder>::set(made);
     Status subscribed = made->subscribe();
     if (!subscribed.ok()) {
         made->file_.finish(trace_clock());
-        Only<Recorder>::forget();
+        interpose::Only<Recorder>::forget();
     }
     return subscribed;
 }
@@ -140,7 +140,7 @@ void Recorder::expect(Activities kind) {
 }
 
 void Recorder::finish() {
-    guarded([this] {
+    interpose::guarded([this] {
         const bool whole = api_.cuptiActivityFlushAll(cupti::activity_flag_flush_forced) == cupti::success;
         file_.finish(whole ? trace_clock() : 0);
     });

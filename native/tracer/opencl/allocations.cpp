@@ -19,7 +19,7 @@ Buffer made_buffer(const char* name, Flags flags, const Make& make) {
     if (!call) return buffer;
     call.end();
     if (buffer == nullptr) return buffer;
-    guarded([&] {
+    interpose::guarded([&] {
         std::size_t bytes = 0;
         passed_on(originals().clGetMemObjectInfo, buffer, opencl::mem_size, sizeof bytes, static_cast<void*>(&bytes),
                   nullptr);
@@ -58,7 +58,7 @@ ISTHMUS_INTERPOSED Buffer clCreateSubBuffer(Buffer whole, Flags flags, std::uint
     CommandRecorder* recorder = CommandRecorder::current();
     if (recorder != nullptr && part != nullptr && type == opencl::buffer_create_type_region) {
         const auto& region = *static_cast<const opencl::BufferRegion*>(description);
-        guarded([&] { recorder->memory().add_part(part, whole, region.origin, region.bytes); });
+        interpose::guarded([&] { recorder->memory().add_part(part, whole, region.origin, region.bytes); });
     }
     return part;
 }
@@ -73,10 +73,10 @@ ISTHMUS_INTERPOSED ReturnCode clReleaseMemObject(Buffer buffer) {
     }
     // Before it is: another thread may be given its name at once.
     std::optional<Range> released;
-    if (call && references == 1) guarded([&] { released = call.recorder().memory().remove_buffer(buffer); });
+    if (call && references == 1) interpose::guarded([&] { released = call.recorder().memory().remove_buffer(buffer); });
     const ReturnCode code = passed_on(original, buffer);
     if (call) call.end();
-    if (released) guarded([&] { call.add(*released, true); });
+    if (released) interpose::guarded([&] { call.add(*released, true); });
     return code;
 }
 
@@ -87,7 +87,7 @@ ISTHMUS_INTERPOSED void* clSVMAlloc(Context context, Flags flags, std::size_t by
     if (call) {
         call.end();
         if (memory != nullptr) {
-            guarded([&] { call.add(call.recorder().memory().add_shared(memory, bytes), false); });
+            interpose::guarded([&] { call.add(call.recorder().memory().add_shared(memory, bytes), false); });
         }
     }
     return memory;
@@ -97,10 +97,10 @@ ISTHMUS_INTERPOSED void clSVMFree(Context context, void* memory) {
     const auto& original = originals().clSVMFree;
     Call call(original.name);
     std::optional<Range> released;
-    if (call) guarded([&] { released = call.recorder().memory().remove_shared(memory); });
+    if (call) interpose::guarded([&] { released = call.recorder().memory().remove_shared(memory); });
     if (original) original(context, memory);
     if (call) call.end();
-    if (released) guarded([&] { call.add(*released, true); });
+    if (released) interpose::guarded([&] { call.add(*released, true); });
 }
 
 // Given back when the commands before are complete; recorded as given back by the call.
@@ -113,7 +113,7 @@ ISTHMUS_INTERPOSED ReturnCode clEnqueueSVMFree(Queue queue, std::uint32_t number
     if (!call) return code;
     call.end();
     if (code != opencl::success) return code;
-    guarded([&] {
+    interpose::guarded([&] {
         for (std::uint32_t index = 0; index < number; ++index) {
             if (const auto released = call.recorder().memory().remove_shared(memories[index])) {
                 call.add(*released, true);

@@ -7,7 +7,7 @@ namespace isthmus::tracer {
 
 Outermost::Outermost(const CommandRecorder* recorder) noexcept {
     if (recorder == nullptr) return;
-    guarded([&] {
+    interpose::guarded([&] {
         ThreadState& thread = ThreadState::of_this_thread(recorder->file());
         if (!std::exchange(thread.busy, true)) thread_ = &thread;
     });
@@ -15,7 +15,7 @@ Outermost::Outermost(const CommandRecorder* recorder) noexcept {
 
 Call::Call(const char* name, bool launches) noexcept : recorder_(CommandRecorder::current()), outermost_(recorder_) {
     if (outermost_.thread() == nullptr) return;
-    guarded([&] {
+    interpose::guarded([&] {
         name_ = recorder_->file().text(name);
         CallSites& sites = recorder_->sites();
         site_ = !launches && sites.known() ? sites.here() : 0;
@@ -25,7 +25,7 @@ Call::Call(const char* name, bool launches) noexcept : recorder_(CommandRecorder
 }
 
 void Call::end() noexcept {
-    guarded([this] {
+    interpose::guarded([this] {
         end_ns_ = monotonic_ns();
         outermost_.thread()->writer->write(trace::CallRecord{.start_ns = start_ns_,
                                                              .end_ns = end_ns_,
@@ -79,7 +79,7 @@ void Call::add(const Range& memory, bool released) const {
 }
 
 void Call::collect(opencl::Queue queue) const {
-    guarded([&] {
+    interpose::guarded([&] {
         if (queue == nullptr) {
             recorder_->collect(false);
         } else {

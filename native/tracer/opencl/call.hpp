@@ -77,7 +77,7 @@ opencl::ReturnCode enqueue(const char* name, opencl::Queue queue, bool waits, op
     const opencl::ReturnCode code = forward(made);
     call.end();
     if (code != opencl::success || *made == nullptr) return code;
-    guarded([&] { call.add(queue, waits, *made, event == nullptr, describe(call.recorder())); });
+    interpose::guarded([&] { call.add(queue, waits, *made, event == nullptr, describe(call.recorder())); });
     return code;
 }
 

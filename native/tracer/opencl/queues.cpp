@@ -34,7 +34,7 @@ Queue made_queue(const Make& make) {
     if (outermost.thread() == nullptr) return make(false);
     Queue queue = make(true);
     if (queue == nullptr) queue = make(false);
-    if (queue != nullptr) guarded([&] { recorder->add_queue(queue); });
+    if (queue != nullptr) interpose::guarded([&] { recorder->add_queue(queue); });
     return queue;
 }
 
@@ -51,7 +51,7 @@ ISTHMUS_INTERPOSED Queue clCreateCommandQueueWithProperties(Context context, Dev
                                                             const std::uint64_t* properties, ReturnCode* code) {
     return made_queue([&](bool times) {
         std::vector<std::uint64_t> wanted;
-        if (times) guarded([&] { wanted = with_times(properties); });
+        if (times) interpose::guarded([&] { wanted = with_times(properties); });
         return passed_on_to_make(originals().clCreateCommandQueueWithProperties, code, context, device,
                                  wanted.empty() ? properties : wanted.data());
     });
@@ -61,7 +61,7 @@ ISTHMUS_INTERPOSED ReturnCode clReleaseCommandQueue(Queue queue) {
     CommandRecorder* recorder = CommandRecorder::current();
     const Outermost outermost(recorder);
     if (outermost.thread() != nullptr) {
-        guarded([&] {
+        interpose::guarded([&] {
             recorder->queue(queue)->collect(recorder->file(), *outermost.thread()->writer, true);
             recorder->remove_queue(queue);
         });

@@ -9,13 +9,13 @@
 namespace isthmus::tracer {
 
 bool CommandRecorder::start() {
-    guarded([] {
+    interpose::guarded([] {
         const std::optional<Options> options = Options::from_environment();
         if (!options) return;
         Result<Part> part = Part::create(*options, monotonic_ns());
         if (part.ok()) {
-            Only<CommandRecorder>::set(new CommandRecorder(std::move(part.value()), options->contents));
-            Only<CommandRecorder>::follow_process();
+            interpose::Only<CommandRecorder>::set(new CommandRecorder(std::move(part.value()), options->contents));
+            interpose::Only<CommandRecorder>::follow_process();
         } else {
             leave_message(options->folder, part.take_status().message());
         }
@@ -25,11 +25,11 @@ bool CommandRecorder::start() {
 
 CommandRecorder* CommandRecorder::current() noexcept {
     [[maybe_unused]] static const bool started = start();
-    return Only<CommandRecorder>::get();
+    return interpose::Only<CommandRecorder>::get();
 }
 
 void CommandRecorder::finish() {
-    guarded([this] {
+    interpose::guarded([this] {
         // What the drivers do meanwhile is not the program's.
         ThreadState::of_this_thread(file()).busy = true;
         collect(true);

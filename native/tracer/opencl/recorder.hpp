@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "tracer/foreign_process.hpp"
+#include "interpose/foreign_process.hpp"
 #include "tracer/opencl/memory_map.hpp"
 #include "tracer/opencl/queue.hpp"
 #include "tracer/part.hpp"

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace isthmus::tracer {
+namespace isthmus::interpose {
 
 // The one recorder of a process. It is never destroyed: threads of a foreign program may call until the very end.
 template <typename Recorder>
@@ -73,4 +73,4 @@ void guarded(const Work& work) noexcept {
     errno = reason;
 }
 
-}  // namespace isthmus::tracer
+}  // namespace isthmus::interpose
