@@ -48,11 +48,6 @@ class OpenaccWork:
         """What built the program; empty where only the native way was measured."""
         return next((time.compiler for time in self.ways.values() if time.compiler), "")
 
-    @property
-    def has_managed_mode(self) -> bool:
-        """Whether that compiler can ignore directives for managed memory."""
-        return self.compiler.startswith("nvc++")
-
 
 def openacc_works(run: Run) -> list[OpenaccWork]:
     """Everything measured, programs in the order contiguous, stride, stencil, smaller parts and arrays first."""

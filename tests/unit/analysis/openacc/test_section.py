@@ -9,7 +9,7 @@ import pytest
 
 from isthmus.analysis.openacc.section import section
 from isthmus.document.grid import Grid, Row
-from isthmus.record import Case, Run
+from isthmus.record import Run
 from isthmus.report import runs_document, write
 
 
@@ -28,7 +28,7 @@ def text(found: Row) -> list[str]:
 
 
 def test_every_way_over_directives(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    grid = grids([synthetic.run(synthetic_openacc.everything(both=True))])["The whole array, each way"]
+    grid = grids([synthetic.run(synthetic_openacc.everything(both=True))])["Whole arrays, each way"]
     assert [each.heading for each in grid.groups[0].rows] == ["explicit", "automatic", "both", "native"]
     assert text(row(grid, "explicit")) == ["134 ms", "180 ms", "314 ms", "1.00"]
     assert text(row(grid, "automatic"))[3:] == ["1.46"]
@@ -36,33 +36,33 @@ def test_every_way_over_directives(synthetic: ModuleType, synthetic_openacc: Mod
     assert text(row(grid, "native"))[3:] == ["0.97"]
 
 
-def test_without_nvcpp_the_row_of_both_says_what_is_needed(
-    synthetic: ModuleType, synthetic_openacc: ModuleType
-) -> None:
-    grid = grids([synthetic.run(synthetic_openacc.everything())])["The whole array, each way"]
-    both = row(grid, "both")
-    assert text(both) == ["-", "-", "-", "-"]
-    assert {cell.detail for cell in both.cells[:4]} == {"needs nvc++ -gpu=managed"}
-
-
 def test_parts_of_arrays(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    grid = grids([synthetic.run(synthetic_openacc.everything())])["Parts of an array"]
-    assert [each.heading for each in grid.groups[0].rows] == ["10 %", "100 %", "every 4 KiB"]
-    assert text(row(grid, "every 4 KiB"))[2:4] == ["-", "-"]
-    assert text(row(grid, "10 %"))[-1] == "0.41"
+    grid = grids([synthetic.run(synthetic_openacc.everything())])["Arrays touched in part"]
+    assert [each.heading for each in grid.groups[0].rows] == [
+        "10 % of 1 GiB",
+        "100 % of 1 GiB",
+        "a double every 4 KiB of 1 GiB",
+    ]
+    assert text(row(grid, "10 % of 1 GiB"))[2:] == ["0.41", "-"]
 
 
 def test_stencils_have_their_phases(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    grid = grids([synthetic.run(synthetic_openacc.everything())])["Stencils"]
-    assert [group.title for group in grid.groups] == ["4096, halo 1, CPU pack", "4096, halo 1, GPU pack"]
+    grid = grids([synthetic.run(synthetic_openacc.everything())])["Stencils with a halo through host memory"]
+    assert [group.title for group in grid.groups] == [
+        "4096 stencil, halo 1, CPU pack",
+        "4096 stencil, halo 1, GPU pack",
+    ]
     assert text(row(grid, "explicit"))[:5] == ["100 ms", "10.0 ms", "400 ms", "10.0 ms", "520 ms"]
 
 
 def test_runs_are_told_apart(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
     runs = [synthetic.run(synthetic_openacc.everything(both=both), name=str(both)) for both in (False, True)]
     found = grids(runs)
-    assert [group.title for group in found["The whole array, each way"].groups] == ["1 GiB, A", "1 GiB, B"]
-    assert len(found["Stencils"].groups) == 4
+    assert [group.title for group in found["Whole arrays, each way"].groups] == [
+        "100 % of 1 GiB, A",
+        "100 % of 1 GiB, B",
+    ]
+    assert len(found["Stencils with a halo through host memory"].groups) == 4
 
 
 def test_a_run_of_skips_has_no_section(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
@@ -74,12 +74,5 @@ def test_a_run_of_skips_has_no_section(synthetic: ModuleType, synthetic_openacc:
 def test_every_format_shows_it(synthetic: ModuleType, synthetic_openacc: ModuleType, how: str) -> None:
     written = io.StringIO()
     write(runs_document([synthetic.run(synthetic_openacc.everything())]), how, written)
-    for words in ("OpenACC programs", "The whole array, each way", "Stencils", "1.44", "g++ 12.2.0"):
+    for words in ("OpenACC programs", "Whole arrays, each way", "Stencils", "1.44", "g++ 12.2.0"):
         assert words in written.getvalue()
-
-
-def test_one_way_alone_makes_no_comparison(synthetic: ModuleType, synthetic_openacc: ModuleType) -> None:
-    cases: list[Case] = synthetic_openacc.array(
-        "contiguous", {"explicit": synthetic_openacc.WHOLE["explicit"]}, fraction=1.0
-    )
-    assert "The whole array, each way" not in grids([synthetic.run(cases)])
