@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import run_label
-from isthmus.analysis.openacc.model import OPENACC_WAYS, OpenaccTime, OpenaccWork, openacc_works, whole_arrays
+from isthmus.analysis.openacc.model import OpenaccTime, OpenaccWork, openacc_works, whole_arrays
 from isthmus.analysis.openacc.words import part_words
 from isthmus.analysis.published.table import published_part
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, interval_cell, missing, time_cell
@@ -40,11 +40,11 @@ def _phases_part(runs: Sequence[Run], key: str, works: _Works) -> Part | None:
     if not works:
         return None
     phases = _STENCIL_PHASES if key == "stencil" else _ARRAY_PHASES
-    groups = _groups(runs, works, part_words, lambda work: [_row(work, way, phases) for way in work.ways])
+    groups = _groups(runs, works, lambda work: [_row(work, way, phases) for way in work.ways], part_words)
     columns = tuple(map(_column, (*phases, "total", "over")))
-    title = say(f"openacc_report.{key}_title")
+    title = say(f"openacc_report.title_{key}")
     return Part(
-        title, say(f"openacc_report.{key}_note"), grids=(Grid(title, columns, groups, say("openacc_report.way")),)
+        title, say(f"openacc_report.note_{key}"), grids=(Grid(title, columns, groups, say("openacc_report.way")),)
     )
 
 
@@ -66,22 +66,25 @@ def _parts_part(runs: Sequence[Run], works: _Works) -> Part | None:
         return [Row(part_words(work), (explicit, automatic, _ratio(work.ratio("automatic")), both))]
 
     shown = [(index, work) for index, work in works if any(way in work.ways for way in _PART_WAYS)]
-    groups = _groups(runs, shown, lambda work: "", rows)
+    groups = _groups(runs, shown, rows)
     if not groups:
         return None
     explicit, automatic, both = (Column(_way_label(way), _way_label(way)) for way in _PART_WAYS)
-    title = say("openacc_report.parts_title")
+    title = say("openacc_report.title_parts")
     columns = (explicit, automatic, _column("over"), both)
     return Part(title, grids=(Grid(title, columns, groups, say("openacc_report.touched")),))
 
 
 def _groups(
-    runs: Sequence[Run], works: _Works, title: Callable[[OpenaccWork], str], rows: Callable[[OpenaccWork], list[Row]]
+    runs: Sequence[Run],
+    works: _Works,
+    rows: Callable[[OpenaccWork], list[Row]],
+    title: Callable[[OpenaccWork], str] | None = None,
 ) -> tuple[Group, ...]:
     """Rows under common titles, in the order of the works."""
     found: dict[str, list[Row]] = {}
     for index, work in works:
-        heading = say("common.comma").join(filter(None, (title(work), run_label(runs, index))))
+        heading = say("common.comma").join(filter(None, (title(work) if title else "", run_label(runs, index))))
         found.setdefault(heading, []).extend(rows(work))
     return tuple(Group(heading, tuple(of_group)) for heading, of_group in found.items())
 
