@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 
+from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.counts import counted_passes, why_not_counted
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
 from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern, movements, why_no_migration
-from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, Overtaking, overtaking
-from isthmus.analysis.managed.words import managed_answer, phases_words, times_words, touched_words, way_label
-from isthmus.analysis.phrases import memory_name
+from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
+from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
+from isthmus.analysis.phrases import factor_words
 from isthmus.analysis.statistics.contrast import MATTERS, ratio
 from isthmus.document.finding import Finding, Takeaway
-from isthmus.language import enumerated, say, sentences
+from isthmus.language import clauses, enumerated, say, sentences
 from isthmus.record import Run, format_bytes, format_seconds
 
 _PREFETCHED = ManagedWay("prefetch_whole", "managed")
@@ -33,22 +34,14 @@ def findings(run: Run) -> list[Finding]:
 def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where nothing was measured."""
     main = _main(run)
-    target = run.settings.target_relative_half_width
-    answers = [
-        managed_answer(each.pattern, found.threshold)
-        for each in main.values()
-        if (found := overtaking(each, ON_DEMAND, WHOLE_COPIES[0], target))
-    ]
-    parts = [say("managed.verdict_beats", answers=enumerated(answers))] if answers else []
-    if "percent" in main and (best := _best(main["percent"], 100)):
-        key = "managed.verdict_fastest" if len(best) == 1 else "managed.verdict_among"
-        parts.append(say(key, way=way_label(best[0])))
-    if not parts:
-        grains = sentences(_faults(run))
-        return Takeaway(grains) if grains else None
-    advice = [finding.fix for each in main.values() if (finding := _threshold(each, run))]
-    advice += [finding.fix for each in main.values() if (finding := _prefetch(each))]
-    return Takeaway(sentences(parts), next(filter(None, advice), ""))
+    thresholds = [found for each in main.values() if (found := _threshold(each, run))]
+    parts = [each.sentence for each in thresholds]
+    if percents := main.get("percent"):
+        parts.append(_fastest_words(percents, 100))
+    text = sentences(parts) or sentences(_faults(run))
+    prefetch = _prefetch(percents) if percents else None
+    fixes = [each.fix for each in (*thresholds, prefetch) if each and each.fix]
+    return Takeaway(text, fixes[0] if fixes else "") if text else None
 
 
 def granularity_findings(run: Run) -> list[Finding]:
@@ -112,104 +105,79 @@ def _main(run: Run) -> Mapping[Pattern, Movement]:
 
 def _threshold(movement: Movement, run: Run) -> Finding | None:
     """Where on demand beats copying the whole array, from pageable and from pinned memory."""
-    target = run.settings.target_relative_half_width
+    target, pattern = run.settings.target_relative_half_width, movement.pattern
     answers = [found for each in WHOLE_COPIES if (found := overtaking(movement, ON_DEMAND, each, target))]
     if not answers:
         return None
-    size, words = format_bytes(movement.bytes), [managed_answer(movement.pattern, each.threshold) for each in answers]
-    if len(answers) == len(WHOLE_COPIES):
-        text = say("managed.beats_both", size=size, pageable=words[0], pinned=words[1])
-    else:
-        memory = memory_name(answers[0].incumbent.memory)
-        text = say("managed.beats_one", size=size, memory=memory, answer=words[0])
-    return Finding("note", f"managed_{movement.pattern}", text, fix=_threshold_fix(movement, answers[0]))
-
-
-def _threshold_fix(movement: Movement, answer: Overtaking) -> str:
-    """What to do where a program cannot know what will be touched; where it can, the fastest way says more.
-
-    A threshold that some draws contradict, such as one that may lie beyond all that was measured, is no ground for
-    advice.
-    """
-    if not answer.threshold.certain:
-        return ""
-    if answer.threshold.state in {"up_to", "from"}:
-        return say(f"managed.leave_{answer.threshold.state}_{movement.pattern}")
-    return say("managed.leave_never") if answer.threshold.state == "never" else ""
+    words = [
+        say(
+            "managed_report.against",
+            what=managed_answer(pattern, each.threshold),
+            memory=kind_label(each.incumbent.memory),
+        )
+        for each in answers
+    ]
+    size, what = format_bytes(movement.bytes), pattern_name(pattern)
+    text = say("managed.beats", size=size, what=what, answers=clauses(words))
+    # A threshold that some draws contradict, such as one that may lie beyond all measured, is no ground for advice.
+    first = answers[0].threshold
+    advised = first.certain and first.state in {"up_to", "from", "never"}
+    return Finding("note", f"managed_{pattern}", text, fix=say("managed.leave") if advised else "")
 
 
 def _prefetch(movement: Movement) -> Finding | None:
     prefetched, managed = movement.at(_PREFETCHED, 100), movement.at(ON_DEMAND, 100)
-    if movement.pattern != "percent" or prefetched is None or managed is None:
+    if prefetched is None or managed is None:
         return None
     gain = ratio(managed.seconds, prefetched.seconds)
-    text = say(
-        "managed.prefetch",
-        prefetched=phases_words(prefetched.into, prefetched.out),
-        managed=phases_words(managed.into, managed.out),
-        gain=times_words(gain),
-    )
+    text = say("managed.prefetch", gain=factor_words(gain))
     return Finding("note", "managed_prefetch", text, fix=say("managed.prefetch_fix") if gain.low > MATTERS else "")
 
 
 def _advice(movement: Movement) -> Finding | None:
-    """Each kind of advice against none, at the largest part that was touched with and without it."""
+    """The best advice against none, at the largest part that was touched with and without it.
+
+    What costs little where little is touched may cost much where all is.
+    """
     managed = movement.curves.get(ON_DEMAND, {})
     shared = {way: max(movement.curves.get(way, {}).keys() & managed.keys(), default=0) for way in _ADVISED}
+    place = max(shared.values())
+    if not place:
+        return None
     costs = {
         way: ratio(movement.curves[way][place].seconds, managed[place].seconds)
-        for way, place in shared.items()
-        if place
+        for way in _ADVISED
+        if shared[way] == place
     }
-    if not costs:
-        return None
-    parts = [
-        say(
-            "managed.advice_cost",
-            way=way_label(way),
-            ratio=times_words(cost),
-            touched=touched_words(movement.pattern, shared[way]),
-        )
-        for way, cost in costs.items()
-    ]
-    # What costs little where little is touched may cost much where all is.
-    place = max(shared[way] for way in costs)
-    best = min((way for way in costs if shared[way] == place), key=lambda way: costs[way].median)
-    helps = 1 / costs[best].high > MATTERS
-    fix = say("managed.advice_take", way=way_label(best)) if helps else say("managed.advice_none")
-    return Finding("note", "managed_advice", say("managed.advice", costs=enumerated(parts)), fix=fix)
-
-
-def _best(movement: Movement, place: int) -> list[ManagedWay]:
-    """The fastest way at one place, then those without a significant difference; empty where there is no choice."""
-    points = {way: point for way in movement.curves if (point := movement.at(way, place))}
-    if len(points) < _LEAST_WAYS:
-        return []
-    best = min(points, key=lambda way: points[way].seconds.median)
-    tied = [way for way in points if way != best and points[way].seconds.low <= points[best].seconds.high]
-    return [best, *tied]
+    best = min(costs, key=lambda way: costs[way].median)
+    touched = touched_words(movement.pattern, place)
+    text = say("managed.advice", touched=touched, way=way_label(best), ratio=factor_words(costs[best]))
+    return Finding("note", "managed_advice", text)
 
 
 def _fastest(main: Mapping[Pattern, Movement]) -> Finding | None:
     """At the ends of what was measured by most ways: elsewhere the fastest may be one that was left out."""
     parts = []
-    for pattern, movement in main.items():
+    for movement in main.values():
         counts = {
             place: sum(movement.at(way, place) is not None for way in movement.curves) for place in movement.places
         }
         places = [place for place, count in counts.items() if count == max(counts.values())]
-        for place in dict.fromkeys([*places[:1], *places[-1:]]):
-            best, *tied = _best(movement, place) or (None,)
-            point = movement.at(best, place) if best else None
-            if best and point:
-                words = {"touched": touched_words(pattern, place), "way": way_label(best)}
-                time = format_seconds(point.seconds.median)
-                if tied:
-                    others = enumerated([way_label(way) for way in tied], "or")
-                    parts.append(say("managed.fastest_tied", **words, time=time, others=others))
-                else:
-                    parts.append(say("managed.fastest", **words, time=time))
-    return Finding("note", "managed_fastest", sentences(parts)) if parts else None
+        parts += [_fastest_words(movement, place) for place in dict.fromkeys([*places[:1], *places[-1:]])]
+    text = sentences(parts)
+    return Finding("note", "managed_fastest", text) if text else None
+
+
+def _fastest_words(movement: Movement, place: int) -> str:
+    """The fastest way at one place and those without a significant difference; empty where there is no choice."""
+    points = {way: point for way in movement.curves if (point := movement.at(way, place))}
+    if len(points) < _LEAST_WAYS:
+        return ""
+    best = min(points.values(), key=lambda point: point.seconds.median)
+    tied = [way for way in points if points[way].seconds.low <= best.seconds.high]
+    tied.sort(key=lambda way: points[way].seconds.median)
+    ways = enumerated([way_label(way) for way in tied], "or")
+    return say("managed.fastest", touched=touched_words(movement.pattern, place), ways=ways)
 
 
 def _stays(why: str) -> Finding | None:

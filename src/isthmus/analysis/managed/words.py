@@ -4,12 +4,12 @@ import math
 from collections.abc import Mapping
 
 from isthmus.analysis.labels import kind_label
-from isthmus.analysis.managed.model import ManagedWay, Pattern
+from isthmus.analysis.managed.model import ManagedPoint, ManagedWay, Pattern
 from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.statistics.threshold import Threshold
 from isthmus.document.palette import Look, look, numbered_look
-from isthmus.language import say
-from isthmus.record import Interval, format_bytes, format_seconds
+from isthmus.language import in_brackets, say
+from isthmus.record import format_bytes, format_seconds
 
 # Kinds of memory keep their look where one way stands for them.
 _LOOKS: Mapping[ManagedWay, Look] = {
@@ -38,6 +38,11 @@ def way_look(way: ManagedWay) -> Look:
     return _LOOKS[way]
 
 
+def pattern_name(pattern: Pattern) -> str:
+    """``share touched``, ``stride``."""
+    return say(f"managed_report.pattern_{pattern}")
+
+
 def place_label(pattern: Pattern, place: int) -> str:
     """``10 %``, ``128 KiB``."""
     return f"{place} %" if pattern == "percent" else format_bytes(place)
@@ -48,43 +53,37 @@ def touched_words(pattern: Pattern, place: int) -> str:
     return say(f"managed.touched_{pattern}", place=place if pattern == "percent" else format_bytes(place))
 
 
+def threshold_words(pattern: Pattern, threshold: Threshold) -> str:
+    """``≤ 38 %``, ``≥ 190 KiB``, ``always``, ``never?``, ``?``: where one way beats another."""
+    match threshold.state:
+        case "from" | "up_to":
+            return f"{'≥' if threshold.state == 'from' else '≤'} {_number(pattern, threshold.value)}"
+        case "cannot_tell":
+            return "?"
+        case state:
+            return say(f"managed_report.state_{state}") + ("" if threshold.certain else "?")
+
+
 def managed_answer(pattern: Pattern, threshold: Threshold) -> str:
-    """``up to 38 % touched (35 % to 41 %)``, ``from strides of 190 KiB on``, ``nowhere from 1 % to 100 %``."""
-    if threshold.state in {"from", "up_to"}:
-        answer = say(f"managed.answer_{threshold.state}_{pattern}", value=_number(pattern, threshold.value))
-        return _within(pattern, threshold, answer)
-    if threshold.state == "cannot_tell":
-        return say(f"managed.unclear_{pattern}")
-    first, last = _number(pattern, threshold.first), _number(pattern, threshold.last)
-    key = f"managed.answer_{threshold.state}"
-    return say(key if threshold.certain else f"{key}_perhaps", first=first, last=last)
-
-
-def _within(pattern: Pattern, threshold: Threshold, answer: str) -> str:
-    """The answer with the interval that it lies in, where both ends do not read the same."""
-    low = None if threshold.low <= 0 else _number(pattern, threshold.low)
-    high = None if math.isinf(threshold.high) else _number(pattern, threshold.high)
-    if low is None and high is None:
-        return say("managed.within_any", answer=answer)
-    if high is None:
-        return say("managed.within_from", answer=answer, low=low)
-    if low is None:
-        return say("managed.within_up_to", answer=answer, high=high)
-    return answer if low == high else say("managed.within", answer=answer, low=low, high=high)
+    """``≤ 38 % (35 % to 41 %)``: with the interval that a threshold lies in, where its ends do not read the same."""
+    words = threshold_words(pattern, threshold)
+    if threshold.state not in {"from", "up_to"}:
+        return words
+    low = "" if threshold.low <= 0 else _number(pattern, threshold.low)
+    high = "" if math.isinf(threshold.high) else _number(pattern, threshold.high)
+    if low and high:
+        return words if low == high else words + in_brackets(say("common.range", low=low, high=high))
+    return words + in_brackets(f"≥ {low}" if low else f"≤ {high}" if high else "?")
 
 
 def _number(pattern: Pattern, value: float) -> str:
     return f"{float(f'{value:.2g}'):g} %" if pattern == "percent" else about_bytes(value)
 
 
-def times_words(value: Interval) -> str:
-    """``1.80 times (1.75 to 1.85)``, without the range where it reads the same."""
-    median, low, high = (f"{each:.2f}" if each < 9.995 else f"{each:.1f}" for each in value)
-    if low == high:
-        return say("common.times", factor=median)
-    return say("common.times_within", factor=median, low=low, high=high)
-
-
-def phases_words(into: Interval, out: Interval) -> str:
-    """``134 ms in and 170 ms out``."""
-    return say("managed.phases", into=format_seconds(into.median), out=format_seconds(out.median))
+def phases_told(point: ManagedPoint) -> dict[str, str]:
+    """Both phases and the samples, by the names that a reader sees."""
+    return {
+        say("managed_report.in"): format_seconds(point.into.median),
+        say("managed_report.out"): format_seconds(point.out.median),
+        say("labels.told_samples"): str(len(point.samples)),
+    }
