@@ -7,7 +7,7 @@ from isthmus.analysis.overlap.times import timed_cases
 from isthmus.analysis.phrases import link_rate, memory_label, memory_name, moved_memory_name, way_name
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.model import piece_cells
-from isthmus.analysis.pieces.words import method_words
+from isthmus.analysis.pieces.words import method_name
 from isthmus.analysis.statistics.curve import Point, bandwidth_curves, case_metric, case_point, is_resolved
 from isthmus.analysis.threads.labels import threads_of
 from isthmus.analysis.threads.model import thread_curves
@@ -84,7 +84,7 @@ def _crossings(run: Run) -> Iterator[tuple[str, Direction, Point]]:
     for cell in piece_cells(run, BATCHING):
         memory = memory_name(cell.host_memory)
         for method, point in cell.points.items():
-            way = method_words(method, cell)
+            way = method_name(method, cell.threads)
             yield say("quality.in_pieces", memory=memory, pieces=cell.pieces, method=way), cell.direction, point
     for each in timed_cases(run):
         if each.case.direction:

@@ -70,7 +70,7 @@ def way_words(need: Need, way: str, options: Mapping[str, int] | None = None) ->
             return _buffer_way(need, way)
         case PiecesNeed() | SectionNeed():
             library = "isthmus.copy_batch" if isinstance(need, PiecesNeed) else _COPY
-            return library if way == "isthmus" else method_name(way, need.direction, **options or {})
+            return library if way == "isthmus" else method_name(way, **options or {})
         case ManagedNeed():
             return next((way_label(each) for each in MANAGED_WAYS if managed_name(each) == way), way)
     kind, _, how = way.rpartition("_")

@@ -61,7 +61,7 @@ def test_a_run_measures_every_method_that_the_device_has(
         # There kernels reach mapped memory alone.
         assert {case.host_memory for case in measured if case.method == "kernel"} == {"mapped"}
         assert {"batch", "graph"} <= {case.method for case in run.cases if case.skipped and case.note}
-    assert "times a loop of copies" in done.stdout
+    assert "times the copy loop" in done.stdout
 
 
 def test_wrong_data_is_named_and_fails_the_run(isthmus: Isthmus) -> None:

@@ -3,6 +3,7 @@
 from isthmus.analysis.pieces.cell import BATCHING
 from isthmus.analysis.pieces.map import fastest_grid, main_sources
 from isthmus.analysis.pieces.model import piece_surfaces
+from isthmus.analysis.pieces.words import method_name
 from isthmus.document.grid import excerpt, spread
 from isthmus.document.section import Glance
 from isthmus.language import say
@@ -18,5 +19,5 @@ def glance(run: Run) -> Glance | None:
     if not sources:
         return None
     grid = fastest_grid([run], *sources[0])
-    title = say("pieces_report.glance_batching", surface=grid.title)
+    title = say("pieces_report.glance_batching", surface=grid.title, incumbent=method_name(BATCHING.incumbent))
     return Glance((excerpt(grid, _MOST, columns=spread(len(grid.columns), _MOST_COUNTS), title=title),))

@@ -27,7 +27,6 @@ class Kind:
     challengers: tuple[str, ...]
     layouts: tuple[LayoutName, ...]
     shows: Literal["rate", "time"]
-    narrow_bytes: int  # pieces up to here show what a piece costs, their bytes hardly count
     typical: Key  # what is spoken of where several sizes and numbers were measured
 
 
@@ -42,7 +41,6 @@ BATCHING = Kind(
     ("graph", "batch", "device_pack", "pack", "pack_threads", "pack_kernel", "kernel", "mapped_kernel"),
     ("scattered", "strided", "contiguous"),
     "rate",
-    64,
     (4 * KIB, 4096),
 )
 STRIDED = Kind(
@@ -55,7 +53,6 @@ STRIDED = Kind(
     ("device_pack", "kernel", "mapped_kernel", "pack_threads", "pack_kernel"),
     ("contiguous", "strided"),
     "time",
-    8,
     (8, 32 * KIB),
 )
 # Copies what lies between the rows too, and so overwrites what the destination has there: no substitute for the others.

@@ -7,7 +7,7 @@ from isthmus.analysis.phrases import link_rate
 from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.map import Source, corner, count_words, methods_legend
 from isthmus.analysis.pieces.model import Surface
-from isthmus.analysis.pieces.words import method_heading, method_label, method_look, surface_title
+from isthmus.analysis.pieces.words import method_look, method_name, surface_title
 from isthmus.analysis.statistics.curve import Point
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
@@ -36,12 +36,13 @@ def figures_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
         return None
     title = say(f"pieces_report.figures_title_{sources[0][1].kind.shows}")
     grids = tuple(_grid(runs, *source) for source in sources)
-    return Part(title, say("pieces_report.figures_note"), grids=grids, page_only=True)
+    return Part(title, grids=grids, page_only=True)
 
 
 def method_columns(methods: Sequence[str]) -> tuple[Column, ...]:
-    """A column for each method."""
-    return tuple(Column(method_heading(method), method_label(method)) for method in methods)
+    """A column for each method, with a line for each word."""
+    names = map(method_name, methods)
+    return tuple(Column(name.replace(" + ", "+").replace(" ", "\n").replace("+", " +\n"), name) for name in names)
 
 
 def method_cell(cell: Cell, method: str) -> Shown:
@@ -73,21 +74,21 @@ def _charts(runs: Sequence[Run], index: int, surface: Surface) -> Iterator[Chart
     least = max(2, max(map(len, sizes.values()), default=0) / 2)
     for count in sorted(count for count in sizes if len(sizes[count]) >= least)[-_DRAWN_COUNTS:]:
         title = say("common.comma").join([count_words(surface.kind, count), surface_title(runs, index, surface)])
-        yield Chart(title, say("pieces_report.curves_label", title=title), _chart(runs[index], surface, count))
+        yield Chart(title, title, _chart(runs[index], surface, count))
 
 
 def _chart(run: Run, surface: Surface, count: int) -> chart.Spec:
     limit = link_rate(run)
     return curves_chart(
         [_drawn(surface, count, method) for method in surface.methods if surface.along_sizes(count, method)],
-        Axis(say(f"pieces_report.axis_bytes_{surface.kind.experiment}"), labels="bytes"),
+        Axis(corner(surface.kind), labels="bytes"),
         Axis("GB/s"),
         rules=[(limit / 1e9, say("labels.link_rate", rate=format_rate(limit)))] if limit else [],
     )
 
 
 def _drawn(surface: Surface, count: int, method: str) -> Drawn:
-    name = method_label(method)
+    name = method_name(method)
     rows = tuple(
         chart.row(
             name,

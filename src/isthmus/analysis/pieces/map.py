@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from isthmus.analysis.labels import in_one_text
 from isthmus.analysis.pieces.cell import Cell, Kind
 from isthmus.analysis.pieces.model import Surface, main_surfaces
-from isthmus.analysis.pieces.words import figure_words, method_label, method_look, surface_title, times_text
+from isthmus.analysis.pieces.words import figure_words, method_look, method_name, surface_title
 from isthmus.document import chart
 from isthmus.document.chart import Drawn, Tiles, tile
 from isthmus.document.grid import Cell as Shown
 from isthmus.document.grid import Column, Grid, Group, Row, decimals, missing
 from isthmus.document.section import Chart, LegendEntry, Part
-from isthmus.language import enumerated, say
-from isthmus.record import Run, format_bytes, three_figures
+from isthmus.language import say
+from isthmus.record import Interval, Run, format_bytes
 
 # A surface with the place of its run.
 Source = tuple[int, Surface]
@@ -37,7 +37,8 @@ def map_parts(runs: Sequence[Run], sources: Sequence[Source]) -> list[Part]:
     ]
     parts = []
     if main:
-        note = say("pieces_report.map_note", others=say(f"pieces_report.map_note_{main[0][1].kind.experiment}"))
+        kind = main[0][1].kind
+        note = say(f"pieces_report.map_note_{kind.experiment}", incumbent=method_name(kind.incumbent))
         parts.append(_part(runs, say("pieces_report.map_title"), note, main))
     if others:
         parts.append(_part(runs, say("pieces_report.map_other_title"), "", others))
@@ -46,7 +47,7 @@ def map_parts(runs: Sequence[Run], sources: Sequence[Source]) -> list[Part]:
 
 def methods_legend(kind: Kind, methods: Sequence[str]) -> tuple[LegendEntry, ...]:
     """Each name once: a kernel has the same whichever memory it reaches."""
-    looks = {method_label(method): method_look(kind, method) for method in methods}
+    looks = {method_name(method): method_look(kind, method) for method in methods}
     return tuple(LegendEntry(name, look) for name, look in looks.items())
 
 
@@ -56,9 +57,13 @@ def fastest_cell(cell: Cell | None) -> Shown:
         return missing()
     rate = cell.best.rate.median / 1e9
     figure = f" {rate:.{decimals(rate)}f}" if cell.kind.shows == "rate" else ""
-    text = f"{'≈' if cell.as_fast else ''}{method_label(cell.fastest)}{figure}{times_text(cell.lead)}"
-    told = {method_label(method): figure_words(cell.kind, cell.points[method]) for method in cell.ranking}
+    text = f"{'≈' if cell.as_fast else ''}{method_name(cell.fastest)}{figure}{_times(cell.lead)}"
+    told = {method_name(method): figure_words(cell.kind, cell.points[method]) for method in cell.ranking}
     return Shown(text, detail=in_one_text(told), state="ok" if cell.best.converged else "wide")
+
+
+def _times(factor: Interval | None) -> str:
+    return f" x{factor.median:.{0 if factor.median >= 9.95 else 1}f}" if factor else ""
 
 
 def count_words(kind: Kind, count: int) -> str:
@@ -100,27 +105,15 @@ def fastest_grid(runs: Sequence[Run], index: int, surface: Surface) -> Grid:
 def _chart(runs: Sequence[Run], index: int, surface: Surface) -> Chart:
     tiles: dict[str, list[chart.Row]] = {}
     for (size, count), cell in surface.measured.items():
-        name, figure = method_label(cell.fastest), figure_words(surface.kind, cell.best)
-        told = {say("labels.told_method"): name, say(f"labels.told_{surface.kind.shows}"): figure}
-        if cell.lead:
-            told[say("pieces_report.told_lead")] = three_figures(cell.lead.median)
-        if cell.as_fast:
-            told[say("pieces_report.told_as_fast")] = enumerated([method_label(each) for each in cell.as_fast])
+        name, figure = method_name(cell.fastest), figure_words(surface.kind, cell.best)
+        told = {say("labels.told_method"): fastest_cell(cell).text, say(f"labels.told_{surface.kind.shows}"): figure}
         rate = cell.best.rate.median / 1e9
         text = f"{rate:.{decimals(rate)}f}" if surface.kind.shows == "rate" else figure
         tiles.setdefault(cell.fastest, []).append(tile(name, str(count), format_bytes(size), text, **told))
     drawn = [
-        Drawn(method_label(method), method_look(surface.kind, method), tuple(rows)) for method, rows in tiles.items()
+        Drawn(method_name(method), method_look(surface.kind, method), tuple(rows)) for method, rows in tiles.items()
     ]
     title = surface_title(runs, index, surface)
-    return Chart(
-        title,
-        say("pieces_report.map_label", title=title),
-        Tiles(
-            tuple(drawn),
-            across=tuple(map(str, surface.counts)),
-            down=tuple(map(format_bytes, surface.sizes)),
-            x_title=say(f"pieces_report.axis_count_{surface.kind.experiment}"),
-            y_title=say(f"pieces_report.axis_bytes_{surface.kind.experiment}"),
-        ),
-    )
+    across, down = tuple(map(str, surface.counts)), tuple(map(format_bytes, surface.sizes))
+    named = say(f"pieces_report.axis_{surface.kind.experiment}"), corner(surface.kind)
+    return Chart(title, title, Tiles(tuple(drawn), across, down, *named))

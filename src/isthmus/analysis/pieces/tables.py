@@ -1,92 +1,69 @@
-"""From how many pieces on a method beats the incumbent, and what each further piece costs that one."""
+"""All tables of an experiment that moves pieces, among them from how many on a method beats the incumbent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from isthmus.analysis.breakeven.words import about_uses
-from isthmus.analysis.labels import kind_label, run_label
-from isthmus.analysis.phrases import way_name
+from isthmus.analysis.phrases import spanned
 from isthmus.analysis.pieces.cell import Kind
-from isthmus.analysis.pieces.figures import method_columns
-from isthmus.analysis.pieces.map import Source, corner
-from isthmus.analysis.pieces.thresholds import count_thresholds, piece_cost
-from isthmus.analysis.pieces.words import count_words, layout_words, surface_title, within_words
-from isthmus.analysis.statistics.curve import ONE_WAY
+from isthmus.analysis.pieces.figures import curves_part, figures_part, method_columns
+from isthmus.analysis.pieces.map import Source, corner, main_sources, map_parts
+from isthmus.analysis.pieces.model import Surface, piece_surfaces
+from isthmus.analysis.pieces.thresholds import count_thresholds
+from isthmus.analysis.pieces.words import method_name, surface_title
 from isthmus.analysis.statistics.threshold import Threshold
-from isthmus.document.grid import Cell, Column, Grid, Group, Row, missing, time_cell
+from isthmus.document.grid import Cell, Grid, Group, Row, missing
 from isthmus.document.section import Part
-from isthmus.language import say
-from isthmus.record import LayoutName, Run, format_bytes
+from isthmus.language import in_brackets, say
+from isthmus.record import Run, format_bytes
 
 
-def pays_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
+def pieces_parts(runs: Sequence[Run], kind: Kind, *own: Part | None) -> list[Part | None]:
+    """The fastest method everywhere, from where it pays, parts of the experiment's own, then all figures."""
+    sources = [(index, surface) for index, run in enumerate(runs) for surface in piece_surfaces(run, kind)]
+    main = main_sources(sources)
+    last = curves_part(runs, main), figures_part(runs, sources)
+    return [*map_parts(runs, sources), _pays_part(runs, main), *own, *last]
+
+
+def _pays_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
     """A table for each surface: bytes of a piece down, methods across."""
-    grids = []
-    for index, surface in sources:
-        found = count_thresholds(surface, runs[index].settings.target_relative_half_width)
-        if found:
-            grids.append(_pays(surface_title(runs, index, surface), surface.kind, found))
+    grids = tuple(grid for source in sources if (grid := _pays(runs, *source)))
     if not grids:
         return None
-    incumbent = say(f"pieces.incumbent_{sources[0][1].kind.experiment}")
-    title = say("pieces_report.pays_title", incumbent=incumbent)
-    return Part(title, say("pieces_report.pays_note", incumbent=incumbent), grids=tuple(grids))
+    title = say("pieces_report.pays_title", incumbent=method_name(sources[0][1].kind.incumbent))
+    return Part(title, say("pieces_report.pays_note"), grids=grids)
 
 
-def _pays(setting: str, kind: Kind, found: Mapping[tuple[int, str], Threshold]) -> Grid:
+def _pays(runs: Sequence[Run], index: int, surface: Surface) -> Grid | None:
+    found = count_thresholds(surface, runs[index].settings.target_relative_half_width)
+    if not found:
+        return None
     methods = list(dict.fromkeys(method for _, method in found))
     rows = tuple(
         Row(format_bytes(size), tuple(_pays_cell(found.get((size, method))) for method in methods))
         for size in sorted({size for size, _ in found})
     )
-    title = say(f"pieces_report.pays_grid_{kind.experiment}", setting=setting)
-    return Grid(title, method_columns(methods), (Group("", rows),), corner=corner(kind))
+    named = {"setting": surface_title(runs, index, surface), "incumbent": method_name(surface.kind.incumbent)}
+    title = say("pieces_report.pays_grid", **named)
+    return Grid(title, method_columns(methods), (Group("", rows),), corner=corner(surface.kind))
 
 
 def _pays_cell(threshold: Threshold | None) -> Cell:
+    """``7 (6 to 9)``, ``never``, ``≤ 16`` where the smallest number measured is 16; ``always?`` within noise."""
     if threshold is None:
         return missing()
-    words = count_words(threshold)
-    match threshold.state:
-        case "always" if threshold.first > 1:
-            text = f"≤ {threshold.first:.0f}"
-        case "always":
-            text = say("pieces_report.cell_always")
-        case "never":
-            text = say("pieces_report.cell_never")
-        case "from":
-            return Cell(f"{about_uses(threshold.value)}{within_words(threshold)}", detail=words)
-        case "up_to":
-            return Cell(words, detail=words)
-        case _:
-            return Cell("?", state="missing", detail=words)
-    doubt = "" if threshold.certain else "?"
-    return Cell(f"{text}{doubt}", state="wide" if doubt else "ok", detail=words)
+    if threshold.state == "cannot_tell":
+        return Cell("?", state="missing")
+    if threshold.state in {"from", "up_to"}:
+        text = f"{about_uses(threshold.value)}{_within(threshold)}"
+        return Cell(say("pieces_report.cell_up_to", value=text) if threshold.state == "up_to" else text)
+    at_least = threshold.state == "always" and threshold.first > 1
+    text = f"≤ {threshold.first:.0f}" if at_least else say(f"pieces_report.cell_{threshold.state}")
+    return Cell(text) if threshold.certain else Cell(f"{text}?", state="wide")
 
 
-def cost_part(runs: Sequence[Run], sources: Sequence[Source]) -> Part | None:
-    """What each further narrow piece adds to the incumbent, by memory and layouts."""
-    rows: dict[tuple[int, str, tuple[LayoutName, LayoutName]], dict[str, Cell]] = {}
-    for index, surface in sources:
-        cost = piece_cost(surface, runs[index].settings.target_relative_half_width)
-        if cost and cost.seconds.low > 0 and surface.pitch_bytes is None:
-            size = format_bytes(cost.each_bytes)
-            detail = say("pieces_report.cost_detail", size=size, first=cost.first, last=cost.last)
-            key = index, surface.host_memory, surface.layouts
-            rows.setdefault(key, {})[surface.direction] = time_cell(cost.seconds, detail=detail)
-    if not rows:
-        return None
-    shown = tuple(
-        Row(_cost_heading(runs, *key), tuple(cells.get(way, missing()) for way in ONE_WAY))
-        for key, cells in rows.items()
-    )
-    columns = tuple(Column(name, name) for name in map(way_name, ONE_WAY))
-    kind = sources[0][1].kind
-    incumbent, narrow = say(f"pieces.incumbent_{kind.experiment}"), format_bytes(kind.narrow_bytes)
-    grid = Grid(say("pieces_report.cost_grid"), columns, (Group("", shown),), corner=say("pieces_report.corner_memory"))
-    note = say("pieces_report.cost_note", incumbent=incumbent, size=narrow)
-    return Part(say("pieces_report.cost_title"), note=note, grids=(grid,))
-
-
-def _cost_heading(runs: Sequence[Run], index: int, memory: str, layouts: tuple[LayoutName, LayoutName]) -> str:
-    text = say("pieces_report.memory_layouts", memory=kind_label(memory), layouts=layout_words(*layouts))
-    return f"{text} {run_label(runs, index)}".rstrip()
+def _within(threshold: Threshold) -> str:
+    """The interval in brackets; nothing where it is the number itself."""
+    low, high = max(threshold.low, threshold.first), min(threshold.high, threshold.last)
+    first, last = about_uses(low), about_uses(high)
+    return in_brackets(spanned(first, last)) if first != last else ""

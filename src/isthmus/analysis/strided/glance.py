@@ -6,8 +6,8 @@ from isthmus.analysis.pieces.cell import STRIDED, Cell
 from isthmus.analysis.pieces.figures import method_cell
 from isthmus.analysis.pieces.map import fastest_cell
 from isthmus.analysis.pieces.model import piece_cells
-from isthmus.analysis.pieces.words import shape_words
-from isthmus.analysis.strided.section import main_known, way_words
+from isthmus.analysis.pieces.words import method_name, shape_words, way_words
+from isthmus.analysis.strided.section import main_known
 from isthmus.document.grid import Column, Grid, Group, Row, brief, spread
 from isthmus.document.section import Glance
 from isthmus.language import say
@@ -30,13 +30,13 @@ def glance(run: Run) -> Glance | None:
 
 
 def _grid(cells: Sequence[Cell]) -> Grid:
-    names = [say(f"pieces_report.glance_{name}") for name in ("fastest", "time", "driver")]
+    names = [say("pieces_report.fastest"), say("labels.told_time"), method_name(STRIDED.incumbent)]
     rows = tuple(
         Row(
             say("labels.told", name=shape_words(cell), value=way_words(cell)),
-            (fastest_cell(cell), brief(method_cell(cell, cell.fastest)), brief(method_cell(cell, STRIDED.methods[0]))),
+            (fastest_cell(cell), brief(method_cell(cell, cell.fastest)), brief(method_cell(cell, STRIDED.incumbent))),
         )
         for cell in cells
     )
     columns = tuple(Column(name, name) for name in names)
-    return Grid(say("pieces_report.glance_strided"), columns, (Group("", rows),), say("pieces_report.corner_way"))
+    return Grid(say("pieces_report.known_title"), columns, (Group("", rows),), say("pieces_report.corner_way"))

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
-from isthmus.analysis.labels import kind_label, of_run, run_label
-from isthmus.analysis.phrases import about_bytes, way_name
+from isthmus.analysis.frame import section_of
+from isthmus.analysis.labels import of_run, run_label
+from isthmus.analysis.phrases import about_bytes
 from isthmus.analysis.pieces.cell import STRIDED, WHOLE, Cell
 from isthmus.analysis.pieces.figures import method_cell, method_columns
-from isthmus.analysis.pieces.frame import pieces_section
 from isthmus.analysis.pieces.map import fastest_cell
 from isthmus.analysis.pieces.model import piece_cells
-from isthmus.analysis.pieces.words import layout_words, section_kind, shape_words
+from isthmus.analysis.pieces.tables import pieces_parts
+from isthmus.analysis.pieces.words import layout_words, method_name, section_kind, shape_words, way_words
 from isthmus.analysis.strided.padding import paddings
 from isthmus.document.grid import Column, Grid, Group, Row, interval_cell, missing
 from isthmus.document.section import Part, Section
@@ -25,7 +26,7 @@ _Source = tuple[int, Cell]
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of sections of arrays; None where that is nothing but skips."""
-    return pieces_section(runs, STRIDED, [*_known(runs), _padding(runs)], [])
+    return section_of("strided", [*_known(runs), _padding(runs), *pieces_parts(runs, STRIDED)], ("threads",))
 
 
 def _known(runs: Sequence[Run]) -> list[Part]:
@@ -37,8 +38,8 @@ def _known(runs: Sequence[Run]) -> list[Part]:
     others = [source for source in known if source not in main]
     parts = []
     if main:
-        title, note = say("pieces_report.known_title"), say("pieces_report.known_note")
-        parts.append(Part(title, note, grids=(_known_grid(runs, main),)))
+        note = say("pieces_report.known_note", incumbent=method_name(STRIDED.incumbent))
+        parts.append(Part(say("pieces_report.known_title"), note, grids=(_known_grid(runs, main),)))
     if others:
         title = say("pieces_report.known_other_title")
         parts.append(Part(title, grids=(_known_grid(runs, others),), page_only=bool(main)))
@@ -67,9 +68,9 @@ def _known_grid(runs: Sequence[Run], sources: Sequence[_Source]) -> Grid:
     for index, cell in sorted(sources, key=_place):
         cells = (*(method_cell(cell, method) for method in methods), fastest_cell(cell))
         groups.setdefault(_title(cell), []).append(Row(f"{way_words(cell)} {run_label(runs, index)}".rstrip(), cells))
-    best = say("pieces_report.best")
+    best = say("pieces_report.fastest")
     return Grid(
-        say("pieces_report.known_grid"),
+        say("pieces_report.known_title"),
         (*method_columns(methods), Column(best, best)),
         tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
         corner=say("pieces_report.corner_way"),
@@ -93,11 +94,6 @@ def _title(cell: Cell) -> str:
     return say("pieces_report.known_group_moved", **named, asked=asked, moved=about_bytes(cell.moved[WHOLE]))
 
 
-def way_words(cell: Cell) -> str:
-    """``H2D, pinned``."""
-    return say("pieces_report.way", way=way_name(cell.direction), memory=kind_label(cell.host_memory))
-
-
 def _padding(runs: Sequence[Run]) -> Part | None:
     """How many times as long each method takes for rows that are padded on the device."""
     found = [(index, each) for index, run in enumerate(runs) for each in paddings(piece_cells(run, STRIDED))]
@@ -117,10 +113,11 @@ def _padding(runs: Sequence[Run]) -> Part | None:
             for method in methods
         )
         groups.setdefault(title, []).append(Row(way_words(each.padded), cells))
+    title = say("pieces_report.padding_title")
     grid = Grid(
-        say("pieces_report.padding_grid"),
+        title,
         method_columns(methods),
         tuple(Group(title, tuple(rows)) for title, rows in groups.items()),
         corner=say("pieces_report.corner_way"),
     )
-    return Part(say("pieces_report.padding_title"), note=say("pieces_report.padding_note"), grids=(grid,))
+    return Part(title, grids=(grid,))
