@@ -53,8 +53,8 @@ def test_ranks_measure_together_and_one_of_them_tells(
     assert sum(not case.skipped for case in cases) >= 18
     assert done.stdout.count("page        a.html") == 1
     assert done.stderr.count("measuring") == 1
-    setting = "one rank alone" if ranks == 1 else f"{ranks} ranks on one device"
-    assert re.search(rf"A square of 48 points with halos \d wide, {setting}", done.stdout)
+    setting = "1 rank" if ranks == 1 else rf"{ranks} ranks \(1 x {ranks}\) on 1 device"
+    assert re.search(rf"48 x 48 points, halos \d wide, {setting}", done.stdout)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
 
 

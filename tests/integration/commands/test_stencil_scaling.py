@@ -79,9 +79,9 @@ def test_one_launch_measures_the_curves_of_all_cuts(
         for elapsed, (total, mpi) in zip(case.samples("elapsed_seconds"), rest, strict=True):
             assert max(total, mpi) <= elapsed <= (total + mpi) * (1 + 1e-9)
     text = told(measured(tmp_path / "a.json"))
-    for title in ("Strong scaling of a square of 25 points", "Weak scaling, a square of 25 points for each rank"):
-        for cut in ("in strips", "in a grid"):
-            assert f"{title}, halos 1 wide, {cut}" in text
+    for scaling in ("Strong", "Weak"):
+        for cut in ("strips", "grid"):
+            assert f"{scaling} scaling, {cut}, 25 x 25 points, halos 1 wide" in text
 
 
 def test_all_ranks_alone_are_measured_in_a_grid_without_a_curve(

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from isthmus.analysis.phrases import spanned
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.stencil.model import MANAGED, STENCIL_METHODS, Stencil, stencils
-from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
-from isthmus.analysis.stencil.words import cut_words, ratio_words, setting_words, stencil_words, way_sentence
+from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
+from isthmus.analysis.stencil.words import setting_words, stencil_words, way_title
 from isthmus.document.finding import Finding, Takeaway
-from isthmus.language import capitalised, enumerated, say, sentences
+from isthmus.language import first_few, say, sentences
 from isthmus.record import Run, format_seconds
 
-# So many ways that are as fast are named; of more, their number is.
+# So many ways that are as fast are named; of the others, their number is.
 _FEW = 3
 
 
@@ -31,17 +31,7 @@ def takeaway(run: Run) -> Takeaway | None:
         return None
     narrowest = min(each.halo for each in everything)
     main = max((each for each in everything if each.halo == narrowest), key=lambda each: each.side)
-    best = main.ranking[0]
-    parts = [
-        say("stencil.verdict", square=stencil_words(main), setting=setting_words(main), way=way_sentence(best.way))
-    ]
-    over = [(point, value) for point in main.ranking[1:] if (value := main.ratio(point.way, best.way))]
-    parts += [
-        capitalised(say("stencil.verdict_slowest", way=way_sentence(point.way), ratio=ratio_words(value)))
-        for point, value in over[-1:]
-        if value.low > 1
-    ]
-    return Takeaway(sentences(parts), _advice(main))
+    return Takeaway(_fastest_sentence(main), _advice(main))
 
 
 def _on_most_ranks(run: Run) -> list[Stencil]:
@@ -68,28 +58,24 @@ def _advice(stencil: Stencil) -> str:
 
 
 def _fastest(stencil: Stencil) -> Finding:
-    best = stencil.ranking[0]
-    text = say(
-        "stencil.fastest",
-        square=stencil_words(stencil),
-        setting=setting_words(stencil),
-        way=way_sentence(best.way),
-        time=format_seconds(best.seconds.median),
-    )
+    tied = [way_title(point.way) for point in stencil.as_fast]
     topic = f"stencil_fastest_{stencil.side}"
     if not stencil.is_square:
         topic += f"x{stencil.columns}"
     if stencil.down > 1:
         topic += f"_grid_{stencil.down}x{stencil.across}"
-    return Finding("note", topic, sentences([text, _tied(stencil)]))
+    ties = say("stencil.tied", ways=first_few(tied, most=_FEW)) if tied else ""
+    return Finding("note", topic, sentences([_fastest_sentence(stencil), ties]))
 
 
-def _tied(stencil: Stencil) -> str:
-    """The ways that are as fast as the fastest, or how many they are."""
-    tied = [way_sentence(point.way) for point in stencil.as_fast]
-    if len(tied) > _FEW:
-        return say("stencil.many_tied", tied=len(tied), others=len(stencil.points) - 1)
-    return say("stencil.tied", ways=enumerated(tied)) if tied else ""
+def _fastest_sentence(stencil: Stencil) -> str:
+    best = stencil.ranking[0]
+    return say(
+        "stencil.fastest",
+        stencil=stencil_words(stencil),
+        way=way_title(best.way),
+        time=format_seconds(best.seconds.median),
+    )
 
 
 def _scales(curve: StencilCurve) -> Finding | None:
@@ -101,15 +87,12 @@ def _scales(curve: StencilCurve) -> Finding | None:
     else:
         return None
     text = say(
-        f"stencil.scaling_{curve.scaling}",
-        ranks=curve.last.ranks,
-        square=say("stencil.square", side=curve.side, count=curve.halo),
-        cut=cut_words(curve.last),
-        way=way_sentence(point.way),
+        "stencil.efficiency",
+        curve=curve_title(curve),
+        setting=setting_words(curve.last),
+        way=way_title(point.way),
         time=format_seconds(point.iteration.median),
         alone=format_seconds(alone.iteration.median),
         efficiency=spanned(f"{100 * efficiency.low:.0f}", f"{100 * efficiency.high:.0f}"),
     )
-    shared = curve.last.devices < curve.last.ranks
-    cause = say("stencil.scaling_shared", ranks=curve.last.ranks, count=curve.last.devices) if shared else ""
-    return Finding("note", f"stencil_{curve.scaling}_{curve.kind}_{curve.side}_{curve.halo}", text, cause)
+    return Finding("note", f"stencil_{curve.scaling}_{curve.kind}_{curve.side}_{curve.halo}", text)

@@ -1,11 +1,11 @@
 """Stencils at a glance: the fastest ways of exchanging halos on the largest square, and the slowest."""
 
 from isthmus.analysis.stencil.model import stencils
-from isthmus.analysis.stencil.times import cells_of, columns_of, way_title
-from isthmus.analysis.stencil.words import setting_words, stencil_words
+from isthmus.analysis.stencil.times import cells_of, columns_of
+from isthmus.analysis.stencil.words import stencil_words, way_title
 from isthmus.document.grid import Grid, Group, Row, brief
 from isthmus.document.section import Glance
-from isthmus.language import capitalised, say
+from isthmus.language import say
 from isthmus.record import Run
 
 _FASTEST = 5
@@ -22,6 +22,5 @@ def glance(run: Run) -> Glance | None:
         Row(way_title(way), tuple(map(brief, cells_of(run, main, way))))
         for way in dict.fromkeys((*ways[:_FASTEST], ways[-1]))
     ]
-    title = capitalised(say("common.comma").join([stencil_words(main), setting_words(main)]))
-    grid = Grid(title, tuple(columns_of()), (Group("", tuple(rows)),), say("stencil_report.memory"))
+    grid = Grid(stencil_words(main), tuple(columns_of()), (Group("", tuple(rows)),), say("stencil_report.memory"))
     return Glance((grid,))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from isthmus.analysis.statistics.contrast import ratio
 from isthmus.analysis.stencil.model import Stencil, StencilPoint, StencilWay, stencils
+from isthmus.language import say
 from isthmus.record import Interval, Run
 
 # Strong: the field stays; weak: the part of it that a rank has.
@@ -57,6 +58,12 @@ class StencilCurve:
         """One rank alone."""
         first = self.stencils[0]
         return first.points.get(way) if first.ranks == 1 else None
+
+
+def curve_title(curve: StencilCurve) -> str:
+    """``Strong scaling, strips: 8192 x 8192 points, halos 1 wide``."""
+    field = say("stencil.field", rows=curve.side, columns=curve.side, count=curve.halo)
+    return say(f"stencil.scaling_{curve.scaling}", cut=say(f"stencil.cut_{curve.kind}"), field=field)
 
 
 def stencil_curves(run: Run) -> list[StencilCurve]:

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from isthmus.analysis.labels import run_label
 from isthmus.analysis.stencil.model import STENCIL_METHODS, Stencil, StencilWay
-from isthmus.analysis.stencil.scaling import StencilCurve, stencil_curves
-from isthmus.analysis.stencil.times import way_title
-from isthmus.analysis.stencil.words import setting_words
+from isthmus.analysis.stencil.scaling import StencilCurve, curve_title, stencil_curves
+from isthmus.analysis.stencil.words import setting_words, way_title
 from isthmus.document import chart
 from isthmus.document.chart import Axis, Drawn, curves_chart
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
@@ -44,9 +43,7 @@ def _look(way: StencilWay) -> Look:
 
 
 def _title(runs: Sequence[Run], index: int, curve: StencilCurve) -> str:
-    label = run_label(runs, index)
-    cut = say(f"stencil_report.scaling_{curve.kind}")
-    text = say(f"stencil_report.scaling_{curve.scaling}", side=curve.side, count=curve.halo, cut=cut)
+    label, text = run_label(runs, index), curve_title(curve)
     return f"{label}: {text}" if label else text
 
 
@@ -54,8 +51,8 @@ def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
     """Ranks across, ways down, a group for each quantity."""
     columns = []
     for each in curve.stencils:
-        heading = say("stencil_report.ranks_heading", count=each.ranks, down=each.down, across=each.across)
-        columns.append(Column(heading, heading.replace("\n", ", ")))
+        cut = f"{each.down} x {each.across}"
+        columns.append(Column(f"{each.ranks}\n{cut}", f"{each.ranks} ({cut})"))
     target = run.settings.target_relative_half_width
     quantities: dict[str, Callable[[Stencil, StencilWay], Cell]] = {
         "iteration": lambda each, way: _iteration(each, way, target),
@@ -72,7 +69,7 @@ def _grid(title: str, run: Run, curve: StencilCurve) -> Grid:
         )
         for name, cell in quantities.items()
     )
-    return Grid(title, tuple(columns), groups)
+    return Grid(title, tuple(columns), groups, corner=say("stencil_report.ranks_axis"))
 
 
 def _unmeasured(stencil: Stencil, way: StencilWay) -> Cell | None:
@@ -116,7 +113,7 @@ def _chart(title: str, curve: StencilCurve, looks: dict[StencilWay, Look]) -> Ch
     spec = curves_chart(
         drawn,
         Axis(say("stencil_report.ranks_axis"), (min(counts), max(counts))),
-        Axis(say("stencil_report.efficiency_axis"), (0, 1.05 * max(most, 100)), scale="linear"),
+        Axis(say("stencil_report.quantity_efficiency"), (0, 1.05 * max(most, 100)), scale="linear"),
     )
     return Chart(title, say("stencil_report.scaling_label", title=title), spec)
 
@@ -127,10 +124,10 @@ def _rows(curve: StencilCurve, way: StencilWay) -> Iterator[chart.Row]:
         if efficiency is None:
             continue
         point = each.points[way]
-        told = {say("stencil_report.told_ranks"): setting_words(each)}
+        told = {say("stencil_report.ranks_axis"): setting_words(each)}
         if point.iteration is not None:
-            told[say("stencil_report.told_iteration")] = format_seconds(point.iteration.median)
+            told[say("stencil_report.quantity_iteration")] = format_seconds(point.iteration.median)
         if point.exchange_share is not None:
-            told[say("stencil_report.told_exchange")] = f"{100 * point.exchange_share:.0f} %"
+            told[say("stencil_report.quantity_exchange")] = f"{100 * point.exchange_share:.0f}"
         median, low, high = (100 * value for value in efficiency)
         yield chart.row(way_title(way), each.ranks, median, low, high, **told)

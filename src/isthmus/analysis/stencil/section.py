@@ -10,9 +10,8 @@ from isthmus.analysis.published.table import published_part
 from isthmus.analysis.stencil.model import Stencil, stencils
 from isthmus.analysis.stencil.scaling_charts import scaling_part
 from isthmus.analysis.stencil.times import times_part
-from isthmus.analysis.stencil.words import setting_words
+from isthmus.analysis.stencil.words import stencil_words
 from isthmus.document.section import Section
-from isthmus.language import say
 from isthmus.record import Run
 
 
@@ -23,7 +22,7 @@ def section(runs: Sequence[Run]) -> Section | None:
         return None
     known = published_part(runs, "stencil", _managed_over_explicit)
     parts = (times_part(found), scaling_part(runs), known)
-    return section_of("stencil", parts, ("phases", "mpi"))
+    return section_of("stencil", parts)
 
 
 def _managed_over_explicit(run: Run, series: Series) -> Mapping[int, Measured]:
@@ -43,11 +42,5 @@ def _on_most_ranks(run: Run) -> list[Stencil]:
 
 
 def _title(runs: Sequence[Run], index: int, stencil: Stencil) -> str:
-    label = run_label(runs, index)
-    setting = setting_words(stencil)
-    if stencil.is_square:
-        text = say("stencil_report.square_title", side=stencil.side, count=stencil.halo, setting=setting)
-    else:
-        field = {"rows": stencil.side, "columns": stencil.columns, "count": stencil.halo}
-        text = say("stencil_report.field_title", **field, setting=setting)
+    label, text = run_label(runs, index), stencil_words(stencil)
     return f"{label}: {text}" if label else text

@@ -55,11 +55,6 @@ def cells_of(run: Run, stencil: Stencil, way: StencilWay) -> tuple[Cell, ...]:
     return (total, *phases, _phase(point.mpi), ratio_cell(run, quotient))
 
 
-def way_title(way: StencilWay) -> str:
-    """A way as one bar or one side of a quotient: ``GPU packs, pinned``."""
-    return say("stencil_report.way", way=way_label(way[0]), memory=kind_label(way[1]))
-
-
 def _phase(seconds: Interval | None) -> Cell:
     return time_cell(seconds) if seconds else missing()
 

@@ -44,10 +44,10 @@ def cells(grid: Grid, group: str, row: str) -> tuple[Cell, ...]:
 
 def test_a_curve_shows_ranks_cut_time_efficiency_and_exchange(run: Run) -> None:
     strips, grid, weak = part(run).grids
-    assert strips.title == "Strong scaling of a square of 64 points, halos 1 wide, in strips"
-    assert weak.title == "Weak scaling, a square of 64 points for each rank, halos 1 wide, in a grid"
-    assert [column.name for column in strips.columns] == ["1 rank, 1 x 1", "2 ranks, 1 x 2", "4 ranks, 1 x 4"]
-    assert [column.name for column in grid.columns] == ["1 rank, 1 x 1", "2 ranks, 2 x 1", "4 ranks, 2 x 2"]
+    assert strips.title == "Strong scaling, strips, 64 x 64 points, halos 1 wide"
+    assert weak.title == "Weak scaling, grid, 64 x 64 points, halos 1 wide a rank"
+    assert [column.name for column in strips.columns] == ["1 (1 x 1)", "2 (1 x 2)", "4 (1 x 4)"]
+    assert [column.name for column in grid.columns] == ["1 (1 x 1)", "2 (2 x 1)", "4 (2 x 2)"]
     times = cells(grid, "Time of an iteration", "GPU packs, pinned")
     assert [float(each.text) for each in times] == pytest.approx([55, 30, 17.5], rel=0.01)
     assert {each.unit for each in times} == {"ms"}
@@ -62,9 +62,9 @@ def test_tables_of_phases_are_those_of_the_most_ranks(run: Run) -> None:
     assert found
     titles = [grid.title for grid in part(run, "Time of all iterations").grids]
     assert titles == [
-        "Square of 64 points, halos 1 wide, 4 ranks with 4 devices",
-        "Square of 64 points, halos 1 wide, 4 ranks with 4 devices in a grid of 2 x 2",
-        "Square of 128 points, halos 1 wide, 4 ranks with 4 devices in a grid of 2 x 2",
+        "64 x 64 points, halos 1 wide, 4 ranks (1 x 4) on 4 devices",
+        "64 x 64 points, halos 1 wide, 4 ranks (2 x 2) on 4 devices",
+        "128 x 128 points, halos 1 wide, 4 ranks (2 x 2) on 4 devices",
     ]
 
 
@@ -119,7 +119,7 @@ def test_a_run_that_was_asked_for_no_curve_has_none(synthetic: ModuleType, synth
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_format_shows_the_curves(run: Run, language: str) -> None:
-    expected = {"en": "Weak scaling, a square of 64 points", "ja": "弱スケーリング", "zh": "弱扩展"}[language]
+    expected = {"en": "Weak scaling, grid, 64 x 64 points", "ja": "弱スケーリング", "zh": "弱扩展"}[language]
     for write in (html.write, markdown.write, terminal.write):
         out = io.StringIO()
         with speaking(language):  # type: ignore[arg-type]

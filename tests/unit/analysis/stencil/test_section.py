@@ -42,7 +42,7 @@ def test_a_run_without_a_stencil_has_no_section(synthetic: ModuleType, synthetic
 
 def test_every_way_stands_with_its_phases(paper: Run) -> None:
     small, large = part(made(paper), "Time of all iterations").grids
-    assert small.title == "Square of 30720 points, halos 1 wide, 2 ranks with 2 devices"
+    assert small.title == "30720 x 30720 points, halos 1 wide, 2 ranks (1 x 2) on 2 devices"
     total = cell(large, "CPU packs, whole array", "pageable", "total")
     assert float(total.text) == pytest.approx(40, rel=0.01)
     assert total.unit == "s"
@@ -75,7 +75,7 @@ def test_every_format_shows_the_section(paper: Run) -> None:
     for write, expected in (
         (html.write, "Time of all iterations"),
         (markdown.write, "managed / explicit, the CPU packs"),
-        (terminal.write, "A: Square of 61440 points, halos 1 wide"),
+        (terminal.write, "A: 61440 x 61440 points, halos 1 wide"),
     ):
         out = io.StringIO()
         write(runs_document([paper, paper]), out)
