@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from isthmus.analysis.labels import kind_label
 from isthmus.analysis.managed.counts import counted_passes, why_not_counted
 from isthmus.analysis.managed.granularity import Mechanism, mechanisms, unit_words
-from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern, movements, why_no_migration
+from isthmus.analysis.managed.model import ManagedWay, Movement, Pattern, main_movements, why_no_migration
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
 from isthmus.analysis.managed.words import managed_answer, pattern_name, touched_words, way_label
 from isthmus.analysis.phrases import factor_words
@@ -22,7 +22,7 @@ _LEAST_WAYS = 4
 
 def findings(run: Run) -> list[Finding]:
     """All that the run's largest array supports, if it measured one, and how much moves at a time."""
-    main = _main(run)
+    main = main_movements(run)
     found: list[Finding | None] = [_threshold(each, run) for each in main.values()]
     if percents := main.get("percent"):
         found += [_prefetch(percents), _advice(percents)]
@@ -33,7 +33,7 @@ def findings(run: Run) -> list[Finding]:
 
 def takeaway(run: Run) -> Takeaway | None:
     """What to take away; None where nothing was measured."""
-    main = _main(run)
+    main = main_movements(run)
     thresholds = [found for each in main.values() if (found := _threshold(each, run))]
     parts = [each.sentence for each in thresholds]
     if percents := main.get("percent"):
@@ -95,12 +95,6 @@ def _granularity_fix(found: list[Mechanism]) -> str:
     if mechanism is None or mechanism.waiting is None or unit is None or not unit.bytes or unit.beyond:
         return ""
     return say("granularity.fix", size=format_bytes(unit.bytes), time=format_seconds(mechanism.waiting.median))
-
-
-def _main(run: Run) -> Mapping[Pattern, Movement]:
-    """Both patterns of the largest array of which something is known."""
-    found = [each for each in movements(run) if each.curves]
-    return {each.pattern: each for each in found if each.bytes == found[0].bytes}
 
 
 def _threshold(movement: Movement, run: Run) -> Finding | None:

@@ -92,6 +92,12 @@ def movements(run: Run) -> list[Movement]:
     return sorted((each for each in found if each.curves or each.failed), key=lambda each: (-each.bytes, each.pattern))
 
 
+def main_movements(run: Run) -> Mapping[Pattern, Movement]:
+    """Both patterns of the largest array of which something is known."""
+    found = [each for each in movements(run) if each.curves]
+    return {each.pattern: each for each in found if each.bytes == found[0].bytes}
+
+
 def why_no_migration(run: Run) -> str:
     """Why pages of managed memory did not move in this run, as it recorded that; empty where they did."""
     said = (case.note for case in run.cases if case.experiment == "managed" and case.method == "migration")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from isthmus.analysis.managed.model import Movement, Pattern, movements
+from isthmus.analysis.managed.model import Pattern, main_movements
 from isthmus.analysis.managed.thresholds import ON_DEMAND, WHOLE_COPIES, overtaking
 from isthmus.analysis.managed.words import managed_answer
 from isthmus.analysis.published.measured import Measured, quotient
@@ -12,10 +12,8 @@ from isthmus.record import Interval, Run
 
 def measured_movements(run: Run, series: Series) -> Mapping[int, Measured]:
     """The run's values of one published series, by stride where it has several."""
-    found = [each for each in movements(run) if each.curves]
-    main: Mapping[Pattern, Movement] = {each.pattern: each for each in found if each.bytes == found[0].bytes}
     pattern: Pattern = "stride" if "stride" in series.name else "percent"
-    movement, target = main.get(pattern), run.settings.target_relative_half_width
+    movement, target = main_movements(run).get(pattern), run.settings.target_relative_half_width
     if movement is None:
         return {}
     match series.quantity:

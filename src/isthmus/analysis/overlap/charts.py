@@ -25,7 +25,7 @@ def speedup_part(runs: Sequence[Run], chosen: Sequence[tuple[int, Overlap]]) -> 
     charts = []
     for index, overlap in chosen:
         if curves := list(_curves(overlap, looks)):
-            work = say("overlap.work", x=multiple_digits(overlap.work))
+            work = say("overlap.work", x=multiple_digits(overlap))
             title = _title(runs, index, overlap.host_memory, overlap.bytes, work)
             charts.append(Chart(title, f"{heading}: {title}", curves_chart(curves, *axes)))
     legend = [LegendEntry(say("overlap.streams", count=streams), look) for streams, look in looks.items()]

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from isthmus.analysis.overlap.exchange import exchanges
-from isthmus.analysis.overlap.model import Overlap, larger_overlaps, main_overlaps, overlaps
-from isthmus.analysis.overlap.times import Work
+from isthmus.analysis.overlap.model import Overlap, main_overlaps, overlaps
 from isthmus.analysis.phrases import factor_words, memory_name
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.document.finding import Finding, Takeaway
@@ -18,10 +17,9 @@ _ENGINES_SEEN_WITH = ("pinned", "staged", "pageable")
 
 def findings(run: Run) -> list[Finding]:
     """What each kind of memory gains; then both ways at once."""
-    everything = overlaps(run)
-    mains = main_overlaps(everything)
+    mains = main_overlaps(overlaps(run))
     found = []
-    for each in (*mains, *larger_overlaps(everything, mains)):
+    for each in mains:
         if text := _gain_words(each):
             topic = f"overlap_{each.host_memory}" + (f"_{each.bytes}" if each.bytes != mains[0].bytes else "")
             cause, fix = _why_nothing(run, each, mains)
@@ -33,7 +31,7 @@ def findings(run: Run) -> list[Finding]:
 def takeaway(run: Run) -> Takeaway | None:
     """What to take away about overlap; None where none was measured."""
     mains = main_overlaps(overlaps(run))
-    text = sentences(map(_gain_words, mains))
+    text = sentences(_gain_words(each) for each in mains if each.bytes == mains[0].bytes)
     gains = any(each.gains == "yes" for each in mains)
     return Takeaway(text, say("overlap.advice") if gains else "") if text else None
 
@@ -44,9 +42,9 @@ def way_words(host_memory: str, chunks: int, streams: int) -> str:
     return say("overlap.way", chunks=say("overlap.chunks", count=chunks), workers=workers)
 
 
-def multiple_digits(work: Work) -> str:
+def multiple_digits(each: Overlap) -> str:
     """``7.2``: the multiple that was measured, to two digits, or ``≈10``, the one that was meant, where none was."""
-    return f"≈{work.ratio:g}" if work.multiple is None else f"{float(f'{work.multiple:.2g}'):g}"
+    return f"≈{each.ratio:g}" if each.multiple is None else f"{float(f'{each.multiple:.2g}'):g}"
 
 
 def _gain_words(each: Overlap) -> str:
@@ -58,7 +56,7 @@ def _gain_words(each: Overlap) -> str:
         _GAIN_KEYS[each.gains],
         memory=capitalised(memory_name(each.host_memory)),
         size=format_bytes(each.bytes),
-        work=say("overlap.work", x=multiple_digits(each.work)),
+        work=say("overlap.work", x=multiple_digits(each)),
         way=way_words(each.host_memory, best.chunks, best.streams),
         factor=factor_words(best.speedup),
         percent=100 * (MATTERS - 1),

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import log
 from typing import Literal
 
 from isthmus.analysis.overlap.pipeline import pipeline_seconds
-from isthmus.analysis.overlap.times import Timed, Work, fastest_alone, measured_work, timed_cases
+from isthmus.analysis.overlap.times import Timed, fastest_alone, timed_cases, work_multiple
 from isthmus.analysis.statistics.contrast import MATTERS
 from isthmus.analysis.statistics.once import once
 from isthmus.analysis.statistics.resample import Draws, interval_of
@@ -38,22 +38,19 @@ class PipelinePoint:
 class Overlap:
     """The pipelines of one kind of memory, size and work, by (chunks, streams).
 
+    The work was meant to take `ratio` times as long as a copy, and took `multiple`, None where that was not measured.
     `alone` has the seconds of each stage alone: the fastest of those measured, whole or in chunks. `failed` are
     pipelines whose results were wrong, `skipped` has the reasons of those that could not be measured.
     """
 
     host_memory: str
     bytes: int
-    work: Work
+    ratio: float
+    multiple: float | None
     alone: Mapping[StageName, Interval]
     points: Mapping[tuple[int, int], PipelinePoint]
     failed: frozenset[tuple[int, int]]
     skipped: Mapping[tuple[int, int], str]
-
-    @property
-    def ratio(self) -> float:
-        """The name of the case: the multiple of a copy that the work was meant to take."""
-        return self.work.ratio
 
     @property
     def serial(self) -> PipelinePoint | None:
@@ -102,29 +99,22 @@ def overlaps(run: Run) -> Sequence[Overlap]:
     return sorted((each for each in found if each.points or each.failed), key=_place)
 
 
-def main_overlaps(found: Iterable[Overlap]) -> list[Overlap]:
-    """Those to conclude from first: of one size, and of each memory the ratio with the most pipelines.
+def main_overlaps(found: Sequence[Overlap]) -> list[Overlap]:
+    """Those to conclude from: first of one size, of each memory the ratio with the most pipelines; then larger sizes.
 
     The size is the one with the most kinds of memory, of several the largest; the ratio, of several, the one nearest
-    to 1, where overlap can gain most.
+    to 1, where overlap can gain most. Not every kind of memory was measured with larger sizes.
     """
     measured = [each for each in found if each.points]
     kinds: dict[int, set[str]] = {}
     for each in measured:
         kinds.setdefault(each.bytes, set()).add(each.host_memory)
     size = max(kinds, key=lambda size: (len(kinds[size]), size), default=0)
-    chosen: dict[str, Overlap] = {}
+    ratios: dict[str, float] = {}
     for each in sorted(measured, key=lambda each: (-len(each.points), abs(log(each.ratio)))):
         if each.bytes == size:
-            chosen.setdefault(each.host_memory, each)
-    return sorted(chosen.values(), key=_place)
-
-
-def larger_overlaps(found: Iterable[Overlap], mains: Iterable[Overlap]) -> list[Overlap]:
-    """Those that differ from one of `mains` in their size alone, which not every kind of memory was measured with."""
-    sizes = {(main.host_memory, main.ratio): main.bytes for main in mains}
-    larger = [each for each in found if each.points and each.bytes > sizes.get((each.host_memory, each.ratio), inf)]
-    return sorted(larger, key=_place)
+            ratios.setdefault(each.host_memory, each.ratio)
+    return [each for each in measured if each.bytes >= size and ratios.get(each.host_memory) == each.ratio]
 
 
 def traced(run: Run) -> list[Case]:
@@ -153,7 +143,8 @@ def _overlap(key: tuple[str, int, float], cases: Iterable[Case], timed: Sequence
     return Overlap(
         host_memory=memory,
         bytes=size,
-        work=measured_work(timed, size, ratio),
+        ratio=ratio,
+        multiple=work_multiple(timed, size, ratio),
         alone={stage: each.seconds for stage, each in alone.items()},
         points=dict(sorted(points.items())),
         failed=frozenset(_ways(case) for case in cases if case.verified == "no"),

@@ -1,14 +1,13 @@
 """The section on overlap: the best pipelines, how near all come to their bound, both ways at once, timelines."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from isthmus.analysis.frame import section_of
 from isthmus.analysis.labels import kind_label, run_label
 from isthmus.analysis.overlap.charts import speedup_part, timeline_part
 from isthmus.analysis.overlap.exchange import Exchange, exchanges
 from isthmus.analysis.overlap.findings import multiple_digits, way_words
-from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, larger_overlaps, main_overlaps, overlaps
+from isthmus.analysis.overlap.model import STAGES, Overlap, PipelinePoint, main_overlaps, overlaps
 from isthmus.document.grid import Cell, Column, Grid, Group, Row, failed, interval_cell, missing, skipped, time_cell
 from isthmus.document.section import Part, Section
 from isthmus.language import capitalised, say
@@ -18,27 +17,18 @@ _BEST = ("ways", "time", "serial", "speedup", "bound", "share", *STAGES)
 _EXCHANGE = ("serial", "time", "bound", "hidden")
 
 
-@dataclass(frozen=True)
-class _Source:
-    """Pipelines of one kind of memory, size and work, and the run that they are from.
-
-    `is_main` says whether conclusions rest on them first.
-    """
-
-    index: int
-    run: Run
-    overlap: Overlap
-    is_main: bool
+# The index of a run, and pipelines of one kind of memory, size and work in it.
+_Source = tuple[int, Overlap]
 
 
 def section(runs: Sequence[Run]) -> Section | None:
     """What the runs hold of overlap; None where that is nothing but skips."""
-    everything = _sources(runs)
-    mains = [each for each in everything if each.is_main]
+    everything = _sorted((index, each) for index, run in enumerate(runs) for each in overlaps(run))
+    mains = _sorted((index, each) for index, run in enumerate(runs) for each in main_overlaps(overlaps(run)))
     parts = [
         Part(say("overlap_report.best"), say("overlap_report.best_note"), grids=_best_grids(runs, everything)),
         Part(say("overlap_report.shares"), say("overlap_report.shares_note"), grids=_shares_grids(runs, mains)),
-        speedup_part(runs, [(each.index, each.overlap) for each in mains]),
+        speedup_part(runs, mains),
         Part(say("overlap_report.exchange"), say("overlap_report.exchange_note"), grids=_exchange_grids(runs)),
         timeline_part(runs),
     ]
@@ -47,76 +37,72 @@ def section(runs: Sequence[Run]) -> Section | None:
 
 def main_best_grids(run: Run) -> tuple[Grid, ...]:
     """The best pipelines of a run with the work that conclusions rest on, a table for each size."""
-    return _best_grids([run], [source for source in _sources([run]) if source.is_main])
+    return _best_grids([run], _sorted((0, each) for each in main_overlaps(overlaps(run))))
 
 
-def _sources(runs: Sequence[Run]) -> list[_Source]:
-    """Everything that the runs hold, by kind of memory, work and run."""
-    found = []
-    for index, run in enumerate(runs):
-        everything = overlaps(run)
-        mains = main_overlaps(everything)
-        main = {id(each) for each in (*mains, *larger_overlaps(everything, mains))}
-        found += [_Source(index, run, each, id(each) in main) for each in everything]
-    return sorted(found, key=lambda source: (kind_rank(source.overlap.host_memory), source.overlap.ratio, source.index))
+def _sorted(found: Iterable[_Source]) -> list[_Source]:
+    return sorted(found, key=lambda source: (kind_rank(source[1].host_memory), source[1].ratio, source[0]))
 
 
 def _best_grids(runs: Sequence[Run], everything: Sequence[_Source]) -> tuple[Grid, ...]:
     """One table a size, a row for each memory, work and run; none where no pipeline of several chunks was measured."""
-    found = [(source, best) for source in everything if (best := source.overlap.best)]
-    grids = []
-    for size in sorted({source.overlap.bytes for source, _ in found}):
-        groups: dict[str, list[Row]] = {}
-        for source, best in found:
-            if source.overlap.bytes == size:
-                kind = kind_label(source.overlap.host_memory)
-                groups.setdefault(kind, []).append(_best_row(runs, source, best))
-        made = tuple(Group(kind, tuple(rows)) for kind, rows in groups.items())
-        corner = capitalised(say("overlap_report.heading_work"))
-        grids.append(Grid(_sized(say("overlap_report.best"), size), _columns(_BEST), made, corner=corner))
-    return tuple(grids)
+    found: dict[int, dict[str, list[Row]]] = {}
+    for index, overlap in everything:
+        if best := overlap.best:
+            groups = found.setdefault(overlap.bytes, {})
+            groups.setdefault(kind_label(overlap.host_memory), []).append(_best_row(runs, index, overlap, best))
+    corner = capitalised(say("overlap_report.heading_work"))
+    return tuple(
+        Grid(
+            _sized(say("overlap_report.best"), size),
+            _columns(_BEST),
+            tuple(Group(kind, tuple(rows)) for kind, rows in groups.items()),
+            corner,
+        )
+        for size, groups in sorted(found.items())
+    )
 
 
-def _best_row(runs: Sequence[Run], source: _Source, best: PipelinePoint) -> Row:
-    overlap, serial = source.overlap, source.overlap.serial
-    way = way_words(overlap.host_memory, best.chunks, best.streams)
-    alone = (overlap.alone.get(stage) for stage in STAGES)
+def _best_row(runs: Sequence[Run], index: int, overlap: Overlap, best: PipelinePoint) -> Row:
+    run, serial = runs[index], overlap.serial
     cells = (
-        Cell(f"{best.chunks} x {best.streams}", detail=way),
+        Cell(f"{best.chunks} x {best.streams}", detail=way_words(overlap.host_memory, best.chunks, best.streams)),
         time_cell(best.seconds, wide=not best.converged),
         time_cell(serial.seconds, wide=not serial.converged) if serial else missing(),
-        _ratio_cell(source, best.speedup),
+        _ratio_cell(run, best.speedup),
         _plain_cell(best.bound),
-        _ratio_cell(source, best.share, 100.0),
-        *map(_plain_cell, alone),
+        _ratio_cell(run, best.share, 100.0),
+        *(_plain_cell(overlap.alone.get(stage)) for stage in STAGES),
     )
-    return Row(f"{multiple_digits(overlap.work)}x {run_label(runs, source.index)}".rstrip(), cells)
+    return Row(f"{multiple_digits(overlap)}x {run_label(runs, index)}".rstrip(), cells)
 
 
 def _shares_grids(runs: Sequence[Run], chosen: Sequence[_Source]) -> tuple[Grid, ...]:
     """A table for each size: chunks down, streams and runs across, groups by memory and work."""
     grids = []
-    for size in sorted({source.overlap.bytes for source in chosen}):
-        of_size = [source for source in chosen if source.overlap.bytes == size]
-        ways = sorted({(streams, source.index) for source in of_size for _, streams in _all_ways(source.overlap)})
+    for size in sorted({overlap.bytes for _, overlap in chosen}):
+        # By memory and work what each run has.
+        found: dict[tuple[str, float], dict[int, Overlap]] = {}
+        for index, overlap in chosen:
+            if overlap.bytes == size:
+                found.setdefault((overlap.host_memory, overlap.ratio), {})[index] = overlap
+        every = [(index, overlap) for of_run in found.values() for index, overlap in of_run.items()]
+        ways = sorted({(streams, index) for index, overlap in every for _, streams in _all_ways(overlap)})
         columns = tuple(
             Column(name.replace(" ", "\n"), name, run_label(runs, index))
             for streams, index in ways
             for name in [say("overlap.streams", count=streams)]
         )
         groups = []
-        for kind, ratio in dict.fromkeys((each.overlap.host_memory, each.overlap.ratio) for each in of_size):
-            of_run = {
-                each.index: each for each in of_size if (each.overlap.host_memory, each.overlap.ratio) == (kind, ratio)
-            }
+        for (kind, ratio), of_run in found.items():
             rows = tuple(
-                Row(str(count), tuple(_share_cell(of_run.get(index), count, streams) for streams, index in ways))
-                for count in sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each.overlap)})
+                Row(str(count), tuple(_share_cell(runs[at], of_run.get(at), (count, streams)) for streams, at in ways))
+                for count in sorted({chunks for each in of_run.values() for chunks, _ in _all_ways(each)})
             )
             title = say("common.comma").join([kind_label(kind), say("overlap.work", x=f"≈{ratio:g}")])
             groups.append(Group(title, rows))
         corner = capitalised(say("overlap_report.chunks"))
-        grids.append(Grid(_sized(say("overlap_report.shares"), size), columns, tuple(groups), corner=corner))
+        grids.append(Grid(_sized(say("overlap_report.shares"), size), columns, tuple(groups), corner))
     return tuple(grids)
 
 
@@ -124,16 +110,15 @@ def _all_ways(overlap: Overlap) -> Iterable[tuple[int, int]]:
     return (*overlap.points, *overlap.failed, *overlap.skipped)
 
 
-def _share_cell(source: _Source | None, chunks: int, streams: int) -> Cell:
-    if source is None:
+def _share_cell(run: Run, overlap: Overlap | None, way: tuple[int, int]) -> Cell:
+    if overlap is None:
         return missing()
-    way = chunks, streams
-    if way in source.overlap.failed:
+    if way in overlap.failed:
         return failed(say("labels.wrong_data"))
-    if way in source.overlap.skipped:
-        return skipped(source.overlap.skipped[way])
-    point = source.overlap.points.get(way)
-    return _ratio_cell(source, point.share, 100.0, format_seconds(point.seconds.median)) if point else missing()
+    if way in overlap.skipped:
+        return skipped(overlap.skipped[way])
+    point = overlap.points.get(way)
+    return _ratio_cell(run, point.share, 100.0, format_seconds(point.seconds.median)) if point else missing()
 
 
 def _exchange_grids(runs: Sequence[Run]) -> tuple[Grid, ...]:
@@ -176,10 +161,10 @@ def _plain_cell(seconds: Interval | None) -> Cell:
     return Cell(format_seconds(seconds.median)) if seconds else missing()
 
 
-def _ratio_cell(source: _Source, value: Interval | None, scale: float = 1.0, detail: str = "") -> Cell:
+def _ratio_cell(run: Run, value: Interval | None, scale: float = 1.0, detail: str = "") -> Cell:
     """A quotient of two times, times `scale`."""
     if value is None:
         return missing()
     # Two figures went into it, each known as well as the run aimed at.
-    wide = value.relative_half_width > 2 * source.run.settings.target_relative_half_width
+    wide = value.relative_half_width > 2 * run.settings.target_relative_half_width
     return interval_cell(value, scale=scale, wide=wide, detail=detail)

@@ -22,18 +22,6 @@ class Timed:
     converged: bool
 
 
-@dataclass(frozen=True)
-class Work:
-    """The work of the case `ratio`, which is the multiple of a copy that it was meant to take.
-
-    `multiple` is its measured time alone over that of the slower of the copies in and out alone; None where one of the
-    three was not measured.
-    """
-
-    ratio: float
-    multiple: float | None = None
-
-
 @once()
 def timed_cases(run: Run) -> Sequence[Timed]:
     """Every case of the experiment whose time is known and whose results were not wrong."""
@@ -60,11 +48,11 @@ def fastest_alone(
     return min(found, key=lambda each: each.seconds.median, default=None)
 
 
-def measured_work(timed: Sequence[Timed], size: int, ratio: float) -> Work:
-    """The work of one size; each time is the fastest of those measured, whole or in chunks."""
+def work_multiple(timed: Sequence[Timed], size: int, ratio: float) -> float | None:
+    """Measured time of the work alone over the slower copy's; None where one of the three was not measured."""
     work = fastest_alone(timed, "work_alone", "device", size, ratio)
     for base in _BASES:
         into, out = (fastest_alone(timed, way, base, size) for way in ("in_alone", "out_alone"))
         if work and into and out:
-            return Work(ratio, work.seconds.median / max(into.seconds.median, out.seconds.median))
-    return Work(ratio)
+            return work.seconds.median / max(into.seconds.median, out.seconds.median)
+    return None
